@@ -1,0 +1,79 @@
+# Every target sets up .venv first, if that is not done yet. Only Python >= 3.11 and make are needed;
+# once installed, everything works without network.
+
+# The first of these that is Python >= 3.11 and can make a virtual environment; or: make PYTHON=...
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then echo $$p; break; fi; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+BUILD := build
+PYTEST_ARGS ?= -n auto
+DOCS_ARGS ?= --strict
+
+# Named by what is installed and where, so that nothing is installed twice and a moved copy is made anew.
+STAMP := $(VENV)/.installed-$(shell { cat pyproject.toml; pwd; } | cksum | tr ' ' '-')
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := setup
+.PHONY: setup demo test coverage lint format types docs examples bench check wheel clean help
+
+setup: $(STAMP) ## set up .venv with everything (the default)
+
+$(STAMP): pyproject.toml
+	@test -n "$(PYTHON)" || { echo 'Parivox needs Python >= 3.11 with the venv module: install it, or name it with make PYTHON=...' >&2; exit 2; }
+	@grep -qs '$(CURDIR)/$(VENV)$$' $(VENV)/pyvenv.cfg || rm -rf $(VENV)
+	@rm -f $(VENV)/.installed-*
+	$(PYTHON) -m venv $(VENV)
+	@echo 'Installing what pyproject.toml names: a minute or two'
+	$(PY) -m pip install --quiet --editable '.[dev]'
+	@touch $@
+	@echo 'Set up in .venv: try make demo, make test, or .venv/bin/parivox --help'
+
+demo: $(STAMP) ## audit two real systems on 550,894 VoxCeleb1-H trials
+	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox audit \
+		"V2=$$data/resnetse34v2_H-eval_scores.csv" "L=$$data/resnetse34l_H-eval_scores.csv" \
+		--speakers "$$data/vox1_meta.csv" --by gender --by gender+nationality --out $(BUILD)/demo
+
+test: $(STAMP) ## run every test and every example in docstrings and docs
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+coverage: $(STAMP) ## the same, and say which lines no test reaches
+	$(PY) -m pytest $(PYTEST_ARGS) --cov --cov-report=term
+
+lint: $(STAMP) ## style, format, spelling, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/typos --format brief
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## rewrite the code in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(STAMP) ## mypy, strict
+	$(BIN)/mypy
+
+docs: $(STAMP) ## build the documentation into site/
+	$(BIN)/zensical build --clean $(DOCS_ARGS)
+
+examples: $(STAMP) ## run every example
+	@for example in examples/*.py; do echo "$$example"; $(PY) "$$example" || exit 1; done
+
+bench: $(STAMP) ## measure speed and memory, write the table
+	$(PY) -m benchmarks
+
+wheel: $(STAMP) ## build the wheel and the source archive into dist/
+	rm -rf dist
+	$(PY) -m build
+
+check: lint types test docs examples demo ## everything but the benchmarks and the fresh installs of .ci/run
+
+clean: ## remove what was built, and .venv
+	rm -rf $(VENV) $(BUILD) dist site .coverage .coverage.*
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12

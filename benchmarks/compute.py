@@ -1,0 +1,100 @@
+"""Measure computing alone: trials are already read, nothing is written.
+
+    python -m benchmarks.compute
+
+The unit is one `np.argsort` of all scores, in the same process: any exact method must order them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.measure import Gate, demo_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LIMIT = 12.0
+ROUNDS = 5
+BY = ["gender", "nationality", "gender+nationality"]
+OPERATING_POINTS = ["fpr=0.01", "min-cdet"]
+
+
+def read(scores: Path, speakers: Path) -> tuple[Any, Any]:
+    """Read the score file and the speaker table; this is not measured."""
+    from parivox.tables.speakers import read_speakers
+    from parivox.tables.trials import read_trials
+
+    people = read_speakers(speakers)
+    return read_trials(scores, system="V2", list_="", speakers=people), people
+
+
+# ---------------------------------------------------------------------------------------------
+# TO FILL (issue 3): call the function of parivox.audit that takes trials already read and returns
+# every table of the audit, with BY and OPERATING_POINTS. Nothing else in this module changes.
+def compute_from_trials(trials: Any, speakers: Any) -> object:
+    """Compute the whole audit from trials in memory: every group, metric and measure."""
+    raise NotImplementedError
+
+
+# ---------------------------------------------------------------------------------------------
+
+
+def cpu_seconds(job: Callable[[], object]) -> float:
+    """Return the CPU seconds that a call takes, all threads together."""
+    start = time.process_time()
+    job()
+    return time.process_time() - start
+
+
+def measure(rounds: int = ROUNDS) -> dict[str, float]:
+    """Return the least CPU seconds of computing and of sorting, over interleaved rounds."""
+    import numpy as np  # here, since the runner imports this module and must stay small
+
+    trials, speakers = read(*demo_data())
+    (partition,) = trials.partitions()
+    scores = np.ascontiguousarray(partition.score)
+    # Trials come in the order of their ids, and so do these scores: nothing is sorted beforehand.
+    computing, sorting = [], []
+    for _ in range(rounds):
+        sorting.append(cpu_seconds(lambda: np.argsort(scores)))
+        computing.append(cpu_seconds(lambda: compute_from_trials(trials, speakers)))
+    return {"compute": min(computing), "argsort": min(sorting), "trials": float(scores.size)}
+
+
+def report(found: dict[str, float] | None) -> tuple[list[str], list[Gate]]:
+    """Return Markdown lines and the gate, from what `measure` returned or none."""
+    name = "computing in memory, times one np.argsort of all scores"
+    if found is None:
+        return ["Not measured."], [Gate(name, None, LIMIT)]
+    times = found["compute"] / found["argsort"]
+    lines = [
+        f"* trials in memory: {found['trials']:,.0f}",
+        f"* all groups and metrics: {found['compute']:.3f} CPU s",
+        f"* one `np.argsort` of the scores: {found['argsort']:.3f} CPU s",
+        f"* ratio: {times:.1f}",
+    ]
+    return lines, [Gate(name, times, LIMIT)]
+
+
+def main() -> int:
+    """Measure and print, as JSON for the runner if asked; return 1 if the gate fails."""
+    parser = argparse.ArgumentParser(description="Measure computing alone.")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    options = parser.parse_args()
+    found = measure(options.rounds)
+    if options.json:
+        print(json.dumps(found))
+        return 0
+    lines, gates = report(found)
+    print("\n".join(lines), "", *gates, sep="\n")
+    return int(not all(gate.passed for gate in gates))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

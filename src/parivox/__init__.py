@@ -1,0 +1,113 @@
+"""Parivox: does a speaker verification system treat groups of people alike?
+
+>>> import parivox as pv
+>>> float(pv.eer([0.9, 0.8, 0.4, 0.7, 0.3, 0.1], [1, 1, 1, 0, 0, 0]))
+0.3333333333333333
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from parivox.auditing.result import Audit, load
+    from parivox.auditing.run import audit
+    from parivox.core.bias import difference, neg_log_ratio, ratio, reference, smoothed, threshold_bias
+    from parivox.core.costs import (
+        COST_MODELS,
+        CostModel,
+        act_cdet,
+        bayes_threshold,
+        cdet,
+        min_cdet,
+        parse_cost,
+    )
+    from parivox.core.counts import Counts, Curve
+    from parivox.core.eer import eer
+    from parivox.core.llr import calibration_loss, cllr, min_cllr
+    from parivox.core.meta import (
+        MEASURES,
+        au_fdr,
+        cv,
+        eo_diff,
+        eo_ratio,
+        fdr,
+        garbe,
+        gini,
+        ir,
+        max_geomean,
+        max_mean,
+        max_min,
+        min_max,
+        nrb,
+        rb,
+        sd,
+    )
+    from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
+    from parivox.core.separation import auc, dprime, shift
+    from parivox.errors import ConfigError, DataError, ParivoxError
+
+_HOMES = {
+    "parivox.auditing.result": ("Audit", "load"),
+    "parivox.auditing.run": ("audit",),
+    "parivox.core.bias": (
+        "difference",
+        "neg_log_ratio",
+        "ratio",
+        "reference",
+        "smoothed",
+        "threshold_bias",
+    ),
+    "parivox.core.costs": (
+        "COST_MODELS",
+        "CostModel",
+        "act_cdet",
+        "bayes_threshold",
+        "cdet",
+        "min_cdet",
+        "parse_cost",
+    ),
+    "parivox.core.counts": ("Counts", "Curve"),
+    "parivox.core.eer": ("eer",),
+    "parivox.core.llr": ("calibration_loss", "cllr", "min_cllr"),
+    "parivox.core.meta": (
+        "MEASURES",
+        "au_fdr",
+        "cv",
+        "eo_diff",
+        "eo_ratio",
+        "fdr",
+        "garbe",
+        "gini",
+        "ir",
+        "max_geomean",
+        "max_mean",
+        "max_min",
+        "min_max",
+        "nrb",
+        "rb",
+        "sd",
+    ),
+    "parivox.core.rates": ("fnr_at_fpr", "fpr_at_fnr", "hter"),
+    "parivox.core.separation": ("auc", "dprime", "shift"),
+    "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__version__ = "0.1.0"
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for."""
+    if name not in _HOME:
+        msg = f"module 'parivox' has no attribute {name!r}"
+        raise AttributeError(msg)
+    found = getattr(import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,5 @@
+"""``python -m parivox``."""
+
+from parivox.cli import main
+
+main()

@@ -1,0 +1,115 @@
+"""What was read, joined and set aside, and what the cells leave out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.auditing.cells import count_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.auditing.cells import Tally
+    from parivox.auditing.operating_points import Found
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Rows
+    from parivox.tables.groups import Grouping
+    from parivox.tables.trials import TrialSet
+
+__all__ = ["account_for", "with_and_without"]
+
+
+def account_for(
+    rows: Rows, trials: TrialSet, groupings: Sequence[Grouping], tally: Tally
+) -> None:
+    """Count what was read and set aside, per file and per grouping."""
+    name = {"system": trials.system, "list": trials.list}
+    for note in trials.data:
+        rows.add(
+            **name,
+            source=note.source,
+            grouping="",
+            group="",
+            item=note.item,
+            count=note.count,
+            value=None,
+            note=note.note,
+        )
+    everything = int(tally.everything.n_target + tally.everything.n_nontarget)
+    for cells in tally.cells:
+        placed = int(cells.pooled.n_target + cells.pooled.n_nontarget)
+        rows.add(
+            **name,
+            source="scores",
+            grouping=cells.grouping.name,
+            group="",
+            item=f"trials in no group (allocation {cells.allocation})",
+            count=everything - placed,
+            value=None,
+            note="",
+        )
+    used = np.unique(trials.utterance_speaker[trials.utterance_speaker >= 0])
+    for grouping in groupings:
+        rows.add(
+            **name,
+            source="speakers",
+            grouping=grouping.name,
+            group="",
+            item="speakers of these trials whose group is unknown",
+            count=int((np.asarray(grouping.of_speaker)[used] < 0).sum()),
+            value=None,
+            note="",
+        )
+
+
+def with_and_without(
+    rows: Rows,
+    trials: TrialSet,
+    groupings: Sequence[Grouping],
+    tally: Tally,
+    found: Sequence[Found],
+    options: Options,
+) -> None:
+    """Repeat the headline with the contradicting rows that were set aside, per group."""
+    name = {"system": trials.system, "list": trials.list, "source": "conflicts"}
+    thresholds = [f.threshold for f in found]
+    kept = count_cells(
+        trials, groupings, options.allocate, thresholds=thresholds, keep_conflicts=True
+    )
+    pairs = [("all", "all", "", tally.everything, kept.everything)]
+    for without, with_ in zip(tally.cells, kept.cells, strict=True):
+        pairs += [
+            (without.grouping.name, group, f" (allocation {without.allocation})", a, b)
+            for group, a, b in zip(
+                (*without.grouping.groups, "pooled"),
+                (*without.groups, without.pooled),
+                (*with_.groups, with_.pooled),
+                strict=True,
+            )
+        ]
+    for grouping, group, rule, *both in pairs:
+        n = [int(counts.n_target + counts.n_nontarget) for counts in both]
+        where = {**name, "grouping": grouping, "group": group}
+        rows.add(
+            **where,
+            item=f"contradicting rows set aside{rule}",
+            count=n[1] - n[0],
+            value=None,
+            note="",
+        )
+        for word, counts in zip(("without", "with"), both, strict=True):
+            at = counts.at(thresholds)
+            for metric, rate in (("fpr", at.fpr), ("fnr", at.fnr)):
+                rows.add(
+                    **where,
+                    item=[
+                        f"{metric} at {f.point.text} {word} contradicting rows{rule}" for f in found
+                    ],
+                    count=None,
+                    value=[
+                        None if f.reason else float(v) for f, v in zip(found, rate, strict=True)
+                    ],
+                    note="",
+                )

@@ -1,0 +1,99 @@
+"""What every id in the tables means, in words: written into ``audit.json``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parivox.auditing.curves import THINNING
+from parivox.core.meta import MEASURES
+
+if TYPE_CHECKING:
+    from parivox.auditing.options import Options
+
+__all__ = ["BASE_METRICS", "BIAS_MEASURES", "all_definitions"]
+
+BASE_METRICS = {
+    "fpr": "false positive rate: nontarget trials accepted at the operating point",
+    "fnr": "false negative rate: target trials rejected at the operating point",
+    "cdet_raw": "detection cost at the operating point",
+    "cdet_norm": "detection cost at the operating point over that of always deciding the cheaper way",
+    "hter": "half total error rate: mean of FPR and FNR at the operating point",
+    "act_cdet_norm": "normalised cost at the Bayes threshold of log-likelihood ratios",
+    "min_cdet_norm": "smallest normalised cost over all thresholds, at the group's own one",
+    "min_cdet_raw": "smallest cost over all thresholds, at the group's own one",
+    "eer": "equal error rate, at the group's own threshold",
+    "fnr_at_fpr": "FNR where the group's own FPR is held at the stated rate",
+    "fpr_at_fnr": "FPR where the group's own FNR is held at the stated rate",
+    "auc": "probability that a target trial scores above a nontarget one",
+    "dprime": "distance of the mean scores in units of their pooled standard deviation",
+    "cllr": "cost of log-likelihood ratios in bits, 1 for a system that knows nothing",
+    "min_cllr": "Cllr after the best monotone calibration, the group's own one",
+    "cal_loss": "what Cllr loses to calibration: cllr - min_cllr",
+    "shift_target": "target scores of the group minus those of the pooled row, in units of score",
+    "shift_nontarget": "nontarget scores of the group minus those of the pooled row, likewise",
+}
+"""Every base metric by its id. Fractions in [0, 1] unless the words say otherwise."""
+
+BIAS_MEASURES = {
+    "difference": "group - reference; 0 is par, above it the group fares worse",
+    "ratio": "group / reference; 1 is par, above it the group fares worse",
+    "neg_log_ratio": "-ln(group / reference); 0 is par, below it the group fares worse",
+    "subgroup_bias": "group's cost over the pooled cost, at one common threshold (paper 001, eq. 2)",
+    "threshold_bias": (
+        "group's cost at the common threshold over its smallest cost; at least 1 by construction, "
+        "and larger for small groups (paper 001, eq. 3)"
+    ),
+}
+
+REFERENCES = {
+    "pooled": "all trials that the grouping and allocation place in some group, in one pot",
+    "macro": "unweighted mean over the groups",
+    "geomean": "geometric mean over the groups",
+    "best": "smallest value of the groups",
+}
+
+ALLOCATIONS = {
+    "both": "a nontarget trial counts for a group if both speakers belong to it",
+    "enrol": "a nontarget trial counts for the group of its enrolment speaker",
+    "test": "a nontarget trial counts for the group of its test speaker",
+    "either": "a nontarget trial counts for the groups of both of its speakers, once for each",
+}
+
+ZERO_POLICIES = {
+    "none": "rates as counted; a measure that a zero leaves undefined is missing with that reason",
+    "jeffreys": "(errors + 0.5) / (trials + 1) for every group and the pooled row",
+    "nist": "a zero rate in a denominator is its one-sided 95 % Clopper-Pearson upper bound",
+}
+
+
+def all_definitions(options: Options) -> dict[str, object]:
+    """Definitions of everything that an audit with these options shows."""
+    return {
+        "decision": "a trial is accepted iff its score >= threshold",
+        "rows": {
+            "pooled": REFERENCES["pooled"],
+            "all": "every scored trial of the system and list; operating points are found on it",
+        },
+        "base_metrics": BASE_METRICS,
+        "bias_measures": BIAS_MEASURES,
+        "meta_measures": {
+            name: {
+                "higher_is_fairer": spec.higher_is_fairer,
+                "joins_both_rates": spec.joint,
+                "source": spec.source,
+            }
+            for name, spec in MEASURES.items()
+        },
+        "references": REFERENCES,
+        "allocations": ALLOCATIONS,
+        "zero_policies": ZERO_POLICIES,
+        "cost_models": {
+            cost.name: {"p_target": list(cost.p_target), "c_miss": cost.c_miss, "c_fa": cost.c_fa}
+            for cost in options.costs
+        },
+        "det_thinning": (
+            f"points of det.parquet are exact; none left out lies further than {THINNING} probits "
+            "from a kept one"
+        ),
+        "left_out": "intervals, noise floors and verdicts; SFI, CFI, DFI (no source at hand)",
+    }

@@ -1,0 +1,244 @@
+"""One system on one list: from its encoded trials to every row of every table."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.auditing.base import base_metrics, locations
+from parivox.auditing.cells import count_cells, count_matrix
+from parivox.auditing.compat import compat_metrics, compat_ratios
+from parivox.auditing.compare import bias_rows, meta_rows, sweep_rows
+from parivox.auditing.curves import det_rows
+from parivox.auditing.operating_points import default_points
+from parivox.core.separation import auc
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from parivox.auditing.base import Base, Key
+    from parivox.auditing.cells import Cells, Tally
+    from parivox.auditing.operating_points import Found
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Rows
+    from parivox.core.counts import Counts, Curve
+    from parivox.tables.groups import Grouping
+    from parivox.tables.trials import TrialSet
+
+__all__ = ["Measurement"]
+
+
+class Measurement:
+    """One system on one list, measured.
+
+    Parameters
+    ----------
+    trials
+        The encoded trials.
+    groupings
+        Groups of speakers.
+    options
+        What to measure.
+    metrics
+        The user's own metrics by name.
+    development
+        Trials to find the operating points on, instead of these.
+    orientation
+        What the user declared about the scores' direction; None checks it.
+
+    Attributes
+    ----------
+    found : list of Found
+        The operating points with their thresholds.
+    tally : Tally
+        All counts.
+    """
+
+    def __init__(
+        self,
+        trials: TrialSet,
+        groupings: Sequence[Grouping],
+        options: Options,
+        metrics: Mapping[str, Callable[[Curve], ArrayLike]],
+        development: TrialSet | None = None,
+        orientation: str | None = None,
+    ) -> None:
+        self.trials, self.groupings = trials, groupings
+        self.options, self.metrics = options, metrics
+        self.name = {"system": trials.system, "list": trials.list}
+        asked = options.points()
+        fixed = [point.level for point in asked or [] if point.rule == "threshold"]
+        on = None
+        if development is not None:
+            on = count_cells(development, [], []).everything
+            _check_polarity(development, on, orientation)
+            points = asked or default_points(int(on.n_nontarget))
+            fixed += [point.find(on, options.costs[0]).threshold for point in points]
+        self.tally: Tally = count_cells(trials, groupings, options.allocate, thresholds=fixed)
+        everything = self.tally.everything
+        _check_polarity(trials, everything, orientation)
+        points = asked or default_points(int((on or everything).n_nontarget))
+        self.source = "these trials" if on is None else "development trials"
+        self.found: list[Found] = [
+            point.find(everything, options.costs[0], on=on) for point in points
+        ]
+
+    @cached_property
+    def grid(self) -> list[Found]:
+        """Operating points of the sweep, found on all trials."""
+        everything, cost = self.tally.everything, self.options.costs[0]
+        return [point.find(everything, cost) for point in self.options.sweep_points()]
+
+    def add_to(self, rows: Mapping[str, Rows]) -> None:
+        """Add this system's rows to every table but ``data``."""
+        self._operating_points(rows["operating_points"])
+        everything = self.tally.everything
+        whole = base_metrics(everything, None, self.found, self.options, self.metrics)
+        self._group_rows(rows, "all", "all", "", whole, everything, self.tally.speakers)
+        rows["det"].add(**self._where("all", "all", ""), **det_rows(everything))
+        pooled_before: dict[int, tuple[Mapping[tuple[str, str], float], dict[Key, Base]]] = {}
+        for cells in self.tally.cells:
+            # groupings often pool the very same trials: measure those once
+            same = pooled_before.get(id(cells.pooled))
+            if same is None:
+                reference = locations(cells.pooled)
+                same = reference, self._measure(cells.pooled, reference)
+                pooled_before[id(cells.pooled)] = same
+            reference, pooled = same
+            own = [self._measure(counts, reference) for counts in cells.groups]
+            self._cells(rows, cells, own, pooled)
+        for grouping in self.groupings:
+            self._matrix(rows["matrix"], grouping)
+        if self.options.compat:
+            self._compat(rows)
+
+    def _compat(self, rows: Mapping[str, Rows]) -> None:
+        """Add another tool's numbers, under that tool's allocation."""
+        everything = self.tally.everything
+        whole = compat_metrics(everything, everything, self.options)
+        self._group_rows(rows, "all", "all", "", whole, everything, self.tally.speakers)
+        for cells in self.tally.cells:
+            if cells.allocation != "enrol":
+                continue
+            grouping = cells.grouping.name
+            own = [compat_metrics(counts, everything, self.options) for counts in cells.groups]
+            for group, bases, counts, speakers in zip(
+                cells.grouping.groups, own, cells.groups, cells.speakers.tolist()[:-1], strict=True
+            ):
+                self._group_rows(rows, grouping, group, "enrol", bases, counts, speakers)
+            where = {**self.name, "grouping": grouping, "allocation": "enrol"}
+            compat_ratios(rows["bias"], where, cells, own, whole)
+
+    def _measure(
+        self, counts: Counts, reference: Mapping[tuple[str, str], float]
+    ) -> dict[Key, Base]:
+        return base_metrics(counts, reference, self.found, self.options, self.metrics)
+
+    def _cells(
+        self,
+        rows: Mapping[str, Rows],
+        cells: Cells,
+        own: Sequence[Mapping[Key, Base]],
+        pooled: Mapping[Key, Base],
+    ) -> None:
+        grouping, allocation = cells.grouping.name, cells.allocation
+        for group, bases, counts, speakers in zip(
+            (*cells.grouping.groups, "pooled"),
+            (*own, pooled),
+            (*cells.groups, cells.pooled),
+            cells.speakers.tolist(),
+            strict=True,
+        ):
+            self._group_rows(rows, grouping, group, allocation, bases, counts, speakers)
+            rows["det"].add(**self._where(grouping, group, allocation), **det_rows(counts))
+        where = {**self.name, "grouping": grouping, "allocation": allocation}
+        bias_rows(rows["bias"], where, cells, own, pooled, self.options)
+        meta_rows(rows["meta"], where, cells, own, pooled, self.found, self.grid, self.options)
+        if self.options.sweep:
+            sweep_rows(rows["sweep"], where, cells, self.grid, self.options)
+
+    def _where(self, grouping: str, group: str, allocation: str) -> dict[str, str]:
+        return {**self.name, "grouping": grouping, "group": group, "allocation": allocation}
+
+    def _group_rows(
+        self,
+        rows: Mapping[str, Rows],
+        grouping: str,
+        group: str,
+        allocation: str,
+        bases: Mapping[Key, Base],
+        counts: Counts,
+        speakers: int,
+    ) -> None:
+        found = list(bases.values())
+        rows["groups"].add(
+            **self._where(grouping, group, allocation),
+            metric=[metric for metric, _, _ in bases],
+            definition=[definition for _, definition, _ in bases],
+            operating_point=[point for _, _, point in bases],
+            value=[base.value for base in found],
+            errors=[base.errors for base in found],
+            trials=[base.trials for base in found],
+            target_trials=int(counts.n_target),
+            nontarget_trials=int(counts.n_nontarget),
+            speakers=speakers,
+            threshold=[base.threshold for base in found],
+            reason=[base.reason for base in found],
+        )
+
+    def _operating_points(self, rows: Rows) -> None:
+        found = self.found
+        rows.add(
+            **self.name,
+            operating_point=[f.point.text for f in found],
+            definition=[f.point.definition for f in found],
+            threshold=[f.threshold for f in found],
+            source=[
+                "given" if f.point.rule in {"threshold", "bayes"} else self.source for f in found
+            ],
+            fpr=[f.fpr for f in found],
+            fnr=[f.fnr for f in found],
+            cdet_norm=[f.cdet_norm for f in found],
+            reason=[f.reason for f in found],
+        )
+
+    def _matrix(self, rows: Rows, grouping: Grouping) -> None:
+        errors, total = count_matrix(
+            self.trials, grouping, np.array([f.threshold for f in self.found])
+        )
+        names = np.array(grouping.groups, dtype=object)
+        n = total.reshape(-1)
+        for f, counted in zip(self.found, errors, strict=True):
+            lost = bool(f.reason)
+            reason = np.where(n == 0, "no nontarget trials", f.reason)
+            value = np.where((n == 0) | lost, np.nan, counted.reshape(-1) / np.maximum(n, 1))
+            rows.add(
+                **self.name,
+                grouping=grouping.name,
+                operating_point=f.point.text,
+                enrol_group=np.repeat(names, names.size).tolist(),
+                test_group=np.tile(names, names.size).tolist(),
+                errors=counted.reshape(-1).tolist(),
+                trials=n.tolist(),
+                value=value.tolist(),
+                reason=reason.tolist(),
+            )
+
+
+def _check_polarity(trials: TrialSet, everything: Counts, orientation: str | None) -> None:
+    """Refuse scores that are higher for different speakers than for the same one."""
+    if orientation is not None or not (everything.n_target and everything.n_nontarget):
+        return
+    area = float(auc(everything))
+    if area < 0.5:
+        msg = (
+            f"{trials.provenance[0]['name']}: scores of target trials lie below those of nontarget "
+            f"trials (AUC {area:.4f}), as distances do; negate them with --distance, or keep them "
+            "as they are with --similarity"
+        )
+        raise DataError(msg)

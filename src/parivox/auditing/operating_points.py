@@ -1,0 +1,224 @@
+"""Operating points: what a user writes, and the threshold it stands for (METHODS 1.1, 1.4)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.core.costs import bayes_threshold, cdet, min_cdet, parse_cost
+from parivox.core.rates import threshold_at_eer, threshold_at_fnr, threshold_at_fpr
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.core.costs import CostModel
+    from parivox.core.counts import Counts
+
+__all__ = ["Found", "OperatingPoint", "default_points", "parse_point", "parse_sweep"]
+
+RESOLVABLE = 30
+"""Expected errors below which an operating point is not taken by default (METHODS 4.11)."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The threshold of an operating point on one system's trials.
+
+    ``threshold`` is NaN where it cannot be found; ``reason`` then says why.
+    """
+
+    point: OperatingPoint
+    threshold: float
+    fpr: float
+    fnr: float
+    cdet_norm: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """One rule for one threshold, common to all groups of a system and list.
+
+    Attributes
+    ----------
+    text : str
+        What the user wrote; names the point in every table.
+    rule : {"threshold", "fpr", "fnr", "eer", "min-cdet", "bayes"}
+    level : float
+        The threshold or the rate aimed at; NaN for the other rules.
+    cost : CostModel or None
+        The cost that min-cdet and bayes refer to.
+    """
+
+    text: str
+    rule: str
+    level: float = math.nan
+    cost: CostModel | None = None
+
+    @property
+    def definition(self) -> str:
+        """What the point needs besides its name: the cost model or the rule of rounding."""
+        if self.cost is not None:
+            return self.cost.name
+        return "conservative" if self.rule in {"fpr", "fnr"} else ""
+
+    def find(self, everything: Counts, cost: CostModel, *, on: Counts | None = None) -> Found:
+        """Find the threshold and what it gives on all trials.
+
+        Parameters
+        ----------
+        everything
+            All scored trials of the system, on which the rates are told.
+        cost
+            The cost model that the point's cost is told in.
+        on
+            Trials to find the threshold on instead (a development list).
+        """
+        source = everything if on is None else on
+        reason = self._unresolvable(source)
+        threshold = math.nan if reason else self._threshold(source)
+        if math.isnan(threshold):
+            return Found(self, math.nan, math.nan, math.nan, math.nan, reason)
+        at = everything.at([threshold])
+        told = cdet(at, cost)[..., 0]
+        return Found(self, threshold, float(at.fpr[0]), float(at.fnr[0]), float(told), "")
+
+    def _threshold(self, counts: Counts) -> float:
+        curve = counts.curve
+        if self.rule == "threshold":
+            return self.level
+        if self.rule == "fpr":
+            return float(threshold_at_fpr(curve, self.level))
+        if self.rule == "fnr":
+            return float(threshold_at_fnr(curve, self.level))
+        if self.rule == "eer":
+            return float(threshold_at_eer(curve))
+        assert self.cost is not None
+        if self.rule == "bayes":
+            return bayes_threshold(self.cost)
+        return float(min_cdet(counts, cost=self.cost).threshold)
+
+    def _unresolvable(self, counts: Counts) -> str:
+        if self.rule in {"threshold", "bayes"}:
+            return ""
+        target, nontarget = int(counts.n_target), int(counts.n_nontarget)
+        missing = missing_class(target, nontarget)
+        if missing and not (self.rule == "fpr" and nontarget) and not (
+            self.rule == "fnr" and target
+        ):
+            return missing
+        trials = {"fpr": nontarget, "fnr": target}.get(self.rule)
+        if trials and self.level * trials < 1:
+            return f"{self.text} is below one error in {trials} trials"
+        return ""
+
+
+def missing_class(n_target: int, n_nontarget: int) -> str:
+    """Say which class of trials is missing, if one is."""
+    if n_target and n_nontarget:
+        return ""
+    if n_target:
+        return "no nontarget trials"
+    return "no target trials" if n_nontarget else "no trials"
+
+
+def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> OperatingPoint:
+    """Read one operating point as a user writes it.
+
+    Parameters
+    ----------
+    text
+        ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``min-cdet:NAME``,
+        ``bayes`` or ``bayes:NAME``.
+    costs
+        The audit's cost models; the first is the one that ``min-cdet`` alone means.
+    llr
+        Whether scores are declared to be log-likelihood ratios.
+
+    Raises
+    ------
+    ConfigError
+        If the point is none of these, or out of range.
+
+    Examples
+    --------
+    >>> parse_point("fpr=0.01", []).level
+    0.01
+    """
+    head, equals, value = text.strip().partition("=")
+    if equals and head in {"threshold", "fpr", "fnr"}:
+        return OperatingPoint(text.strip(), head, _level(text, head, value))
+    name, colon, model = text.strip().partition(":")
+    if name == "eer" and not colon:
+        return OperatingPoint("eer", "eer")
+    if name in {"min-cdet", "bayes"}:
+        cost = parse_cost(model) if model else costs[0]
+        if len(cost.p_target) > 1:
+            msg = (
+                f"operating point {text!r}: cost model {cost.name} averages several priors and has "
+                f"no single best threshold; name a model with one prior, as in {name}:voxsrc"
+            )
+            raise ConfigError(msg)
+        if name == "bayes" and not llr:
+            msg = (
+                f"operating point {text!r} needs scores that are natural-log likelihood ratios; "
+                "declare that with --llr, or use min-cdet or fpr=0.01"
+            )
+            raise ConfigError(msg)
+        return OperatingPoint(text.strip(), name, cost=cost)
+    msg = (
+        f"operating point {text!r} is not known; write threshold=X, fpr=X, fnr=X, eer, "
+        "min-cdet, min-cdet:COST or bayes"
+    )
+    raise ConfigError(msg)
+
+
+def _level(text: str, head: str, value: str) -> float:
+    try:
+        level = float(value)
+    except ValueError:
+        level = math.nan
+    if math.isnan(level) or (head != "threshold" and not 0 < level < 1):
+        wanted = "a number" if head == "threshold" else "a rate between 0 and 1, as in fpr=0.01"
+        msg = f"operating point {text!r}: {value!r} is not {wanted}"
+        raise ConfigError(msg)
+    return level
+
+
+def default_points(n_nontarget: int) -> list[OperatingPoint]:
+    """FPR 1 % and, where the trials can carry it, 0.1 % (METHODS 6)."""
+    points = [OperatingPoint("fpr=0.01", "fpr", 0.01)]
+    if 0.001 * n_nontarget >= RESOLVABLE:
+        points.append(OperatingPoint("fpr=0.001", "fpr", 0.001))
+    return points
+
+
+def parse_sweep(text: str) -> list[OperatingPoint]:
+    """Read a grid of operating points: ``fpr=0.001:0.1:log100`` or ``fnr=0.01:0.1:10``.
+
+    Examples
+    --------
+    >>> [point.text for point in parse_sweep("fpr=0.001:0.1:log3")]
+    ['fpr=0.001', 'fpr=0.01', 'fpr=0.1']
+    """
+    head, _, grid = text.strip().partition("=")
+    low, _, rest = grid.partition(":")
+    high, _, steps = rest.partition(":")
+    count = steps.removeprefix("log")
+    try:
+        start, stop, n = float(low), float(high), int(count)
+    except ValueError:
+        start = stop = math.nan
+        n = 0
+    if head not in {"fpr", "fnr"} or not 0 < start < stop < 1 or n < 2:
+        msg = f"sweep {text!r} is not of the form fpr=LOW:HIGH:logN, as in fpr=0.001:0.1:log100"
+        raise ConfigError(msg)
+    make = np.geomspace if steps.startswith("log") else np.linspace
+    return [
+        OperatingPoint(f"{head}={float(f'{level:.12g}')!r}", head, float(f"{level:.12g}"))
+        for level in make(start, stop, n)
+    ]

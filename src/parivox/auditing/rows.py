@@ -1,0 +1,47 @@
+"""Rows of a result table in the making, column by column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Rows"]
+
+
+class Rows:
+    """Rows of one table, added in blocks.
+
+    Parameters
+    ----------
+    columns
+        Columns in order, with their kinds.
+
+    Examples
+    --------
+    >>> rows = Rows({"group": "str", "value": "float"})
+    >>> rows.add(group=["f", "m"], value=0.5)
+    >>> rows.table().to_dict()
+    {'group': ['f', 'm'], 'value': [0.5, 0.5]}
+    """
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self.columns = columns
+        self.cells: dict[str, list[Any]] = {name: [] for name in columns}
+
+    def add(self, **block: Any) -> None:
+        """Add a block of rows: lists of one length, single values repeated."""
+        n = max((len(cells) for cells in block.values() if isinstance(cells, list)), default=-1)
+        if n < 0:
+            n = 1
+        for name, mine in self.cells.items():
+            cells = block.pop(name)
+            mine.extend(cells if isinstance(cells, list) else [cells] * n)
+        assert not block, f"no such columns: {list(block)}"
+
+    def table(self) -> Table:
+        """The rows as a table."""
+        return Table.of(self.cells, self.columns)

@@ -1,0 +1,243 @@
+"""The audit, end to end: scores and speakers in, one result out."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib.metadata import entry_points, version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.account import account_for, with_and_without
+from parivox.auditing.definitions import BASE_METRICS, all_definitions
+from parivox.auditing.measure import Measurement
+from parivox.auditing.options import REFERENCES, Options, parse_alpha
+from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
+from parivox.auditing.rows import Rows
+from parivox.auditing.sources import by_name, developments
+from parivox.errors import ConfigError
+from parivox.tables.groups import Grouping, make_groupings
+from parivox.tables.speakers import Speakers, read_speakers
+from parivox.tables.trials import TrialSet, read_trials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from parivox.core.counts import Curve
+
+    Metric = Callable[[Curve], ArrayLike]
+
+__all__ = ["audit"]
+
+
+def audit(
+    scores: Any,
+    *,
+    speakers: Any,
+    trials: Any = None,
+    utterances: Any = None,
+    by: Sequence[str] | str | None = None,
+    allocate: Sequence[str] | str = "both",
+    operating_points: Sequence[str] | str | None = None,
+    threshold_from: Any = None,
+    cost: Sequence[str] | str = "voxsrc",
+    eer: Sequence[str] | str = "linear",
+    rule: Sequence[str] | str = "conservative",
+    reference: Sequence[str] | str = ("pooled", "macro", "geomean", "best"),
+    zero: Sequence[str] | str = ("none", "jeffreys"),
+    alpha: Sequence[float | str] | float | str = 0.5,
+    sweep: str | None = None,
+    llr: bool = False,
+    compat: str | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    scores_format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    id: str | None = None,  # noqa: A002 - the command line's word
+    orientation: str | None = None,
+    conflicts: str = "error",
+    progress: Callable[[str], None] | None = None,
+) -> Audit:
+    """Audit scores: how each group of people fares, by every measure.
+
+    Parameters
+    ----------
+    scores
+        A path, ``-`` for standard input, a dataframe, a mapping of arrays, or a mapping from
+        ``system`` or ``system@list`` to any of these.
+    speakers
+        Path or table of speakers with their attributes.
+    trials
+        Separate trial list (labels), joined on the pair of ids.
+    utterances
+        Table of utterance, speaker and recording, where ids do not tell the speaker.
+    by
+        Groupings: attributes, combinations as in ``gender+nationality``, bands as in
+        ``age:18,30,60``. Without it, every attribute with 2 to 50 values.
+    allocate
+        Which group a nontarget trial counts for: both, enrol, test, either.
+    operating_points
+        Common thresholds: ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``bayes``.
+    threshold_from
+        Development scores to find the thresholds on; one source, or a mapping like ``scores``.
+    cost, eer, rule, reference, zero, alpha, sweep, llr, compat
+        See :class:`parivox.auditing.options.Options`.
+    metrics
+        Your own metrics: functions from error counts ``[..., group, threshold]`` to values
+        ``[..., group]`` (of the whole curve) or ``[..., group, threshold]`` (at each operating
+        point); lower is better. Those of the entry point group ``parivox.metrics`` are added.
+    scores_format, columns, id
+        Format of the score file, its column names, the id column of the speaker table, where
+        they are not found by themselves.
+    orientation
+        ``"distance"`` negates the scores; ``"similarity"`` takes them as they are whatever
+        their AUC.
+    conflicts
+        ``"error"`` or ``"set-aside"``: what to do with rows that contradict each other.
+    progress
+        Called with what is being done, as it starts.
+
+    Returns
+    -------
+    Audit
+        Tidy tables ``groups``, ``bias``, ``meta``, ``matrix``, ``operating_points``, ``data``,
+        ``det``; rates are fractions in [0, 1].
+
+    Raises
+    ------
+    DataError
+        If a file does not hold what it must.
+    ConfigError
+        If an option is wrong.
+    """
+    options = Options(
+        by=None if by is None else _several(by),
+        allocate=_several(allocate),
+        operating_points=None if operating_points is None else _several(operating_points),
+        cost=_several(cost),
+        eer=_several(eer),
+        rule=_several(rule),
+        reference=_several(reference),
+        zero=_several(zero),
+        alpha=parse_alpha([alpha] if isinstance(alpha, (float, int, str)) else alpha),
+        sweep=sweep,
+        llr=llr,
+        compat=compat,
+    )
+    own = _own_metrics(metrics)
+    how = {
+        "utterances": utterances,
+        "format": scores_format,
+        "columns": columns,
+        "orientation": orientation,
+        "conflicts": conflicts,
+    }
+    tell = progress or (lambda _: None)
+    sources = by_name(scores)
+    development_of = developments(threshold_from, sources)
+    tell("reading the speakers")
+    people = read_speakers(speakers, id=id, conflicts=conflicts)
+    sets = []
+    for (system, list_), source in sources.items():
+        tell(f"reading {system}{'@' + list_ if list_ else ''}")
+        sets.append(
+            read_trials(source, system=system, list_=list_, speakers=people, trials=trials, **how)
+        )
+    groupings = make_groupings(people, options.by, speakers_in_use=_in_use(sets))
+    _check_references(options, groupings)
+    rows = {name: Rows(columns) for name, columns in TABLES.items()}
+    bounds = {}
+    for one in sets:
+        name = f"{one.system}@{one.list}" if one.list else one.system
+        development = development_of.get((one.system, one.list))
+        found_on = None
+        if development is not None:
+            tell(f"reading the development scores of {one.system}")
+            found_on = read_trials(development, system=one.system, list_="", speakers=people, **how)
+        tell(f"measuring {name}")
+        measured = Measurement(one, groupings, options, own, found_on, orientation)
+        measured.add_to(rows)
+        account_for(rows["data"], one, groupings, measured.tally)
+        if conflicts == "set-aside":
+            with_and_without(
+                rows["data"], one, groupings, measured.tally, measured.found, options
+            )
+        bounds[name] = measured.tally.bound
+    return Audit(
+        **{name: block.table() for name, block in rows.items()},
+        record=_record(options, people, sets, groupings, bounds, conflicts),
+        provenance=[*people.provenance, *(entry for one in sets for entry in one.provenance)],
+    )
+
+
+def _record(
+    options: Options,
+    people: Speakers,
+    sets: Sequence[TrialSet],
+    groupings: Sequence[Grouping],
+    bounds: Mapping[str, float],
+    conflicts: str,
+) -> dict[str, Any]:
+    """How the audit was made, independent of files' names, order and format."""
+    return {
+        "versions": {"parivox": version("parivox"), "schema": SCHEMA_VERSION},
+        "options": {**options.told(), "conflicts": conflicts},
+        "groupings": [grouping.name for grouping in groupings],
+        "groupings_chosen_by": "user" if options.by else "every attribute with 2 to 50 values",
+        "inputs": [
+            {
+                "system": one.system,
+                "list": one.list,
+                "trials": one.n_trials,
+                "content_sha256": one.content_sha256,
+            }
+            for one in sets
+        ],
+        "speakers_content_sha256": people.content_sha256,
+        "resolution": {
+            "exact": all(one.n_partitions == 1 for one in sets),
+            "largest_share_of_a_class_in_one_bin": dict(bounds),
+        },
+        "definitions": all_definitions(options),
+    }
+
+
+def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
+    """Named groups to compare with must be groups."""
+    known = sorted({group for grouping in groupings for group in grouping.groups})
+    for name in options.reference:
+        if name not in REFERENCES and name not in known:
+            near = get_close_matches(name, known, n=3, cutoff=0.3) or known[:8]
+            msg = (
+                f"--reference {name!r} is neither pooled, macro, geomean or best nor a group; "
+                f"nearest groups: {', '.join(near)}"
+            )
+            raise ConfigError(msg)
+
+
+def _several(value: Sequence[str] | str) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _in_use(sets: Sequence[TrialSet]) -> np.ndarray[Any, Any]:
+    """Speakers of any utterance of any trial, as indices."""
+    every = np.concatenate([one.utterance_speaker for one in sets])
+    return np.unique(every[every >= 0])
+
+
+def _own_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
+    """The user's metrics: those given and those registered by entry point."""
+    found: dict[str, Metric] = {}
+    for entry in entry_points(group="parivox.metrics"):
+        try:
+            found[entry.name] = entry.load()
+        except Exception as error:
+            msg = f"metric {entry.name!r} of {entry.value} cannot be loaded: {error!r}"
+            raise ConfigError(msg) from error
+    found.update(metrics or {})
+    for name in found:
+        if name in BASE_METRICS or "+" in name:
+            msg = f"metric {name!r} would stand for a built-in one; give it another name"
+            raise ConfigError(msg)
+    return found

@@ -1,0 +1,77 @@
+"""What is audited under which name: one source, or several as ``system`` or ``system@list``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from parivox.errors import ConfigError
+
+__all__ = ["by_name", "developments", "stem"]
+
+ENDINGS = {
+    "csv", "tsv", "txt", "scores", "score", "trials", "parquet", "pq", "arrow", "ipc", "feather",
+    "gz", "bz2", "xz", "zst",
+}  # fmt: skip
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Split ``system@list``; the list is empty unless named."""
+    system, _, list_ = text.partition("@")
+    return system, list_
+
+
+def by_name(scores: Any) -> dict[tuple[str, str], Any]:
+    """Score sources by system and list."""
+    if isinstance(scores, Mapping) and all(_is_source(value) for value in scores.values()):
+        named = {split_name(str(name)): source for name, source in scores.items()}
+        if len(named) < len(scores) or not named:
+            msg = f"scores name the same system and list twice, or none: {list(scores)}"
+            raise ConfigError(msg)
+        return named
+    return {(stem(scores), ""): scores}
+
+
+def _is_source(value: object) -> bool:
+    tabular = hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
+    one_column = tabular and not hasattr(value, "columns") and not hasattr(value, "schema")
+    return isinstance(value, (str, os.PathLike, Mapping)) or (tabular and not one_column)
+
+
+def stem(source: object) -> str:
+    """Name of a system after its file, without any of the endings of formats."""
+    if not isinstance(source, (str, os.PathLike)):
+        return "scores"
+    name = os.fspath(source)
+    if name == "-":
+        return "stdin"
+    name = os.path.basename(str(name))  # noqa: PTH119 - a name may not be a path at all
+    while True:
+        head, dot, ending = name.rpartition(".")
+        if not head or not dot or ending.lower() not in ENDINGS:
+            return name
+        name = head
+
+
+
+def developments(
+    threshold_from: Any, sources: Mapping[tuple[str, str], Any]
+) -> dict[tuple[str, str], Any]:
+    """Development scores of each system, if there are any."""
+    if threshold_from is None:
+        return {}
+    if isinstance(threshold_from, Mapping) and all(_is_source(v) for v in threshold_from.values()):
+        given = {split_name(str(name))[0]: source for name, source in threshold_from.items()}
+        systems = {system for system, _ in sources}
+        if set(given) != systems:
+            msg = (
+                f"--threshold-from names {sorted(given)} but the scores are of {sorted(systems)}; "
+                "give one development file for each system, as in V2=dev.csv"
+            )
+            raise ConfigError(msg)
+        return {key: given[key[0]] for key in sources}
+    if len({system for system, _ in sources}) > 1:
+        msg = "--threshold-from: several systems are audited; name each one's file, as in V2=dev.csv"
+        raise ConfigError(msg)
+    return dict.fromkeys(sources, threshold_from)

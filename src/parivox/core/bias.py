@@ -1,0 +1,275 @@
+"""Bias measures: each group's base metric against a reference (METHODS 3.1).
+
+Arrays are ``[..., group]``; references are ``[...]``. A measure that the data leave undefined
+is NaN, one that grows without bound is +-inf; both carry a reason, as do values fixed by
+convention:
+
+==================  ====================================================================
+reason              meaning
+==================  ====================================================================
+undefined_value     the group's own value is NaN
+undefined_reference the reference is NaN
+zero_cell           the logarithm of a group without errors
+zero_reference      division by a reference of 0
+zero_over_zero      group and reference (or own minimum) are both 0
+zero_own_min        division by an own minimum of 0
+infinite_value      the group's value, or the reference, is infinite
+==================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.counts import FloatArray
+
+__all__ = [
+    "Measured",
+    "difference",
+    "neg_log_ratio",
+    "ratio",
+    "reference",
+    "smoothed",
+    "threshold_bias",
+]
+
+ZeroPolicy: TypeAlias = Literal["none", "jeffreys", "nist"]
+Reference: TypeAlias = Literal["macro", "geomean", "best"]
+ZERO_POLICIES = ("none", "jeffreys", "nist")
+_REFERENCES = ("macro", "geomean", "best")
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A measure per group, with the reason where it is undefined, infinite or a convention.
+
+    Attributes
+    ----------
+    value : float64 of shape (..., group)
+    reason : str array of shape (..., group)
+        Empty where the value is an ordinary one.
+    """
+
+    value: FloatArray
+    reason: NDArray[np.str_]
+
+
+def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") -> FloatArray:
+    """Error rates under a zero policy (METHODS 3.2, vector 3.3).
+
+    Parameters
+    ----------
+    errors, trials : array_like of int
+        Shapes broadcast.
+    zero : {"none", "jeffreys", "nist"}
+        ``none``: errors / trials. ``jeffreys``: (errors + 0.5) / (trials + 1) everywhere, for
+        groups and pools alike. ``nist``: zero counts become the one-sided 95 %
+        Clopper-Pearson upper bound 1 - 0.05 ** (1 / trials); meant for denominators only, as
+        in NIST IR 8429.
+
+    Returns
+    -------
+    float64
+        In [0, 1], lower is better; NaN without trials.
+
+    Examples
+    --------
+    >>> smoothed([0, 4], [2000, 2000], "jeffreys").tolist()
+    [0.0002498750624687656, 0.0022488755622188904]
+    """
+    if zero not in ZERO_POLICIES:
+        msg = f"zero policy is {zero!r}; it is one of {', '.join(ZERO_POLICIES)}"
+        raise ConfigError(msg)
+    k, n = np.asarray(errors, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if zero == "none":
+            rate = k / n
+        elif zero == "jeffreys":
+            rate = (k + 0.5) / (n + 1)
+        else:
+            rate = np.where(k == 0, -np.expm1(np.log(0.05) / n), k / n)
+        return np.where(n > 0, rate, np.nan)[()]
+
+
+def reference(values: ArrayLike, kind: Reference) -> FloatArray:
+    """What groups are compared with, from the groups' own values.
+
+    Parameters
+    ----------
+    values : array_like of shape (..., group)
+        At least 0, lower is better. NaN groups are left out.
+    kind : {"macro", "geomean", "best"}
+        Unweighted mean, geometric mean (0 if any group is 0), smallest value.
+
+    Returns
+    -------
+    float64 of shape (...)
+        NaN if every group is NaN.
+
+    Examples
+    --------
+    >>> float(reference([0.02, 0.03], "macro")), float(reference([0.02, 0.03], "best"))
+    (0.025, 0.02)
+    """
+    if kind not in _REFERENCES:
+        msg = f"reference is {kind!r}; it is one of {', '.join(_REFERENCES)}"
+        raise ConfigError(msg)
+    x = np.asarray(values, dtype=np.float64)
+    used = ~np.isnan(x)
+    n = used.sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if kind == "macro":
+            found = np.where(used, x, 0).sum(axis=-1) / n
+        elif kind == "geomean":
+            found = np.exp(np.log(np.where(used, x, 1)).sum(axis=-1) / n)
+        else:
+            found = np.where(used, x, np.inf).min(axis=-1, initial=np.inf)
+    return np.where(n > 0, found, np.nan)[()]
+
+
+def difference(values: ArrayLike, to: ArrayLike) -> Measured:
+    """Group minus reference.
+
+    Parameters
+    ----------
+    values : array_like of shape (..., group)
+    to : array_like of shape (...)
+        The reference: pooled, :func:`reference`, or one group's values.
+
+    Returns
+    -------
+    Measured
+        In units of the metric; 0 is fair, positive is worse than the reference.
+
+    Examples
+    --------
+    >>> difference([0.5, 0.25], 0.25).value.tolist()
+    [0.25, 0.0]
+    """
+    x, ref = _aligned(values, to)
+    with np.errstate(invalid="ignore"):
+        return _with_reasons(x - ref, x, ref)
+
+
+def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
+    """Group divided by reference (000, 001: G2avg ratio; `subgroup_bias` with costs).
+
+    Parameters
+    ----------
+    values : array_like of shape (..., group)
+        At least 0.
+    to : array_like of shape (...)
+        The reference; under the policy ``nist`` the one adjusted by :func:`smoothed`.
+
+    Returns
+    -------
+    Measured
+        In [0, inf]; 1 is fair, above 1 is worse than the reference. inf for a reference of 0,
+        NaN for 0 / 0.
+
+    Examples
+    --------
+    >>> found = ratio([0.5, 0.0], 0.0)
+    >>> found.value.tolist(), found.reason.tolist()
+    ([inf, nan], ['zero_reference', 'zero_over_zero'])
+    """
+    x, ref = _aligned(values, to)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = x / ref
+    return _with_reasons(
+        value, x, ref, zero_over_zero=(x == 0) & (ref == 0), zero_reference=(x > 0) & (ref == 0)
+    )
+
+
+def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> Measured:
+    """Minus the natural logarithm of the ratio to the reference (000 Table 1).
+
+    Parameters
+    ----------
+    values : array_like of shape (..., group)
+        At least 0.
+    to : array_like of shape (...)
+        The reference.
+
+    Returns
+    -------
+    Measured
+        In [-inf, inf]; 0 is fair, positive means that the group is favoured. +inf for a group
+        without errors, -inf for a reference of 0, NaN for 0 / 0.
+
+    Examples
+    --------
+    >>> neg_log_ratio([1.0, 0.0], 1.0).reason.tolist()
+    ['', 'zero_cell']
+    """
+    x, ref = _aligned(values, to)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = 0.0 - np.log(x / ref)
+    return _with_reasons(
+        value,
+        x,
+        ref,
+        zero_over_zero=(x == 0) & (ref == 0),
+        zero_cell=(x == 0) & (ref > 0),
+        zero_reference=(x > 0) & (ref == 0),
+    )
+
+
+def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> Measured:
+    """Cost at the common threshold divided by the group's own minimum cost (001 eq. 3).
+
+    Parameters
+    ----------
+    costs, own_minima : array_like of shape (..., group)
+        At least 0, and no cost below its minimum.
+
+    Returns
+    -------
+    Measured
+        In [1, inf]; 1 means that the common threshold costs the group nothing, lower is
+        better. Inflated for small groups, whose minimum is taken on the same trials. inf if
+        only the minimum is 0, 1 if both are.
+
+    Examples
+    --------
+    >>> threshold_bias([0.12, 0.04, 0.0], [0.04, 0.0, 0.0]).value.tolist()
+    [3.0, inf, 1.0]
+    """
+    cost, own = np.broadcast_arrays(
+        np.asarray(costs, dtype=np.float64), np.asarray(own_minima, dtype=np.float64)
+    )
+    both_zero = (cost == 0) & (own == 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(both_zero, 1.0, cost / own)
+    # the same cost reached by two sums may differ in its last bit
+    value = np.where((value < 1) & (value > 1 - 1e-12), 1.0, value)
+    return _with_reasons(
+        value, cost, own, zero_over_zero=both_zero, zero_own_min=(cost > 0) & (own == 0)
+    )
+
+
+def _aligned(values: ArrayLike, to: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    x = np.asarray(values, dtype=np.float64)
+    return x, np.asarray(to, dtype=np.float64)[..., None]
+
+
+def _with_reasons(
+    value: FloatArray, x: FloatArray, ref: FloatArray, **reasons: NDArray[np.bool_]
+) -> Measured:
+    """Attach to every value its first applicable reason."""
+    known = {
+        "undefined_value": np.isnan(x),
+        "undefined_reference": np.isnan(ref),
+        **reasons,
+        "infinite_value": np.isinf(x) | np.isinf(ref),
+    }
+    conditions = [np.broadcast_to(held, value.shape) for held in known.values()]
+    return Measured(value, np.select(conditions, list(known), default=""))

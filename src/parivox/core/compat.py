@@ -1,0 +1,255 @@
+"""The rules of bt4vt 1.0.1, for comparison with numbers published through it.
+
+They differ from the exact rules in four ways; nothing is rounded in either.
+
+* The error curve is cut: it starts at the last threshold with FPR 0 and ends at the first
+  one with FNR 0 (scikit-learn's ``det_curve`` does so).
+* A group's rates and cost at the overall threshold are those of the point of the group's own
+  cut curve whose threshold lies *nearest*. A small group without false accepts there may be
+  read off far from the threshold (mexico_m on VoxCeleb1-H: FNR 0.089 where it is 0.248).
+* Among equal minima the smallest threshold counts (the exact rules take the largest).
+* Differences, costs and minima are compared as floats, which can break ties of integers.
+
+Each function takes the :class:`~parivox.core.counts.Counts` of one cell (no leading axes) and
+repeats bt4vt's order of float operations, so that values agree to the last digit. bt4vt
+refuses infinite scores and cells with one class only; here the latter are NaN. bt4vt prints
+the EER in per cent and costs raw, that is, not normalised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from parivox.core.counts import Curve
+from parivox.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from parivox.core.costs import CostModel
+    from parivox.core.counts import Counts, FloatArray
+
+Rate = TypeVar("Rate", float, "FloatArray")
+
+__all__ = [
+    "AtThreshold",
+    "RatesAt",
+    "bt4vt_cdet_at",
+    "bt4vt_curve",
+    "bt4vt_eer",
+    "bt4vt_eer_ratio",
+    "bt4vt_min_cdet",
+    "bt4vt_rates_at",
+]
+
+
+class AtThreshold(NamedTuple):
+    """A value and the threshold of the curve point that it was read from."""
+
+    value: float
+    threshold: float
+
+
+class RatesAt(NamedTuple):
+    """Error rates of one curve point, and that point's threshold."""
+
+    fpr: float
+    fnr: float
+    threshold: float
+
+
+def bt4vt_curve(counts: Counts) -> Curve:
+    """Cut error curve of one cell, as scikit-learn's ``det_curve`` gives it.
+
+    Parameters
+    ----------
+    counts : Counts of shape ()
+        Values that no trial of the cell has are left out first.
+
+    Returns
+    -------
+    Curve
+        Thresholds falling (``det_curve`` lists the same points in rising order), from the last
+        one with FPR 0 to the first one with FNR 0. It starts with +inf only where the highest
+        score is a nontarget's. Without targets or nontargets it has no points.
+
+    Raises
+    ------
+    DataError
+        If the counts hold more than one cell.
+
+    Notes
+    -----
+    As in scikit-learn 1.7 to 1.9 with ``drop_intermediate=False``, which is what bt4vt uses.
+
+    Examples
+    --------
+    >>> from parivox.core.counts import Counts
+    >>> curve = bt4vt_curve(Counts.from_scores([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]))
+    >>> curve.thresholds.tolist(), curve.fpr.tolist(), curve.fnr.tolist()
+    ([0.8, 0.4, 0.35], [0.0, 0.5, 0.5], [0.5, 0.5, 0.0])
+    """
+    if counts.target.ndim != 1:
+        msg = (
+            f"bt4vt's rules take the counts of one cell; found shape {counts.target.shape}: "
+            "give them cell by cell"
+        )
+        raise DataError(msg)
+    whole = counts.curve
+    if counts.n_target == 0 or counts.n_nontarget == 0:
+        keep = np.arange(0)
+    else:
+        seen = np.concatenate(([True], (counts.target + counts.nontarget)[::-1] > 0))
+        keep = np.flatnonzero(seen)
+        start = np.searchsorted(whole.fp[keep], 0, side="right") - 1
+        end = int(np.argmax(whole.fn[keep] == 0))
+        keep = keep[start : end + 1]
+    return Curve(
+        whole.thresholds[keep], whole.fp[keep], whole.fn[keep], whole.n_target, whole.n_nontarget
+    )
+
+
+def bt4vt_eer(counts: Counts) -> AtThreshold:
+    """Equal error rate: the larger rate at the point where both are nearest.
+
+    Parameters
+    ----------
+    counts : Counts of shape ()
+
+    Returns
+    -------
+    AtThreshold
+        Value in [0, 1], lower is better, at the cell's own threshold; 100 times the value is
+        what bt4vt prints. NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> from parivox.core.counts import Counts
+    >>> bt4vt_eer(Counts.from_scores([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]))
+    AtThreshold(value=0.5, threshold=0.4)
+    """
+    fpr, fnr, thresholds = _rising(counts)
+    if not thresholds.size:
+        return AtThreshold(np.nan, np.nan)
+    at = np.argmin(np.abs(fnr - fpr))
+    return AtThreshold(float(max(fpr[at], fnr[at])), float(thresholds[at]))
+
+
+def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> AtThreshold:
+    """Smallest raw detection cost on the cut curve, at the smallest such threshold.
+
+    Parameters
+    ----------
+    counts : Counts of shape ()
+        In bt4vt, all trials of the system: the threshold is then used for every group.
+    cost : CostModel
+        With one prior; bt4vt averages none.
+
+    Returns
+    -------
+    AtThreshold
+        Raw cost >= 0, lower is better. NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> from parivox.core.costs import parse_cost
+    >>> from parivox.core.counts import Counts
+    >>> counts = Counts.from_scores([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])
+    >>> bt4vt_min_cdet(counts, cost=parse_cost("0.5,1,1"))
+    AtThreshold(value=0.25, threshold=0.35)
+    """
+    fpr, fnr, thresholds = _rising(counts)
+    if not thresholds.size:
+        return AtThreshold(np.nan, np.nan)
+    cdet = _cdet(fpr, fnr, cost)
+    at = np.argmin(cdet)
+    return AtThreshold(float(cdet[at]), float(thresholds[at]))
+
+
+def bt4vt_rates_at(counts: Counts, threshold: float) -> RatesAt:
+    """Error rates at the point of the cut curve whose threshold is nearest.
+
+    Parameters
+    ----------
+    counts : Counts of shape ()
+    threshold : float
+        Among equally near points the smaller threshold counts. With +inf, a curve that does
+        not hold +inf is read at its *smallest* threshold, since all its points are as far.
+
+    Returns
+    -------
+    RatesAt
+        Rates in [0, 1], lower is better; NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> from parivox.core.counts import Counts
+    >>> bt4vt_rates_at(Counts.from_scores([0.9, 0.5, 0.1], [1, 1, 0]), 0.9)
+    RatesAt(fpr=0.0, fnr=0.0, threshold=0.5)
+    """
+    fpr, fnr, thresholds = _rising(counts)
+    if not thresholds.size:
+        return RatesAt(np.nan, np.nan, np.nan)
+    with np.errstate(invalid="ignore"):  # inf - inf is NaN, which argmin takes for the smallest
+        at = np.argmin(np.abs(thresholds - threshold))
+    return RatesAt(float(fpr[at]), float(fnr[at]), float(thresholds[at]))
+
+
+def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> AtThreshold:
+    """Raw detection cost at the point of the cut curve whose threshold is nearest.
+
+    Parameters
+    ----------
+    counts : Counts of shape ()
+        One group's trials.
+    threshold : float
+        That of :func:`bt4vt_min_cdet` over all trials.
+    cost : CostModel
+        With one prior.
+
+    Returns
+    -------
+    AtThreshold
+        Raw cost >= 0, lower is better. NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> from parivox.core.costs import parse_cost
+    >>> from parivox.core.counts import Counts
+    >>> counts = Counts.from_scores([0.9, 0.5, 0.7, 0.1], [1, 1, 0, 0])
+    >>> bt4vt_cdet_at(counts, 0.75, cost=parse_cost("0.5,1,1"))
+    AtThreshold(value=0.5, threshold=0.7)
+    """
+    fpr, fnr, nearest = bt4vt_rates_at(counts, threshold)
+    return AtThreshold(_cdet(fpr, fnr, cost), nearest)
+
+
+def bt4vt_eer_ratio(group: float, overall: float) -> float:
+    """Ratio of two EERs, taken between percentages as bt4vt does.
+
+    The last digit may differ from ``group / overall``. Ratios of costs need no such care.
+
+    Examples
+    --------
+    >>> bt4vt_eer_ratio(0.03, 0.02)
+    1.5
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.float64(group * 100) / np.float64(overall * 100))
+
+
+def _rising(counts: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """FPR, FNR and thresholds in the order in which bt4vt scans them."""
+    curve = bt4vt_curve(counts)
+    return curve.fpr[::-1], curve.fnr[::-1], curve.thresholds[::-1]
+
+
+def _cdet(fpr: Rate, fnr: Rate, cost: CostModel) -> Rate:
+    if len(cost.p_target) > 1:
+        msg = (
+            f"cost {cost.name} is a mean over priors {cost.p_target}, which bt4vt does not know; "
+            "name one prior, as in '0.05,1,1'"
+        )
+        raise ConfigError(msg)
+    (p_target,) = cost.p_target
+    return fnr * cost.c_miss * p_target + fpr * cost.c_fa * (1 - p_target)

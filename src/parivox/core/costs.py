@@ -1,0 +1,363 @@
+"""Detection cost: cost models, cost along a curve, its minimum, and cost at Bayes thresholds.
+
+``C(t) = c_miss P FNR(t) + c_fa (1 - P) FPR(t)`` with P the prior of target trials. The
+normalised cost divides by the cost of the better blind decision,
+``min(c_miss P, c_fa (1 - P))`` (METHODS 1.4). Lower is better. A model with several priors
+stands for the mean over its priors, each with its own threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.core.counts import as_counts
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from parivox.core.counts import Counts, Curve, FloatArray, IntArray
+
+__all__ = [
+    "COST_MODELS",
+    "CostModel",
+    "MinCost",
+    "act_cdet",
+    "bayes_threshold",
+    "cdet",
+    "min_cdet",
+    "parse_cost",
+]
+
+# Weighted sums of products of trial numbers below this are exact in int64.
+_EXACT = 2**62
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Prior of targets and cost of either error.
+
+    Attributes
+    ----------
+    name : str
+        What tables print.
+    p_target : tuple of float in (0, 1)
+        One prior, or several to take the mean over.
+    c_miss, c_fa : float > 0
+        Cost of a missed target and of a false accept.
+    note : str
+        What a reader should know before relying on the model; empty for most.
+
+    Examples
+    --------
+    >>> cost = CostModel("mine", (0.01,), c_miss=10)
+    >>> cost.c_default, round(cost.beta, 9)
+    (0.1, 9.9)
+    """
+
+    name: str
+    p_target: tuple[float, ...]
+    c_miss: float = 1.0
+    c_fa: float = 1.0
+    note: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse priors and costs that no decision can have."""
+        if not self.p_target or not all(0 < p < 1 for p in self.p_target):
+            msg = f"cost {self.name}: p_target is {self.p_target}; it must lie between 0 and 1"
+            raise ConfigError(msg)
+        if not all(0 < c < math.inf for c in (self.c_miss, self.c_fa)):
+            msg = (
+                f"cost {self.name}: c_miss is {self.c_miss} and c_fa is {self.c_fa}; both must "
+                "be positive numbers"
+            )
+            raise ConfigError(msg)
+
+    @property
+    def parts(self) -> tuple[CostModel, ...]:
+        """One model per prior."""
+        if len(self.p_target) == 1:
+            return (self,)
+        return tuple(
+            CostModel(f"{self.name}:{p}", (p,), self.c_miss, self.c_fa) for p in self.p_target
+        )
+
+    @property
+    def weights(self) -> tuple[Fraction, Fraction]:
+        """Exact weights of FNR and FPR in the raw cost, from the numbers as written."""
+        prior = _as_written(self._only_prior())
+        return _as_written(self.c_miss) * prior, _as_written(self.c_fa) * (1 - prior)
+
+    @property
+    def c_default(self) -> float:
+        """Cost of the better blind decision, the normaliser."""
+        return float(min(self.weights))
+
+    @property
+    def beta(self) -> float:
+        """Weight of FPR relative to FNR; the Bayes threshold is its logarithm."""
+        miss, false_accept = self.weights
+        return float(false_accept / miss)
+
+    @property
+    def effective_prior(self) -> float:
+        """Prior with the same decisions at equal costs."""
+        miss, false_accept = self.weights
+        return float(miss / (miss + false_accept))
+
+    def _only_prior(self) -> float:
+        if len(self.p_target) > 1:
+            msg = (
+                f"cost {self.name} is a mean over priors {self.p_target} and has no single "
+                "threshold; name one prior, as in '0.05,1,1'"
+            )
+            raise ConfigError(msg)
+        return self.p_target[0]
+
+
+@dataclass(frozen=True, eq=False)
+class MinCost:
+    """The smallest cost of a curve and where it is attained.
+
+    Attributes
+    ----------
+    value : float64 of shape (...)
+        NaN without targets or nontargets.
+    threshold : float64 of shape (...)
+        The largest threshold that attains it; NaN for a model with several priors.
+    fp, fn : int64 of shape (...)
+        False accepts and false rejects there; -1 where the threshold is NaN.
+    """
+
+    value: FloatArray
+    threshold: FloatArray
+    fp: IntArray
+    fn: IntArray
+
+
+_PARTITIONS = "the evaluation averages rates over partitions of its trials; here they are pooled"
+_KNOWN = "the evaluation averages FPR over known and unknown nontarget speakers; here pooled"
+_UNCONFIRMED = "unconfirmed: taken from secondary sources"
+
+COST_MODELS: dict[str, CostModel] = {
+    model.name: model
+    for model in (
+        CostModel("voxsrc", (0.05,)),
+        CostModel("sre08", (0.01,), c_miss=10.0),
+        CostModel("sre10_core", (0.001,)),
+        CostModel("sre12", (0.01, 0.001), note=_KNOWN),
+        CostModel("sre16", (0.01, 0.005), note=_PARTITIONS),
+        CostModel("sre18_cmn2", (0.01, 0.005), note=_PARTITIONS),
+        CostModel("sre18_vast", (0.05,)),
+        CostModel("sre19_cts", (0.01, 0.005), note=_PARTITIONS),
+        CostModel("sre19_mm", (0.05,)),
+        CostModel("cts2020", (0.05,)),
+        CostModel("sre21", (0.01, 0.05), note=_PARTITIONS),
+        CostModel("sre24", (0.01, 0.05), note=_UNCONFIRMED),
+        CostModel("sitw16", (0.01,)),
+        CostModel("ffsvc20", (0.01,)),
+    )
+}
+
+
+def parse_cost(text: str) -> CostModel:
+    """Cost model from a name of :data:`COST_MODELS` or from ``p_target,c_miss,c_fa``.
+
+    Raises
+    ------
+    ConfigError
+        If the name is unknown, or the numbers are not three or out of range.
+
+    Examples
+    --------
+    >>> parse_cost("sre08").c_miss, parse_cost("0.05,1,1").p_target
+    (10.0, (0.05,))
+    """
+    if text in COST_MODELS:
+        return COST_MODELS[text]
+    try:
+        p_target, c_miss, c_fa = (float(part) for part in text.split(","))
+    except ValueError:
+        near = get_close_matches(text, COST_MODELS, n=1)
+        hint = f"did you mean {near[0]}? Known" if near else "known"
+        msg = (
+            f"cost {text!r} is neither a known name nor 'p_target,c_miss,c_fa'; "
+            f"{hint}: {', '.join(COST_MODELS)}"
+        )
+        raise ConfigError(msg) from None
+    return CostModel(text, (p_target,), c_miss, c_fa)
+
+
+def cdet(curve: Curve, cost: CostModel, *, normalised: bool = True) -> FloatArray:
+    """Detection cost at every threshold of a curve.
+
+    Parameters
+    ----------
+    curve : Curve of shape (..., threshold)
+    cost : CostModel
+    normalised : bool
+        Divide by the cost of the better blind decision.
+
+    Returns
+    -------
+    float64 of shape (..., threshold)
+        At least 0; normalised values above 1 are worse than a blind decision. Lower is
+        better. NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> curve = as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).at([0.9, 0.4])
+    >>> cdet(curve, parse_cost("0.5,1,1")).tolist()
+    [0.5, 0.5]
+    """
+    miss, false_accept = _mean_weights(cost, normalised=normalised)
+    return miss * curve.fnr + false_accept * curve.fpr
+
+
+def min_cdet(
+    scores: Counts | ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    cost: CostModel,
+    normalised: bool = True,
+) -> MinCost:
+    """Smallest detection cost over all thresholds, +inf and the lowest score included.
+
+    Costs are compared as integers; among equal ones the largest threshold (fewest false
+    accepts) is reported.
+
+    Parameters
+    ----------
+    scores : Counts of shape (...) or array_like of shape (trial,)
+    labels : array_like of shape (trial,), optional
+        Needed unless `scores` is a Counts.
+    cost : CostModel
+        With several priors: the mean of their minima, without a threshold.
+    normalised : bool
+        Divide by the cost of the better blind decision; then the value is in [0, 1].
+
+    Returns
+    -------
+    MinCost
+        Lower is better; NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> best = min_cdet([2.0, 1.0, 1.5, 0.0], [1, 1, 0, 0], cost=parse_cost("0.5,1,1"))
+    >>> float(best.value), float(best.threshold), int(best.fp), int(best.fn)
+    (0.5, 2.0, 0, 1)
+    """
+    counts = as_counts(scores, labels)
+    minima = [_minimum(counts.curve, part, normalised=normalised) for part in cost.parts]
+    if len(minima) == 1:
+        return minima[0]
+    value = np.mean([m.value for m in minima], axis=0)
+    nowhere = np.full_like(minima[0].fp, -1)
+    return MinCost(value, np.full_like(value, np.nan)[()], nowhere[()], nowhere[()])
+
+
+def act_cdet(
+    scores: Counts | ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    cost: CostModel,
+    normalised: bool = True,
+) -> FloatArray:
+    """Detection cost at the Bayes threshold of scores that are natural-log likelihood ratios.
+
+    Parameters
+    ----------
+    scores : Counts of shape (...) or array_like of shape (trial,)
+        Natural-log likelihood ratios.
+    labels : array_like of shape (trial,), optional
+        Needed unless `scores` is a Counts.
+    cost : CostModel
+        With several priors: the mean over the priors, each at its own threshold.
+    normalised : bool
+        Divide by the cost of the better blind decision.
+
+    Returns
+    -------
+    float64 of shape (...)
+        At least the minimum cost; lower is better. NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> float(act_cdet([4.0, 1.0, -1.0, -3.0], [1, 1, 0, 0], cost=parse_cost("0.05,1,1")))
+    0.5
+    """
+    counts = as_counts(scores, labels)
+    actual: list[FloatArray] = [
+        cdet(counts.at(bayes_threshold(part)), part, normalised=normalised)[..., 0]
+        for part in cost.parts
+    ]
+    return np.asarray(np.mean(actual, axis=0))[()]
+
+
+def bayes_threshold(cost: CostModel) -> float:
+    """Natural-log likelihood ratio above which accepting costs less on average.
+
+    Raises
+    ------
+    ConfigError
+        If the model has several priors.
+
+    Examples
+    --------
+    >>> round(bayes_threshold(parse_cost("voxsrc")), 6)
+    2.944439
+    """
+    return math.log(cost.beta)
+
+
+def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
+    targets, nontargets = curve.n_target, curve.n_nontarget
+    miss, false_accept = cost.weights
+    scale = math.lcm(miss.denominator, false_accept.denominator)
+    miss_units, false_units = int(miss * scale), int(false_accept * scale)
+    common = math.gcd(miss_units, false_units)
+    miss_units, false_units = miss_units // common, false_units // common
+    most = int(targets.max(initial=0)) * int(nontargets.max(initial=0))
+    per_miss: IntArray | FloatArray = nontargets.astype(np.float64)
+    per_false: IntArray | FloatArray = targets.astype(np.float64) * (false_units / miss_units)
+    if (miss_units + false_units) * most < _EXACT:
+        per_miss, per_false = nontargets * miss_units, targets * false_units
+    total = curve.fn * np.asarray(per_miss)[..., None]
+    total += curve.fp * np.asarray(per_false)[..., None]
+    # the first minimum, so the largest threshold
+    at = np.argmin(total, axis=-1)
+    fp = np.take_along_axis(curve.fp, at[..., None], axis=-1)[..., 0]
+    fn = np.take_along_axis(curve.fn, at[..., None], axis=-1)[..., 0]
+    defined = (targets > 0) & (nontargets > 0)
+    weights = _mean_weights(cost, normalised=normalised)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(defined, weights[0] * (fn / targets) + weights[1] * (fp / nontargets), 0)
+    return MinCost(
+        np.where(defined, value, np.nan)[()],
+        np.where(defined, curve.thresholds[at], np.nan)[()],
+        np.where(defined, fp, -1)[()],
+        np.where(defined, fn, -1)[()],
+    )
+
+
+def _mean_weights(cost: CostModel, *, normalised: bool) -> tuple[float, float]:
+    """Weights of FNR and FPR, averaged over the priors before rounding to floats."""
+    miss = false_accept = Fraction(0)
+    for part in cost.parts:
+        both = part.weights
+        scale = min(both) if normalised else 1
+        miss += both[0] / scale
+        false_accept += both[1] / scale
+    return float(miss / len(cost.parts)), float(false_accept / len(cost.parts))
+
+
+def _as_written(number: float) -> Fraction:
+    """The number that a person wrote: 0.05 means 1/20, not its binary neighbour."""
+    return Fraction(repr(float(number)))

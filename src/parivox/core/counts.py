@@ -1,0 +1,202 @@
+"""The waist: integer counts of target and nontarget trials per score value.
+
+Everything above this module turns files into :class:`Counts`; everything below reads
+:class:`Counts` and the :class:`Curve` cumulated from them, and knows no files, tables or
+names. Counts of disjoint sets of trials add up.
+
+Axes: ``[..., group, value]`` and ``[..., group, threshold]``; leading axes are free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    FloatArray: TypeAlias = NDArray[np.float64]
+    IntArray: TypeAlias = NDArray[np.int64]
+
+__all__ = ["Counts", "Curve", "as_counts"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Error counts at thresholds; a trial is accepted iff its score >= threshold.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (threshold,)
+        Falling. A whole curve starts with +inf (accept nothing) and ends with the lowest
+        score (accept everything); trials of equal score move together.
+    fp, fn : integer ndarrays of shape (..., threshold)
+        Nontarget trials accepted, target trials rejected.
+    n_target, n_nontarget : integer ndarrays of shape (...)
+        All target and nontarget trials.
+    """
+
+    thresholds: FloatArray
+    fp: IntArray
+    fn: IntArray
+    n_target: IntArray
+    n_nontarget: IntArray
+
+    @property
+    def fpr(self) -> FloatArray:
+        """False positive rate in [0, 1], shape (..., threshold); NaN without nontargets."""
+        return _rate(self.fp, self.n_nontarget)
+
+    @property
+    def fnr(self) -> FloatArray:
+        """False negative rate in [0, 1], shape (..., threshold); NaN without targets."""
+        return _rate(self.fn, self.n_target)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Target and nontarget trials per distinct score (or bin centre).
+
+    Attributes
+    ----------
+    values : ndarray of shape (value,)
+        Scores, strictly rising; may be -inf or +inf at the ends, never NaN.
+    target, nontarget : integer ndarrays of shape (..., value)
+        Trials with that score.
+    """
+
+    values: FloatArray
+    target: IntArray
+    nontarget: IntArray
+
+    @classmethod
+    def from_scores(cls, scores: ArrayLike, labels: ArrayLike) -> Counts:
+        """Count trials by score.
+
+        Parameters
+        ----------
+        scores : array_like of shape (trial,)
+            Higher means more alike. Infinite values are allowed, NaN is not.
+        labels : array_like of shape (trial,)
+            True or 1 for target, False, 0 or -1 for nontarget trials.
+
+        Raises
+        ------
+        DataError
+            If the shapes differ, a score is NaN or a label is none of these.
+
+        Examples
+        --------
+        >>> counts = Counts.from_scores([0.9, 0.2, 0.2], [1, 1, 0])
+        >>> counts.values.tolist(), counts.target.tolist(), counts.nontarget.tolist()
+        ([0.2, 0.9], [1, 1], [1, 0])
+        """
+        score = np.asarray(scores, dtype=np.float64)
+        label = np.asarray(labels)
+        if score.ndim != 1 or score.shape != label.shape:
+            msg = (
+                f"scores and labels must be flat and of one length; found shapes {score.shape} "
+                f"and {label.shape}"
+            )
+            raise DataError(msg)
+        if np.isnan(score).any():
+            msg = f"score {int(np.isnan(score).argmax())} is NaN; leave such trials out first"
+            raise DataError(msg)
+        target = label == 1
+        odd = ~(target | (label == 0) | (label == -1))
+        if odd.any():
+            at = int(odd.argmax())
+            msg = f"label {at} is {label[at]!r}; labels are 1 or True (target), 0, -1 or False"
+            raise DataError(msg)
+        order = np.argsort(score)
+        return cls.from_sorted(score[order], target[order])
+
+    @classmethod
+    def from_sorted(cls, score: FloatArray, target: NDArray[np.bool_]) -> Counts:
+        """Count trials whose scores are already in rising order (no checks)."""
+        first = np.flatnonzero(np.concatenate(([True], score[1:] != score[:-1])))[: score.size]
+        ends = np.append(first[1:], score.size) if first.size else first
+        running = np.concatenate(([0], np.cumsum(target, dtype=np.int64)))
+        n_target = running[ends] - running[first]
+        # + 0.0 makes -0.0 and 0.0 one value with one spelling
+        return cls(score[first] + 0.0, n_target, ends - first - n_target)
+
+    def __add__(self, other: Counts) -> Counts:
+        """Counts of both sets of trials, on the union of their values."""
+        values = np.union1d(self.values, other.values)
+        here, there = (np.searchsorted(values, c.values) for c in (self, other))
+        summed = []
+        for mine, theirs in ((self.target, other.target), (self.nontarget, other.nontarget)):
+            lead = np.broadcast_shapes(mine.shape[:-1], theirs.shape[:-1])
+            total = np.zeros((*lead, values.size), dtype=np.int64)
+            total[..., here] += mine
+            total[..., there] += theirs
+            summed.append(total)
+        return Counts(values, *summed)
+
+    @cached_property
+    def n_target(self) -> IntArray:
+        """Target trials, shape (...)."""
+        return np.asarray(self.target.sum(axis=-1, dtype=np.int64))
+
+    @cached_property
+    def n_nontarget(self) -> IntArray:
+        """Nontarget trials, shape (...)."""
+        return np.asarray(self.nontarget.sum(axis=-1, dtype=np.int64))
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The whole error curve: one threshold per value and +inf (accept nothing)."""
+        fp = _above(self.nontarget)
+        fn = self.n_target[..., None] - _above(self.target)
+        thresholds = np.concatenate(([np.inf], self.values[::-1]))
+        return Curve(thresholds, fp, fn, self.n_target, self.n_nontarget)
+
+    def at(self, thresholds: ArrayLike) -> Curve:
+        """Exact error counts at any thresholds (METHODS 1.2), in the order given.
+
+        Parameters
+        ----------
+        thresholds : array_like of shape (threshold,)
+
+        Examples
+        --------
+        >>> point = Counts.from_scores([0.9, 0.2, 0.4], [1, 1, 0]).at([0.4])
+        >>> point.fp.tolist(), point.fn.tolist()
+        ([1], [1])
+        """
+        t = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+        accepted = self.values.size - np.searchsorted(self.values, t, side="left")
+        return Curve(
+            t,
+            self.curve.fp[..., accepted],
+            self.curve.fn[..., accepted],
+            self.n_target,
+            self.n_nontarget,
+        )
+
+
+def as_counts(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Counts:
+    """Counts as they are, or counted from scores and labels."""
+    if isinstance(scores, Counts):
+        return scores
+    if labels is None:
+        msg = "labels are missing: give scores and labels, or one Counts object"
+        raise DataError(msg)
+    return Counts.from_scores(scores, labels)
+
+
+def _above(per_value: IntArray) -> IntArray:
+    """Trials with at least each threshold's score, from +inf down."""
+    total = np.cumsum(per_value[..., ::-1], axis=-1, dtype=np.int64)
+    return np.concatenate((np.zeros((*total.shape[:-1], 1), dtype=np.int64), total), axis=-1)
+
+
+def _rate(errors: IntArray, trials: IntArray) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        return np.where(trials[..., None] > 0, errors / trials[..., None], np.nan)

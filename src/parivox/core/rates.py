@@ -1,0 +1,365 @@
+"""Error rates at operating points, and the thresholds that operating points name.
+
+Conventions: accept iff score >= threshold. Rates are fractions in [0, 1]; lower is better.
+A rate whose class has no trials is NaN. Functions named ``threshold_at_...`` read a whole curve
+(``Counts.curve``) and reduce its last axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from parivox.core.counts import as_counts
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.counts import Counts, Curve, FloatArray, IntArray
+
+__all__ = [
+    "RateAt",
+    "crossing",
+    "fnr_at_fpr",
+    "fpr_at_fnr",
+    "hter",
+    "threshold_at_eer",
+    "threshold_at_fnr",
+    "threshold_at_fpr",
+]
+
+RateRule: TypeAlias = Literal["conservative", "nearest", "interp"]
+RULES = ("conservative", "nearest", "interp")
+
+# Products of trial numbers below this fit int64 with room for a sign and a sum.
+_EXACT = 2.0**62
+
+
+@dataclass(frozen=True, eq=False)
+class RateAt:
+    """One error rate where the other is held at a target.
+
+    Attributes
+    ----------
+    value : float64 of shape (...)
+        The rate asked for; NaN where undefined or not resolvable.
+    threshold : float64 of shape (...)
+        The threshold used; NaN for ``interp``, which lies between thresholds.
+    achieved : float64 of shape (...)
+        The other rate as it is at that threshold.
+    """
+
+    value: FloatArray
+    threshold: FloatArray
+    achieved: FloatArray
+
+
+def fnr_at_fpr(
+    scores: Counts | ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    target: float,
+    rule: RateRule = "conservative",
+    allow_extrapolation: bool = False,
+) -> RateAt:
+    """False negative rate where the false positive rate is at a target (METHODS 1.6).
+
+    Parameters
+    ----------
+    scores : Counts of shape (...) or array_like of shape (trial,)
+    labels : array_like of shape (trial,), optional
+        Needed unless `scores` is a Counts.
+    target : float in [0, 1]
+    rule : {"conservative", "nearest", "interp"}
+        ``conservative``: the smallest threshold with FPR <= target. ``nearest``: the point
+        whose FPR lies nearest; among equal distances the smallest threshold. ``interp``:
+        linear between the best points of neighbouring false positive rates.
+    allow_extrapolation : bool
+        Answer even where one nontarget trial weighs more than the target.
+
+    Returns
+    -------
+    RateAt
+        In [0, 1], lower is better. NaN without targets or nontargets, and where
+        target < 1 / nontargets unless extrapolation is allowed.
+
+    Examples
+    --------
+    >>> at = fnr_at_fpr([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0], target=0.5)
+    >>> float(at.value), float(at.threshold), float(at.achieved)
+    (0.0, 0.4, 0.5)
+    """
+    curve = as_counts(scores, labels).curve
+    held = _Errors(curve.fp, curve.n_nontarget)
+    asked = _Errors(curve.fn, curve.n_target)
+    return _rate_at(held, asked, curve.thresholds, target, rule, extrapolate=allow_extrapolation)
+
+
+def fpr_at_fnr(
+    scores: Counts | ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    target: float,
+    rule: RateRule = "conservative",
+    allow_extrapolation: bool = False,
+) -> RateAt:
+    """False positive rate where the false negative rate is at a target (METHODS 1.6).
+
+    The mirror image of :func:`fnr_at_fpr`: ``conservative`` takes the largest threshold with
+    FNR <= target, ``nearest`` the largest among equal distances, and a target below
+    1 / targets is not resolvable.
+
+    Parameters
+    ----------
+    scores, labels, target, rule, allow_extrapolation
+        As in :func:`fnr_at_fpr`.
+
+    Returns
+    -------
+    RateAt
+        In [0, 1], lower is better.
+
+    Examples
+    --------
+    >>> at = fpr_at_fnr([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0], target=0.5)
+    >>> float(at.value), float(at.threshold), float(at.achieved)
+    (0.0, 0.9, 0.5)
+    """
+    curve = as_counts(scores, labels).curve
+    held = _Errors(curve.fn[..., ::-1], curve.n_target)
+    asked = _Errors(curve.fp[..., ::-1], curve.n_nontarget)
+    rising = curve.thresholds[::-1]
+    return _rate_at(held, asked, rising, target, rule, extrapolate=allow_extrapolation)
+
+
+def threshold_at_fpr(curve: Curve, target: float) -> FloatArray:
+    """Smallest threshold of a whole curve with FPR <= target; NaN without nontargets.
+
+    Parameters
+    ----------
+    curve : Curve of shape (..., threshold)
+    target : float in [0, 1]
+
+    Returns
+    -------
+    float64 of shape (...)
+        May be +inf (accept nothing).
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> float(threshold_at_fpr(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve, 0.1))
+    0.9
+    """
+    held = _Errors(curve.fp, curve.n_nontarget)
+    at = curve.thresholds[_last_within(held, _fraction(target))]
+    return _scalar(np.where(curve.n_nontarget > 0, at, np.nan))
+
+
+def threshold_at_fnr(curve: Curve, target: float) -> FloatArray:
+    """Largest threshold of a whole curve with FNR <= target; NaN without targets.
+
+    Parameters
+    ----------
+    curve : Curve of shape (..., threshold)
+    target : float in [0, 1]
+
+    Returns
+    -------
+    float64 of shape (...)
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> float(threshold_at_fnr(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve, 0.1))
+    0.4
+    """
+    held = _Errors(curve.fn[..., ::-1], curve.n_target)
+    at = curve.thresholds[::-1][_last_within(held, _fraction(target))]
+    return _scalar(np.where(curve.n_target > 0, at, np.nan))
+
+
+def threshold_at_eer(curve: Curve) -> FloatArray:
+    """Threshold with the smallest abs(FPR - FNR), compared as integers; ties to the larger one.
+
+    Parameters
+    ----------
+    curve : Curve of shape (..., threshold)
+        A whole curve.
+
+    Returns
+    -------
+    float64 of shape (...)
+        NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> float(threshold_at_eer(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve))
+    0.5
+    """
+    after = crossing(curve)
+    before = np.maximum(after - 1, 0)
+    excess_before, excess_after = _excess(curve, before), _excess(curve, after)
+    nearest = np.where(excess_before <= -excess_after, excess_before, excess_after)
+    at = _first(curve.fn, lambda i: _excess(curve, i) <= nearest)
+    defined = (curve.n_target > 0) & (curve.n_nontarget > 0)
+    return _scalar(np.where(defined, curve.thresholds[at], np.nan))
+
+
+def hter(curve: Curve) -> FloatArray:
+    """Half total error rate (FPR + FNR) / 2 at each threshold (METHODS 1.4, mobio13).
+
+    Parameters
+    ----------
+    curve : Curve of shape (..., threshold)
+
+    Returns
+    -------
+    float64 of shape (..., threshold)
+        In [0, 1], lower is better; NaN without targets or nontargets.
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> hter(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).at([0.5])).tolist()
+    [0.5]
+    """
+    return (curve.fpr + curve.fnr) / 2
+
+
+def crossing(curve: Curve) -> IntArray:
+    """Index of the first point, thresholds falling, with FNR <= FPR, compared as integers.
+
+    Parameters
+    ----------
+    curve : Curve of shape (..., threshold)
+        A whole curve.
+
+    Returns
+    -------
+    int64 of shape (...)
+        At least 1 where both classes have trials; 0 elsewhere is of no meaning.
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> int(crossing(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve))
+    2
+    """
+    return _first(curve.fn, lambda i: _excess(curve, i) <= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """Error counts along a threshold axis, and the trials that they are counted in."""
+
+    errors: IntArray
+    trials: IntArray
+
+    def rate(self, at: IntArray) -> FloatArray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(self.trials > 0, _take(self.errors, at) / self.trials, np.nan)
+
+
+def _rate_at(
+    held: _Errors,
+    asked: _Errors,
+    thresholds: FloatArray,
+    target: float,
+    rule: RateRule,
+    *,
+    extrapolate: bool,
+) -> RateAt:
+    if rule not in RULES:
+        msg = f"rule is {rule!r}; it is one of {', '.join(RULES)}"
+        raise ConfigError(msg)
+    x = _fraction(target)
+    below = _last_within(held, x)
+    above = np.minimum(below + 1, thresholds.size - 1)
+    # the best point of the next higher rate of the held error
+    next_errors = _take(held.errors, above)
+    above = _first(held.errors, lambda i: _take(held.errors, i) > next_errors) - 1
+    resolvable = held.trials > 0
+    if not extrapolate:
+        resolvable &= x * held.trials >= 1
+    if rule == "interp":
+        low, high = held.rate(below), held.rate(above)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weight = np.where(high > low, (x - low) / (high - low), 0.0)
+        start, end = asked.rate(below), asked.rate(above)
+        value, threshold = start + weight * (end - start), np.full(below.shape, np.nan)
+        achieved = np.where(high > low, x, low)
+    else:
+        at = below
+        if rule == "nearest":
+            at = np.where(_nearer_above(held, below, above, x), above, below)
+        value, threshold, achieved = asked.rate(at), thresholds[at], held.rate(at)
+    value, threshold, achieved = (
+        _scalar(np.where(resolvable, a, np.nan)) for a in (value, threshold, achieved)
+    )
+    return RateAt(value, threshold, achieved)
+
+
+def _nearer_above(held: _Errors, below: IntArray, above: IntArray, x: float) -> IntArray:
+    """Whether the point above the target is as near or nearer, in exact arithmetic."""
+    exact = Fraction(repr(x))
+    both = (_take(held.errors, below) + _take(held.errors, above)).astype(object)
+    nearer = both * exact.denominator <= 2 * exact.numerator * held.trials.astype(object)
+    return np.asarray(np.asarray(nearer, dtype=bool) & (above != below))
+
+
+def _last_within(held: _Errors, x: float) -> IntArray:
+    """Last index with errors / trials <= x, where errors rise along the axis."""
+    most = np.asarray(np.floor(x * held.trials)).astype(np.int64) + 1
+    for _ in range(2):  # x * trials may round across an integer either way
+        most = most - (most / np.maximum(held.trials, 1) > x)
+    return _first(held.errors, lambda i: _take(held.errors, i) > most) - 1
+
+
+def _excess(curve: Curve, at: IntArray) -> IntArray:
+    """FNR - FPR in units of 1 / (targets * nontargets): exact, falling along the curve."""
+    fn, fp = _take(curve.fn, at), _take(curve.fp, at)
+    targets, nontargets = curve.n_target, curve.n_nontarget
+    if float(targets.max(initial=0)) * float(nontargets.max(initial=0)) >= _EXACT:
+        fn, fp = fn.astype(object), fp.astype(object)
+    return np.asarray(fn * nontargets - fp * targets)
+
+
+def _first(along: IntArray, holds: Callable[[IntArray], NDArray[np.bool_]]) -> IntArray:
+    """First index of the last axis where a condition that stays true holds; its size if never.
+
+    Bisection: a curve of a million points is touched twenty times, not a million.
+    """
+    low = np.zeros(along.shape[:-1], dtype=np.int64)
+    high = np.full(along.shape[:-1], along.shape[-1], dtype=np.int64)
+    for _ in range(along.shape[-1].bit_length()):
+        middle = (low + high) // 2
+        is_open = low < high
+        held = np.asarray(holds(np.minimum(middle, along.shape[-1] - 1)), dtype=np.bool_)
+        high = np.where(is_open & held, middle, high)
+        low = np.where(is_open & ~held, middle + 1, low)
+    return low
+
+
+def _take(along: IntArray, at: IntArray) -> IntArray:
+    return np.take_along_axis(along, np.asarray(at)[..., None], axis=-1)[..., 0]
+
+
+def _fraction(target: float) -> float:
+    x = float(target)
+    if not 0 <= x <= 1:
+        msg = f"the target rate is {target}; it must be a fraction from 0 to 1"
+        raise ConfigError(msg)
+    return x
+
+
+def _scalar(value: FloatArray) -> FloatArray:
+    """A NumPy scalar instead of an array without axes."""
+    return np.asarray(value, dtype=np.float64)[()]

@@ -1,0 +1,1 @@
+"""Published tables and what they take to reproduce, one module per paper, on the public core."""

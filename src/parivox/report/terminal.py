@@ -1,0 +1,244 @@
+"""The summary that a person reads in a terminal, made from an audit's tables alone."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from parivox.auditing.result import Audit
+
+    Row = dict[str, Any]
+
+__all__ = ["print_summary", "summary"]
+
+FEW_SPEAKERS, FEW_ERRORS = 10, 30
+PLAIN_WIDTH = 100
+CAUTION = (
+    "Intervals and noise floors are still to come. Until then read every ratio as a point value: "
+    "trials of one speaker are not independent, and groups of few speakers or few errors differ "
+    "by chance alone, often by a factor of two or more."
+)
+
+
+def print_summary(audit: Audit, *, out: Path | None = None) -> None:
+    """Print the summary: with colours in a terminal, plain lines elsewhere."""
+    terminal = sys.stdout.isatty()
+    console = Console(
+        highlight=False,
+        soft_wrap=False,
+        width=None if terminal else PLAIN_WIDTH,
+        no_color=None if terminal else True,
+    )
+    console.print(summary(audit, out=out))
+
+
+def summary(audit: Audit, *, out: Path | None = None) -> Group:
+    """Everything worth saying at once, as rich shows it.
+
+    Parameters
+    ----------
+    audit
+        The result; only its tables and record are read.
+    out
+        Where the files were written, to be named at the end.
+    """
+    parts: list[RenderableType] = []
+    if audit.record["groupings_chosen_by"] != "user":
+        names = ", ".join(audit.record["groupings"])
+        parts.append(Text(f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})."))
+    for entry in audit.record["inputs"]:
+        parts += _system(audit, {"system": entry["system"], "list": entry["list"]})
+    parts.append(Text(f"\n{CAUTION}", style="yellow"))
+    if not audit.record["resolution"]["exact"]:
+        bound = max(audit.record["resolution"]["largest_share_of_a_class_in_one_bin"].values())
+        parts.append(
+            Text(
+                "Scores were counted in bins: error counts at the thresholds shown are exact, curve "
+                f"metrics (EER, minimum cost, AUC) are within {bound:.2g} of the exact ones."
+            )
+        )
+    if out is not None:
+        names = ", ".join(sorted(audit.tables()))
+        parts.append(Text(f"\nEvery number behind this, and the rest, is in {out}: audit.json, {names}."))
+    return Group(*parts)
+
+
+def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
+    """One system on one list."""
+    label = f"{name['system']} on {name['list']}" if name["list"] else name["system"]
+    whole = audit.groups.where(**name, grouping="all").rows()
+    first = whole[0]
+    yield Text(f"\n{label}", style="bold")
+    yield Text(
+        f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials of "
+        f"{first['speakers']:,} speakers. {_headline(whole)}"
+    )
+    aside = [_aside(row) for row in audit.data.where(**name).rows() if row["count"] and row["source"] != "conflicts"]
+    if aside:
+        yield Text("Noted: " + "; ".join(aside) + ".")
+    points = audit.operating_points.where(**name).rows()
+    yield Text("Thresholds, each one for all groups, found on all trials:" if all(
+        p["source"] == "these trials" for p in points
+    ) else "Thresholds, each one for all groups:")
+    yield Padding(_points(points), (0, 0, 0, 2))
+    shown = next((p for p in points if not p["reason"]), None)
+    if shown is None:
+        return
+    for grouping in audit.record["groupings"]:
+        for allocation in audit.record["options"]["allocate"]:
+            rows = _group_rows(audit, {**name, "grouping": grouping, "allocation": allocation})
+            if rows:
+                yield from _grouping(audit, name, grouping, allocation, rows, points, shown)
+
+
+def _headline(whole: list[Row]) -> str:
+    told = []
+    for row in whole:
+        if row["metric"] == "eer" and row["value"] is not None:
+            told.append(f"EER {_percent(row['value'])} ({row['definition']})")
+        if row["metric"] == "min_cdet_norm" and row["value"] is not None:
+            told.append(f"min cost {row['value']:.4f} ({row['definition']})")
+    reasons = {row["reason"] for row in whole if row["metric"] == "eer"}
+    return ", ".join(told) + "." if told else f"No EER: {', '.join(sorted(reasons))}."
+
+
+def _aside(row: Row) -> str:
+    where = f" [{row['grouping']}]" if row["grouping"] else ""
+    note = f" ({row['note']})" if row["note"] else ""
+    return f"{row['count']:,} {row['item']}{where}{note}"
+
+
+def _points(points: list[Row]) -> Grid:
+    grid = _grid("operating point", "threshold", "FPR", "FNR", "cost", "found on")
+    for row in points:
+        if row["reason"]:
+            grid.add_row(row["operating_point"], "–", "–", "–", "–", row["reason"])
+            continue
+        grid.add_row(
+            row["operating_point"],
+            f"{row['threshold']:.6g}",
+            _percent(row["fpr"]),
+            _percent(row["fnr"]),
+            "–" if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}",
+            row["source"],
+        )
+    return grid
+
+
+def _group_rows(audit: Audit, where: Row) -> dict[str, dict[tuple[str, str], Row]]:
+    """Rates of each group by metric and operating point."""
+    found: dict[str, dict[tuple[str, str], Row]] = {}
+    for metric in ("fpr", "fnr"):
+        for row in audit.groups.where(**where, metric=metric, definition="").rows():
+            found.setdefault(row["group"], {})[metric, row["operating_point"]] = row
+    return found
+
+
+def _grouping(
+    audit: Audit,
+    name: Row,
+    grouping: str,
+    allocation: str,
+    rows: dict[str, dict[tuple[str, str], Row]],
+    points: list[Row],
+    shown: Row,
+) -> Iterator[RenderableType]:
+    """One grouping: who fares worst in a sentence a point, then every group at the first point."""
+    groups = [group for group in rows if group != "pooled"]
+    how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
+    yield Text(f"\n{grouping}: {len(groups)} groups{how}", style="bold")
+    for point in points:
+        if point["reason"]:
+            continue
+        for metric, verb in (("fnr", "Locked out most"), ("fpr", "Most open to impostors")):
+            told = _worst(rows, groups, metric, point["operating_point"])
+            if told:
+                yield Text(f"{verb} at {point['operating_point']}: {told}.")
+    text = shown["operating_point"]
+    yield Text(f"At {text}, threshold {shown['threshold']:.6g}; x = times the pooled rate:")
+    grid = _grid("group", "speakers", "FNR", "errors / trials", "x", "FPR", "errors / trials", "x")
+    order = sorted(groups, key=lambda g: -(rows[g]["fnr", text]["value"] or 0))
+    few = False
+    for group in [*order, "pooled"]:
+        fnr, fpr = rows[group]["fnr", text], rows[group]["fpr", text]
+        small = group != "pooled" and _is_small(fnr, fpr)
+        few |= small
+        grid.add_row(
+            Text(f"{group}{' *' if small else ''}", style="dim" if group == "pooled" else ""),
+            f"{fnr['speakers']:,}",
+            *_rate(fnr, rows["pooled"]["fnr", text]),
+            *_rate(fpr, rows["pooled"]["fpr", text]),
+        )
+    yield Padding(grid, (0, 0, 0, 2))
+    if few:
+        yield Text(f"* fewer than {FEW_SPEAKERS} speakers, or fewer than {FEW_ERRORS} errors of a kind.")
+    where = {**name, "grouping": grouping, "allocation": allocation, "operating_point": text}
+    yield from _spread(audit, where)
+
+
+def _worst(
+    rows: dict[str, dict[tuple[str, str], Row]], groups: list[str], metric: str, point: str
+) -> str:
+    found = [rows[g][metric, point] for g in groups if rows[g][metric, point]["value"] is not None]
+    pooled = rows["pooled"][metric, point]["value"]
+    if len(found) < 2 or not pooled:
+        return ""
+    worst, best = (pick(found, key=lambda row: row["value"]) for pick in (max, min))
+    if worst["value"] == best["value"]:
+        return ""
+    return f"{_told(worst, pooled)}; least: {_told(best, pooled)}"
+
+
+def _told(row: Row, pooled: float) -> str:
+    return (
+        f"{row['group']}, {row['metric'].upper()} {_percent(row['value'])} = "
+        f"{row['value'] / pooled:.2f} x pooled ({row['speakers']} speakers, {row['errors']:,} errors "
+        f"in {row['trials']:,} trials)"
+    )
+
+
+def _is_small(*rows: Row) -> bool:
+    return rows[0]["speakers"] < FEW_SPEAKERS or any((row["errors"] or 0) < FEW_ERRORS for row in rows)
+
+
+def _rate(row: Row, pooled: Row) -> tuple[str, str, str]:
+    if row["value"] is None:
+        return "–", row["reason"], "–"
+    ratio = f"{row['value'] / pooled['value']:.2f}" if pooled["value"] else "–"
+    return _percent(row["value"]), f"{row['errors']:,} / {row['trials']:,}", ratio
+
+
+def _spread(audit: Audit, where: Row) -> Iterator[RenderableType]:
+    """The meta-measures in a line, each with its direction."""
+    told = []
+    for measure in ("fdr", "ir", "garbe"):
+        for row in audit.meta.where(**where, measure=measure, zero="none").rows():
+            alpha = f"(alpha {row['alpha']:g})"
+            value = "undefined: " + row["reason"] if row["value"] is None else f"{row['value']:.4g}"
+            word = "higher" if row["higher_is_fairer"] else "lower"
+            told.append(f"{measure.upper()} {alpha} {value} ({word} is fairer)")
+    if told:
+        yield Text("Spread over groups: " + ", ".join(told[:6]) + ".")
+
+
+def _grid(*columns: str) -> Grid:
+    grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for i, name in enumerate(columns):
+        grid.add_column(name, justify="left" if i == 0 or name == "found on" else "right")
+    return grid
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.3g} %"

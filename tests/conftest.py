@@ -1,0 +1,104 @@
+"""Fixtures that several test folders share: the real scores that the `demo` extra brings."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import warnings
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from parivox.core.counts import Counts
+
+
+def missing(package):
+    """Skip a test whose package is missing; where all are required, fail it."""
+    reason = f"{package} is not installed; pip install 'parivox[dev]'"
+    if os.environ.get("PARIVOX_REQUIRE_ALL") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def optional():
+    """Import a module of the `dev` extra, deaf to what it warns of while it loads."""
+
+    def load(module):
+        package = module.partition(".")[0]
+        if importlib.util.find_spec(package) is None:
+            missing(package)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module(module)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def bt4vt_data():
+    """Folder with the scores of two systems on VoxCeleb1-H and the speaker table."""
+    spec = importlib.util.find_spec("bt4vt")  # found, not imported: importing it takes seconds
+    if spec is None:
+        missing("bt4vt")
+    return Path(spec.submodule_search_locations[0]) / "data"
+
+
+@pytest.fixture(scope="session")
+def vox1_speakers(bt4vt_data):
+    """VoxCeleb1 speakers: id, gender, nationality."""
+    table = pl.read_csv(bt4vt_data / "vox1_meta.csv", separator="\t")
+    return table.select(
+        pl.col("VoxCeleb1 ID").alias("id"),
+        pl.col("Gender").alias("gender"),
+        pl.col("Nationality").alias("nationality"),
+    )
+
+
+@pytest.fixture(scope="session")
+def h_v2(bt4vt_data, vox1_speakers):
+    """ResNetSE34V2 on VoxCeleb1-H: enrol, test, score, label; speaker and group of `enrol`."""
+    return h_frame(bt4vt_data / "resnetse34v2_H-eval_scores.csv", vox1_speakers)
+
+
+@pytest.fixture(scope="session")
+def h_l(bt4vt_data, vox1_speakers):
+    """ResNetSE34L on VoxCeleb1-H, as `h_v2`."""
+    return h_frame(bt4vt_data / "resnetse34l_H-eval_scores.csv", vox1_speakers)
+
+
+@pytest.fixture(scope="session")
+def h_scores(h_v2, h_l):
+    """Both systems' frames by system name."""
+    return {"V2": h_v2, "L": h_l}
+
+
+@pytest.fixture(scope="session")
+def h_counts(h_scores):
+    """Per system: counts of all trials, and of each gender+nationality group."""
+    return {system: (counts_of(frame), groups_of(frame)) for system, frame in h_scores.items()}
+
+
+def h_frame(path, speakers):
+    trials = pl.read_csv(path).select(
+        pl.col("ref_file").alias("enrol"),
+        pl.col("com_file").alias("test"),
+        pl.col("sc").alias("score"),
+        pl.col("lab").alias("label"),
+        pl.col("ref_file").str.split("/").list.first().alias("speaker"),
+    )
+    groups = speakers.select(
+        "id", pl.concat_str("gender", "nationality", separator="+").alias("group")
+    )
+    return trials.join(groups, left_on="speaker", right_on="id", how="left", maintain_order="left")
+
+
+def counts_of(frame):
+    return Counts.from_scores(frame["score"].to_numpy(), frame["label"].to_numpy())
+
+
+def groups_of(frame):
+    parts = frame.partition_by("group", as_dict=True)
+    return {name: counts_of(part) for (name,), part in sorted(parts.items())}

@@ -1,0 +1,66 @@
+"""Vectors of METHODS and small trial sets with many ties."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parivox.core.counts import Counts
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def vector():
+    """Inputs, expected values and tolerance of one vector by its id."""
+
+    def of(name):
+        entry = VECTORS[name]
+        return entry["inputs"], entry["expected"], entry["tol"]
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def counted():
+    """Counts of target and nontarget scores."""
+
+    def of(tar, non):
+        labels = [1] * len(tar) + [0] * len(non)
+        return Counts.from_scores(np.array([*tar, *non], dtype=float), np.array(labels))
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def tied_sets():
+    """Small random sets of target and nontarget scores; ties within and across classes."""
+    rng = np.random.default_rng(2022)
+    return [
+        (
+            rng.integers(0, 7, rng.integers(1, 9)).tolist(),
+            (rng.integers(0, 7, rng.integers(1, 9)) - 2).tolist(),
+        )
+        for _ in range(300)
+    ]
+
+
+@pytest.fixture(scope="session")
+def stacked():
+    """Several sets of trials as one Counts of shape (set,), on the union of their scores."""
+
+    def of(parts):
+        values = np.unique(np.concatenate([part.values for part in parts]))
+        rows = []
+        for part in parts:
+            at = np.searchsorted(values, part.values)
+            row = np.zeros((2, values.size), dtype=np.int64)
+            row[0, at], row[1, at] = part.target, part.nontarget
+            rows.append(row)
+        both = np.stack(rows)
+        return Counts(values, both[:, 0], both[:, 1])
+
+    return of

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_curve
+
+from parivox.core.counts import Counts, as_counts
+from parivox.errors import DataError
+
+trials = st.lists(
+    st.tuples(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 2.0, np.inf]), st.booleans()),
+    max_size=20,
+)
+
+
+def counts_of(some):
+    return Counts.from_scores([s for s, _ in some], [label for _, label in some])
+
+
+def test_det_points(vector, counted):
+    given_, expected, _ = vector("1.1_det_points_A")
+    curve = counted(given_["tar"], given_["non"]).curve
+    points = [
+        [float(t), int(fp), int(fn)]
+        for t, fp, fn in zip(curve.thresholds, curve.fp, curve.fn, strict=True)
+    ]
+    assert points == [[float(t), fp, fn] for t, fp, fn in expected["points_thr_FP_FN"]]
+    assert (int(curve.n_target), int(curve.n_nontarget)) == (8, 12)
+
+
+def test_rates_at_thresholds(vector, counted):
+    given_, expected, tol = vector("1.2_rates_at_threshold_A")
+    point = counted(given_["tar"], given_["non"]).at(given_["thr"])
+    found = np.stack([point.fpr, point.fnr], axis=-1)
+    np.testing.assert_allclose(found, [expected[str(t)] for t in given_["thr"]], atol=tol)
+
+
+def test_curve_is_scikit_learns_roc(tied_sets, counted):
+    for tar, non in tied_sets[:100]:
+        scores, labels = [*tar, *non], [1] * len(tar) + [0] * len(non)
+        fpr, tpr, thresholds = roc_curve(labels, scores, drop_intermediate=False)
+        curve = counted(tar, non).curve
+        np.testing.assert_array_equal(curve.thresholds, thresholds)
+        np.testing.assert_allclose(curve.fpr, fpr, atol=1e-15)
+        np.testing.assert_allclose(1 - curve.fnr, tpr, atol=1e-15)
+
+
+@given(trials, trials)
+def test_counts_add(one, other):
+    summed, whole = counts_of(one) + counts_of(other), counts_of(one + other)
+    np.testing.assert_array_equal(summed.values, whole.values)
+    np.testing.assert_array_equal(summed.target, whole.target)
+    np.testing.assert_array_equal(summed.nontarget, whole.nontarget)
+
+
+@given(trials, st.floats(allow_nan=False))
+def test_counting_at_a_threshold_is_the_decision_rule(some, threshold):
+    point = counts_of(some).at([threshold])
+    assert int(point.fp[0]) == sum(s >= threshold for s, label in some if not label)
+    assert int(point.fn[0]) == sum(s < threshold for s, label in some if label)
+
+
+@given(trials)
+def test_rates_rise_and_fall(some):
+    curve = counts_of(some).curve
+    assert (np.diff(curve.fp) >= 0).all()
+    assert (np.diff(curve.fn) <= 0).all()
+    assert (curve.fp[0], curve.fn[-1]) == (0, 0)
+
+
+def test_rates_without_a_class_are_nan():
+    curve = Counts.from_scores([1.0, 2.0], [1, 1]).curve
+    assert np.isnan(curve.fpr).all()
+    assert not np.isnan(curve.fnr).any()
+
+
+def test_both_zeros_are_one_score():
+    assert Counts.from_scores([-0.0, 0.0], [1, 0]).values.tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "sentence"),
+    [
+        ([0.5, np.nan], [1, 0], "score 1 is NaN"),
+        ([0.5, 0.1], [1, 2], "label 1 is"),
+        ([0.5, 0.1], [1], "one length"),
+        ([0.5], None, "labels are missing"),
+    ],
+)
+def test_bad_input_is_named(scores, labels, sentence):
+    with pytest.raises(DataError, match=sentence):
+        as_counts(scores, labels)

@@ -1,0 +1,90 @@
+"""The documentation names everything that a user can write or will read."""
+
+import re
+from importlib.metadata import metadata
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
+
+
+def text(name):
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def options():
+    """Long options of `parivox audit`."""
+    import parivox.cli.audit
+
+    command = get_command(parivox.cli.app)
+    found = command.commands["audit"].params
+    return {name for parameter in found for name in parameter.opts if name.startswith("--")}
+
+
+def test_every_option_is_on_the_command_line_page(options):
+    assert "--speakers" in options
+    assert [name for name in sorted(options) if f"`{name}" not in text("cli.md")] == []
+
+
+def test_every_option_on_the_command_line_page_exists(options):
+    assert set(re.findall(r"--[a-z][a-z-]*", text("cli.md"))) - options - {"--help"} == set()
+
+
+def test_every_column_is_on_the_output_page():
+    from parivox.auditing.result import TABLES
+
+    page = text("output.md")
+    missing = {
+        (table, column)
+        for table, columns in TABLES.items()
+        for column in columns
+        if f"`{column}`" not in page
+    }
+    assert missing == set()
+
+
+def test_every_metric_has_its_page():
+    from parivox.auditing.definitions import BASE_METRICS, BIAS_MEASURES
+    from parivox.core.meta import MEASURES
+
+    pages = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "metrics").glob("*.md"))
+    ids = [*BASE_METRICS, *BIAS_MEASURES, *MEASURES]
+    assert [name for name in ids if f"`{name}`" not in pages] == []
+
+
+def test_every_cost_model_and_eer_definition_has_its_row():
+    from parivox.core.costs import COST_MODELS
+    from parivox.core.eer import DEFINITIONS
+
+    assert [name for name in COST_MODELS if f"`{name}`" not in text("metrics/costs.md")] == []
+    assert [name for name in DEFINITIONS if f"`{name}`" not in text("metrics/eer.md")] == []
+
+
+def heading_anchors(page):
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w-]", "", h.lower().replace(" ", "-")) for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS.parent).as_posix())
+def test_links_lead_somewhere(page):
+    dead = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        target, _, anchor = link.partition("#")
+        if "://" in target:
+            continue
+        file = (page.parent / target).resolve() if target else page
+        if not file.exists() or (anchor and anchor not in heading_anchors(file)):
+            dead.append(link)
+    assert dead == []
+
+
+def test_the_wheel_says_what_it_is():
+    from parivox import __version__
+
+    about = metadata("parivox")
+    assert about["Version"] == __version__
+    assert about["License-Expression"] == "Apache-2.0"
