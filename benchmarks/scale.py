@@ -121,7 +121,8 @@ def report(folder: Path, sizes: tuple[int, ...] = SIZES) -> tuple[list[str], lis
                 cost = f"| {use.cpu:.1f} | {use.wall:.1f} | {use.peak:.0f} "
                 if use.code:
                     last = use.err.strip().splitlines()[-1:] or ["no message"]
-                    lines.append(f"{row}{cost}| failed: {last[0]} | | |")
+                    print(f"{name}: failed: {last[0]}")  # may name a path: not for the table
+                    lines.append(f"{row}{cost}| failed | | |")
                     gates.append(Gate(f"{name}: wrong counts", None, 0))
                     continue
                 outs[file] = out

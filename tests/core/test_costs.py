@@ -187,6 +187,11 @@ def test_numbers_of_trials_beyond_int64_products_still_work():
     assert (best.value, best.threshold) == (0, 1)
 
 
+def test_costs_by_name_or_by_numbers():
+    assert parse_cost("sre08") is COST_MODELS["sre08"]
+    assert parse_cost("0.01, 10, 1").weights == COST_MODELS["sre08"].weights
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

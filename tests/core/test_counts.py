@@ -70,6 +70,16 @@ def test_rates_rise_and_fall(some):
     assert (curve.fp[0], curve.fn[-1]) == (0, 0)
 
 
+@given(trials)
+def test_monotone_maps_leave_the_det_points_unchanged(some):
+    scores, labels = np.array([s for s, _ in some]), [label for _, label in some]
+    curve = Counts.from_scores(scores, labels).curve
+    for mapped in (np.arctan(scores), 3 * scores + 7, np.exp(scores)):
+        other = Counts.from_scores(mapped, labels).curve
+        np.testing.assert_array_equal(other.fp, curve.fp)
+        np.testing.assert_array_equal(other.fn, curve.fn)
+
+
 def test_rates_without_a_class_are_nan():
     curve = Counts.from_scores([1.0, 2.0], [1, 1]).curve
     assert np.isnan(curve.fpr).all()

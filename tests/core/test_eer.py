@@ -6,6 +6,7 @@ The rules are written out here anew, slowly, with exact fractions and plain loop
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def falling(tar, non):
 
 def linear(tar, non):
     curve = falling(tar, non)
-    for (f0, q0), (f1, q1) in zip(curve, curve[1:], strict=False):
+    for (f0, q0), (f1, q1) in pairwise(curve):
         d0, d1 = q0 - f0, q1 - f1
         if d1 == 0:
             return f1
@@ -76,7 +77,7 @@ def clova(tar, non):
 
 def speechbrain(tar, non):
     scores = sorted({*tar, *non})
-    half_way = [Fraction(a + b) / 2 for a, b in zip(scores, scores[1:], strict=False)]
+    half_way = [Fraction(a + b) / 2 for a, b in pairwise(scores)]
     curve = [
         (share(s > t for s in non), share(s <= t for s in tar))
         for t in sorted([*scores, *half_way])
@@ -208,9 +209,9 @@ def test_nearest_max_on_scikit_learns_truncated_curve():
 
 
 @given(
-    st.lists(
-        st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30
-    ).filter(lambda some: len({label for _, label in some}) == 2),
+    st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30).filter(
+        lambda some: len({label for _, label in some}) == 2
+    ),
     st.sampled_from(DEFINITIONS),
 )
 def test_only_the_order_of_scores_matters(some, definition):

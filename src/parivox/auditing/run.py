@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from importlib.metadata import entry_points, version
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
 from parivox.auditing.measure import Measurement
@@ -15,10 +16,11 @@ from parivox.auditing.options import REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, developments
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, DataError
 from parivox.tables.groups import Grouping, make_groupings
 from parivox.tables.speakers import Speakers, read_speakers
 from parivox.tables.trials import TrialSet, read_trials
+from parivox.tables.utterances import read_utterances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -127,7 +129,7 @@ def audit(
     )
     own = _own_metrics(metrics)
     how = {
-        "utterances": utterances,
+        "utterances": None if utterances is None else read_utterances(utterances),
         "format": scores_format,
         "columns": columns,
         "orientation": orientation,
@@ -137,13 +139,21 @@ def audit(
     sources = by_name(scores)
     development_of = developments(threshold_from, sources)
     tell("reading the speakers")
-    people = read_speakers(speakers, id=id, conflicts=conflicts)
+    sheet = read_speakers(speakers, id=id, conflicts=conflicts)
     sets = []
     for (system, list_), source in sources.items():
         tell(f"reading {system}{'@' + list_ if list_ else ''}")
         sets.append(
-            read_trials(source, system=system, list_=list_, speakers=people, trials=trials, **how)
+            read_trials(source, system=system, list_=list_, speakers=sheet, trials=trials, **how)
         )
+    people = sets[0].speakers
+    for one in sets[1:]:
+        if one.speakers is not people:
+            msg = (
+                f"{people.name}: the ids of {sets[0].system} stand in column {people.id_column}, those "
+                f"of {one.system} in {one.speakers.id_column}; name one with --id"
+            )
+            raise DataError(msg)
     groupings = make_groupings(people, options.by, speakers_in_use=_in_use(sets))
     _check_references(options, groupings)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
@@ -154,7 +164,7 @@ def audit(
         found_on = None
         if development is not None:
             tell(f"reading the development scores of {one.system}")
-            found_on = read_trials(development, system=one.system, list_="", speakers=people, **how)
+            found_on = read_trials(development, system=one.system, list_="", speakers=sheet, **how)
         tell(f"measuring {name}")
         measured = Measurement(one, groupings, options, own, found_on, orientation)
         measured.add_to(rows)
@@ -181,7 +191,7 @@ def _record(
 ) -> dict[str, Any]:
     """How the audit was made, independent of files' names, order and format."""
     return {
-        "versions": {"parivox": version("parivox"), "schema": SCHEMA_VERSION},
+        "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
         "options": {**options.told(), "conflicts": conflicts},
         "groupings": [grouping.name for grouping in groupings],
         "groupings_chosen_by": "user" if options.by else "every attribute with 2 to 50 values",

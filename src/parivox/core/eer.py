@@ -119,8 +119,6 @@ class _Crossing:
     def line(self, before: tuple[int, int], after: tuple[int, int]) -> float:
         """FPR where the straight line between two points meets FPR = FNR."""
         start, end = self.excess(before), self.excess(after)
-        if start == end:
-            return before[0] / self.nontargets
         return (start * after[0] - end * before[0]) / ((start - end) * self.nontargets)
 
 

@@ -22,6 +22,18 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from parivox.core.groupset import GroupSet, Meta
+from parivox.core.spread import (
+    cv,
+    gini,
+    max_geomean,
+    max_mean,
+    max_min,
+    min_max,
+    nrb,
+    rb,
+    sd,
+)
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.core.counts import FloatArray, IntArray
+    from parivox.core.counts import FloatArray
 
 __all__ = [
     "MEASURES",
@@ -55,29 +67,6 @@ __all__ = [
     "rb",
     "sd",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class Meta:
-    """A meta-measure with its witnesses and its reason.
-
-    Attributes
-    ----------
-    value : float64 of shape (...)
-    low, high : int64 of shape (...)
-        Groups with the lowest and the highest value, the first of equals; -1 without groups
-        and for measures that join two rates.
-    groups : int64 of shape (...)
-        How many groups were used; -1 for `au_fdr`, which sees no groups.
-    reason : str array of shape (...)
-        Why the value is undefined, infinite or a convention; else empty.
-    """
-
-    value: FloatArray
-    low: IntArray
-    high: IntArray
-    groups: IntArray
-    reason: NDArray[np.str_]
 
 
 @dataclass(frozen=True)
@@ -155,7 +144,7 @@ def fdr_fpd(fpr: ArrayLike) -> Meta:
     >>> round(float(fdr_fpd([0.001, 0.005]).value), 9)
     0.004
     """
-    groups = _GroupSet.of(fpr)
+    groups = GroupSet.of(fpr)
     return groups.meta(groups.range())
 
 
@@ -265,231 +254,6 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
     return _joined(value, f, np.where(silent, "no_errors", ""))
 
 
-def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
-    """Gini coefficient over groups: mean absolute difference in units of twice the mean.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    normalised : bool
-        Multiply by n / (n - 1), so that all errors in one group make 1.
-
-    Returns
-    -------
-    Meta
-        In [0, 1], lower is fairer; unchanged if all values are scaled. 0 with ``no_errors`` if
-        all are 0. Howard et al. (2022).
-
-    Examples
-    --------
-    >>> float(gini([0.25, 0.75]).value), float(gini([0.0, 0.0, 0.5]).value)
-    (0.5, 1.0)
-    """
-    groups = _GroupSet.of(values)
-    value = groups.gini()
-    if not normalised:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value = value * (groups.n - 1) / groups.n
-    return groups.meta(value, np.where(groups.high_value == 0, "no_errors", ""))
-
-
-def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
-    """Normalised reliability bias: mean over groups of abs(ln(value / average)).
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    average : array_like of shape (...)
-        Reference, usually the pooled value.
-
-    Returns
-    -------
-    Meta
-        In [0, inf), lower is fairer. NaN with a group (``zero_cell``) or average
-        (``zero_reference``) of 0. 000; Hutiri et al. (2023).
-
-    Examples
-    --------
-    >>> round(float(nrb([0.01, 0.04], 0.02).value), 9)
-    0.693147181
-    """
-    total = rb(values, average)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(total.groups > 0, total.value / total.groups, np.nan)
-    return Meta(mean[()], total.low, total.high, total.groups, total.reason)
-
-
-def rb(values: ArrayLike, average: ArrayLike) -> Meta:
-    """Reliability bias: sum over groups of abs(ln(value / average)); see :func:`nrb`.
-
-    Examples
-    --------
-    >>> round(float(rb([0.01, 0.04], 0.02).value), 9)
-    1.386294361
-    """
-    groups = _GroupSet.of(values)
-    ref = np.broadcast_to(np.asarray(average, dtype=np.float64), groups.n.shape)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        logs = np.abs(np.log(groups.values / ref[..., None]))
-    value = np.where(groups.used, logs, 0).sum(axis=-1)
-    reason = np.select(
-        [np.isnan(ref), ref == 0, groups.low_value == 0],
-        ["undefined_reference", "zero_reference", "zero_cell"],
-        default="",
-    )
-    return groups.meta(np.where(reason == "", value, np.nan), reason)
-
-
-def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
-    """Largest divided by smallest value.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    denominator : array_like of shape (..., group), optional
-        Values to take the minimum of (policy ``nist``).
-
-    Returns
-    -------
-    Meta
-        In [1, inf), lower is fairer; unchanged if all values are scaled. NaN ``zero_cell`` if
-        only the smallest is 0, 1 with ``zero_over_zero`` if all are.
-
-    Examples
-    --------
-    >>> found = max_min([0.0, 0.5])
-    >>> float(found.value), str(found.reason)
-    (nan, 'zero_cell')
-    """
-    groups = _GroupSet.of(values)
-    return groups.meta(*groups.worst_to_best(values if denominator is None else denominator))
-
-
-def min_max(values: ArrayLike) -> Meta:
-    """Smallest divided by largest value (four-fifths style).
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-
-    Returns
-    -------
-    Meta
-        In [0, 1], higher is fairer. 1 with ``zero_over_zero`` if all are 0.
-
-    Examples
-    --------
-    >>> float(min_max([0.25, 0.5]).value)
-    0.5
-    """
-    groups = _GroupSet.of(values)
-    return groups.meta(*groups.best_to_worst())
-
-
-def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
-    """Largest value divided by the geometric mean of all (MERG).
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    denominator : array_like of shape (..., group), optional
-        Values to take the geometric mean of (policy ``nist``); it can then lie above the
-        largest value.
-
-    Returns
-    -------
-    Meta
-        In [1, inf), lower is fairer; unchanged if all values are scaled. NaN ``zero_cell`` if
-        any is 0, ``no_errors`` if all are. NIST IR 8429.
-
-    Examples
-    --------
-    >>> round(float(max_geomean([0.01, 0.04]).value), 9)
-    2.0
-    """
-    groups = _GroupSet.of(values)
-    below = groups.values if denominator is None else np.asarray(denominator, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.exp(np.log(np.where(groups.used, below, 1)).sum(axis=-1) / groups.n)
-        value = groups.high_value / mean
-    reason = np.select([groups.high_value == 0, mean == 0], ["no_errors", "zero_cell"], default="")
-    return groups.meta(np.where(reason == "", value, np.nan), reason)
-
-
-def max_mean(values: ArrayLike) -> Meta:
-    """Largest value divided by the unweighted mean of all (MERA).
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-
-    Returns
-    -------
-    Meta
-        In [1, groups], lower is fairer. NaN ``no_errors`` if all are 0. NIST IR 8429.
-
-    Examples
-    --------
-    >>> float(max_mean([0.25, 0.75]).value)
-    1.5
-    """
-    groups = _GroupSet.of(values)
-    return groups.per_mean(groups.high_value)
-
-
-def sd(values: ArrayLike, *, ddof: int = 1) -> Meta:
-    """Standard deviation over groups, with n - 1 below the sum of squares by default.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-    ddof : int
-        Groups minus `ddof` divide the sum of squares.
-
-    Returns
-    -------
-    Meta
-        In units of the metric, in [0, inf), lower is fairer.
-
-    Examples
-    --------
-    >>> float(sd([0.5, 1.5], ddof=0).value)
-    0.5
-    """
-    groups = _GroupSet.of(values)
-    return groups.meta(groups.sd(ddof))
-
-
-def cv(values: ArrayLike, *, ddof: int = 1) -> Meta:
-    """Coefficient of variation over groups: :func:`sd` divided by the unweighted mean.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    ddof : int
-        As in :func:`sd`.
-
-    Returns
-    -------
-    Meta
-        In [0, inf), lower is fairer. NaN ``no_errors`` if all are 0.
-
-    Examples
-    --------
-    >>> float(cv([0.5, 1.5], ddof=0).value)
-    0.5
-    """
-    groups = _GroupSet.of(values)
-    return groups.per_mean(groups.sd(ddof))
-
-
 def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     """Equalised odds difference: the larger of the ranges of TPR and FPR (fairlearn).
 
@@ -533,7 +297,7 @@ def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     """
     f, q = _joint(fpr, fnr)
     of_fpr, why_fpr = f.best_to_worst()
-    of_tpr, why_tpr = _GroupSet.of(1 - q.values).best_to_worst()
+    of_tpr, why_tpr = GroupSet.of(1 - q.values).best_to_worst()
     reason = _first_reason(why_fpr, why_tpr, first="zero_over_zero")
     return _joined(np.minimum(of_fpr, of_tpr), f, reason)
 
@@ -586,111 +350,14 @@ def au_fdr(
     return Meta(value[()], none[()], none[()], none[()], reason[()])
 
 
-@dataclass(frozen=True, eq=False)
-class _GroupSet:
-    """Values with the groups that count, and their extremes."""
-
-    values: FloatArray
-    used: NDArray[np.bool_]
-    n: IntArray
-    low: IntArray
-    high: IntArray
-    low_value: FloatArray
-    high_value: FloatArray
-
-    @classmethod
-    def of(cls, values: ArrayLike, used: NDArray[np.bool_] | None = None) -> _GroupSet:
-        x = np.atleast_1d(np.asarray(values, dtype=np.float64))
-        used = ~np.isnan(x) if used is None else used
-        n = np.asarray(used.sum(axis=-1), dtype=np.int64)
-        if x.shape[-1] == 0:
-            nowhere, nothing = np.full(n.shape, -1), np.full(n.shape, np.nan)
-            return cls(x, used, n, nowhere, nowhere, nothing, nothing)
-        from_below, from_above = np.where(used, x, np.inf), np.where(used, x, -np.inf)
-        smallest, largest = from_below.min(axis=-1), from_above.max(axis=-1)
-        # among used groups that are all infinite the first one is the lowest
-        lowest = np.where(
-            np.isinf(smallest), np.argmax(used, axis=-1), np.argmin(from_below, axis=-1)
-        )
-        return cls(
-            np.where(used, x, np.nan),
-            used,
-            n,
-            np.where(n > 0, lowest, -1),
-            np.where(n > 0, np.argmax(from_above, axis=-1), -1),
-            np.where(n > 0, smallest, np.nan),
-            np.where(n > 0, largest, np.nan),
-        )
-
-    def range(self) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            return self.high_value - self.low_value
-
-    def worst_to_best(self, below: ArrayLike) -> tuple[FloatArray, NDArray[np.str_]]:
-        """Largest value over the smallest of `below`."""
-        smallest = _GroupSet.of(below, self.used).low_value
-        empty = self.high_value == 0
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value = np.where(empty, 1.0, self.high_value / smallest)
-        reason = np.select([empty, smallest == 0], ["zero_over_zero", "zero_cell"], default="")
-        return np.where(reason == "zero_cell", np.nan, value), reason
-
-    def best_to_worst(self) -> tuple[FloatArray, NDArray[np.str_]]:
-        empty = self.high_value == 0
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value = np.where(empty, 1.0, self.low_value / self.high_value)
-        return value, np.where(empty, "zero_over_zero", "")
-
-    def gini(self) -> FloatArray:
-        """Normalised Gini; 0 if all values are 0.
-
-        With sorted values the sum of all absolute differences is a sum over gaps, each passed
-        by k * (n - k) pairs: no term is negative, so equal values give exactly 0.
-        """
-        rising = np.sort(self.values, axis=-1)
-        k = np.arange(1, rising.shape[-1])
-        n = self.n[..., None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            gaps = np.where(k < n, k * (n - k) * np.diff(rising, axis=-1), 0).sum(axis=-1)
-            total = np.where(self.used, self.values, 0).sum(axis=-1)
-            value = gaps / ((self.n - 1) * total)
-        return np.where(total == 0, 0.0, np.minimum(value, 1.0))
-
-    def mean(self) -> FloatArray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(self.used, self.values, 0).sum(axis=-1) / self.n)
-
-    def sd(self, ddof: int) -> FloatArray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            off = np.where(self.used, self.values - self.mean()[..., None], 0)
-            return np.where(self.n > ddof, np.sqrt((off**2).sum(axis=-1) / (self.n - ddof)), np.nan)
-
-    def per_mean(self, numerator: FloatArray) -> Meta:
-        mean = self.mean()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value = np.where(mean == 0, np.nan, numerator / mean)
-        return self.meta(value, np.where(mean == 0, "no_errors", ""))
-
-    def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> Meta:
-        """The result, with the reasons that hold for every measure put first."""
-        infinite = np.isinf(self.values).any(axis=-1) & ~np.isfinite(value)
-        reason = np.select(
-            [self.n == 0, self.n == 1, np.asarray(reason) != "", infinite],
-            ["no_groups", "one_group", reason, "infinite_value"],
-            default="",
-        )
-        value = np.where(self.n > 1, value, np.nan)
-        return Meta(value[()], self.low[()], self.high[()], self.n[()], reason[()])
-
-
-def _joint(fpr: ArrayLike, fnr: ArrayLike) -> tuple[_GroupSet, _GroupSet]:
+def _joint(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:
     """Both rates on the groups that have both."""
     f, q = np.broadcast_arrays(np.asarray(fpr, dtype=np.float64), np.asarray(fnr, dtype=np.float64))
     both = ~np.isnan(f) & ~np.isnan(q)
-    return _GroupSet.of(f, both), _GroupSet.of(q, both)
+    return GroupSet.of(f, both), GroupSet.of(q, both)
 
 
-def _joined(value: FloatArray, groups: _GroupSet, reason: NDArray[np.str_] | str = "") -> Meta:
+def _joined(value: FloatArray, groups: GroupSet, reason: NDArray[np.str_] | str = "") -> Meta:
     """Result of a measure on two rates: no witnesses, and `alpha` axes in front."""
     found = groups.meta(value, reason)
     none = np.full(np.shape(value), -1, dtype=np.int64)

@@ -126,13 +126,12 @@ def shift(
     """
     with np.errstate(invalid="ignore"):
         return (
-            location(group, of=of, quantile=quantile) - location(reference, of=of, quantile=quantile)
+            location(group, of=of, quantile=quantile)
+            - location(reference, of=of, quantile=quantile)
         )[()]
 
 
-def location(
-    counts: Counts, *, of: TrialClass, quantile: float | None = None
-) -> FloatArray:
+def location(counts: Counts, *, of: TrialClass, quantile: float | None = None) -> FloatArray:
     """Mean or quantile of the scores of one class.
 
     Parameters

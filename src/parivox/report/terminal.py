@@ -162,10 +162,12 @@ def _grouping(
     for point in points:
         if point["reason"]:
             continue
-        for metric, verb in (("fnr", "Locked out most"), ("fpr", "Most open to impostors")):
-            told = _worst(rows, groups, metric, point["operating_point"])
+        text = point["operating_point"]
+        large = [g for g in groups if not _is_small(rows[g]["fnr", text], rows[g]["fpr", text])]
+        for metric, verb in (("fnr", "Locked out most (FNR)"), ("fpr", "Most open to impostors (FPR)")):
+            told = _extremes(rows, groups, large, metric, text)
             if told:
-                yield Text(f"{verb} at {point['operating_point']}: {told}.")
+                yield Text(f"{verb} at {text}: {told}.")
     text = shown["operating_point"]
     yield Text(f"At {text}, threshold {shown['threshold']:.6g}; x = times the pooled rate:")
     grid = _grid("group", "speakers", "FNR", "errors / trials", "x", "FPR", "errors / trials", "x")
@@ -188,24 +190,38 @@ def _grouping(
     yield from _spread(audit, where)
 
 
-def _worst(
-    rows: dict[str, dict[tuple[str, str], Row]], groups: list[str], metric: str, point: str
+def _extremes(
+    rows: dict[str, dict[tuple[str, str], Row]],
+    groups: list[str],
+    large: list[str],
+    metric: str,
+    point: str,
 ) -> str:
+    """The worst and the best group, and the worst one of those that are not small."""
     found = [rows[g][metric, point] for g in groups if rows[g][metric, point]["value"] is not None]
     pooled = rows["pooled"][metric, point]["value"]
     if len(found) < 2 or not pooled:
         return ""
-    worst, best = (pick(found, key=lambda row: row["value"]) for pick in (max, min))
+    worst, best = max(found, key=_value), min(found, key=_value)
     if worst["value"] == best["value"]:
         return ""
-    return f"{_told(worst, pooled)}; least: {_told(best, pooled)}"
+    told = [_told(worst, pooled, large)]
+    firm = [row for row in found if row["group"] in large]
+    if worst["group"] not in large and firm:
+        told.append(f"of the groups not small {_told(max(firm, key=_value), pooled, large)}")
+    told.append(f"least {_told(best, pooled, large)}")
+    return "; ".join(told)
 
 
-def _told(row: Row, pooled: float) -> str:
+def _value(row: Row) -> float:
+    return float(row["value"])
+
+
+def _told(row: Row, pooled: float, large: list[str]) -> str:
+    mark = "" if row["group"] in large else "*"
     return (
-        f"{row['group']}, {row['metric'].upper()} {_percent(row['value'])} = "
-        f"{row['value'] / pooled:.2f} x pooled ({row['speakers']} speakers, {row['errors']:,} errors "
-        f"in {row['trials']:,} trials)"
+        f"{row['group']}{mark} {_percent(row['value'])} = {row['value'] / pooled:.2f} x pooled "
+        f"({row['speakers']:,} speakers, {row['errors']:,} errors in {row['trials']:,} trials)"
     )
 
 

@@ -1,0 +1,153 @@
+"""The bytes of a source: read once, hashed, unpacked; large ones stay on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+from parivox.errors import DataError
+from parivox.tables.compression import compression_of, unpacked
+
+__all__ = ["IN_MEMORY_BYTES", "Content", "read_content"]
+
+IN_MEMORY_BYTES = 256 << 20
+"""Unpacked files beyond this many bytes are read in batches from disk."""
+HEAD = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """Unpacked bytes of a file or of standard input.
+
+    Attributes
+    ----------
+    name : str
+        As errors call it.
+    data : bytes or None
+        All of it; None where it is left on disk.
+    path : Path or None
+        Where it lies, unpacked; None where it is in memory.
+    sha256 : str
+        Of the bytes as they were found, packed or not.
+    compression : str
+        gz, bz2, xz, zst or empty.
+    """
+
+    name: str
+    data: bytes | None
+    path: Path | None
+    sha256: str
+    compression: str
+    folder: Any = field(default=None, repr=False)  # removes what was unpacked when it is dropped
+
+    def open(self) -> IO[bytes]:
+        """The unpacked bytes as a file."""
+        if self.data is not None:
+            return io.BytesIO(self.data)
+        assert self.path is not None
+        return self.path.open("rb")
+
+    @cached_property
+    def head(self) -> bytes:
+        """First bytes, as many as it takes to know the format."""
+        with self.open() as file:
+            return file.read(HEAD)
+
+    @property
+    def for_polars(self) -> bytes | Path:
+        """What the table engine reads."""
+        if self.data is not None:
+            return self.data
+        assert self.path is not None
+        return self.path
+
+    def with_data(self, data: bytes) -> Content:
+        """The same source with its text put in order."""
+        return Content(self.name, data, None, self.sha256, self.compression)
+
+
+def read_content(source: str | os.PathLike[str]) -> Content:
+    """Read a file, or standard input where the name is ``-``.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, it is a folder, empty, damaged or may not be read.
+    """
+    if os.fspath(source) == "-":
+        return _kept("standard input", sys.stdin.buffer)
+    path = Path(source)
+    name = path.name or str(path)
+    try:
+        if path.is_dir():
+            msg = f"{source}: is a folder; name a file in it"
+            raise DataError(msg)
+        with path.open("rb") as file:
+            return _kept(name, file, path)
+    except FileNotFoundError as error:
+        msg = f"{source}: there is no such file; check the name"
+        raise DataError(msg) from error
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        msg = f"{source}: cannot be read ({told}); check the name and your rights"
+        raise DataError(msg) from error
+
+
+class _Hashed(io.RawIOBase):
+    """A file that is hashed as it is read."""
+
+    def __init__(self, file: IO[bytes], start: bytes) -> None:
+        self.file, self.start, self.hash = file, start, hashlib.sha256(start)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block, self.start = self.start[: len(buffer)], self.start[len(buffer) :]
+        if not block:
+            block = self.file.read(len(buffer))
+            self.hash.update(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+
+def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
+    start = file.read(16)
+    if not start:
+        msg = f"{name}: is empty; give a file with one trial, or one speaker, a row"
+        raise DataError(msg)
+    compression = compression_of(start)
+    if not compression and path is not None and path.is_file():
+        file.seek(0)
+        if path.stat().st_size > IN_MEMORY_BYTES:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+            return Content(name, None, path, digest, "")
+        data = file.read()
+        return Content(name, data, None, hashlib.sha256(data).hexdigest(), "")
+    hashed = _Hashed(file, start)
+    blocks = unpacked(io.BufferedReader(hashed, 1 << 20), compression, name)
+    held: list[bytes] = []
+    size = 0
+    for block in blocks:
+        held.append(block)
+        size += len(block)
+        if size > IN_MEMORY_BYTES:
+            break
+    else:
+        if not size:
+            msg = f"{name}: is empty once unpacked; give a file with one trial, or one speaker, a row"
+            raise DataError(msg)
+        return Content(name, b"".join(held), None, hashed.hash.hexdigest(), compression)
+    folder = tempfile.TemporaryDirectory(prefix="parivox-")
+    large = Path(folder.name) / "unpacked"
+    with large.open("wb") as out:
+        out.writelines(held)
+        out.writelines(blocks)
+    return Content(name, None, large, hashed.hash.hexdigest(), compression, folder)
