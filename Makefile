@@ -13,8 +13,9 @@ BUILD := build
 PYTEST_ARGS ?= -n auto
 DOCS_ARGS ?= --strict
 
-# Named by what is installed and where, so that nothing is installed twice and a moved copy is made anew.
-STAMP := $(VENV)/.installed-$(shell { cat pyproject.toml; pwd; } | cksum | tr ' ' '-')
+# Named by what is installed (the head of pyproject.toml) and where, so that nothing is installed twice
+# and a moved copy is made anew.
+STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; pwd; } | cksum | tr ' ' '-')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -23,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
-$(STAMP): pyproject.toml
+$(STAMP):
 	@test -n "$(PYTHON)" || { echo 'Parivox needs Python >= 3.11 with the venv module: install it, or name it with make PYTHON=...' >&2; exit 2; }
 	@grep -qs '$(CURDIR)/$(VENV)$$' $(VENV)/pyvenv.cfg || rm -rf $(VENV)
 	@rm -f $(VENV)/.installed-*

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from parivox.auditing.result import Audit, load
     from parivox.auditing.run import audit
-    from parivox.core.bias import difference, neg_log_ratio, ratio, reference, smoothed, threshold_bias
+    from parivox.core.bias import (
+        difference,
+        neg_log_ratio,
+        ratio,
+        reference,
+        smoothed,
+        threshold_bias,
+    )
     from parivox.core.costs import (
         COST_MODELS,
         CostModel,

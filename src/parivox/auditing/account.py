@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["account_for", "with_and_without"]
 
 
-def account_for(
-    rows: Rows, trials: TrialSet, groupings: Sequence[Grouping], tally: Tally
-) -> None:
+def account_for(rows: Rows, trials: TrialSet, groupings: Sequence[Grouping], tally: Tally) -> None:
     """Count what was read and set aside, per file and per grouping."""
     name = {"system": trials.system, "list": trials.list}
     for note in trials.data:

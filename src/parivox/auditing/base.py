@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
+    from parivox.core.counts import FloatArray
+    from parivox.core.separation import TrialClass
 
-__all__ = ["Base", "Key", "base_metrics", "is_lower_better", "locations"]
+__all__ = ["Base", "Key", "base_metrics", "is_lower_better", "locations", "shifts"]
 
 _NOT_COMPARED = {"auc", "dprime", "shift_target", "shift_nontarget"}
+_SHIFTS: tuple[tuple[str, TrialClass], ...] = (
+    ("shift_target", "target"),
+    ("shift_nontarget", "nontarget"),
+)
 _LOCATIONS = {"mean": None, "q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
 
@@ -51,19 +57,16 @@ def is_lower_better(metric: str) -> bool:
 
 def base_metrics(
     counts: Counts,
-    reference: Mapping[tuple[str, str], float] | None,
     points: Sequence[Found],
     options: Options,
     metrics: Mapping[str, Callable[[Curve], ArrayLike]],
 ) -> dict[Key, Base]:
-    """Every base metric of one cell.
+    """Every base metric of one cell but its score shifts.
 
     Parameters
     ----------
     counts
         The cell's counts.
-    reference
-        :func:`locations` of the grouping's pooled row; None for ``all``, which has none.
     points
         Operating points with their thresholds.
     options
@@ -77,8 +80,6 @@ def base_metrics(
     rows.update(_own_threshold(cell, options))
     rows.update(_at_own_rate(cell, points, options))
     rows.update(_scores(cell, options))
-    if reference is not None:
-        rows.update(_shifts(cell, reference))
     for name, function in metrics.items():
         rows.update(_users(cell, name, function, points))
     return rows
@@ -97,7 +98,7 @@ class _Cell:
 
     def base(
         self,
-        value: float,
+        value: float | FloatArray,
         reason: str = "",
         *,
         errors: int | None = None,
@@ -126,17 +127,24 @@ def _at_points(
         lost = found.reason  # the point itself was not found
         if lost:
             fp = fn = 0
-        yield ("fpr", "", text), cell.base(
-            at.fpr[i], lost or cell.no_nontarget, errors=fp, trials=cell.nontarget, threshold=t
+        yield (
+            ("fpr", "", text),
+            cell.base(
+                at.fpr[i], lost or cell.no_nontarget, errors=fp, trials=cell.nontarget, threshold=t
+            ),
         )
-        yield ("fnr", "", text), cell.base(
-            at.fnr[i], lost or cell.no_target, errors=fn, trials=cell.target, threshold=t
+        yield (
+            ("fnr", "", text),
+            cell.base(
+                at.fnr[i], lost or cell.no_target, errors=fn, trials=cell.target, threshold=t
+            ),
         )
         both = lost or cell.lacks
         for name, raw, norm in costs:
             for metric, value in (("cdet_raw", raw), ("cdet_norm", norm)):
-                yield (metric, name, text), cell.base(
-                    value[..., i], both, errors=fp + fn, threshold=t
+                yield (
+                    (metric, name, text),
+                    cell.base(value[..., i], both, errors=fp + fn, threshold=t),
                 )
         yield ("hter", "", text), cell.base(half[..., i], both, errors=fp + fn, threshold=t)
 
@@ -158,20 +166,27 @@ def _own_threshold(cell: _Cell, options: Options) -> Iterator[tuple[Key, Base]]:
                 continue
             best = min_cdet(counts, cost=cost, normalised=normalised)
             known = not math.isnan(float(best.threshold))
-            yield (metric, cost.name, ""), cell.base(
-                best.value,
-                errors=int(best.fp + best.fn) if known else None,
-                threshold=float(best.threshold),
+            yield (
+                (metric, cost.name, ""),
+                cell.base(
+                    best.value,
+                    errors=int(best.fp + best.fn) if known else None,
+                    threshold=float(best.threshold),
+                ),
             )
     for definition in options.eer:
         value = math.nan if lacks else float(eer(counts, definition=definition))
         yield ("eer", definition, ""), cell.base(value, lacks)
 
+
 def _at_own_rate(
     cell: _Cell, points: Sequence[Found], options: Options
 ) -> Iterator[tuple[Key, Base]]:
     """One rate where the cell's own other rate is held."""
-    for metric, function, held in (("fnr_at_fpr", fnr_at_fpr, "fpr"), ("fpr_at_fnr", fpr_at_fnr, "fnr")):
+    for metric, function, held in (
+        ("fnr_at_fpr", fnr_at_fpr, "fpr"),
+        ("fpr_at_fnr", fpr_at_fnr, "fnr"),
+    ):
         levels = [found.point.level for found in points if found.point.rule == held] or [0.01]
         n_held, n_told = cell.nontarget, cell.target
         if held == "fnr":
@@ -209,27 +224,36 @@ def locations(counts: Counts) -> dict[tuple[str, str], float]:
     """Mean and quantiles of the scores of either class, which shifts are differences of."""
     return {
         (metric, definition): float(location(counts, of=of, quantile=quantile))
-        for metric, of in (("shift_target", "target"), ("shift_nontarget", "nontarget"))
+        for metric, of in _SHIFTS
         for definition, quantile in _LOCATIONS.items()
     }
 
 
-def _shifts(
-    cell: _Cell, reference: Mapping[tuple[str, str], float]
-) -> Iterator[tuple[Key, Base]]:
-    """Where the cell's scores lie, against the pooled row."""
-    for (metric, definition), here in locations(cell.counts).items():
+def shifts(counts: Counts, reference: Mapping[tuple[str, str], float]) -> dict[Key, Base]:
+    """How a cell's scores lie against a reference, in units of score.
+
+    Parameters
+    ----------
+    counts
+        The cell's counts.
+    reference
+        :func:`locations` of the grouping's pooled row.
+    """
+    cell = _Cell(counts)
+    rows: dict[Key, Base] = {}
+    for (metric, definition), here in locations(counts).items():
         is_target = metric == "shift_target"
         reason = cell.no_target if is_target else cell.no_nontarget
         value = math.nan if reason else here - reference[metric, definition]
         n = cell.target if is_target else cell.nontarget
-        yield (metric, definition, ""), cell.base(value, reason, trials=n)
+        rows[metric, definition, ""] = cell.base(value, reason, trials=n)
+    return rows
 
 
 def _users(
     cell: _Cell, name: str, function: Callable[[Curve], ArrayLike], points: Sequence[Found]
 ) -> Iterator[tuple[Key, Base]]:
-    """A user's metric: at the operating points if it keeps the threshold axis, else of the curve."""
+    """A user's metric: at the operating points if it keeps that axis, else of the curve."""
     at = _as_group(cell.counts.at([found.threshold for found in points]))
     try:
         with np.errstate(all="ignore"):
@@ -242,8 +266,9 @@ def _users(
         raise ConfigError(msg) from error
     if per_point:
         for found, value in zip(points, values[0], strict=True):
-            yield (name, "", found.point.text), cell.base(
-                value, found.reason, threshold=found.threshold
+            yield (
+                (name, "", found.point.text),
+                cell.base(value, found.reason, threshold=found.threshold),
             )
         return
     if values.shape != (1,):

@@ -9,7 +9,8 @@ the curve, so that every count at such a threshold is exact as well.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
     from parivox.tables.groups import Grouping
-    from parivox.tables.trials import Trials, TrialSet
+    from parivox.tables.trials import TrialSet
 
-__all__ = ["ALLOCATIONS", "BINS", "Cells", "Tally", "count_cells", "count_matrix"]
+    Codes: TypeAlias = NDArray[np.int32]
+
+__all__ = ["ALLOCATIONS", "BINS", "Cells", "Tally", "count_cells", "count_matrices"]
 
 ALLOCATIONS = ("both", "enrol", "test", "either")
 BINS = 1 << 16
 CHUNK = 1 << 21
+_NONE = np.int32(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,34 +78,20 @@ class Tally:
     bound: float = 0.0
 
 
-class Sides(NamedTuple):
-    """Group of either side of each trial; -1 where it is unknown."""
-
-    enrol: NDArray[np.int32]
-    test: NDArray[np.int32]
-
-
-def sides(grouping: Grouping, trials: Trials, speaker: NDArray[np.int32]) -> Sides:
-    """Groups of the two speakers of each trial."""
-    # the extra entry at the end is what speaker -1 (unknown) looks up
-    group = np.append(np.asarray(grouping.of_speaker, dtype=np.int32), np.int32(-1))
-    of_utterance = group[speaker]
-    return Sides(of_utterance[trials.enrol], of_utterance[trials.test])
-
-
 def placements(
-    side: Sides, target: NDArray[np.bool_], allocation: str
-) -> list[NDArray[np.int32]]:
-    """Group that each trial counts for, -1 for none; a second array where it counts twice."""
-    enrol, test = side
+    enrol: Codes, test: Codes, target: NDArray[np.bool_], allocation: str
+) -> list[Codes]:
+    """Group that each trial counts for, -1 for none; a second array where it counts twice.
+
+    ``enrol`` and ``test`` are the groups of both speakers, -1 where unknown.
+    """
     if allocation == "enrol":
         return [enrol]
     if allocation == "test":
         return [test]
     if allocation == "both":
-        return [np.where(enrol == test, enrol, np.int32(-1))]
-    again = np.where((enrol == test) | target, np.int32(-1), test)
-    return [enrol, again]
+        return [np.where(enrol == test, enrol, _NONE)]
+    return [enrol, np.where((enrol == test) | target, _NONE, test)]
 
 
 def count_cells(
@@ -126,58 +116,76 @@ def count_cells(
         Count the contradicting rows as well, which are otherwise set aside.
     """
     layout = [(grouping, rule) for grouping in groupings for rule in allocations]
-    if trials.n_partitions == 1:
-        counter: _Exact | _Binned = _Exact(layout)
-    else:
-        counter = _Binned(layout, _edges(trials, thresholds))
-    in_use = np.zeros((len(layout) + 1, _n_speakers(trials) + 1), dtype=bool)
+    exact = trials.n_partitions == 1
+    counter: _Exact | _Binned = (
+        _Exact(layout) if exact else _Binned(layout, _edges(trials, thresholds))
+    )
+    in_use: NDArray[np.bool_] = np.zeros((len(layout) + 1, len(trials.speakers.ids)), dtype=bool)
     for part in trials.partitions():
         kept = part if keep_conflicts else part.without_conflicts()
+        score, target = kept.score, kept.target
+        enrol, test = trials.utterance_speaker[kept.enrol], trials.utterance_speaker[kept.test]
+        if exact:
+            order = np.argsort(score)
+            score, target, enrol, test = score[order], target[order], enrol[order], test[order]
+        in_use[0, enrol] = in_use[0, test] = True
         placed = []
         for used, (grouping, rule) in zip(in_use[1:], layout, strict=True):
-            side = sides(grouping, kept, trials.utterance_speaker)
-            placed.append(placements(side, kept.target, rule))
-            for utterances, group in zip((kept.enrol, kept.test), side, strict=True):
-                for code in placed[-1]:
-                    inside = (code >= 0) & (group == code)
-                    used[trials.utterance_speaker[utterances[inside]]] = True
-        for utterances in (kept.enrol, kept.test):
-            in_use[0, trials.utterance_speaker[utterances]] = True
-        counter.add(kept, placed)
+            groups = _of(grouping, enrol), _of(grouping, test)
+            placed.append(placements(*groups, target, rule))
+            for code in placed[-1]:
+                for speaker, group in zip((enrol, test), groups, strict=True):
+                    inside = group == code
+                    inside &= code >= 0
+                    used[speaker if inside.all() else speaker[inside]] = True
+        counter.add(score, target, placed)
     tally = counter.finish()
-    tally.speakers = int(in_use[0, :-1].sum())
+    tally.speakers = int(in_use[0].sum())
     for cells, used in zip(tally.cells, in_use[1:], strict=True):
-        of_speaker = np.asarray(cells.grouping.of_speaker)
-        mine = of_speaker[: used.size - 1][used[:-1]]
-        cells.speakers[:-1] = np.bincount(mine, minlength=len(cells.groups))
-        cells.speakers[-1] = mine.size
+        cells.speakers[:-1] = np.bincount(
+            cells.grouping.of_speaker[used], minlength=len(cells.groups)
+        )
+        cells.speakers[-1] = used.sum()
     return tally
 
 
-def count_matrix(
-    trials: TrialSet, grouping: Grouping, thresholds: FloatArray
-) -> tuple[IntArray, IntArray]:
+def _of(grouping: Grouping, speaker: Codes) -> Codes:
+    """Group of each speaker."""
+    return np.asarray(grouping.of_speaker, dtype=np.int32)[speaker]
+
+
+def count_matrices(
+    trials: TrialSet, groupings: Sequence[Grouping], thresholds: FloatArray
+) -> list[tuple[IntArray, IntArray]]:
     """False accepts and trials of nontarget pairs, by group of either side (METHODS 2.2).
 
     Returns
     -------
-    errors : integer ndarray of shape (threshold, enrol group, test group)
-    trials : integer ndarray of shape (enrol group, test group)
+    list of (errors, trials)
+        One pair a grouping: integers of shapes ``(threshold, enrol group, test group)`` and
+        ``(enrol group, test group)``.
     """
-    n = len(grouping.groups)
-    errors = np.zeros((thresholds.size, n * n), dtype=np.int64)
-    total = np.zeros(n * n, dtype=np.int64)
+    sizes = [len(grouping.groups) for grouping in groupings]
+    errors = [np.zeros((thresholds.size, n * n), dtype=np.int64) for n in sizes]
+    totals = [np.zeros(n * n, dtype=np.int64) for n in sizes]
     for part in trials.partitions():
         kept = part.without_conflicts()
-        side = sides(grouping, kept, trials.utterance_speaker)
-        known = ~kept.target & (side.enrol >= 0) & (side.test >= 0)
-        pair = (side.enrol * np.int32(n) + side.test)[known]
-        score = kept.score[known]
-        total += np.bincount(pair, minlength=n * n)
-        for row, threshold in zip(errors, thresholds, strict=True):
-            if not np.isnan(threshold):
-                row += np.bincount(pair[score >= threshold], minlength=n * n)
-    return errors.reshape(-1, n, n), total.reshape(n, n)
+        other = ~kept.target
+        score = kept.score[other]
+        enrol = trials.utterance_speaker[kept.enrol[other]]
+        test = trials.utterance_speaker[kept.test[other]]
+        accepted = [score >= t for t in thresholds]  # never, where the threshold is NaN
+        for i, (grouping, n) in enumerate(zip(groupings, sizes, strict=True)):
+            one, two = _of(grouping, enrol), _of(grouping, test)
+            # unknown groups count in a cell of their own, which is then left out
+            pair = np.where((one < 0) | (two < 0), np.int32(n * n), one * np.int32(n) + two)
+            totals[i] += np.bincount(pair, minlength=n * n + 1)[:-1]
+            for row, chosen in enumerate(accepted):
+                errors[i][row] += np.bincount(pair[chosen], minlength=n * n + 1)[:-1]
+    return [
+        (wrong.reshape(-1, n, n), total.reshape(n, n))
+        for n, wrong, total in zip(sizes, errors, totals, strict=True)
+    ]
 
 
 class _Exact:
@@ -187,13 +195,12 @@ class _Exact:
         self.layout = layout
         self.tally = Tally(_EMPTY, 0)
 
-    def add(self, trials: Trials, placed: Sequence[Sequence[NDArray[np.int32]]]) -> None:
-        order = np.argsort(trials.score)
-        score, target = trials.score[order], trials.target[order]
+    def add(
+        self, score: FloatArray, target: NDArray[np.bool_], placed: Sequence[Sequence[Codes]]
+    ) -> None:
         everything = Counts.from_sorted(score, target)
         self.tally.everything = everything
-        for (grouping, rule), codes in zip(self.layout, placed, strict=True):
-            here = [code[order] for code in codes]
+        for (grouping, rule), here in zip(self.layout, placed, strict=True):
             inside = np.logical_or.reduce([code >= 0 for code in here])
             pooled = (
                 everything if inside.all() else Counts.from_sorted(score[inside], target[inside])
@@ -207,7 +214,7 @@ class _Exact:
 
 
 def _split(
-    score: FloatArray, target: NDArray[np.bool_], codes: Sequence[NDArray[np.int32]], n: int
+    score: FloatArray, target: NDArray[np.bool_], codes: Sequence[Codes], n: int
 ) -> list[Counts]:
     """Counts of each group, from trials in rising order of score."""
     if len(codes) == 2:  # a trial may count for two groups: merge keeps the order of scores
@@ -221,8 +228,7 @@ def _split(
     ends = np.cumsum(np.bincount(code + 1, minlength=n + 1))
     score, target = score[by_group], target[by_group]
     return [
-        Counts.from_sorted(score[start:end], target[start:end])
-        for start, end in zip(ends[:-1], ends[1:], strict=True)
+        Counts.from_sorted(score[start:end], target[start:end]) for start, end in pairwise(ends)
     ]
 
 
@@ -238,18 +244,20 @@ class _Binned:
             for grouping, _ in layout
         ]
 
-    def add(self, trials: Trials, placed: Sequence[Sequence[NDArray[np.int32]]]) -> None:
+    def add(
+        self, score: FloatArray, target: NDArray[np.bool_], placed: Sequence[Sequence[Codes]]
+    ) -> None:
         size = self.edges.size
-        for start in range(0, trials.score.size, CHUNK):
+        for start in range(0, score.size, CHUNK):
             part = slice(start, start + CHUNK)
-            score, target = trials.score[part], trials.target[part]
-            code = np.searchsorted(self.edges, score, side="right") - 1 + size * target
+            code = np.searchsorted(self.edges, score[part], side="right") - 1
+            code += size * target[part]
             self.all += np.bincount(code, minlength=2 * size).reshape(2, size)
-            for total, pooled, codes in zip(self.groups, self.pooled, placed, strict=True):
+            for i, codes in enumerate(placed):
                 here = [group[part] for group in codes]
                 inside = np.logical_or.reduce([group >= 0 for group in here])
-                pooled += np.bincount(code[inside], minlength=2 * size).reshape(2, size)
-                flat = total.reshape(-1)
+                self.pooled[i] += np.bincount(code[inside], minlength=2 * size).reshape(2, size)
+                flat = self.groups[i].reshape(-1)
                 for group in here:
                     cell = (group.astype(np.int64) + 1) * (2 * size) + code
                     np.add.at(flat, cell, 1)
@@ -283,10 +291,6 @@ def _largest_share(both: IntArray) -> float:
     """Largest share of a class of trials that falls into one bin."""
     total = both.sum(axis=-1)
     return float((both.max(axis=-1) / np.maximum(total, 1)).max())
-
-
-def _n_speakers(trials: TrialSet) -> int:
-    return int(trials.utterance_speaker.max(initial=-1)) + 1
 
 
 _EMPTY = Counts.from_sorted(np.empty(0), np.empty(0, dtype=bool))

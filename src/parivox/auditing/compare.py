@@ -7,7 +7,7 @@ operating point, so that one call of a measure serves every row of its kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
+    from parivox.core.bias import Reference, ZeroPolicy
     from parivox.core.counts import Counts, FloatArray
 
 __all__ = ["bias_rows", "meta_rows", "sweep_rows"]
@@ -65,20 +66,24 @@ class _Stack:
         errors, pooled_errors = column(lambda base: np.nan if base.errors is None else base.errors)
         trials, pooled_trials = column(lambda base: base.trials)
         reasons = [[base.reason for base in row[:-1]] for row in rows]
-        return cls(
-            keys, values, average, errors, trials, pooled_errors, pooled_trials, reasons
-        )
+        return cls(keys, values, average, errors, trials, pooled_errors, pooled_trials, reasons)
 
-    def select(self, chosen: Sequence[int]) -> _Stack:
-        arrays = (self.values, self.pooled, self.errors, self.trials)
-        pooled = (self.pooled_errors, self.pooled_trials)
-        keys, reasons = ([self.keys[i] for i in chosen], [self.reasons[i] for i in chosen])
-        return _Stack(keys, *(a[list(chosen)] for a in (*arrays, *pooled)), reasons)
+    def select(self, chosen: list[int]) -> _Stack:
+        return _Stack(
+            [self.keys[i] for i in chosen],
+            self.values[chosen],
+            self.pooled[chosen],
+            self.errors[chosen],
+            self.trials[chosen],
+            self.pooled_errors[chosen],
+            self.pooled_trials[chosen],
+            [self.reasons[i] for i in chosen],
+        )
 
     def where(self, *metrics: str) -> _Stack:
         return self.select([i for i, key in enumerate(self.keys) if key[0] in metrics])
 
-    def under(self, zero: str) -> tuple[FloatArray, FloatArray]:
+    def under(self, zero: ZeroPolicy) -> tuple[FloatArray, FloatArray]:
         """Values and pooled values under a zero policy."""
         if zero == "none":
             return self.values, self.pooled
@@ -132,7 +137,7 @@ def _reference(
     if name == "pooled":
         return average
     if name in REFERENCES:
-        return bias.reference(values, name)
+        return bias.reference(values, cast("Reference", name))
     return values[:, groups.index(name)] if name in groups else None
 
 
@@ -262,9 +267,7 @@ def sweep_rows(
         )
 
 
-def _singles(
-    stack: _Stack, options: Options
-) -> Iterator[tuple[MeasureSpec, str, _Stack, Meta]]:
+def _singles(stack: _Stack, options: Options) -> Iterator[tuple[MeasureSpec, str, _Stack, Meta]]:
     """Measures of one metric, for every key that they apply to."""
     rates = stack.where(*RATES)
     for spec in MEASURES.values():
@@ -309,9 +312,7 @@ def _joints(
             yield spec, zero, alphas, spec.function(*rates, **more)
 
 
-def _block(
-    spec: MeasureSpec, zero: str, found: Meta, groups: Sequence[str]
-) -> dict[str, Any]:
+def _block(spec: MeasureSpec, zero: str, found: Meta, groups: Sequence[str]) -> dict[str, Any]:
     """The columns that every row of a measure has."""
     names = (*groups, "")  # index -1: no witness
     return {

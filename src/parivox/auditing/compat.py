@@ -33,9 +33,7 @@ TOLD = (
 POINT = "min-cdet"
 
 
-def compat_metrics(
-    counts: Counts, everything: Counts, options: Options
-) -> dict[Key, Base]:
+def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict[Key, Base]:
     """EER, raw costs and rates of one cell by bt4vt's rules, as fractions.
 
     The operating point is bt4vt's: its minimum of each cost over all trials, named
@@ -78,7 +76,9 @@ def compat_ratios(
             value, reason = math.nan, base.reason
             if not reason and average > 0:
                 value = (
-                    bt4vt_eer_ratio(base.value, average) if metric == "eer" else base.value / average
+                    bt4vt_eer_ratio(base.value, average)
+                    if metric == "eer"
+                    else base.value / average
                 )
             elif not reason:
                 reason = "zero_reference"

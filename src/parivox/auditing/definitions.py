@@ -16,7 +16,7 @@ BASE_METRICS = {
     "fpr": "false positive rate: nontarget trials accepted at the operating point",
     "fnr": "false negative rate: target trials rejected at the operating point",
     "cdet_raw": "detection cost at the operating point",
-    "cdet_norm": "detection cost at the operating point over that of always deciding the cheaper way",
+    "cdet_norm": "detection cost at the operating point over that of deciding without scores",
     "hter": "half total error rate: mean of FPR and FNR at the operating point",
     "act_cdet_norm": "normalised cost at the Bayes threshold of log-likelihood ratios",
     "min_cdet_norm": "smallest normalised cost over all thresholds, at the group's own one",
@@ -38,7 +38,7 @@ BIAS_MEASURES = {
     "difference": "group - reference; 0 is par, above it the group fares worse",
     "ratio": "group / reference; 1 is par, above it the group fares worse",
     "neg_log_ratio": "-ln(group / reference); 0 is par, below it the group fares worse",
-    "subgroup_bias": "group's cost over the pooled cost, at one common threshold (paper 001, eq. 2)",
+    "subgroup_bias": "group's cost over the pooled cost, at a common threshold (paper 001, eq. 2)",
     "threshold_bias": (
         "group's cost at the common threshold over its smallest cost; at least 1 by construction, "
         "and larger for small groups (paper 001, eq. 3)"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.base import base_metrics, locations
-from parivox.auditing.cells import count_cells, count_matrix
-from parivox.auditing.compat import compat_metrics, compat_ratios
+from parivox.auditing.base import base_metrics, locations, shifts
+from parivox.auditing.cells import count_cells, count_matrices
 from parivox.auditing.compare import bias_rows, meta_rows, sweep_rows
+from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import det_rows
 from parivox.auditing.operating_points import default_points
 from parivox.core.separation import auc
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.core.counts import Counts, Curve
+    from parivox.core.counts import Counts, Curve, IntArray
     from parivox.tables.groups import Grouping
     from parivox.tables.trials import TrialSet
 
@@ -98,22 +98,28 @@ class Measurement:
         """Add this system's rows to every table but ``data``."""
         self._operating_points(rows["operating_points"])
         everything = self.tally.everything
-        whole = base_metrics(everything, None, self.found, self.options, self.metrics)
+        whole = self._measure(everything)
         self._group_rows(rows, "all", "all", "", whole, everything, self.tally.speakers)
         rows["det"].add(**self._where("all", "all", ""), **det_rows(everything))
-        pooled_before: dict[int, tuple[Mapping[tuple[str, str], float], dict[Key, Base]]] = {}
+        # groupings often pool the very same trials, or all of them: those are measured once
+        measured = {id(everything): whole}
+        located: dict[int, Mapping[tuple[str, str], float]] = {}
         for cells in self.tally.cells:
-            # groupings often pool the very same trials: measure those once
-            same = pooled_before.get(id(cells.pooled))
-            if same is None:
-                reference = locations(cells.pooled)
-                same = reference, self._measure(cells.pooled, reference)
-                pooled_before[id(cells.pooled)] = same
-            reference, pooled = same
-            own = [self._measure(counts, reference) for counts in cells.groups]
+            same = id(cells.pooled)
+            if same not in measured:
+                measured[same] = self._measure(cells.pooled)
+            if same not in located:
+                located[same] = locations(cells.pooled)
+            reference = located[same]
+            pooled = {**measured[same], **shifts(cells.pooled, reference)}
+            own = [
+                {**self._measure(counts), **shifts(counts, reference)} for counts in cells.groups
+            ]
             self._cells(rows, cells, own, pooled)
-        for grouping in self.groupings:
-            self._matrix(rows["matrix"], grouping)
+        thresholds = np.array([f.threshold for f in self.found])
+        matrices = count_matrices(self.trials, self.groupings, thresholds)
+        for grouping, matrix in zip(self.groupings, matrices, strict=True):
+            self._matrix(rows["matrix"], grouping, *matrix)
         if self.options.compat:
             self._compat(rows)
 
@@ -134,10 +140,8 @@ class Measurement:
             where = {**self.name, "grouping": grouping, "allocation": "enrol"}
             compat_ratios(rows["bias"], where, cells, own, whole)
 
-    def _measure(
-        self, counts: Counts, reference: Mapping[tuple[str, str], float]
-    ) -> dict[Key, Base]:
-        return base_metrics(counts, reference, self.found, self.options, self.metrics)
+    def _measure(self, counts: Counts) -> dict[Key, Base]:
+        return base_metrics(counts, self.found, self.options, self.metrics)
 
     def _cells(
         self,
@@ -207,10 +211,7 @@ class Measurement:
             reason=[f.reason for f in found],
         )
 
-    def _matrix(self, rows: Rows, grouping: Grouping) -> None:
-        errors, total = count_matrix(
-            self.trials, grouping, np.array([f.threshold for f in self.found])
-        )
+    def _matrix(self, rows: Rows, grouping: Grouping, errors: IntArray, total: IntArray) -> None:
         names = np.array(grouping.groups, dtype=object)
         n = total.reshape(-1)
         for f, counted in zip(self.found, errors, strict=True):
@@ -221,12 +222,12 @@ class Measurement:
                 **self.name,
                 grouping=grouping.name,
                 operating_point=f.point.text,
-                enrol_group=np.repeat(names, names.size).tolist(),
-                test_group=np.tile(names, names.size).tolist(),
-                errors=counted.reshape(-1).tolist(),
-                trials=n.tolist(),
-                value=value.tolist(),
-                reason=reason.tolist(),
+                enrol_group=np.repeat(names, names.size),
+                test_group=np.tile(names, names.size),
+                errors=counted.reshape(-1),
+                trials=n,
+                value=value,
+                reason=reason,
             )
 
 

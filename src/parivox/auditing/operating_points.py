@@ -107,8 +107,10 @@ class OperatingPoint:
             return ""
         target, nontarget = int(counts.n_target), int(counts.n_nontarget)
         missing = missing_class(target, nontarget)
-        if missing and not (self.rule == "fpr" and nontarget) and not (
-            self.rule == "fnr" and target
+        if (
+            missing
+            and not (self.rule == "fpr" and nontarget)
+            and not (self.rule == "fnr" and target)
         ):
             return missing
         trials = {"fpr": nontarget, "fnr": target}.get(self.rule)

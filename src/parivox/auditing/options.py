@@ -17,6 +17,9 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parivox.core.bias import ZeroPolicy
+    from parivox.core.rates import RateRule
+
 __all__ = ["REFERENCES", "Options", "parse_alpha"]
 
 REFERENCES = ("pooled", "macro", "geomean", "best")
@@ -50,9 +53,9 @@ class Options:
     operating_points: tuple[str, ...] | None = None
     cost: tuple[str, ...] = ("voxsrc",)
     eer: tuple[str, ...] = ("linear",)
-    rule: tuple[str, ...] = ("conservative",)
+    rule: tuple[RateRule, ...] = ("conservative",)
     reference: tuple[str, ...] = REFERENCES
-    zero: tuple[str, ...] = ("none", "jeffreys")
+    zero: tuple[ZeroPolicy, ...] = ("none", "jeffreys")
     alpha: tuple[float, ...] = (0.5,)
     sweep: str | None = None
     llr: bool = False
@@ -78,7 +81,9 @@ class Options:
                 msg = f"--{name.replace('_', '-')} is given {list(values)}; name each choice once"
                 raise ConfigError(msg)
         if not self.alpha or not all(0 <= alpha <= 1 for alpha in self.alpha):
-            msg = f"--alpha is given {list(self.alpha)}; weights lie between 0 and 1, as in 0:1:0.05"
+            msg = (
+                f"--alpha is given {list(self.alpha)}; weights lie between 0 and 1, as in 0:1:0.05"
+            )
             raise ConfigError(msg)
         costs = tuple(parse_cost(text) for text in self.cost)
         object.__setattr__(self, "costs", costs)
@@ -134,7 +139,8 @@ def parse_alpha(texts: Sequence[str | float]) -> tuple[float, ...]:
         elif len(numbers) == 3 and numbers[2] > 0 and numbers[1] >= numbers[0]:
             low, high, step = numbers
             found += [
-                round(low + step * i, 12) for i in range(math.floor((high - low) / step + 1.5e-9) + 1)
+                round(low + step * i, 12)
+                for i in range(math.floor((high - low) / step + 1.5e-9) + 1)
             ]
         else:
             msg = f"--alpha {text!r} is neither a number nor LOW:HIGH:STEP, as in 0:1:0.05"

@@ -162,7 +162,10 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """All of the audit but its curves, as JSON can hold it (infinite values as "inf")."""
         tables = {
-            name: {column: [_plain(cell) for cell in cells] for column, cells in table.to_dict().items()}
+            name: {
+                column: [_plain(cell) for cell in cells]
+                for column, cells in table.to_dict().items()
+            }
             for name, table in self.tables().items()
             if name not in CURVES
         }
@@ -308,7 +311,10 @@ def load(folder: str | os.PathLike[str]) -> Audit:
         msg = f"{folder}: does not hold an audit ({error}); name the --out folder of one"
         raise DataError(msg) from error
     if version != SCHEMA_VERSION:
-        msg = f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}; audit again"
+        msg = (
+            f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}; "
+            "audit again"
+        )
         raise DataError(msg)
     tables = record.pop("tables")
     found = {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parivox.tables.table import Table
 
 if TYPE_CHECKING:
@@ -33,10 +35,9 @@ class Rows:
         self.cells: dict[str, list[Any]] = {name: [] for name in columns}
 
     def add(self, **block: Any) -> None:
-        """Add a block of rows: lists of one length, single values repeated."""
-        n = max((len(cells) for cells in block.values() if isinstance(cells, list)), default=-1)
-        if n < 0:
-            n = 1
+        """Add a block of rows: lists or arrays of one length, single values repeated."""
+        block = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in block.items()}
+        n = next((len(cells) for cells in block.values() if isinstance(cells, list)), 1)
         for name, mine in self.cells.items():
             cells = block.pop(name)
             mine.extend(cells if isinstance(cells, list) else [cells] * n)

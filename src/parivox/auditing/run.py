@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,11 +16,10 @@ from parivox.auditing.options import REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, developments
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError
 from parivox.tables.groups import Grouping, make_groupings
 from parivox.tables.speakers import Speakers, read_speakers
 from parivox.tables.trials import TrialSet, read_trials
-from parivox.tables.utterances import read_utterances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -119,17 +118,17 @@ def audit(
         operating_points=None if operating_points is None else _several(operating_points),
         cost=_several(cost),
         eer=_several(eer),
-        rule=_several(rule),
+        rule=cast("Any", _several(rule)),
         reference=_several(reference),
-        zero=_several(zero),
+        zero=cast("Any", _several(zero)),
         alpha=parse_alpha([alpha] if isinstance(alpha, (float, int, str)) else alpha),
         sweep=sweep,
         llr=llr,
         compat=compat,
     )
     own = _own_metrics(metrics)
-    how = {
-        "utterances": None if utterances is None else read_utterances(utterances),
+    how: dict[str, Any] = {
+        "utterances": utterances,
         "format": scores_format,
         "columns": columns,
         "orientation": orientation,
@@ -139,21 +138,13 @@ def audit(
     sources = by_name(scores)
     development_of = developments(threshold_from, sources)
     tell("reading the speakers")
-    sheet = read_speakers(speakers, id=id, conflicts=conflicts)
+    people = read_speakers(speakers, id=id, conflicts=conflicts)
     sets = []
     for (system, list_), source in sources.items():
         tell(f"reading {system}{'@' + list_ if list_ else ''}")
         sets.append(
-            read_trials(source, system=system, list_=list_, speakers=sheet, trials=trials, **how)
+            read_trials(source, system=system, list_=list_, speakers=people, trials=trials, **how)
         )
-    people = sets[0].speakers
-    for one in sets[1:]:
-        if one.speakers is not people:
-            msg = (
-                f"{people.name}: the ids of {sets[0].system} stand in column {people.id_column}, those "
-                f"of {one.system} in {one.speakers.id_column}; name one with --id"
-            )
-            raise DataError(msg)
     groupings = make_groupings(people, options.by, speakers_in_use=_in_use(sets))
     _check_references(options, groupings)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
@@ -164,15 +155,13 @@ def audit(
         found_on = None
         if development is not None:
             tell(f"reading the development scores of {one.system}")
-            found_on = read_trials(development, system=one.system, list_="", speakers=sheet, **how)
+            found_on = read_trials(development, system=one.system, list_="", speakers=people, **how)
         tell(f"measuring {name}")
         measured = Measurement(one, groupings, options, own, found_on, orientation)
         measured.add_to(rows)
-        account_for(rows["data"], one, groupings, measured.tally)
+        account_for(rows["data"], one, people, groupings, measured.tally)
         if conflicts == "set-aside":
-            with_and_without(
-                rows["data"], one, groupings, measured.tally, measured.found, options
-            )
+            with_and_without(rows["data"], one, groupings, measured.tally, measured.found, options)
         bounds[name] = measured.tally.bound
     return Audit(
         **{name: block.table() for name, block in rows.items()},

@@ -54,7 +54,6 @@ def stem(source: object) -> str:
         name = head
 
 
-
 def developments(
     threshold_from: Any, sources: Mapping[tuple[str, str], Any]
 ) -> dict[tuple[str, str], Any]:
@@ -72,6 +71,8 @@ def developments(
             raise ConfigError(msg)
         return {key: given[key[0]] for key in sources}
     if len({system for system, _ in sources}) > 1:
-        msg = "--threshold-from: several systems are audited; name each one's file, as in V2=dev.csv"
+        msg = (
+            "--threshold-from: several systems are audited; name each one's file, as in V2=dev.csv"
+        )
         raise ConfigError(msg)
     return dict.fromkeys(sources, threshold_from)

@@ -39,7 +39,9 @@ def main() -> None:
 @app.callback()
 def _root(
     *,
-    version: bool = typer.Option(False, "--version", help="Show the version and leave.", is_eager=True),
+    version: bool = typer.Option(
+        False, "--version", help="Show the version and leave.", is_eager=True
+    ),
 ) -> None:
     if version:
         from importlib.metadata import version as installed  # noqa: PLC0415

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import typer
 
@@ -73,7 +73,9 @@ def audit(
     ] = ["both"],  # noqa: B006 - typer reads it
     cost: Annotated[
         list[str],
-        _option("--cost", help="voxsrc, sre08, ... or P_TARGET,C_MISS,C_FA. Repeatable.", panel=HOW),
+        _option(
+            "--cost", help="voxsrc, sre08, ... or P_TARGET,C_MISS,C_FA. Repeatable.", panel=HOW
+        ),
     ] = ["voxsrc"],  # noqa: B006
     eer: Annotated[
         list[str], _option("--eer", help="Definition of the EER. Repeatable.", panel=HOW)
@@ -136,9 +138,7 @@ def audit(
     ] = False,
     conflicts: Annotated[
         str,
-        _option(
-            "--conflicts", help="Contradicting rows: error or set-aside.", panel=READ
-        ),
+        _option("--conflicts", help="Contradicting rows: error or set-aside.", panel=READ),
     ] = "error",
     out: Annotated[
         Path | None, _option("--out", help="Folder for the tables and audit.json.", panel=OUT)
@@ -207,7 +207,7 @@ class _Progress:
         self.quiet = quiet
         self.live: Any = None
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> Self:
         if not self.quiet and sys.stderr.isatty():
             from rich.console import Console  # noqa: PLC0415
 

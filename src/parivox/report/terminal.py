@@ -57,7 +57,9 @@ def summary(audit: Audit, *, out: Path | None = None) -> Group:
     parts: list[RenderableType] = []
     if audit.record["groupings_chosen_by"] != "user":
         names = ", ".join(audit.record["groupings"])
-        parts.append(Text(f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})."))
+        parts.append(
+            Text(f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']}).")
+        )
     for entry in audit.record["inputs"]:
         parts += _system(audit, {"system": entry["system"], "list": entry["list"]})
     parts.append(Text(f"\n{CAUTION}", style="yellow"))
@@ -71,7 +73,9 @@ def summary(audit: Audit, *, out: Path | None = None) -> Group:
         )
     if out is not None:
         names = ", ".join(sorted(audit.tables()))
-        parts.append(Text(f"\nEvery number behind this, and the rest, is in {out}: audit.json, {names}."))
+        parts.append(
+            Text(f"\nEvery number behind this, and the rest, is in {out}: audit.json, {names}.")
+        )
     return Group(*parts)
 
 
@@ -85,13 +89,19 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
         f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials of "
         f"{first['speakers']:,} speakers. {_headline(whole)}"
     )
-    aside = [_aside(row) for row in audit.data.where(**name).rows() if row["count"] and row["source"] != "conflicts"]
+    aside = [
+        _aside(row)
+        for row in audit.data.where(**name).rows()
+        if row["count"] and row["source"] != "conflicts"
+    ]
     if aside:
         yield Text("Noted: " + "; ".join(aside) + ".")
     points = audit.operating_points.where(**name).rows()
-    yield Text("Thresholds, each one for all groups, found on all trials:" if all(
-        p["source"] == "these trials" for p in points
-    ) else "Thresholds, each one for all groups:")
+    yield Text(
+        "Thresholds, each one for all groups, found on all trials:"
+        if all(p["source"] == "these trials" for p in points)
+        else "Thresholds, each one for all groups:"
+    )
     yield Padding(_points(points), (0, 0, 0, 2))
     shown = next((p for p in points if not p["reason"]), None)
     if shown is None:
@@ -164,7 +174,10 @@ def _grouping(
             continue
         text = point["operating_point"]
         large = [g for g in groups if not _is_small(rows[g]["fnr", text], rows[g]["fpr", text])]
-        for metric, verb in (("fnr", "Locked out most (FNR)"), ("fpr", "Most open to impostors (FPR)")):
+        for metric, verb in (
+            ("fnr", "Locked out most (FNR)"),
+            ("fpr", "Most open to impostors (FPR)"),
+        ):
             told = _extremes(rows, groups, large, metric, text)
             if told:
                 yield Text(f"{verb} at {text}: {told}.")
@@ -185,7 +198,9 @@ def _grouping(
         )
     yield Padding(grid, (0, 0, 0, 2))
     if few:
-        yield Text(f"* fewer than {FEW_SPEAKERS} speakers, or fewer than {FEW_ERRORS} errors of a kind.")
+        yield Text(
+            f"* fewer than {FEW_SPEAKERS} speakers, or fewer than {FEW_ERRORS} errors of a kind."
+        )
     where = {**name, "grouping": grouping, "allocation": allocation, "operating_point": text}
     yield from _spread(audit, where)
 
@@ -226,7 +241,9 @@ def _told(row: Row, pooled: float, large: list[str]) -> str:
 
 
 def _is_small(*rows: Row) -> bool:
-    return rows[0]["speakers"] < FEW_SPEAKERS or any((row["errors"] or 0) < FEW_ERRORS for row in rows)
+    return rows[0]["speakers"] < FEW_SPEAKERS or any(
+        (row["errors"] or 0) < FEW_ERRORS for row in rows
+    )
 
 
 def _rate(row: Row, pooled: Row) -> tuple[str, str, str]:

@@ -1,209 +1,213 @@
-"""Groups of speakers: values of an attribute, bands of a number, and combinations of them."""
+"""Groups of speakers: values of one attribute, bands of a numeric one, or combinations."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.tables.speakers import Speakers
 
-__all__ = ["Grouping", "make_groupings"]
+__all__ = ["FEW", "MANY", "Grouping", "make_groupings"]
 
-MOST_VALUES = 50
-"""An attribute with more values than this is not grouped by unless it is named."""
+FEW, MANY = 2, 50
+"""Without a choice, attributes with so many values are grouped by."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """A way to group speakers.
+    """Disjoint groups of speakers.
 
     Attributes
     ----------
     name : str
-        Attribute names as the table spells them, joined by ``+``.
+        Attributes as the table names them, joined by ``+``; bands as in ``age:18,30``.
     groups : tuple of str
-        Values joined by ``+``; only groups that have speakers in use.
-    of_speaker : int32 ndarray of shape (speaker,)
-        Group of each speaker; -1 where it is unknown or not in use.
-    absent : tuple of str
-        Groups of the speaker table that have no speaker in use.
+        Values joined by ``+``; texts sorted, numbers and bands rising. Only groups that occur.
+    of_speaker : integer ndarray of shape (speaker,)
+        Index into `groups`, -1 where it is unknown or no group.
+    unused : tuple of str
+        Groups of the speaker table that no speaker in use belongs to.
     """
 
     name: str
     groups: tuple[str, ...]
     of_speaker: NDArray[np.int32]
-    absent: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """One attribute of a grouping: its values in order and each speaker's place among them."""
+@dataclass(frozen=True)
+class _Values:
+    """One attribute: its values in order, and that of every speaker (-1 for unknown)."""
 
     name: str
     values: list[str]
-    place: NDArray[np.int32]
+    of_speaker: NDArray[np.int64]
 
 
 def make_groupings(
-    speakers: Speakers, by: Sequence[str] | None, *, speakers_in_use: NDArray[np.intp]
+    speakers: Speakers, by: Sequence[str] | None, *, speakers_in_use: ArrayLike
 ) -> list[Grouping]:
-    """Group the speakers.
+    """Group speakers.
 
     Parameters
     ----------
     speakers
-        All speakers of the table.
+        Who they are.
     by
-        ``gender``, ``gender+nationality``, ``age:18,30,60``; None for every attribute with 2 to
-        50 values among the speakers in use.
-    speakers_in_use
-        Places of the speakers that take part in trials.
+        Groupings as in ``gender``, ``gender+nationality``, ``age:18,30,60`` (a band holds its
+        lower edge) or ``gender+age:18``; None for every attribute with 2 to 50 values among the
+        speakers in use.
+    speakers_in_use : array_like of int
+        Indices of the speakers that any trial has; only their groups are kept.
 
     Raises
     ------
     ConfigError
-        If there is no such attribute, or nothing to group by.
-    DataError
-        If a value to be cut into bands is not a number.
+        If an attribute is not known, or bands are asked for something that is not a number.
+
+    Examples
+    --------
+    >>> from parivox.tables.speakers import read_speakers
+    >>> speakers = read_speakers({"id": ["a", "b", "c"], "sex": ["f", "m", "f"], "age": [17, 18, 64]})
+    >>> [g.groups for g in make_groupings(speakers, ["age:18,60", "sex"], speakers_in_use=[0, 1, 2])]
+    [('<18', '18-59', '60+'), ('f', 'm')]
     """
-    used = np.zeros(len(speakers.ids), dtype=bool)
-    used[speakers_in_use] = True
-    texts = _by_itself(speakers, used) if by is None else by
-    groupings = [_grouping(speakers, text, used) for text in texts]
-    names = [grouping.name for grouping in groupings]
+    used = np.asarray(speakers_in_use, dtype=np.int64)
+    if by is None:
+        every = (_values(speakers, name) for name in speakers.attributes.columns)
+        chosen = [[v] for v in every if FEW <= len(_occurring(v, used)) <= MANY]
+        if not chosen:
+            msg = (
+                f"{speakers.name}: no attribute has {FEW} to {MANY} values among the speakers of these "
+                f"trials; name one with --by, of {', '.join(speakers.attributes.columns) or 'none'}"
+            )
+            raise DataError(msg)
+    else:
+        chosen = [[_values(speakers, part) for part in _parts(text)] for text in by]
+    made = [_grouping(values, used) for values in chosen]
+    names = [one.name for one in made]
     for name in names:
         if names.count(name) > 1:
-            msg = f"--by {name} is named twice; name each grouping once"
+            msg = f"--by names {name!r} twice; name each grouping once"
             raise ConfigError(msg)
-        if name == "all":
-            msg = "--by all: 'all' names the row of every trial; rename that attribute"
-            raise ConfigError(msg)
-    return groupings
+    for one in made:
+        if not one.groups:
+            msg = (
+                f"--by {one.name}: is unknown for every speaker of these trials; "
+                f"name another attribute of {', '.join(speakers.attributes.columns)}"
+            )
+            raise DataError(msg)
+    return made
 
 
-def _by_itself(speakers: Speakers, used: NDArray[np.bool_]) -> list[str]:
-    """Attributes with 2 to 50 values; one value a speaker is a name, not an attribute."""
-    frame = speakers.attributes.filter(pl.Series(used))
-    chosen = []
-    for column in frame.columns:
-        n = frame[column].drop_nulls().n_unique()
-        if 2 <= n <= MOST_VALUES and (n < frame.height or n == 2):
-            chosen.append(column)
-    if not chosen:
-        msg = (
-            f"{speakers.name}: no attribute has 2 to {MOST_VALUES} values among the speakers of these "
-            f"trials; say what to group by with --by (columns: {', '.join(frame.columns) or 'none'})"
-        )
+def _parts(text: str) -> list[str]:
+    parts = [part.strip() for part in text.split("+")]
+    if not all(parts) or len({part.lower() for part in parts}) < len(parts):
+        msg = f"--by {text!r} names no attribute or one twice; write it as in gender+nationality"
         raise ConfigError(msg)
-    return chosen
+    return parts
 
 
-def _grouping(speakers: Speakers, text: str, used: NDArray[np.bool_]) -> Grouping:
-    parts = [_part(speakers, word.strip(), text) for word in _words(speakers, text)]
-    sizes = [len(part.values) for part in parts]
-    code = np.zeros(used.size, dtype=np.int64)
-    known = np.ones(used.size, dtype=bool)
-    for part, size in zip(parts, sizes, strict=True):
-        code = code * size + part.place
-        known &= part.place >= 0
-    names = ["+".join(values) for values in product(*(part.values for part in parts))]
-    code[~known] = -1
-    present = np.unique(code[known & used])
-    of_code = np.full(len(names) + 1, -1, dtype=np.int32)
-    of_code[present] = np.arange(present.size)
-    of_speaker = np.where(used, of_code[code], np.int32(-1)).astype(np.int32)
-    absent = [names[i] for i in np.unique(code[known]) if of_code[i] < 0]
-    groups = tuple(names[i] for i in present)
-    if "pooled" in groups:
-        msg = f"--by {text}: a group is called 'pooled', which names the row of all groups; rename it"
-        raise ConfigError(msg)
-    if not groups:
-        msg = f"--by {text}: no speaker of these trials has a known value; group by something else"
-        raise DataError(msg)
-    return Grouping("+".join(part.name for part in parts), groups, of_speaker, tuple(absent))
-
-
-def _words(speakers: Speakers, text: str) -> list[str]:
-    """Parts of a combination; a column's own name may hold a plus sign."""
-    if text.lower() in (column.lower() for column in speakers.attributes.columns):
-        return [text]
-    return text.split("+")
-
-
-def _part(speakers: Speakers, word: str, text: str) -> _Part:
+def _values(speakers: Speakers, text: str) -> _Values:
+    asked, colon, edges = text.partition(":")
     columns = speakers.attributes.columns
-    column, edges = _column(columns, word), None
-    if column is None and ":" in word:
-        name, _, cut = word.rpartition(":")
-        column, edges = _column(columns, name.strip()), _edges(cut, text)
-    if column is None:
-        near = get_close_matches(word.lower(), [c.lower() for c in columns], n=3, cutoff=0.4)
-        nearest = [c for c in columns if c.lower() in near] or columns
-        msg = (
-            f"--by {text}: {speakers.name} has no attribute {word!r}; nearest: {', '.join(nearest)}"
-        )
-        raise ConfigError(msg)
-    cells = speakers.attributes[column]
-    if edges is not None:
-        return _bands(speakers, column, edges, word)
-    values = cells.drop_nulls().unique().sort().to_list()
-    return _Part(column, values, _places(cells, values))
-
-
-def _column(columns: Sequence[str], word: str) -> str | None:
-    return next(
-        (c for c in columns if c == word),
-        next((c for c in columns if c.lower() == word.lower()), None),
-    )
-
-
-def _places(cells: pl.Series, values: list[str]) -> NDArray[np.int32]:
-    place = cells.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1)
-    return place.to_numpy().astype(np.int32)
-
-
-def _edges(cut: str, text: str) -> list[float]:
-    try:
-        edges = [float(edge) for edge in cut.split(",")]
-    except ValueError:
-        edges = []
-    if not edges or any(not low < high for low, high in zip(edges, edges[1:], strict=False)):
-        msg = f"--by {text}: {cut!r} are not rising numbers to cut at, as in age:18,30,60"
-        raise ConfigError(msg)
-    return edges
-
-
-def _bands(speakers: Speakers, column: str, edges: list[float], word: str) -> _Part:
-    """Cut a numeric attribute into bands; the lower edge belongs to the band."""
-    cells = speakers.attributes[column]
-    numbers = cells.cast(pl.Float64, strict=False)
-    odd = (numbers.is_null() | numbers.is_nan()) & cells.is_not_null()
-    if odd.any():
-        at = int(odd.arg_max() or 0)
-        msg = (
-            f"{speakers.name}, row {speakers.rows[at]}, column {column}: {cells[at]!r} is not a number, "
-            f"so it cannot be cut into bands; mend it, or group by {column} alone"
-        )
-        raise DataError(msg)
-    whole = all(edge.is_integer() for edge in edges) and (numbers.drop_nulls() % 1 == 0).all()
-    low = [f"{edge:g}" for edge in edges]
+    # An attribute's own name may hold a colon.
+    whole = [c for c in columns if c.lower() == text.lower()]
     if whole:
-        between = [f"{a}-{int(b) - 1}" if int(b) - 1 > float(a) else a for a, b in zip(low, edges[1:], strict=False)]
-    else:
-        between = [f"{a}-<{b}" for a, b in zip(low, low[1:], strict=False)]
-    values = [f"<{low[0]}", *between, f"{low[-1]}+"]
-    place = np.searchsorted(edges, numbers.fill_null(0).to_numpy(), side="right").astype(np.int32)
-    place[numbers.is_null().to_numpy()] = -1
-    return _Part(f"{column}:{word.rpartition(':')[2]}", values, place)
+        asked, colon = text, ""
+    same = [c for c in columns if c == asked] or [c for c in columns if c.lower() == asked.lower()]
+    if len(same) != 1:
+        near = get_close_matches(asked.lower(), [c.lower() for c in columns], n=3, cutoff=0.3)
+        shown = [c for c in columns if c.lower() in near] or columns[:8]
+        told = "may be more than one attribute" if same else "is no attribute"
+        msg = (
+            f"--by {asked!r} {told} of {speakers.name}; "
+            f"nearest: {', '.join(repr(c) for c in shown) or 'it has none'}"
+        )
+        raise ConfigError(msg)
+    cells = speakers.attributes[same[0]].to_list()
+    if colon:
+        return _bands(same[0], edges, cells, speakers.name)
+    values = sorted({cell for cell in cells if cell is not None})
+    if not any(math.isnan(_number(value)) for value in values):
+        values.sort(key=_number)
+    place = {value: i for i, value in enumerate(values)}
+    return _Values(same[0], values, np.array([place.get(cell, -1) for cell in cells], dtype=np.int64))
+
+
+def _bands(name: str, text: str, cells: list[str | None], table: str) -> _Values:
+    edges = [_number(part) for part in text.split(",")]
+    if any(math.isnan(e) for e in edges) or any(a >= b for a, b in zip(edges, edges[1:], strict=False)):
+        msg = f"--by {name}:{text}: edges of bands are rising numbers, as in {name}:18,30,60"
+        raise ConfigError(msg)
+    numbers = np.array([math.nan if cell is None else _number(cell) for cell in cells])
+    for cell, number in zip(cells, numbers, strict=True):
+        if cell is not None and math.isnan(number):
+            msg = f"--by {name}:{text}: {table} holds {cell!r} for {name}, which is no number; use --by {name}"
+            raise ConfigError(msg)
+    known = numbers[~np.isnan(numbers)]
+    whole = all(value.is_integer() for value in (*edges, *known.tolist()))
+    ends = [f"{edge:g}" for edge in edges]
+    between = [
+        f"{low:g}" if whole and high - 1 == low else f"{low:g}-{high - 1:g}" if whole else f"{low:g}-<{high:g}"
+        for low, high in zip(edges, edges[1:], strict=False)
+    ]
+    band = np.searchsorted(edges, numbers, side="right")
+    band[np.isnan(numbers)] = -1
+    return _Values(f"{name}:{','.join(ends)}", [f"<{ends[0]}", *between, f"{ends[-1]}+"], band)
+
+
+def _number(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        return math.nan
+    return found if math.isfinite(found) else math.nan
+
+
+def _occurring(values: _Values, used: NDArray[np.int64]) -> NDArray[np.int64]:
+    codes = np.unique(values.of_speaker[used])
+    return codes[codes >= 0]
+
+
+def _grouping(parts: Sequence[_Values], used: NDArray[np.int64]) -> Grouping:
+    """Combine attributes; every combination that occurs is a group."""
+    code = np.zeros_like(parts[0].of_speaker)
+    known = np.ones(code.shape, dtype=bool)
+    for part in parts:
+        code = code * len(part.values) + part.of_speaker
+        known &= part.of_speaker >= 0
+    code = np.where(known, code, -1)
+    found = np.unique(code[known])
+    sizes = [len(part.values) for part in parts]
+    places = np.unravel_index(found, sizes)
+    named = [
+        "+".join(part.values[i] for part, i in zip(parts, at, strict=True))
+        for at in zip(*(place.tolist() for place in places), strict=True)
+    ]
+    name = "+".join(part.name for part in parts)
+    if len(set(named)) < len(named):
+        twice = next(one for one in named if named.count(one) > 1)
+        msg = f"--by {name}: two groups would be named {twice!r}; take the + out of the values"
+        raise ConfigError(msg)
+    kept = np.isin(found, code[used])
+    place = np.full(found.size + 1, -1, dtype=np.int32)  # the last entry is for unknown
+    place[:-1][kept] = np.arange(kept.sum())
+    of_speaker = place[np.where(known, np.searchsorted(found, code), -1)]
+    return Grouping(
+        name,
+        tuple(one for one, is_kept in zip(named, kept.tolist(), strict=True) if is_kept),
+        of_speaker,
+        tuple(one for one, is_kept in zip(named, kept.tolist(), strict=True) if not is_kept),
+    )

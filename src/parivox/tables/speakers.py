@@ -1,189 +1,266 @@
-"""The speakers and their attributes."""
+"""The speakers and what is known about them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from hashlib import sha256
+import hashlib
+import os
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.tables.content import read_content
+from parivox.tables.formats.binary import ARROW, ARROW_STREAM, PARQUET, binary_frame
+from parivox.tables.formats.delimited import read_frame
+from parivox.tables.formats.frames import frame_of
 from parivox.tables.notes import DataNote
-from parivox.tables.sheet import read_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-    from parivox.tables.sheet import Sheet
+__all__ = ["UNKNOWN", "Speakers", "read_speakers", "read_table"]
 
-__all__ = ["UNKNOWN", "SpeakerSheet", "Speakers", "read_speakers"]
+UNKNOWN = ("", "na", "n/a", "unknown", "nan", "none", "null")
+"""What stands for an unknown attribute, in lower case."""
+_SAME = "\x1f"
 
-UNKNOWN = frozenset(("", "na", "n/a", "nan", "null", "unknown", "unk", "n.k.", "?"))
-"""Spellings of an attribute that is not known, in small letters."""
 
-
-@dataclass(frozen=True, eq=False)
 class Speakers:
-    """Speakers by id, one row each.
+    """A table of speakers, each with the values of some attributes.
 
-    Attributes
+    Which column holds the ids is known once it is named, or once :meth:`choose_id` has seen the
+    ids that are needed.
+
+    Parameters
     ----------
-    ids : Series of str
-        In rising order; a speaker's place here is their number everywhere else.
-    attributes : DataFrame
-        One row per id; text, null where unknown.
-    id_column : str
-    name : str
-        The file, for messages.
-    rows : Series of int
-        Row of each id in the file.
-    notes : tuple of DataNote
-    content_sha256 : str
-        Of ids and attributes; the same whatever their order or format.
-    provenance : list of dict
+    table
+        All cells as text; ``row`` is the row in the file.
+    name
+        What messages call the table.
+    id
+        Its id column, if the user named it.
+    conflicts
+        ``"error"`` or ``"set-aside"`` where a speaker has two values of one attribute.
+    provenance
+        What was read.
     """
 
-    ids: pl.Series
-    attributes: pl.DataFrame
-    id_column: str
-    name: str
-    rows: pl.Series
-    notes: tuple[DataNote, ...]
-    content_sha256: str
-    provenance: list[dict[str, Any]]
+    def __init__(
+        self,
+        table: pl.DataFrame,
+        *,
+        name: str,
+        id: str | None,  # noqa: A002 - the command line's word
+        conflicts: str,
+        provenance: dict[str, Any],
+    ) -> None:
+        self.name = name
+        self._table, self._conflicts = table, conflicts
+        self._file = provenance
+        self._id: str | None = None
+        self._ids: tuple[str, ...] = ()
+        self._attributes = pl.DataFrame()
+        self._aside: dict[str, int] = {}
+        if id is not None:
+            self._settle(_column(id, self.columns, name, "--id"))
 
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the table as the file names them."""
+        return [column for column in self._table.columns if column != "row"]
 
-class SpeakerSheet:
-    """A speaker table whose id column is not settled yet.
+    def table_column(self, column: str) -> pl.Series:
+        """Distinct values of one column of the table."""
+        return self._table[column].unique().drop_nulls()
 
-    Which column holds the ids shows when the trials' speakers are known: it is the one that
-    holds most of them, unless the user names it.
-    """
+    def choose_id(self, needed: pl.Series) -> float:
+        """Find the id column by the share of the needed speaker ids that it covers.
 
-    def __init__(self, sheet: Sheet, id_column: str | None, conflicts: str) -> None:
-        self.sheet, self.conflicts = sheet, conflicts
-        self.id_column = None if id_column is None else _named(sheet, id_column)
-        self._settled: dict[str, Speakers] = {}
-
-    def settled(self, needed: Sequence[str] | pl.Series) -> Speakers:
-        """The speakers, with ids from the column that holds most of those needed.
-
-        Parameters
-        ----------
-        needed
-            Ids that must be among the speakers; another call may bring others.
+        Returns
+        -------
+        float
+            That share, in [0, 1]. The column stays the same from the first call on that found
+            any id.
         """
-        column = self.id_column or self._covering(pl.Series(needed, dtype=pl.String))
-        if column not in self._settled:
-            self._settled[column] = _speakers(self.sheet, column, self.conflicts)
-        return self._settled[column]
+        needed = needed.unique()
+        if self._id is None:
+            covered = {c: _coverage(needed, self._table[c]) for c in self.columns}
+            best = max(covered, key=lambda column: covered[column])
+            if not covered[best]:
+                return 0.0
+            self._settle(best)
+        return _coverage(needed, pl.Series(self._ids, dtype=pl.String))
 
-    def _covering(self, needed: pl.Series) -> str:
-        frame = self.sheet.frame
-        covered = {
-            column: int(needed.is_in(frame[column].drop_nulls().unique().to_list()).sum())
-            for column in self.sheet.columns
-        }
-        best = max(covered.values())
-        if not best:
-            # nothing matches: the column with most distinct values makes the better message
-            return max(self.sheet.columns, key=lambda column: frame[column].n_unique())
-        return next(column for column, n in covered.items() if n == best)
+    def _settle(self, column: str) -> None:
+        known = self._table.filter(pl.col(column).is_not_null())
+        rest = [c for c in self.columns if c != column]
+        distinct = known.group_by(column).agg(
+            *(pl.col(c).drop_nulls().unique().sort() for c in rest), pl.col("row").min()
+        )
+        for c in rest:
+            odd = distinct.filter(pl.col(c).list.len() > 1).sort("row")
+            if not odd.height:
+                continue
+            if self._conflicts == "error":
+                raise self._two_values(known, column, c, str(odd[column][0]))
+            self._aside[c] = odd.height
+        one = (
+            pl.when(pl.col(c).list.len() == 1).then(pl.col(c).list.first()).alias(c) for c in rest
+        )
+        table = distinct.with_columns(*one).sort(column)
+        self._id = column
+        self._ids = tuple(table[column].to_list())
+        self._attributes = table.select(rest)
+        if not self._ids:
+            msg = f"{self.name}: column {column!r} holds no id; name the id column with --id"
+            raise DataError(msg)
+
+    def _two_values(
+        self, known: pl.DataFrame, column: str, attribute: str, speaker: str
+    ) -> DataError:
+        mine = known.filter((pl.col(column) == speaker) & pl.col(attribute).is_not_null())
+        mine = mine.unique(attribute, keep="first", maintain_order=True)
+        rows, values = mine["row"].to_list(), mine[attribute].to_list()
+        return DataError(
+            f"{self.name}: rows {rows[0]} and {rows[1]}, column {attribute!r}: speaker {speaker!r} is "
+            f"{values[0]!r} and {values[1]!r}; keep one, or make it unknown with --conflicts set-aside"
+        )
+
+    def _settled(self) -> None:
+        if self._id is None:
+            unique = [c for c in self.columns if self._table[c].is_unique().all()]
+            self._settle((unique or self.columns)[0])
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the speakers, in rising order."""
+        self._settled()
+        return self._ids
+
+    @property
+    def attributes(self) -> pl.DataFrame:
+        """Attributes as text, a row per speaker in the order of `ids`; null is unknown."""
+        self._settled()
+        return self._attributes
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of ids and attributes, whatever the order of rows and columns and the format."""
+        self._settled()
+        table = self._attributes.select(sorted(self._attributes.columns))
+        lines = [_SAME.join(table.columns)]
+        for id_, row in zip(self._ids, table.iter_rows(), strict=True):
+            lines.append(_SAME.join((id_, *("" if cell is None else cell for cell in row))))
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    @property
+    def provenance(self) -> list[dict[str, Any]]:
+        """What was read: one entry."""
+        return [{**self._file, "columns": {"id": self._id}}]
+
+    def notes(self, in_use: Iterable[int]) -> list[DataNote]:
+        """Unknown attributes of these speakers, and those set aside."""
+        used = self.attributes[list(in_use)]
+        found = [
+            DataNote("speakers", f"speakers with unknown {c}", used[c].null_count())
+            for c in used.columns
+            if used[c].null_count()
+        ]
+        return found + [
+            DataNote("speakers", f"speakers with two values of {c}", n, "taken as unknown")
+            for c, n in self._aside.items()
+        ]
+
+    def __repr__(self) -> str:
+        return f"Speakers({self.name!r}, {len(self.ids):,} speakers, {list(self.attributes.columns)})"
 
 
 def read_speakers(
-    source: Any, *, id: str | None = None, conflicts: str = "error"  # noqa: A002
-) -> SpeakerSheet:
+    source: Any,
+    *,
+    id: str | None = None,  # noqa: A002 - the command line's word
+    conflicts: str = "error",
+) -> Speakers:
     """Read a table of speakers.
 
     Parameters
     ----------
     source
-        A path, ``-``, a dataframe or a mapping of arrays; any columns.
+        CSV, TSV, Parquet or Arrow file, a dataframe or a mapping of arrays; one row a speaker,
+        any attributes. Blank, NA, n/a, unknown and the like mean unknown.
     id
-        The column of ids, where it is not found by itself.
-    conflicts
-        ``"error"``, or ``"set-aside"``: an attribute with two values becomes unknown.
+        The column that holds the ids; without it, the one that covers most of the ids needed.
+    conflicts : {"error", "set-aside"}
+        What to do where a speaker has two values of one attribute.
 
-    Raises
-    ------
-    DataError
-        If the table cannot be read.
+    Examples
+    --------
+    >>> speakers = read_speakers({"speaker": ["a", "b"], "gender": ["f", "NA"]})
+    >>> speakers.ids, speakers.attributes["gender"].to_list()
+    (('a', 'b'), ['f', None])
     """
-    return SpeakerSheet(read_sheet("speakers", source), id, conflicts)
+    if isinstance(source, Speakers):
+        return source
+    table, name, provenance = read_table(source, "speakers")
+    unknown = pl.all().exclude("row")
+    lowered = unknown.str.to_lowercase()
+    table = table.with_columns(pl.when(~lowered.is_in(UNKNOWN)).then(unknown))
+    return Speakers(table, name=name, id=id, conflicts=conflicts, provenance=provenance)
 
 
-def _named(sheet: Sheet, wanted: str) -> str:
-    found = [c for c in sheet.columns if c == wanted] or [
-        c for c in sheet.columns if c.lower() == wanted.lower()
-    ]
-    if not found:
-        msg = f"--id {wanted!r}: {sheet.name} has no such column; it has {', '.join(sheet.columns)}"
-        raise ConfigError(msg)
-    return found[0]
-
-
-def _speakers(sheet: Sheet, column: str, conflicts: str) -> Speakers:
-    frame = sheet.frame
-    blank = frame.filter(pl.col(column).is_null())
-    if blank.height:
-        msg = (
-            f"{sheet.name}, row {blank[''][0]}, column {column}: the id is blank; fill it in or leave "
-            "the row out"
-        )
+def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
+    """A whole table as stripped text with a column ``row``, its name, and what was read."""
+    told: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
+    if not isinstance(source, (str, os.PathLike)):
+        frame, first = frame_of(source, what), 1
+    else:
+        content = read_content(source)
+        kinds = [k for k in (PARQUET, ARROW, ARROW_STREAM) if k.matches(content.head, {})]
+        told |= {"name": content.name, "compression": content.compression, "sha256": content.sha256}
+        told["format"] = kinds[0].name if kinds else "delimited"
+        if kinds:
+            frame, first = binary_frame(content, kinds[0].name), 1
+        else:
+            names, blocks = read_frame(content)
+            parts = list(blocks)
+            first = parts[0][0] if parts else 1
+            frame = pl.concat([part for _, part in parts]) if parts else pl.DataFrame()
+            if len(set(names)) < len(names):
+                twice = next(n for n in names if names.count(n) > 1)
+                msg = f"{content.name}: has two columns named {twice!r}; rename one"
+                raise DataError(msg)
+            frame = frame.rename(dict(zip(frame.columns, names, strict=True))) if parts else frame
+    name = str(told["name"])
+    frame = frame.rename({c: f"{c} (column)" for c in frame.columns if c == "row"})
+    if not frame.width:
+        msg = f"{name}: holds a header and nothing else; give a file with rows below it"
         raise DataError(msg)
-    others = [c for c in sheet.columns if c != column]
-    known = frame.with_columns(
-        pl.when(~pl.col(c).str.to_lowercase().is_in(sorted(UNKNOWN))).then(pl.col(c)) for c in others
-    )
-    notes = []
-    if known[column].n_unique() < known.height:
-        known, told = _merged(sheet, known, column, others, conflicts)
-        notes += told
-    known = known.sort(column)
-    ids, attributes = known[column], known.select(others)
-    content = sha256(known.drop("").select(column, *sorted(others)).write_csv().encode())
-    return Speakers(
-        ids,
-        attributes,
-        column,
-        sheet.name,
-        known[""],
-        tuple(notes),
-        content.hexdigest(),
-        [{**sheet.provenance, "id_column": column}],
-    )
+    try:
+        text = frame.select(pl.all().cast(pl.String).str.strip_chars())
+    except pl.exceptions.PolarsError as error:
+        msg = f"{name}: holds a column that is neither text nor numbers; leave it out"
+        raise DataError(msg) from error
+    blank = pl.all_horizontal(pl.all().exclude("row").is_null())
+    text = text.with_row_index("row", offset=first).filter(~blank)
+    if not text.height:
+        msg = f"{name}: holds no row; give a file with rows below its header"
+        raise DataError(msg)
+    return text, name, told
 
 
-def _merged(
-    sheet: Sheet, frame: pl.DataFrame, column: str, others: list[str], conflicts: str
-) -> tuple[pl.DataFrame, list[DataNote]]:
-    """One row a speaker: repeated rows must agree, blanks give way to values."""
-    values = frame.group_by(column, maintain_order=True).agg(
-        pl.col("").min(),
-        *(pl.col(c).drop_nulls().n_unique().alias(f"n {c}") for c in others),
-        *(pl.col(c).drop_nulls().first() for c in others),
-    )
-    n_conflicts = 0
-    for c in others:
-        torn = values.filter(pl.col(f"n {c}") > 1)
-        if torn.height and conflicts != "set-aside":
-            speaker = torn[column][0]
-            here = frame.filter((pl.col(column) == speaker) & pl.col(c).is_not_null()).unique(
-                c, keep="first", maintain_order=True
-            )
-            (row, one), (again, other) = here.select("", c).head(2).rows()
-            msg = (
-                f"{sheet.name}, rows {row} and {again}, column {c}: speaker {speaker} has the values "
-                f"{one!r} and {other!r}; keep one of them, or use --conflicts set-aside"
-            )
-            raise DataError(msg)
-        n_conflicts += torn.height
-        values = values.with_columns(pl.when(pl.col(f"n {c}") <= 1).then(pl.col(c)).alias(c))
-    notes = [DataNote("speakers", "repeated rows of a speaker, merged", frame.height - values.height)]
-    if n_conflicts:
-        notes.append(
-            DataNote("speakers", "attributes with two values, taken as unknown", n_conflicts)
-        )
-    return values.select("", column, *others), notes
+def _coverage(needed: pl.Series, column: pl.Series) -> float:
+    return float(needed.is_in(column.unique().drop_nulls().implode()).mean() or 0.0)  # type: ignore[arg-type]
+
+
+def _column(asked: str, columns: list[str], name: str, option: str) -> str:
+    """A column by its name, whatever its case."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for messages only
+
+    if asked in columns:
+        return asked
+    same = [column for column in columns if column.lower() == asked.strip().lower()]
+    if len(same) == 1:
+        return same[0]
+    near = get_close_matches(asked, columns, n=3, cutoff=0.3) or columns[:8]
+    msg = f"{option} {asked!r} is no column of {name}; nearest: {', '.join(repr(c) for c in near)}"
+    raise ConfigError(msg)

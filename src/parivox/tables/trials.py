@@ -1,83 +1,80 @@
-"""Scored trials, encoded: two utterance numbers, a label and a score each.
-
-Ids become numbers once, here; everything later works on these. The trials stand in canonical
-order (by the ids of both sides), so that nothing depends on the order of rows in a file. Files
-with more than :data:`LARGE` trials are not held in memory: they are spilt into partitions by a
-hash of the pair of ids, each of which is then checked and put in order by itself.
-"""
+"""Trials: read in any format, joined, encoded, checked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+import hashlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from parivox.errors import DataError
-from parivox.tables.canonical import Encoded, Trials, canonical
-from parivox.tables.formats import read_raw
+from parivox.errors import ConfigError, DataError
+from parivox.tables import store as stores
+from parivox.tables.encoding import Dictionary, labels, scores
+from parivox.tables.formats import scan
 from parivox.tables.notes import DataNote
-from parivox.tables.roles import LABELS
-from parivox.tables.spill import Spill
-from parivox.tables.utterances import read_utterances, speakers_of
+from parivox.tables.store import Folder, Settled, Store, ranges, records
+from parivox.tables.utterances import matched, owners, read_utterances
+from parivox.tables.validation import Encoded, Tally, Trials, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from parivox.tables.formats.raw import Raw
-    from parivox.tables.speakers import Speakers, SpeakerSheet
-    from parivox.tables.utterances import UtteranceTable
+    from parivox.tables.formats.scan import Scan
+    from parivox.tables.speakers import Speakers
 
-__all__ = ["LARGE", "TrialSet", "Trials", "read_trials"]
+__all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
-LARGE = 20_000_000
-"""Trials beyond which a Parquet or Arrow file is read bit by bit."""
+CONFLICTS = ("error", "set-aside")
+ORIENTATIONS = (None, "distance", "similarity")
 
 
 @dataclass(frozen=True, eq=False)
 class TrialSet:
-    """The trials of one system on one list.
+    """All trials of one system on one list.
 
     Attributes
     ----------
     system, list : str
-    speakers : Speakers
-    utterance_ids : Series of str
-        In rising order.
+        Names; the list may be empty.
+    utterance_ids : tuple of str
+        Rising.
     utterance_speaker : int32 ndarray of shape (utterance,)
-        Place of each utterance's speaker among the speakers.
+        Index into ``Speakers.ids``.
     n_trials : int
-        Trials that have a score, contradicting ones included.
-    n_partitions : int
-    score_range : pair of float
-        Smallest and largest finite score.
+        Trials with a score, each once, without those set aside.
+    score_range : (float, float)
+        Lowest and highest finite score; (0, 0) if none is finite.
     data : list of DataNote
+        What was counted, derived and set aside.
     content_sha256 : str
-        Of the encoded trials; the same whatever the order or format of the file.
+        Hash of the trials, whatever the order of rows, format, compression and partitions.
     provenance : list of dict
+        What was read: name, format, compression, columns, hash of the bytes.
     """
 
     system: str
     list: str
-    speakers: Speakers
-    utterance_ids: pl.Series
+    utterance_ids: tuple[str, ...]
     utterance_speaker: NDArray[np.int32]
     n_trials: int
-    n_partitions: int
     score_range: tuple[float, float]
     data: list[DataNote]
     content_sha256: str
     provenance: list[dict[str, Any]]
-    _parts: tuple[Trials, ...] = field(default=(), repr=False)
-    _spill: Spill | None = field(default=None, repr=False)
+    _parts: tuple[Trials, ...] | Settled = field(repr=False)
+
+    @property
+    def n_partitions(self) -> int:
+        """Partitions: one for trials in memory."""
+        return len(self._parts)
 
     def partitions(self) -> Iterator[Trials]:
-        """The trials, partition by partition; may be called again."""
-        return iter(self._parts) if self._spill is None else self._spill.partitions()
+        """The trials, one partition after the other; may be called again."""
+        return iter(self._parts)
 
 
 def read_trials(
@@ -85,313 +82,362 @@ def read_trials(
     *,
     system: str,
     list_: str,
-    speakers: SpeakerSheet,
+    speakers: Speakers,
     trials: Any = None,
-    utterances: UtteranceTable | None = None,
-    format: str | None = None,  # noqa: A002
+    utterances: Any = None,
+    format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,
     orientation: str | None = None,
     conflicts: str = "error",
 ) -> TrialSet:
-    """Read, join, check and encode the scores of one system on one list.
+    """Read scored trials, find their speakers, and check them.
 
     Parameters
     ----------
     source
-        Scores: a path, ``-``, a dataframe or a mapping of arrays.
+        A path, ``-`` for standard input, a dataframe or a mapping of arrays, with the columns enrol,
+        test, score and, perhaps, label, enrol_speaker, test_speaker.
     system, list_
-        What they are called.
+        Names of the system and of the list.
     speakers
-        The speaker table.
+        Who there is.
     trials
-        A separate trial list; trials are those of the list, joined on the pair of ids.
+        A list of trials that stands apart: only its pairs are trials, its labels count.
     utterances
-        Whose voice utterances are, where their ids do not tell.
-    format, columns
-        Of the score file, where they are not found by themselves.
-    orientation
+        Table of utterance and speaker.
+    format
+        Name of the format of `source`, where its content does not tell.
+    columns
+        The user's column name for some roles.
+    orientation : {None, "distance", "similarity"}
         ``"distance"`` negates the scores.
-    conflicts
-        ``"error"`` or ``"set-aside"``.
+    conflicts : {"error", "set-aside"}
+        What to do with rows that contradict each other or the speakers.
 
     Raises
     ------
     DataError
-        If the files do not hold what they must.
+        If anything is not as it must be: one sentence with file, row, column and the mend.
+    ConfigError
+        If an option is not known.
+
+    Examples
+    --------
+    >>> from parivox.tables.speakers import read_speakers
+    >>> speakers = read_speakers({"id": ["a", "b"], "gender": ["f", "m"]})
+    >>> rows = {"enrol": ["a/1", "a/1"], "test": ["b/1", "a/2"], "score": [0.1, 0.9]}
+    >>> found = read_trials(rows, system="x", list_="", speakers=speakers)
+    >>> [(t.target.tolist(), t.score.tolist()) for t in found.partitions()]
+    [([True, False], [0.9, 0.1])]
     """
-    scores = read_raw(source, format=format, columns=columns)
-    roles = scores.frame.collect_schema().names()
-    if "score" not in roles:
-        msg = (
-            f"{scores.name}: has no column of scores (found {', '.join(roles)}); name it with "
-            "--columns score=..., or give the scores as SCORES and this file as --trials"
-        )
-        raise DataError(msg)
-    listed = None if trials is None else read_raw(trials)
-    raws = [raw for raw in (scores, listed) if raw is not None]
-    ids = _all_ids(raws)
-    people, owner, how = speakers_of(
-        scores.name, ids, speakers, explicit=_explicit(raws), utterances=utterances
-    )
-    strict = conflicts != "set-aside"
-    sign = -1.0 if orientation == "distance" else 1.0
-    provenance = [_told(raw, kind) for raw, kind in zip(raws, ("scores", "trials"), strict=False)]
-    provenance[0]["speakers_from"] = how
+    if conflicts not in CONFLICTS:
+        msg = f"--conflicts {conflicts!r} is not known; choose from {', '.join(CONFLICTS)}"
+        raise ConfigError(msg)
+    if orientation not in ORIENTATIONS:
+        msg = f"orientation {orientation!r} is not known; choose 'distance' or 'similarity'"
+        raise ConfigError(msg)
+    asked = dict(columns or {})
+    reading = _Reading(speakers, orientation)
+    reading.open_scores(scan(source, columns=asked, format=format, name="scores"))
+    if trials is not None:
+        reading.open_trials(scan(trials, columns={}, format=None, name="trials"))
     if utterances is not None:
-        provenance.append(utterances.provenance)
-    base = {
-        "system": system,
-        "list": list_,
-        "speakers": people,
-        "utterance_ids": ids,
-        "utterance_speaker": owner,
-        "provenance": provenance,
-    }
-    ignored = [
-        DataNote("scores", f"columns without a role: {', '.join(raw.ignored)}", len(raw.ignored), "not read")
-        for raw in raws
-        if raw.ignored
-    ]
-    n_rows = int(scores.frame.select(pl.len()).collect().item())
-    if not n_rows:
-        msg = f"{scores.name}: has a header but no rows; give one trial a row"
-        raise DataError(msg)
-    if listed is None and n_rows > LARGE:
-        spill = Spill(n_rows, ids, owner, scores, strict=strict)
-        for start in range(0, n_rows, Spill.SLICE):
-            frame = scores.frame.slice(start, Spill.SLICE).collect()
-            spill.add(_encoded(scores, frame, ids, sign, first=start))
-        found = spill.finish()
-        digest, parts = spill.content_sha256(ids), ()
-        n_partitions = spill.n_partitions
-    else:
-        encoded = _encoded(scores, scores.frame.collect(), ids, sign)
-        joined: list[DataNote] = []
-        if listed is not None:
-            encoded, joined = _joined(encoded, scores, listed, ids, owner, strict=strict)
-        part, found = canonical(encoded, ids, owner, listed or scores, strict=strict)
-        found = [*joined, *found]
-        spill, parts, n_partitions = None, (part,), 1
-        digest = _digest(ids, part)
-    score_range = spill.score_range if spill is not None else _range(parts[0].score)
-    n_trials = spill.n_trials if spill is not None else parts[0].score.size
-    if not n_trials:
-        msg = f"{scores.name}: no trial has a score; give the scores that belong to these trials"
-        raise DataError(msg)
-    notes = [
-        DataNote("scores", "rows read", n_rows),
-        *(note for note in (*found, *ignored, *people.notes) if note.count),
-    ]
-    return TrialSet(
-        **base,
-        n_trials=n_trials,
-        n_partitions=n_partitions,
-        score_range=score_range,
-        data=notes,
-        content_sha256=digest,
-        _parts=parts,
-        _spill=spill,
-    )
+        reading.utterances = read_utterances(utterances)
+    return reading.finish(system, list_, conflicts)
 
 
-def _told(raw: Raw, kind: str) -> dict[str, Any]:
-    return {
-        "name": raw.name,
-        "kind": kind,
-        "format": raw.format,
-        "compression": raw.compression,
-        "sha256": raw.sha256,
-        "columns": raw.columns,
-    }
+class _Reading:
+    """One score file, and perhaps one trial list, on their way in."""
 
+    def __init__(self, speakers: Speakers, orientation: str | None) -> None:
+        self.speakers, self.sign = speakers, -1.0 if orientation == "distance" else 1.0
+        self.utterances: Any = None
+        self.ids, self.named = Dictionary(), Dictionary()
+        self.named_of = np.empty(0, dtype=np.int32)
+        self.scans: list[Scan] = []
+        self.stores: list[Store] = []
 
-def _all_ids(raws: list[Raw]) -> pl.Series:
-    """Every utterance id of every file, once, in rising order."""
-    found = [
-        raw.frame.select(pl.col(side).unique()).collect(engine="streaming")[side].rename("id")
-        for raw in raws
-        for side in ("enrol", "test")
-    ]
-    ids = pl.concat(found).unique().sort()
-    blank = ids.filter(ids.is_null() | (ids.str.strip_chars() == ""))
-    if len(blank) and any(_blank_rows(raw) for raw in raws):
-        raw, row, side = next(hit for raw in raws if (hit := _first_blank(raw)))
-        msg = f"{raw.at(row, side)}: the id is blank; fill it in or leave the row out"
-        raise DataError(msg)
-    return ids.filter(ids.is_not_null() & (ids.str.strip_chars() != ""))
-
-
-def _blank_rows(raw: Raw) -> bool:
-    return _first_blank(raw) is not None
-
-
-def _first_blank(raw: Raw) -> tuple[Raw, int, str] | None:
-    """The first row that lacks an id but is not a blank line."""
-    frame = raw.frame.with_row_index("#").filter(~_blank_line(raw)).collect()
-    for side in ("enrol", "test"):
-        lost = frame.filter(pl.col(side).is_null() | (pl.col(side).str.strip_chars() == ""))
-        if lost.height:
-            return raw, int(lost["#"][0]), side
-    return None
-
-
-def _blank_line(raw: Raw) -> pl.Expr:
-    return pl.all_horizontal(
-        pl.col(role).is_null() for role in raw.frame.collect_schema().names()
-    )
-
-
-def _explicit(raws: list[Raw]) -> pl.DataFrame | None:
-    """Speakers that the files name beside the utterances."""
-    found = []
-    for raw in raws:
-        names = raw.frame.collect_schema().names()
-        if "enrol_speaker" not in names or "test_speaker" not in names:
-            continue
-        for side in ("enrol", "test"):
-            pairs = raw.frame.select(
-                pl.col(side).alias("utterance"), pl.col(f"{side}_speaker").alias("speaker")
+    def open_scores(self, scanned: Scan) -> None:
+        """Read the rows of the score file."""
+        if "score" not in scanned.columns:
+            mend = (
+                "it is a list of trials, so give it as --trials, and the scores beside it"
+                if {"enrol", "test"} <= set(scanned.columns)
+                else "name them with --columns enrol=...,test=...,score=..."
             )
-            found.append(pairs.unique().collect(engine="streaming"))
-    if not found:
-        return None
-    both = pl.concat(found).drop_nulls().unique().sort("utterance", "speaker")
-    torn = both.filter(pl.col("utterance").is_duplicated())
-    if torn.height:
-        one, other = torn["speaker"][0], torn["speaker"][1]
-        msg = (
-            f"{raws[0].name}: utterance {torn['utterance'][0]} is given the speakers {one} and {other}; "
-            "keep one of them"
+            msg = f"{scanned.name}: has no column of scores{_seen(scanned)}; {mend}"
+            raise DataError(msg)
+        self._read(scanned, "scores")
+
+    def open_trials(self, scanned: Scan) -> None:
+        """Read the rows of the trial list; scores in it do not count."""
+        self._read(scanned, "trials")
+
+    def _read(self, scanned: Scan, name: str) -> None:
+        for role in ("enrol", "test"):
+            if role not in scanned.columns:
+                msg = (
+                    f"{scanned.name}: has no column of {role} utterances{_seen(scanned)}; "
+                    f"name it with --columns {role}=..."
+                )
+                raise DataError(msg)
+        rows = Store(name)
+        for first, chunk in scanned.chunks():
+            numbers = self._chunk(scanned, first, chunk, scored=name == "scores")
+            if numbers is not None:
+                rows.add(numbers)
+        if not rows.rows:
+            msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
+            raise DataError(msg)
+        self.scans.append(scanned)
+        self.stores.append(rows)
+
+    def _chunk(self, scanned: Scan, first: int, chunk: pl.DataFrame, *, scored: bool) -> Encoded | None:
+        chunk, row_of = _without_blank_rows(chunk, first)
+        if not chunk.height:
+            return None
+        if row_of is not None:  # rows are told one by one where blank lines were left out
+            whole = [self._rows(scanned, a, part, scored=scored) for a, part in _runs(chunk, row_of)]
+            return Encoded(*(np.concatenate(column) for column in zip(*whole, strict=True)))
+        return self._rows(scanned, first, chunk, scored=scored)
+
+    def _rows(self, scanned: Scan, first: int, chunk: pl.DataFrame, *, scored: bool) -> Encoded:
+        sides = [self.ids.codes(chunk, role, scanned, first) for role in ("enrol", "test")]
+        for side, codes in zip(("enrol_speaker", "test_speaker"), sides, strict=True):
+            if side in scanned.columns:
+                self._name(codes, chunk, side, scanned, first)
+        n = chunk.height
+        label = (
+            labels(chunk, scanned, first)
+            if "label" in scanned.columns
+            else np.full(n, -1, dtype=np.int8)
         )
-        raise DataError(msg)
-    return both
+        score = scores(chunk, scanned, first) if scored else np.full(n, np.nan)
+        if self.sign < 0:
+            score = 0.0 - score
+        return Encoded(*sides, label, score)
 
+    def _name(
+        self, codes: NDArray[np.int32], chunk: pl.DataFrame, role: str, scanned: Scan, first: int
+    ) -> None:
+        """Take the speaker of each utterance from a column."""
+        owner = self.named.codes(chunk, role, scanned, first)
+        more = self.ids.size - self.named_of.size
+        if more:
+            self.named_of = np.concatenate((self.named_of, np.full(more, -1, dtype=np.int32)))
+        before = self.named_of[codes]
+        self.named_of[codes] = np.where(before < 0, owner, before)
+        odd = self.named_of[codes] != owner
+        if odd.any():
+            at = int(odd.argmax())
+            utterance = chunk[role.removesuffix("_speaker")][at]
+            msg = (
+                f"{scanned.at(first + at, role)}: utterance {utterance!r} is of speaker "
+                f"{chunk[role][at]!r} here and of another one in a row above; correct one of them"
+            )
+            raise DataError(msg)
 
-def _encoded(
-    raw: Raw, frame: pl.DataFrame, ids: pl.Series, sign: float, first: int = 0
-) -> Encoded:
-    """Numbers for ids, labels and scores; blank lines left out."""
-    row = np.arange(first, first + frame.height, dtype=np.uint32)
-    blank = frame["enrol"].is_null() & frame["test"].is_null()
-    if blank.any():
-        keep = ~blank
-        frame, row = frame.filter(keep), row[keep.to_numpy()]
-    places = pl.Enum(ids)
-    enrol, test = (
-        frame[side].cast(places).to_physical().to_numpy().astype(np.int32)
-        for side in ("enrol", "test")
-    )
-    score = np.full(row.size, np.nan) if "score" not in frame.columns else _scores(raw, frame, row)
-    label = np.full(row.size, -1, dtype=np.int8)
-    if "label" in frame.columns:
-        label = _labels(raw, frame["label"], row)
-    return Encoded(enrol, test, label, sign * score + 0.0, row)
+    def finish(self, system: str, list_: str, conflicts: str) -> TrialSet:
+        """Find the speakers, check every partition, count."""
+        ids, rank = self.ids.sorted()
+        speaker, told = self._owners(ids, rank)
+        tally = Tally()
+        folder: Folder | None = None
+        digest = hashlib.sha256()
+        names = pl.Series(self.speakers.ids, dtype=pl.String).gather(speaker)
+        digest.update("\n".join(ids).encode() + b"\x00" + "\n".join(names).encode() + b"\x00")
+        if any(store.folder is not None for store in self.stores):
+            folder = Folder()
+        parts: tuple[Trials, ...] | Settled
+        if folder is None:
+            read = [store.whole(rank) for store in self.stores]
+            parts = (self._settled(read, speaker, tally, ids, conflicts),)
+            digest.update(records(parts[0]))
+        else:
+            part_of = ranges(self.stores, rank, len(ids))
+            for store in self.stores:
+                store.scatter(rank, part_of, folder)
+            parts = Settled(folder)
+            for number in range(int(part_of.max(initial=0)) + 1):
+                read = [store.part(number, folder) for store in self.stores]
+                one = self._settled(read, speaker, tally, ids, conflicts)
+                digest.update(records(one))
+                parts.add(one)
+        if not tally.kept:
+            msg = f"{self.scans[0].name}: no trial is left to audit; {_lost(tally)}"
+            raise DataError(msg)
+        return TrialSet(
+            system,
+            list_,
+            tuple(ids.to_list()),
+            speaker,
+            tally.kept,
+            (tally.low, tally.high) if np.isfinite(tally.low) else (0.0, 0.0),
+            [*_notes(tally, joined=len(self.scans) > 1), told, *self._derived(),
+             *self.speakers.notes(np.unique(speaker).tolist())],
+            digest.hexdigest(),
+            self._provenance(),
+            parts,
+        )  # fmt: skip
 
+    def _owners(self, ids: pl.Series, rank: NDArray[np.int32]) -> tuple[NDArray[np.int32], DataNote]:
+        """Speaker of each utterance, and a note on where it comes from."""
+        name = self.scans[0].name
+        n = len(ids)
+        if self.named_of.size:
+            named, place = self.named.sorted()
+            owner = np.full(n, -1, dtype=np.int32)
+            known = np.flatnonzero(self.named_of >= 0)
+            owner[rank[known]] = place[self.named_of[known]]
+            if (owner >= 0).all():
+                found = matched(named.gather(owner), self.speakers, name)
+                return found, DataNote("scores", "utterances with a speaker in a column", n)
+        found = owners(ids, self.speakers, self.utterances, name)
+        if self.utterances is not None:
+            return found, DataNote("utterances", "utterances with a speaker in the table", n)
+        told = DataNote("scores", "utterances with a speaker as first component of the id", n)
+        return found, told
 
-def _scores(raw: Raw, frame: pl.DataFrame, row: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Scores as numbers; an empty cell is NaN, the word nan or a text is an error."""
-    cells = frame["score"]
-    if cells.dtype == pl.String:
-        empty = cells.is_null()
-        numbers = cells.cast(pl.Float64, strict=False)
-        if (numbers.is_null() & ~empty).any():
-            cells = cells.str.strip_chars()
-            empty = empty | (cells == "").fill_null(value=False)
-            numbers = cells.cast(pl.Float64, strict=False)
-    else:
-        empty = cells.is_null()
-        numbers = cells.cast(pl.Float64)
-    odd = (numbers.is_null() | numbers.is_nan()) & ~empty
-    if odd.any():
-        at = int(odd.arg_max() or 0)
-        msg = (
-            f"{raw.at(int(row[at]), 'score')}: {cells[at]!r} is not a score; write a number, or leave "
-            "the cell empty for a trial without score"
+    def _settled(
+        self,
+        read: list[Encoded],
+        speaker: NDArray[np.int32],
+        tally: Tally,
+        ids: pl.Series,
+        conflicts: str,
+    ) -> Trials:
+        one = settle(read[0], read[1] if len(read) > 1 else None, speaker=speaker, tally=tally)
+        if conflicts == "error" and tally.first:
+            raise self._contradiction(tally, ids, speaker)
+        return one
+
+    def _contradiction(self, tally: Tally, ids: pl.Series, speaker: NDArray[np.int32]) -> DataError:
+        """Name the rows of the first pair that something is wrong with."""
+        kind = next(kind for kind in ("trials", "list", "pair", "label") if kind in tally.first)
+        enrol, test = tally.first[kind]
+        pair = str(ids[enrol]), str(ids[test])
+        source = self.scans[-1] if kind == "trials" else self.scans[0]
+        found = source.rows_of(*pair)
+        shown = f"({pair[0]}, {pair[1]})"
+        mend = "or leave such rows out with --conflicts set-aside"
+        if kind == "label":
+            names = [self.speakers.ids[speaker[code]] for code in (enrol, test)]
+            whose = f"both are of {names[0]}" if names[0] == names[1] else f"they are of {names[0]} and {names[1]}"
+            labelled = self.scans[-1] if "label" in self.scans[-1].columns else self.scans[0]
+            row, cells = (labelled.rows_of(*pair) or found)[0]
+            return DataError(
+                f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {whose} "
+                f"({tally.wrong_labels:,} such trials); correct the label or the speakers, {mend}"
+            )
+        if kind == "list":
+            row, cells = found[0]
+            other, theirs = self.scans[-1].rows_of(*pair)[0]
+            return DataError(
+                f"{source.at(row, 'label')}: {shown} is labelled {cells['label']!r}, but "
+                f"{theirs['label']!r} in row {other} of {self.scans[-1].name}; correct one, {mend}"
+            )
+        (row, cells), (other, theirs) = _differing(found, kind)
+        differ = next(
+            (role for role in ("label", "score") if cells.get(role) != theirs.get(role)), "label"
         )
-        raise DataError(msg)
-    return numbers.fill_null(np.nan).to_numpy().astype(np.float64)
+        return DataError(
+            f"{source.name}: rows {row} and {other} are the same trial {shown} with {differ} "
+            f"{cells.get(differ)!r} and {theirs.get(differ)!r}; correct one, {mend}"
+        )
+
+    def _derived(self) -> list[DataNote]:
+        if any("label" in scanned.columns for scanned in self.scans):
+            return []
+        rows = self.stores[-1].rows
+        return [DataNote("scores", "trials labelled by their speakers", rows, "the file has no labels")]
+
+    def _provenance(self) -> list[dict[str, Any]]:
+        told = []
+        for role, one in zip(("scores", "trials"), self.scans, strict=False):
+            entry: dict[str, Any] = {"role": role, "name": one.name, "format": one.format}
+            if one.content is not None:
+                entry |= {"compression": one.content.compression, "sha256": one.content.sha256}
+            told.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
+        if self.utterances is not None:
+            told.append(self.utterances.provenance)
+        return told
 
 
-def _labels(raw: Raw, cells: pl.Series, row: NDArray[np.uint32]) -> NDArray[np.int8]:
-    """Labels as 1 and 0."""
-    spelt = cells.unique()
-    known = {
-        text: LABELS[text.strip().lower()]
-        for text in spelt.drop_nulls().to_list()
-        if text.strip().lower() in LABELS
+def _without_blank_rows(
+    chunk: pl.DataFrame, first: int
+) -> tuple[pl.DataFrame, NDArray[np.int64] | None]:
+    """The chunk without rows of which nothing is known, and the row numbers if there were any."""
+    sides = chunk["enrol"].is_null() & chunk["test"].is_null()
+    if not sides.any():
+        return chunk, None
+    blank = chunk.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    rows = np.flatnonzero(~blank.to_numpy()) + first
+    return chunk.filter(~blank), rows
+
+
+def _runs(
+    chunk: pl.DataFrame, rows: NDArray[np.int64]
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Pieces of a chunk whose rows follow one another in the file."""
+    starts = np.flatnonzero(np.concatenate(([True], np.diff(rows) != 1)))
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), rows.size], strict=True):
+        yield int(rows[start]), chunk[start:end]
+
+
+def _differing(
+    found: list[tuple[int, dict[str, object]]], kind: str
+) -> tuple[tuple[int, dict[str, object]], tuple[int, dict[str, object]]]:
+    """The first row, and the first one below it that says something else."""
+    roles = ("label",) if kind == "trials" else ("label", "score")
+    first = found[0]
+    for other in found[1:]:
+        if any(first[1].get(role) != other[1].get(role) for role in roles):
+            return first, other
+    return first, found[-1]
+
+
+def _seen(scanned: Scan) -> str:
+    names = [*scanned.columns.values(), *scanned.ignored][:8]
+    return f" (it has {', '.join(repr(name) for name in names)})" if names else ""
+
+
+def _lost(tally: Tally) -> str:
+    reasons = {
+        "have no score": tally.unscored,
+        "are not in the trial list": tally.not_in_trials,
+        "contradict others": tally.conflicts,
     }
-    found = cells.replace_strict(
-        list(known), [int(label) for label in known.values()], default=None, return_dtype=pl.Int8
-    ) if known else pl.Series([None] * len(cells), dtype=pl.Int8)
-    if found.null_count():
-        at = int(found.is_null().arg_max() or 0)
-        msg = (
-            f"{raw.at(int(row[at]), 'label')}: {cells[at]!r} is not a label; write 1 or target, 0 or "
-            "nontarget"
-        )
-        raise DataError(msg)
-    return found.to_numpy().astype(np.int8)
+    told = ", ".join(f"{count:,} {why}" for why, count in reasons.items() if count)
+    return f"of {tally.rows:,} rows {told or 'none is a trial'}"
 
 
-def _joined(
-    scored: Encoded,
-    scores: Raw,
-    listed: Raw,
-    ids: pl.Series,
-    owner: NDArray[np.int32],
-    *,
-    strict: bool,
-) -> tuple[Encoded, list[DataNote]]:
-    """Give the trials of a list the scores of the same pair of ids."""
-    names = listed.frame.collect_schema().names()
-    if "score" in names:
-        listed = replace(listed, frame=listed.frame.drop("score"))
-    wanted = _encoded(listed, listed.frame.collect(), ids, 1.0)
-    part, notes = canonical(scored, ids, owner, scores, strict=strict, check_labels=False)
-    n = len(ids)
-    have = part.enrol.astype(np.int64) * n + part.test
-    want = wanted.enrol.astype(np.int64) * n + wanted.test
-    if have.size:
-        place = np.minimum(np.searchsorted(have, want), have.size - 1)
-        hit = have[place] == want
-        wanted.score[hit] = part.score[place[hit]]
-        wanted.torn[hit] = part.conflict[place[hit]]
-        if (scored.label >= 0).any():
-            _agree(scores, listed, part, wanted, place, hit, ids)
-    unused = int((~np.isin(have, want)).sum()) if have.size else 0
-    notes = [note for note in notes if note.count] + [
-        DataNote("scores", "scores of pairs that the trial list does not hold", unused, "set aside")
+def _notes(tally: Tally, *, joined: bool) -> list[DataNote]:
+    """What was counted, in a fixed order."""
+    by = f"{tally.reversed_differ:,} of them with another score, by up to {tally.reversed_by:.1g}"
+    found = [
+        DataNote("scores", "rows", tally.rows),
+        DataNote("scores", "trials", tally.kept),
+        DataNote("scores", "target trials", tally.targets),
+        DataNote("scores", "nontarget trials", tally.kept - tally.targets),
+        DataNote("scores", "trials without score", tally.unscored, "left out"),
+        DataNote("scores", "exact duplicates", tally.duplicates, "counted once"),
+        DataNote("scores", "contradicting rows", tally.conflicts, "set aside"),
+        DataNote("scores", "rows whose label contradicts the speakers", tally.wrong_labels, "set aside"),
+        DataNote(
+            "scores",
+            "reversed pairs",
+            tally.reversed,
+            f"kept as trials of their own; {by}" if tally.reversed else "",
+        ),
+        DataNote("scores", "trials of an utterance with itself", tally.selfs, "kept"),
+        DataNote("scores", "infinite scores", tally.infinite, "kept"),
     ]
-    return wanted, notes
-
-
-def _agree(
-    scores: Raw,
-    listed: Raw,
-    part: Trials,
-    wanted: Encoded,
-    place: NDArray[np.intp],
-    hit: NDArray[np.bool_],
-    ids: pl.Series,
-) -> None:
-    """Labels of both files must be the same."""
-    both = hit & (wanted.label >= 0)
-    torn = both & (wanted.label != part.target[place])
-    if torn.any():
-        at = int(torn.argmax())
-        msg = (
-            f"{listed.at(int(wanted.row[at]), 'label')}: the trial {ids[int(wanted.enrol[at])]} "
-            f"{ids[int(wanted.test[at])]} has another label in {scores.name}; mend one of the files"
-        )
-        raise DataError(msg)
-
-
-def _digest(ids: pl.Series, part: Trials) -> str:
-    digest = sha256("\n".join(ids.to_list()).encode())
-    digest.update(part.digest())
-    return digest.hexdigest()
-
-
-def _range(score: NDArray[np.float64]) -> tuple[float, float]:
-    finite = score[np.isfinite(score)]
-    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    if joined:
+        found += [
+            DataNote("trials", "rows", tally.trial_rows),
+            DataNote("trials", "exact duplicates", tally.trial_duplicates, "counted once"),
+            DataNote("trials", "trials without score", tally.not_in_scores, "left out"),
+            DataNote("scores", "scores that are in no trial", tally.not_in_trials, "left out"),
+        ]
+    always = {"rows", "trials", "target trials", "nontarget trials"}
+    return [one for one in found if one.count or one.item in always]

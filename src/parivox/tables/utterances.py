@@ -1,8 +1,7 @@
-"""Whose voice an utterance is, and which recording it is from."""
+"""Whose utterance is it?"""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,181 +9,182 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.tables.sheet import read_sheet
+from parivox.tables.formats.scan import plain
+from parivox.tables.speakers import read_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parivox.tables.sheet import Sheet
-    from parivox.tables.speakers import Speakers, SpeakerSheet
+    from parivox.tables.speakers import Speakers
 
-__all__ = ["UtteranceTable", "read_utterances", "speakers_of"]
+__all__ = ["Utterances", "matched", "owners", "read_utterances"]
 
-_NAMES = {
-    "utterance": "utterance utt utterance_id utt_id uttid file path wav segment segment_id id".split(),
-    "speaker": "speaker spk speaker_id spk_id spkid speakerid".split(),
-    "recording": "recording recording_id session session_id video rec".split(),
-}
+_UTTERANCE = ("utterance", "utt", "utteranceid", "uttid", "file", "path", "segment", "segmentid", "id")
+_SPEAKER = ("speaker", "spk", "speakerid", "spkid", "spkr")
+_EXAMPLES = 3
 
 
 @dataclass(frozen=True, eq=False)
-class UtteranceTable:
-    """Speaker and recording of utterances: columns utterance, speaker, recording (or not)."""
+class Utterances:
+    """Table of utterances: the speaker of each.
 
+    Attributes
+    ----------
+    table : DataFrame
+        Columns ``utterance`` and ``speaker``, each utterance once.
+    name : str
+    provenance : dict
+    """
+
+    table: pl.DataFrame
     name: str
-    frame: pl.DataFrame
     provenance: dict[str, Any]
 
 
-def read_utterances(source: Any) -> UtteranceTable:
-    """Read a table of utterances.
-
-    Raises
-    ------
-    DataError
-        If it lacks a column, or gives an utterance two speakers.
-    """
-    sheet = read_sheet("utterances", source)
-    columns = {role: _column(sheet, role) for role in _NAMES}
-    for role in ("utterance", "speaker"):
-        if columns[role] is None:
-            msg = (
-                f"{sheet.name}: no column for the {role} among {', '.join(sheet.columns)}; call it "
-                f"{role}"
-            )
-            raise DataError(msg)
-    frame = sheet.frame.select(
-        "", *(pl.col(column).alias(role) for role, column in columns.items() if column)
-    )
-    blank = frame.filter(pl.col("utterance").is_null() | pl.col("speaker").is_null())
-    if blank.height:
-        msg = f"{sheet.name}, row {blank[''][0]}: the utterance or its speaker is blank; fill it in"
-        raise DataError(msg)
-    frame = frame.unique([c for c in frame.columns if c], keep="first", maintain_order=True)
-    if frame["utterance"].n_unique() < frame.height:
-        first = frame.filter(pl.col("utterance").is_duplicated())["utterance"][0]
-        rows = frame.filter(pl.col("utterance") == first)
-        msg = (
-            f"{sheet.name}, rows {rows[''][0]} and {rows[''][1]}: utterance {first} has two speakers "
-            "or recordings; keep one of them"
-        )
-        raise DataError(msg)
-    return UtteranceTable(sheet.name, frame.drop(""), sheet.provenance)
-
-
-def _column(sheet: Sheet, role: str) -> str | None:
-    plain = {re.sub(r"[\s\-]+", "_", column.lower()): column for column in sheet.columns}
-    return next((plain[name] for name in _NAMES[role] if name in plain), None)
-
-
-def speakers_of(
-    name: str,
-    ids: pl.Series,
-    people: SpeakerSheet,
-    *,
-    explicit: pl.DataFrame | None = None,
-    utterances: UtteranceTable | None = None,
-) -> tuple[Speakers, NDArray[np.int32], str]:
-    """Speaker of every utterance.
+def read_utterances(source: Any) -> Utterances:
+    """Read a table of utterance, speaker and, if any, recording.
 
     Parameters
     ----------
-    name
-        The score file, for messages.
-    ids
-        Utterance ids, each once.
-    people
-        The speaker table.
-    explicit
-        Columns utterance and speaker, where the score file itself tells.
-    utterances
-        The table of utterances, where there is one.
-
-    Returns
-    -------
-    speakers : Speakers
-    index : int32 ndarray of shape (utterance,)
-        Place of each utterance's speaker among ``speakers.ids``.
-    how : str
-        In words, for the record.
+    source
+        CSV, TSV, Parquet or Arrow file, a dataframe or a mapping of arrays.
 
     Raises
     ------
     DataError
-        If an utterance has no speaker, or a speaker is not in the table.
+        If a column is missing, a cell is empty or an utterance has two speakers.
     """
-    if explicit is not None:
-        told, how = explicit, "columns of the score file"
-    elif utterances is not None:
-        told, how = utterances.frame, f"the table {utterances.name}"
-    else:
-        told, how = None, "the first part of the path"
-    if told is None:
-        owner = _component(ids, 0)
-    else:
-        owner = ids.to_frame("utterance").join(
-            told.select("utterance", "speaker"), on="utterance", how="left", maintain_order="left"
+    table, name, provenance = read_table(source, "utterances")
+    columns = {role: _find(table, role, known, name) for role, known in
+               (("utterance", _UTTERANCE), ("speaker", _SPEAKER))}  # fmt: skip
+    table = table.select("row", **columns)
+    for role, column in columns.items():
+        empty = table.filter(pl.col(role).is_null() | (pl.col(role) == ""))
+        if empty.height:
+            msg = f"{name}: row {empty['row'][0]}, column {column!r}: is empty; give the id, or remove the row"
+            raise DataError(msg)
+    distinct = table.unique(["utterance", "speaker"], keep="first", maintain_order=True)
+    odd = distinct.filter(pl.col("utterance").is_duplicated())
+    if odd.height:
+        first = odd.filter(pl.col("utterance") == odd["utterance"][0])
+        rows, speakers = first["row"].to_list(), first["speaker"].to_list()
+        msg = (
+            f"{name}: rows {rows[0]} and {rows[1]}: utterance {first['utterance'][0]!r} has the speakers "
+            f"{speakers[0]!r} and {speakers[1]!r}; keep one"
+        )
+        raise DataError(msg)
+    return Utterances(distinct.drop("row"), name, {**provenance, "columns": columns})
+
+
+def _find(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> str:
+    names = {plain(column): column for column in reversed(table.columns) if column != "row"}
+    for word in known:
+        if word in names:
+            return names[word]
+    msg = (
+        f"{name}: has no column {role!r} but {', '.join(repr(c) for c in names.values())}; "
+        "give the columns utterance and speaker"
+    )
+    raise DataError(msg)
+
+
+def owners(ids: pl.Series, speakers: Speakers, utterances: Utterances | None, name: str) -> NDArray[np.int32]:
+    """Speaker of every utterance, as an index into ``speakers.ids``, shape (utterance,).
+
+    Parameters
+    ----------
+    ids
+        Distinct utterance ids.
+    speakers
+        Who there is.
+    utterances
+        Table of utterances; without it, the speaker is the first component of the path.
+    name
+        Of the file that holds the ids, for messages.
+
+    Raises
+    ------
+    DataError
+        If any utterance has no speaker in the table of speakers.
+    """
+    if utterances is not None:
+        found = pl.DataFrame({"utterance": ids}).join(
+            utterances.table, on="utterance", how="left", maintain_order="left"
         )["speaker"]
-        if owner.null_count():
-            lost = ids.filter(owner.is_null())
+        if found.null_count():
+            missing = ids.filter(found.is_null())
             msg = (
-                f"{name}: {len(lost):,} of {len(ids):,} utterances are not in {how}, such as "
-                f"{_examples(lost)}; add them, or write ids as that table does"
+                f"{name}: {_some(missing, ids, 'utterance ids')} are not in {utterances.name}; "
+                f"add them to it{_endings(missing, utterances.table['utterance'])}"
             )
             raise DataError(msg)
-    candidates = owner.unique()
-    speakers = people.settled(candidates)
-    place = pl.DataFrame({"id": speakers.ids, "place": np.arange(len(speakers.ids), dtype=np.int32)})
-    found = owner.to_frame("id").join(place, on="id", how="left", maintain_order="left")["place"]
-    if found.null_count():
-        raise _unmatched(name, ids, owner, found.is_null(), speakers, how)
-    return speakers, found.to_numpy().astype(np.int32), how
+        return matched(found, speakers, utterances.name)
+    components = ids.str.split_exact("/", 1).struct.field("field_0")
+    try:
+        return matched(components, speakers, name)
+    except DataError as error:
+        pattern = _pattern(ids, speakers)
+        missing = ids.filter(~components.is_in(list(speakers.ids)))
+        msg = (
+            f"{name}: the first components of {_some(missing, ids, 'utterance ids')} are no speakers in "
+            f"{speakers.name}; {pattern}"
+        )
+        raise DataError(msg) from error
 
 
-def _component(ids: pl.Series, place: int) -> pl.Series:
-    """One part of a path, counted from its beginning."""
-    plain = ids.str.replace(r"^(\./)+", "")
-    return plain.str.split("/").list.get(place, null_on_oob=True)
+def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
+    """Indices of speaker ids, all of which must be in the table of speakers."""
+    share = speakers.choose_id(found)
+    if share < 1.0:
+        distinct = found.unique().sort()
+        known = pl.Series(speakers.ids, dtype=pl.String).implode() if share else pl.Series([[""]])
+        missing = distinct.filter(~distinct.is_in(known))
+        msg = (
+            f"{name}: {_some(missing, distinct, 'speaker ids')} match no speaker of {speakers.name}; "
+            "add them to it, or name its id column with --id"
+        )
+        raise DataError(msg)
+    place = found.cast(pl.Enum(speakers.ids)).to_physical()
+    return place.to_numpy().astype(np.int32)
 
 
-def _examples(ids: pl.Series) -> str:
-    return ", ".join(ids.head(3).to_list())
+def _some(missing: pl.Series, every: pl.Series, what: str) -> str:
+    shown = ", ".join(repr(one) for one in missing[:_EXAMPLES])
+    return f"{len(missing):,} of {len(every):,} {what} ({shown}{', ...' if len(missing) > _EXAMPLES else ''})"
 
 
-def _unmatched(
-    name: str, ids: pl.Series, owner: pl.Series, lost: pl.Series, speakers: Speakers, how: str
-) -> DataError:
-    missing = owner.filter(lost).drop_nulls().unique().sort()
-    hint = _pattern(ids, speakers) or (
-        f"give a table with --utterances (utterance, speaker, recording), or name the id column of "
-        f"{speakers.name} with --id (it has {', '.join((speakers.id_column, *speakers.attributes.columns))})"
-    )
-    return DataError(
-        f"{name}: {len(missing):,} of {owner.n_unique():,} speakers, taken from {how}, are not in column "
-        f"{speakers.id_column} of {speakers.name}, such as {_examples(missing)}; {hint}"
-    )
+def _endings(missing: pl.Series, known: pl.Series) -> str:
+    """A hint where ids differ by folders and endings only."""
+
+    def bare(ids: pl.Series) -> pl.Series:
+        return ids.str.extract(r"([^/]*)$").str.replace(r"\.[A-Za-z0-9]{1,5}$", "")
+
+    if bare(missing).is_in(bare(known).implode()).all():
+        return ", where they differ by folder or ending only"
+    return ""
 
 
 def _pattern(ids: pl.Series, speakers: Speakers) -> str:
-    """The pattern that ids seem to follow, if another one matches the speakers."""
-    sample = ids.head(2000)
-    known = speakers.ids.implode()
-    tries = {
-        **{f"part {i + 1} of the path": _component(sample, i) for i in range(1, 6)},
-        **{
-            f"the text before the first {sign!r}": sample.str.split(sign).list.get(0)
-            for sign in ("-", "_", ".", "+")
-        },
-        "the file's name without its ending": sample.str.extract(r"([^/]+?)(?:\.\w+)?$"),
+    """What the ids look like, and what mends it."""
+    tried = {
+        "the text before the first '-'": ids.str.split_exact("-", 1).struct.field("field_0"),
+        "the text before the first '_'": ids.str.split_exact("_", 1).struct.field("field_0"),
+        "the text before the first '.'": ids.str.split_exact(".", 1).struct.field("field_0"),
+        "the second component of the path": ids.str.split("/").list.get(1, null_on_oob=True),
+        "the third component of the path": ids.str.split("/").list.get(2, null_on_oob=True),
+        "the folder of the file": ids.str.split("/").list.get(-2, null_on_oob=True),
+        "the part of the file's name before '-'": ids.str.extract(r"([^/-]*)-[^/]*$"),
+        "the part of the file's name before '_'": ids.str.extract(r"([^/_]*)_[^/]*$"),
     }
+    table = [speakers.table_column(column) for column in speakers.columns]
     best, share = "", 0.0
-    for words, found in tries.items():
-        matched = float(found.is_in(known).fill_null(value=False).mean() or 0.0)  # type: ignore[arg-type]
-        if matched > share:
-            best, share = words, matched
-    if share < 0.5:
-        return ""
-    return (
-        f"{best} seems to be the speaker ({100 * share:.0f} % match): give a table with --utterances "
-        "(utterance, speaker, recording) that says so"
-    )
+    for told, parts in tried.items():
+        known = parts.drop_nulls()
+        for column in table:
+            now = float(known.is_in(column.implode()).sum() or 0) / max(len(ids), 1)
+            if now > share:
+                best, share = told, now
+    mend = "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
+    if best:
+        return f"the speaker seems to be {best} ({share:.0%} of the ids); {mend}"
+    return f"no part of the ids is known as a speaker, so check that the tables belong together, or {mend}"

@@ -1,73 +1,91 @@
-"""Formats of trials and scores: one small reader each, found by content.
+"""One reader per format, and the list of them.
 
-A reader turns one file into a :class:`~parivox.tables.formats.raw.Raw`: columns by role, text as it
-stands. A new format is one module with ``NAME``, ``fits`` (does this text look like mine?) and
-``read``, and a line in :data:`READERS`.
+A new format is one module with a :class:`~parivox.tables.formats.scan.Format` and a line in
+:data:`FORMATS`; the first one that matches a file's first bytes reads it.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.compression import read_file
-from parivox.tables.formats import columnar, delimited, kaldi, memory, voxceleb
-from parivox.tables.formats.raw import Sample
+from parivox.tables.content import read_content
+from parivox.tables.formats.binary import ARROW, ARROW_STREAM, PARQUET
+from parivox.tables.formats.delimited import DELIMITED, header_of
+from parivox.tables.formats.frames import scan_frame
+from parivox.tables.formats.kaldi import KALDI_SCORES, KALDI_TRIALS
+from parivox.tables.formats.text import is_text
+from parivox.tables.formats.voxceleb import VOXCELEB, VOXCELEB_SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parivox.tables.formats.raw import Raw
+    from parivox.tables.content import Content
+    from parivox.tables.formats.scan import Format, Scan
 
-__all__ = ["FORMATS", "read_raw"]
+__all__ = ["FORMATS", "scan"]
 
-READERS = {
-    module.NAME: module for module in (delimited, voxceleb.TRIALS, voxceleb.SCORES, kaldi.TRIALS, kaldi.SCORES)
-}
-"""Readers of text by name, in the order in which they are asked."""
+FORMATS: tuple[Format, ...] = (
+    PARQUET,
+    ARROW,
+    ARROW_STREAM,
+    DELIMITED,
+    VOXCELEB,
+    VOXCELEB_SCORES,
+    KALDI_TRIALS,
+    KALDI_SCORES,
+)
 
-FORMATS = (*READERS, *columnar.NAMES)
 
-
-def read_raw(
-    source: Any, *, format: str | None = None, columns: Mapping[str, str] | None = None  # noqa: A002
-) -> Raw:
-    """Read trials or scores from a file, a dataframe or a mapping of arrays.
+def scan(source: Any, *, columns: Mapping[str, str], format: str | None, name: str) -> Scan:  # noqa: A002
+    """Open a source of trials in the format that it is in.
 
     Parameters
     ----------
     source
-        A path, ``-``, a table that speaks Arrow's PyCapsule interface, or a mapping of arrays.
-    format
-        One of :data:`FORMATS`; None finds it by content.
+        A path, ``-`` for standard input, a dataframe or a mapping of arrays.
     columns
-        Columns by role, where their names are not known.
+        The user's column name for some roles.
+    format
+        Name of a format, where the content does not tell.
+    name
+        What messages call a source that has no name.
 
     Raises
     ------
+    ConfigError
+        If the format is not known.
     DataError
-        If the content is not what it must be.
+        If the source cannot be read, or is in no known format.
     """
-    if format is not None and format not in FORMATS:
-        msg = f"--scores-format {format!r} is not known; choose from {', '.join(FORMATS)}"
+    known = {one.name: one for one in FORMATS}
+    if format is not None and format not in known:
+        msg = f"--scores-format {format!r} is not known; choose from {', '.join(known)}"
         raise ConfigError(msg)
-    if not isinstance(source, str) and not hasattr(source, "__fspath__"):
-        return memory.read(source, columns)
-    name = str(source)
-    if columnar.fits(name):
-        return columnar.scan(name, columns)
-    file = read_file(name)
-    if format in columnar.NAMES or columnar.is_columnar(file.content):
-        return columnar.read(file, columns)
-    sample = Sample.of(file)
-    if columns:
-        format = format or delimited.NAME  # noqa: A001
-    for reader in READERS.values():
-        if reader.NAME == format or (format is None and reader.fits(sample)):
-            return reader.read(file, sample, columns)
+    if not isinstance(source, (str, os.PathLike)):
+        return scan_frame(source, columns, name)
+    content = read_content(source)
+    chosen = known[format] if format else _detected(content, columns)
+    return chosen.scan(content, columns)
+
+
+def _detected(content: Content, columns: Mapping[str, str]) -> Format:
+    for one in FORMATS:
+        if one.matches(content.head, columns):
+            return one
+    if columns and is_text(content.head):
+        return DELIMITED  # which says which of the columns is missing
+    if not is_text(content.head):
+        msg = (
+            f"{content.name}: is neither text in UTF-8 nor Parquet nor Arrow; "
+            "save it in one of the known formats"
+        )
+        raise DataError(msg)
+    names, _, _ = header_of(content)
+    shown = ", ".join(repr(name[:40]) for name in names[:8])
     msg = (
-        f"{name}, row {sample.first_row}: {sample.first_line[:80]!r} is neither a header with known "
-        "column names nor 'label enrol test', 'score enrol test', 'enrol test target|nontarget' or "
-        "'enrol test score'; name the columns with --columns, or the format with --scores-format"
+        f"{content.name}: row 1 is no header with known names and no trial: {shown}; name the columns "
+        "with --columns enrol=...,test=...,score=...,label=..., or the format with --scores-format"
     )
     raise DataError(msg)

@@ -1,92 +1,85 @@
-"""CSV and TSV with a header."""
+"""CSV, TSV and their like: a header names the columns."""
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from parivox.errors import DataError
-from parivox.tables.formats.raw import Raw, decoded
-from parivox.tables.roles import known_header, match_columns
+from parivox.tables.formats.scan import ALIASES, Format, Scan, name_columns, plain
+from parivox.tables.formats.text import head_lines, is_text, read_text, split
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from parivox.tables.compression import File
-    from parivox.tables.formats.raw import Sample
+    import polars as pl
 
-__all__ = ["NAME", "fits", "frame_of", "read", "separator_of"]
+    from parivox.tables.content import Content
 
-NAME = "csv"
-SEPARATORS = (",", "\t", ";")
+__all__ = ["DELIMITED", "header_of", "read_frame"]
 
-
-def fits(sample: Sample) -> bool:
-    """Whether the first line names columns that are known."""
-    return known_header(_header(sample.first_line))
-
-
-def read(file: File, sample: Sample, columns: Mapping[str, str] | None) -> Raw:
-    """Read trials from columns with names."""
-    header = _header(sample.first_line)
-    roles = match_columns(file.name, header, columns)
-    frame = frame_of(file, sample)
-    return Raw(
-        file.name,
-        frame.lazy().select(pl.col(column).alias(role) for role, column in roles.items()),
-        NAME,
-        sample.first_row + 1,
-        dict(roles),
-        file.compression,
-        file.sha256,
-        tuple(column for column in header if column not in roles.values()),
-    )
-
-
-def frame_of(file: File, sample: Sample) -> pl.DataFrame:
-    """Every cell of a table as text; blank lines are rows without cells."""
-    header = _header(sample.first_line)
-    separator = separator_of(sample.first_line)
-    content = file.content
-    try:
-        frame = pl.read_csv(
-            content,
-            separator=separator,
-            has_header=False,
-            skip_lines=sample.first_row,
-            new_columns=[f"{i}" for i in range(len(header))],
-            schema={f"{i}": pl.String for i in range(len(header))},
-        )
-    except pl.exceptions.PolarsError as error:
-        raise _misshapen(file, separator, len(header)) from error
-    if frame.width != len(header):
-        raise _misshapen(file, separator, len(header))
-    return frame.rename(dict(zip(frame.columns, header, strict=True)))
+SEPARATORS = (",", "\t", ";", "|")
 
 
 def separator_of(line: str) -> str:
-    """The separator that a line has most of; a blank if it has none."""
-    return max((*SEPARATORS, " "), key=lambda separator: (line.count(separator), separator == ","))
+    """What separates the names of a header: what splits it into the most parts, else blanks."""
+    best = max(SEPARATORS, key=lambda s: len(split(line, s)))
+    return best if best in line else " "
 
 
-def _header(line: str) -> list[str]:
-    fields = next(csv.reader([line], delimiter=separator_of(line)), [])
-    return [field.strip() for field in fields]
+def header_of(content: Content) -> tuple[list[str], str, int]:
+    """Names of the columns, the separator, and the first row with data."""
+    lines = head_lines(content.head)
+    if not lines:
+        msg = f"{content.name}: holds blank lines only; give a file with a header and rows below it"
+        raise DataError(msg)
+    separator = separator_of(lines[0][1])
+    names = split(lines[0][1], separator)
+    if len(lines) < 2:
+        msg = f"{content.name}: holds a header and nothing else; give a file with rows below it"
+        raise DataError(msg)
+    return names, separator, lines[1][0]
 
 
-def _misshapen(file: File, separator: str, width: int) -> DataError:
-    """The sentence for the first row that has too many cells, or cannot be read."""
-    text = decoded(file.name, file.content)
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            cells = next(csv.reader([line], delimiter=separator, strict=True), [])
-        except csv.Error as error:
-            return DataError(f"{file.name}, row {number}: {error}; mend the quotes of that row")
-        if len(cells) > width:
-            return DataError(
-                f"{file.name}, row {number}: has {len(cells)} cells where the header has {width}; "
-                "mend that row"
-            )
-    return DataError(f"{file.name}: cannot be read as a table; check its quotes")
+def read_frame(
+    content: Content,
+) -> tuple[list[str], Iterator[tuple[int, pl.DataFrame]]]:
+    """Column names and blocks of rows of a table with a header."""
+    if not is_text(content.head):
+        msg = f"{content.name}: is neither text in UTF-8 nor a known table format; save it as CSV in UTF-8"
+        raise DataError(msg)
+    names, separator, start = header_of(content)
+    quote = None if separator == " " else '"'
+    return names, read_text(
+        content, separator=separator, width=len(names), start=start, quote=quote
+    )
+
+
+def _matches(head: bytes, columns: Mapping[str, str]) -> bool:
+    lines = head_lines(head) if is_text(head) else []
+    if not lines:
+        return False
+    names = split(lines[0][1], separator_of(lines[0][1]))
+    known = {plain(name) for name in names}
+    roles = sum(bool(aliases & known) for aliases in ALIASES.values())
+    return roles >= 2 or (bool(columns) and set(columns.values()) <= set(names))
+
+
+def _scan(content: Content, columns: Mapping[str, str]) -> Scan:
+    names, _ = read_frame(content)
+    found = name_columns(names, columns, content.name)
+
+    def chunks() -> Iterator[tuple[int, pl.DataFrame]]:
+        for first, block in read_frame(content)[1]:
+            yield first, block.select(**{role: f"f{i}" for role, i in found.items()})
+
+    return Scan(
+        content.name,
+        DELIMITED.name,
+        {role: names[i] for role, i in found.items()},
+        tuple(name for i, name in enumerate(names) if i not in found.values()),
+        chunks,
+        content,
+    )
+
+
+DELIMITED = Format("delimited", _matches, _scan)

@@ -1,26 +1,10 @@
-"""VoxCeleb's lists ``label enrol test`` and their scores ``score enrol test``, without a header."""
+"""VoxCeleb, clovaai and VoxSRC lists: ``label enrol test`` and ``score enrol test``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from parivox.tables.formats.headerless import positional
 
-from parivox.tables.formats.lines import Lines
+__all__ = ["VOXCELEB", "VOXCELEB_SCORES"]
 
-if TYPE_CHECKING:
-    from parivox.tables.formats.raw import Sample
-
-__all__ = ["SCORES", "TRIALS"]
-
-
-def _trials(sample: Sample) -> bool:
-    first = {fields[0] for fields in sample.fields}
-    last_is_text = not sample.are_numbers(2)
-    return min(sample.shape()) >= 3 and first <= {"0", "1", "-1"} and last_is_text
-
-
-def _scores(sample: Sample) -> bool:
-    return min(sample.shape()) >= 3 and sample.are_numbers(0) and not sample.are_numbers(2)
-
-
-TRIALS = Lines("voxceleb-trials", ("label", "enrol", "test"), _trials)
-SCORES = Lines("voxceleb-scores", ("score", "enrol", "test"), _scores)
+VOXCELEB = positional("voxceleb", {"label": 0, "enrol": 1, "test": 2}, {"score": 3})
+VOXCELEB_SCORES = positional("voxceleb-scores", {"score": 0, "enrol": 1, "test": 2}, {})

@@ -1,0 +1,195 @@
+"""Text tables in blocks: what the readers of text share."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from parivox.errors import DataError
+from parivox.tables.formats.scan import ENGINE_ERRORS, why
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parivox.tables.content import Content
+
+__all__ = ["BLOCK", "head_lines", "is_text", "read_text", "split"]
+
+BLOCK = 64 << 20
+"""Bytes read at once."""
+
+
+def is_text(head: bytes) -> bool:
+    """Whether these may be the first bytes of a text in UTF-8."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in head
+
+
+def head_lines(head: bytes) -> list[tuple[int, str]]:
+    """First lines that hold anything, each with its row as an editor shows it."""
+    text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    lines = text.split("\n")
+    if len(lines) > 2 and len(head) >= 1 << 15:
+        lines.pop()  # it may be cut
+    return [(i, line.rstrip("\r")) for i, line in enumerate(lines, 1) if line.strip()]
+
+
+def split(line: str, separator: str) -> list[str]:
+    """Fields of one line; blanks of any kind and number separate where it is a blank."""
+    if separator == " ":
+        return line.split()
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:
+        return [cell.strip() for cell in line.split(separator)]
+
+
+def read_text(
+    content: Content, *, separator: str, width: int, start: int, quote: str | None
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...
+
+    Parameters
+    ----------
+    content
+        The file.
+    separator
+        Between fields; a blank stands for any number of blanks and tabs.
+    width
+        Fields a row.
+    start
+        First row with data, from 1.
+    quote
+        Character that encloses fields, if any.
+
+    Yields
+    ------
+    first : int
+        Row of the block's first line as an editor shows it.
+    block : DataFrame
+        Blank lines are rows without any value.
+    """
+    schema = {f"f{i}": pl.String for i in range(width)}
+    for first, block in _blocks(content, start):
+        try:
+            data = _blanks(block) if separator == " " and _untidy(block, width) else block
+            lead = len(data) - len(data.lstrip(b"\r\n"))
+            blank = data.count(b"\n", 0, lead)
+            if lead == len(data):
+                continue
+            frame = pl.read_csv(
+                data,
+                has_header=False,
+                schema=schema,
+                separator=separator,
+                quote_char=quote,
+                skip_lines=blank,
+                infer_schema=False,
+            )
+        except ENGINE_ERRORS as error:
+            raise _explained(content.name, block, first, separator, width, quote, error) from error
+        if frame.height and frame[:, -1].null_count():
+            short = _odd_row(block, first, separator, width, quote)
+            if short is not None:
+                raise _ragged(content.name, *short, width)
+        yield first + blank, frame
+
+
+def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, as many as fit a block, with the row of the first one."""
+    row = start
+    with content.open() as file:
+        for _ in range(start - 1):
+            file.readline()
+        left = file.read(3).removeprefix(codecs.BOM_UTF8) if start == 1 else b""
+        last = False
+        while not last:
+            read = file.read(BLOCK)
+            last = len(read) < BLOCK
+            block = left + read if left else read
+            cut = len(block) if last else block.rfind(b"\n") + 1
+            left, whole = block[cut:], block if last else block[:cut]
+            if whole:
+                yield row, whole
+            row += 0 if last else whole.count(b"\n")
+
+
+def _untidy(block: bytes, width: int) -> bool:
+    """Whether anything but single blanks separates the fields of any line."""
+    return (
+        b"\t" in block
+        or b"  " in block
+        or b" \n" in block
+        or b" \r" in block
+        or b"\n " in block
+        or block[:1] == b" "
+        or block[-1:] == b" "
+    )
+
+
+def _blanks(block: bytes) -> bytes:
+    """The lines with single blanks between fields."""
+    return b"\n".join(b" ".join(line.split()) for line in block.split(b"\n"))
+
+
+def _explained(
+    name: str,
+    block: bytes,
+    first: int,
+    separator: str,
+    width: int,
+    quote: str | None,
+    error: BaseException,
+) -> DataError:
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        row = first + block.count(b"\n", 0, wrong.start)
+        msg = (
+            f"{name}: row {row}: byte {block[wrong.start]:#04x} is not UTF-8; "
+            "save the file in the encoding UTF-8"
+        )
+        return DataError(msg)
+    odd = _odd_row(block, first, separator, width, quote)
+    if odd is not None:
+        return _ragged(name, *odd, width)
+    return DataError(f"{name}: cannot be read as a table ({why(error)}); repair the file")
+
+
+def _odd_row(
+    block: bytes, first: int, separator: str, width: int, quote: str | None
+) -> tuple[int, int] | None:
+    """Row and number of fields of the first row with another number of fields."""
+    text = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
+    if separator == " ":
+        for row, line in enumerate(text, first):
+            n = len(line.split())
+            if n not in {0, width}:
+                return row, n
+        return None
+    quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+    reader = csv.reader(text, delimiter=separator, quoting=quoting)
+    row = 0
+    try:
+        for cells in reader:
+            if cells and len(cells) != width:
+                return first + row, len(cells)
+            row = reader.line_num
+    except csv.Error:
+        return None
+    return None
+
+
+def _ragged(name: str, row: int, found: int, width: int) -> DataError:
+    columns = f"{found} column{'s' if found != 1 else ''}"
+    return DataError(
+        f"{name}: row {row} has {columns} where the file has {width}; "
+        "a row must have as many as the first one, so repair or remove it"
+    )
