@@ -16,15 +16,23 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
     from parivox.tables.groups import Grouping
+    from parivox.tables.speakers import Speakers
     from parivox.tables.trials import TrialSet
 
 __all__ = ["account_for", "with_and_without"]
 
 
-def account_for(rows: Rows, trials: TrialSet, groupings: Sequence[Grouping], tally: Tally) -> None:
+def account_for(
+    rows: Rows,
+    trials: TrialSet,
+    people: Speakers,
+    groupings: Sequence[Grouping],
+    tally: Tally,
+) -> None:
     """Count what was read and set aside, per file and per grouping."""
     name = {"system": trials.system, "list": trials.list}
-    for note in trials.data:
+    used = np.unique(trials.utterance_speaker)
+    for note in (*trials.data, *people.notes(used.tolist())):
         rows.add(
             **name,
             source=note.source,
@@ -48,7 +56,6 @@ def account_for(rows: Rows, trials: TrialSet, groupings: Sequence[Grouping], tal
             value=None,
             note="",
         )
-    used = np.unique(trials.utterance_speaker[trials.utterance_speaker >= 0])
     for grouping in groupings:
         rows.add(
             **name,

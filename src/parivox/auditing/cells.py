@@ -117,10 +117,11 @@ def count_cells(
     """
     layout = [(grouping, rule) for grouping in groupings for rule in allocations]
     exact = trials.n_partitions == 1
+    n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
     counter: _Exact | _Binned = (
         _Exact(layout) if exact else _Binned(layout, _edges(trials, thresholds))
     )
-    in_use: NDArray[np.bool_] = np.zeros((len(layout) + 1, len(trials.speakers.ids)), dtype=bool)
+    in_use = np.zeros((len(layout) + 1, n_speakers), dtype=np.bool_)
     for part in trials.partitions():
         kept = part if keep_conflicts else part.without_conflicts()
         score, target = kept.score, kept.target
@@ -143,7 +144,7 @@ def count_cells(
     tally.speakers = int(in_use[0].sum())
     for cells, used in zip(tally.cells, in_use[1:], strict=True):
         cells.speakers[:-1] = np.bincount(
-            cells.grouping.of_speaker[used], minlength=len(cells.groups)
+            cells.grouping.of_speaker[:n_speakers][used], minlength=len(cells.groups)
         )
         cells.speakers[-1] = used.sum()
     return tally
