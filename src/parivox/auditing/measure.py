@@ -12,7 +12,7 @@ from parivox.auditing.cells import count_cells, count_matrices
 from parivox.auditing.compare import bias_rows, meta_rows, sweep_rows
 from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import det_rows
-from parivox.auditing.operating_points import default_points
+from parivox.auditing.operating_points import default_points, find_all
 from parivox.core.separation import auc
 from parivox.errors import DataError
 
@@ -78,21 +78,18 @@ class Measurement:
             on = count_cells(development, [], []).everything
             _check_polarity(development, on, orientation)
             points = asked or default_points(int(on.n_nontarget))
-            fixed += [point.find(on, options.costs[0]).threshold for point in points]
+            fixed += [point.threshold_on(on)[0] for point in points]
         self.tally: Tally = count_cells(trials, groupings, options.allocate, thresholds=fixed)
         everything = self.tally.everything
         _check_polarity(trials, everything, orientation)
         points = asked or default_points(int((on or everything).n_nontarget))
         self.source = "these trials" if on is None else "development trials"
-        self.found: list[Found] = [
-            point.find(everything, options.costs[0], on=on) for point in points
-        ]
+        self.found: list[Found] = find_all(points, everything, options.costs[0], on=on)
 
     @cached_property
     def grid(self) -> list[Found]:
         """Operating points of the sweep, found on all trials."""
-        everything, cost = self.tally.everything, self.options.costs[0]
-        return [point.find(everything, cost) for point in self.options.sweep_points()]
+        return find_all(self.options.sweep_points(), self.tally.everything, self.options.costs[0])
 
     def add_to(self, rows: Mapping[str, Rows]) -> None:
         """Add this system's rows to every table but ``data``."""

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts
 
-__all__ = ["Found", "OperatingPoint", "default_points", "parse_point", "parse_sweep"]
+__all__ = [
+    "Found",
+    "OperatingPoint",
+    "default_points",
+    "find_all",
+    "parse_point",
+    "parse_sweep",
+]
 
 RESOLVABLE = 30
 """Expected errors below which an operating point is not taken by default (METHODS 4.11)."""
@@ -66,26 +73,10 @@ class OperatingPoint:
             return self.cost.name
         return "conservative" if self.rule in {"fpr", "fnr"} else ""
 
-    def find(self, everything: Counts, cost: CostModel, *, on: Counts | None = None) -> Found:
-        """Find the threshold and what it gives on all trials.
-
-        Parameters
-        ----------
-        everything
-            All scored trials of the system, on which the rates are told.
-        cost
-            The cost model that the point's cost is told in.
-        on
-            Trials to find the threshold on instead (a development list).
-        """
-        source = everything if on is None else on
-        reason = self._unresolvable(source)
-        threshold = math.nan if reason else self._threshold(source)
-        if math.isnan(threshold):
-            return Found(self, math.nan, math.nan, math.nan, math.nan, reason)
-        at = everything.at([threshold])
-        told = cdet(at, cost)[..., 0]
-        return Found(self, threshold, float(at.fpr[0]), float(at.fnr[0]), float(told), "")
+    def threshold_on(self, counts: Counts) -> tuple[float, str]:
+        """The threshold on these trials; NaN with a reason where it cannot be found."""
+        reason = self._unresolvable(counts)
+        return (math.nan, reason) if reason else (self._threshold(counts), "")
 
     def _threshold(self, counts: Counts) -> float:
         curve = counts.curve
@@ -117,6 +108,40 @@ class OperatingPoint:
         if trials and self.level * trials < 1:
             return f"{self.text} is below one error in {trials} trials"
         return ""
+
+
+def find_all(
+    points: Sequence[OperatingPoint],
+    everything: Counts,
+    cost: CostModel,
+    *,
+    on: Counts | None = None,
+) -> list[Found]:
+    """Find the threshold of each point and what it gives on all trials.
+
+    Parameters
+    ----------
+    points
+        What the user asked for.
+    everything
+        All scored trials of the system, on which the rates are told.
+    cost
+        The cost model that each point's cost is told in.
+    on
+        Trials to find the thresholds on instead (a development list).
+    """
+    source = everything if on is None else on
+    thresholds, reasons = zip(*(point.threshold_on(source) for point in points), strict=True)
+    at = everything.at(thresholds)
+    told = cdet(at, cost)
+    return [
+        Found(point, threshold, *(math.nan,) * 3, reason)
+        if reason
+        else Found(point, threshold, float(fpr), float(fnr), float(value), "")
+        for point, threshold, reason, fpr, fnr, value in zip(
+            points, thresholds, reasons, at.fpr, at.fnr, told, strict=True
+        )
+    ]
 
 
 def missing_class(n_target: int, n_nontarget: int) -> str:

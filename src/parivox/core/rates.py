@@ -349,6 +349,8 @@ def _first(along: IntArray, holds: Callable[[IntArray], NDArray[np.bool_]]) -> I
 
 
 def _take(along: IntArray, at: IntArray) -> IntArray:
+    if along.ndim == 1:
+        return np.asarray(along[at])
     return np.take_along_axis(along, np.asarray(at)[..., None], axis=-1)[..., 0]
 
 

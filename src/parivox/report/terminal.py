@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["print_summary", "summary"]
 
 FEW_SPEAKERS, FEW_ERRORS = 10, 30
+_READ = {"rows", "trials", "target trials", "nontarget trials"}
 PLAIN_WIDTH = 100
 CAUTION = (
     "Intervals and noise floors are still to come. Until then read every ratio as a point value: "
@@ -41,7 +42,13 @@ def print_summary(audit: Audit, *, out: Path | None = None) -> None:
         width=None if terminal else PLAIN_WIDTH,
         no_color=None if terminal else True,
     )
-    console.print(summary(audit, out=out))
+    if terminal:
+        console.print(summary(audit, out=out))
+        return
+    with console.capture() as captured:
+        console.print(summary(audit, out=out))
+    for line in captured.get().splitlines():
+        sys.stdout.write(line.rstrip() + "\n")
 
 
 def summary(audit: Audit, *, out: Path | None = None) -> Group:
@@ -67,8 +74,8 @@ def summary(audit: Audit, *, out: Path | None = None) -> Group:
         bound = max(audit.record["resolution"]["largest_share_of_a_class_in_one_bin"].values())
         parts.append(
             Text(
-                "Scores were counted in bins: error counts at the thresholds shown are exact, curve "
-                f"metrics (EER, minimum cost, AUC) are within {bound:.2g} of the exact ones."
+                "Scores were counted in bins: error counts at the thresholds shown are exact, "
+                f"curve metrics (EER, minimum cost, AUC) are within {bound:.2g} of the exact ones."
             )
         )
     if out is not None:
@@ -89,11 +96,7 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
         f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials of "
         f"{first['speakers']:,} speakers. {_headline(whole)}"
     )
-    aside = [
-        _aside(row)
-        for row in audit.data.where(**name).rows()
-        if row["count"] and row["source"] != "conflicts"
-    ]
+    aside = [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
     if aside:
         yield Text("Noted: " + "; ".join(aside) + ".")
     points = audit.operating_points.where(**name).rows()
@@ -122,6 +125,11 @@ def _headline(whole: list[Row]) -> str:
             told.append(f"min cost {row['value']:.4f} ({row['definition']})")
     reasons = {row["reason"] for row in whole if row["metric"] == "eer"}
     return ", ".join(told) + "." if told else f"No EER: {', '.join(sorted(reasons))}."
+
+
+def _is_noteworthy(row: Row) -> bool:
+    """Whether a count says more than how much was read."""
+    return bool(row["count"]) and row["source"] != "conflicts" and row["item"] not in _READ
 
 
 def _aside(row: Row) -> str:
@@ -169,88 +177,76 @@ def _grouping(
     groups = [group for group in rows if group != "pooled"]
     how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
     yield Text(f"\n{grouping}: {len(groups)} groups{how}", style="bold")
-    for point in points:
-        if point["reason"]:
-            continue
-        text = point["operating_point"]
-        large = [g for g in groups if not _is_small(rows[g]["fnr", text], rows[g]["fpr", text])]
-        for metric, verb in (
-            ("fnr", "Locked out most (FNR)"),
-            ("fpr", "Most open to impostors (FPR)"),
-        ):
-            told = _extremes(rows, groups, large, metric, text)
-            if told:
-                yield Text(f"{verb} at {text}: {told}.")
+    yield Padding(_extremes(rows, groups, points), (0, 0, 1, 2))
     text = shown["operating_point"]
-    yield Text(f"At {text}, threshold {shown['threshold']:.6g}; x = times the pooled rate:")
-    grid = _grid("group", "speakers", "FNR", "errors / trials", "x", "FPR", "errors / trials", "x")
+    yield Text(f"Every group at {text}, threshold {shown['threshold']:.6g}; x: times pooled")
+    grid = _grid(
+        "group", "speakers", "FNR", "errors / trials", "x  ", "FPR", "errors / trials", "x  "
+    )
     order = sorted(groups, key=lambda g: -(rows[g]["fnr", text]["value"] or 0))
-    few = False
     for group in [*order, "pooled"]:
         fnr, fpr = rows[group]["fnr", text], rows[group]["fpr", text]
-        small = group != "pooled" and _is_small(fnr, fpr)
-        few |= small
         grid.add_row(
-            Text(f"{group}{' *' if small else ''}", style="dim" if group == "pooled" else ""),
+            Text(group, style="dim" if group == "pooled" else ""),
             f"{fnr['speakers']:,}",
             *_rate(fnr, rows["pooled"]["fnr", text]),
             *_rate(fpr, rows["pooled"]["fpr", text]),
         )
     yield Padding(grid, (0, 0, 0, 2))
-    if few:
+    if any(_is_small(row) for group in groups for row in rows[group].values()):
         yield Text(
-            f"* fewer than {FEW_SPEAKERS} speakers, or fewer than {FEW_ERRORS} errors of a kind."
+            f"* fewer than {FEW_SPEAKERS} speakers or {FEW_ERRORS} errors: chance weighs most."
         )
     where = {**name, "grouping": grouping, "allocation": allocation, "operating_point": text}
     yield from _spread(audit, where)
 
 
 def _extremes(
-    rows: dict[str, dict[tuple[str, str], Row]],
-    groups: list[str],
-    large: list[str],
-    metric: str,
-    point: str,
-) -> str:
-    """The worst and the best group, and the worst one of those that are not small."""
-    found = [rows[g][metric, point] for g in groups if rows[g][metric, point]["value"] is not None]
-    pooled = rows["pooled"][metric, point]["value"]
-    if len(found) < 2 or not pooled:
-        return ""
-    worst, best = max(found, key=_value), min(found, key=_value)
-    if worst["value"] == best["value"]:
-        return ""
-    told = [_told(worst, pooled, large)]
-    firm = [row for row in found if row["group"] in large]
-    if worst["group"] not in large and firm:
-        told.append(f"of the groups not small {_told(max(firm, key=_value), pooled, large)}")
-    told.append(f"least {_told(best, pooled, large)}")
-    return "; ".join(told)
+    rows: dict[str, dict[tuple[str, str], Row]], groups: list[str], points: list[Row]
+) -> Grid:
+    """Who fares worst and best at each point; the worst of the larger groups beside a small one."""
+    grid = _grid("at", "who", "group", "rate", "x pooled", "errors / trials, speakers")
+    for column in (1, 2, 5):
+        grid.columns[column].justify = "left"
+    for point in points:
+        text = point["operating_point"]
+        for metric, words in (("fnr", "locked out"), ("fpr", "let impostors in")):
+            found = [rows[g][metric, text] for g in groups]
+            found = sorted((row for row in found if row["value"] is not None), key=_value)
+            pooled = rows["pooled"][metric, text]["value"]
+            if len(found) < 2 or not pooled or found[0]["value"] == found[-1]["value"]:
+                continue
+            large = [row for row in found if not _is_small(row)]
+            chosen = [("most", found[-1]), ("least", found[0])]
+            if large and found[-1] not in large:
+                chosen.insert(1, ("", large[-1]))
+            for word, row in chosen:
+                mark = "" if row in large else " *"
+                grid.add_row(
+                    text,
+                    f"{words} {word}" if word else "  of groups without *",
+                    f"{row['group']}{mark}",
+                    _percent(row["value"]),
+                    f"{row['value'] / pooled:.2f}",
+                    f"{row['errors']:,} / {row['trials']:,}, {row['speakers']:,} speakers",
+                )
+    return grid
 
 
 def _value(row: Row) -> float:
     return float(row["value"])
 
 
-def _told(row: Row, pooled: float, large: list[str]) -> str:
-    mark = "" if row["group"] in large else "*"
-    return (
-        f"{row['group']}{mark} {_percent(row['value'])} = {row['value'] / pooled:.2f} x pooled "
-        f"({row['speakers']:,} speakers, {row['errors']:,} errors in {row['trials']:,} trials)"
-    )
-
-
-def _is_small(*rows: Row) -> bool:
-    return rows[0]["speakers"] < FEW_SPEAKERS or any(
-        (row["errors"] or 0) < FEW_ERRORS for row in rows
-    )
+def _is_small(row: Row) -> bool:
+    return row["speakers"] < FEW_SPEAKERS or (row["errors"] or 0) < FEW_ERRORS
 
 
 def _rate(row: Row, pooled: Row) -> tuple[str, str, str]:
     if row["value"] is None:
         return "–", row["reason"], "–"
     ratio = f"{row['value'] / pooled['value']:.2f}" if pooled["value"] else "–"
-    return _percent(row["value"]), f"{row['errors']:,} / {row['trials']:,}", ratio
+    mark = " *" if row["group"] != "pooled" and _is_small(row) else "  "
+    return _percent(row["value"]), f"{row['errors']:,} / {row['trials']:,}", ratio + mark
 
 
 def _spread(audit: Audit, where: Row) -> Iterator[RenderableType]:
@@ -274,4 +270,8 @@ def _grid(*columns: str) -> Grid:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.3g} %"
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0 %"
+    return f"{100 * value:#.3g}".rstrip(".") + " %"

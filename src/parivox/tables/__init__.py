@@ -1,0 +1,1 @@
+"""Tables: the only place that knows files, formats and the table engine."""

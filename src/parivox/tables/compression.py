@@ -6,7 +6,7 @@ import bz2
 import gzip
 import lzma
 import zlib
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import zstandard
 
@@ -23,6 +23,7 @@ _STARTS = {
     "xz": b"\xfd7zXZ\x00",
     "zst": b"\x28\xb5\x2f\xfd",
 }
+_OPENERS: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 _BLOCK = 1 << 20
 
 
@@ -58,20 +59,22 @@ def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
         if compression == "zst":
             yield from _zst(file)
             return
-        opened: IO[bytes] = file
-        if compression == "gz":
-            opened = gzip.GzipFile(fileobj=file)
-        elif compression == "bz2":
-            opened = bz2.BZ2File(file)
-        elif compression == "xz":
-            opened = lzma.LZMAFile(file)
+        opened: Any = file
+        if compression:
+            opened = _OPENERS[compression](file)
         while block := opened.read(_BLOCK):
             yield block
     except EOFError as error:
-        msg = f"{name}: the {compression} file ends too early; it is truncated, copy or download it again"
+        msg = (
+            f"{name}: the {compression} file ends too early, so it is truncated; "
+            "copy or download it again"
+        )
         raise DataError(msg) from error
     except (OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError, ValueError) as error:
-        msg = f"{name}: cannot be unpacked as {compression or 'a file'} ({error}); copy or download it again"
+        msg = (
+            f"{name}: cannot be unpacked as {compression or 'a file'} ({error}); "
+            "copy or download it again"
+        )
         raise DataError(msg) from error
 
 

@@ -102,9 +102,7 @@ def labels(chunk: pl.DataFrame, scan: Scan, first: int) -> NDArray[np.int8]:
     """Labels of a chunk: 1 for target, 0 for nontarget."""
     raw = chunk["label"].cast(pl.String, strict=False)
     known = {word: LABELS.get(word.strip().lower(), -1) for word in raw.unique().drop_nulls()}
-    found = raw.replace_strict(
-        list(known), list(known.values()), default=-1, return_dtype=pl.Int8
-    )
+    found = raw.replace_strict(list(known), list(known.values()), default=-1, return_dtype=pl.Int8)
     codes = found.fill_null(-1).to_numpy()
     if (codes < 0).any():
         at = int((codes < 0).argmax())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,8 +80,13 @@ def make_groupings(
     Examples
     --------
     >>> from parivox.tables.speakers import read_speakers
-    >>> speakers = read_speakers({"id": ["a", "b", "c"], "sex": ["f", "m", "f"], "age": [17, 18, 64]})
-    >>> [g.groups for g in make_groupings(speakers, ["age:18,60", "sex"], speakers_in_use=[0, 1, 2])]
+    >>> speakers = read_speakers(
+    ...     {"id": ["a", "b", "c"], "sex": ["f", "m", "f"], "age": [17, 18, 64]}
+    ... )
+    >>> [
+    ...     g.groups
+    ...     for g in make_groupings(speakers, ["age:18,60", "sex"], speakers_in_use=[0, 1, 2])
+    ... ]
     [('<18', '18-59', '60+'), ('f', 'm')]
     """
     used = np.asarray(speakers_in_use, dtype=np.int64)
@@ -89,8 +95,9 @@ def make_groupings(
         chosen = [[v] for v in every if FEW <= len(_occurring(v, used)) <= MANY]
         if not chosen:
             msg = (
-                f"{speakers.name}: no attribute has {FEW} to {MANY} values among the speakers of these "
-                f"trials; name one with --by, of {', '.join(speakers.attributes.columns) or 'none'}"
+                f"{speakers.name}: no attribute has {FEW} to {MANY} values among the speakers of "
+                f"these trials; name one with --by, of "
+                f"{', '.join(speakers.attributes.columns) or 'none'}"
             )
             raise DataError(msg)
     else:
@@ -143,26 +150,31 @@ def _values(speakers: Speakers, text: str) -> _Values:
     if not any(math.isnan(_number(value)) for value in values):
         values.sort(key=_number)
     place = {value: i for i, value in enumerate(values)}
-    return _Values(same[0], values, np.array([place.get(cell, -1) for cell in cells], dtype=np.int64))
+    return _Values(
+        same[0], values, np.array([place.get(cell, -1) for cell in cells], dtype=np.int64)
+    )
 
 
 def _bands(name: str, text: str, cells: list[str | None], table: str) -> _Values:
     edges = [_number(part) for part in text.split(",")]
-    if any(math.isnan(e) for e in edges) or any(a >= b for a, b in zip(edges, edges[1:], strict=False)):
+    if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
         msg = f"--by {name}:{text}: edges of bands are rising numbers, as in {name}:18,30,60"
         raise ConfigError(msg)
     numbers = np.array([math.nan if cell is None else _number(cell) for cell in cells])
     for cell, number in zip(cells, numbers, strict=True):
         if cell is not None and math.isnan(number):
-            msg = f"--by {name}:{text}: {table} holds {cell!r} for {name}, which is no number; use --by {name}"
+            msg = (
+                f"--by {name}:{text}: {table} holds {cell!r} for {name}, which is no number; "
+                f"use --by {name}"
+            )
             raise ConfigError(msg)
     known = numbers[~np.isnan(numbers)]
     whole = all(value.is_integer() for value in (*edges, *known.tolist()))
     ends = [f"{edge:g}" for edge in edges]
-    between = [
-        f"{low:g}" if whole and high - 1 == low else f"{low:g}-{high - 1:g}" if whole else f"{low:g}-<{high:g}"
-        for low, high in zip(edges, edges[1:], strict=False)
-    ]
+    between = []
+    for low, high in pairwise(edges):
+        last = f"{high - 1:g}" if whole else f"<{high:g}"
+        between.append(f"{low:g}-{last}" if last != f"{low:g}" else last)
     band = np.searchsorted(edges, numbers, side="right")
     band[np.isnan(numbers)] = -1
     return _Values(f"{name}:{','.join(ends)}", [f"<{ends[0]}", *between, f"{ends[-1]}+"], band)

@@ -122,8 +122,9 @@ class Speakers:
         mine = mine.unique(attribute, keep="first", maintain_order=True)
         rows, values = mine["row"].to_list(), mine[attribute].to_list()
         return DataError(
-            f"{self.name}: rows {rows[0]} and {rows[1]}, column {attribute!r}: speaker {speaker!r} is "
-            f"{values[0]!r} and {values[1]!r}; keep one, or make it unknown with --conflicts set-aside"
+            f"{self.name}: rows {rows[0]} and {rows[1]}, column {attribute!r}: speaker "
+            f"{speaker!r} is {values[0]!r} and {values[1]!r}; keep one, or make it unknown with "
+            "--conflicts set-aside"
         )
 
     def _settled(self) -> None:
@@ -172,7 +173,9 @@ class Speakers:
         ]
 
     def __repr__(self) -> str:
-        return f"Speakers({self.name!r}, {len(self.ids):,} speakers, {list(self.attributes.columns)})"
+        return (
+            f"Speakers({self.name!r}, {len(self.ids):,} speakers, {list(self.attributes.columns)})"
+        )
 
 
 def read_speakers(

@@ -21,7 +21,7 @@ __all__ = ["IN_MEMORY_TRIALS", "PART_TRIALS", "Folder", "Settled", "Store", "ran
 
 IN_MEMORY_TRIALS = 20_000_000
 """Lists with more rows are kept on disk and checked in partitions."""
-PART_TRIALS = 4_000_000
+PART_TRIALS = 2_000_000
 """Rows of a partition, about."""
 BATCH = 1_000_000
 

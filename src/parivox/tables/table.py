@@ -35,7 +35,8 @@ class Table:
 
     Examples
     --------
-    >>> table = Table.of({"group": ["f", "m"], "value": [0.5, None]}, {"group": "str", "value": "float"})
+    >>> columns = {"group": "str", "value": "float"}
+    >>> table = Table.of({"group": ["f", "m"], "value": [0.5, None]}, columns)
     >>> len(table), table.columns
     (2, ('group', 'value'))
     >>> table.where(group="f").rows()
@@ -56,7 +57,8 @@ class Table:
         columns
             Columns in order with their kinds: str, float, int or bool.
         """
-        return cls(pl.DataFrame([_series(name, cells[name], kind) for name, kind in columns.items()]))
+        made = [_series(name, cells[name], kind) for name, kind in columns.items()]
+        return cls(pl.DataFrame(made))
 
     @classmethod
     def empty(cls, columns: Mapping[str, str]) -> Table:
@@ -74,10 +76,12 @@ class Table:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write CSV or Parquet, by the ending of the name."""
-        if Path(path).suffix == ".parquet":
+        path = Path(path)
+        if path.suffix == ".parquet":
             self._frame.write_parquet(path)
         else:
-            self._frame.write_csv(path)
+            empty = pl.col(pl.String).replace("", None)  # which would be written as ""
+            self._frame.with_columns(empty).write_csv(path)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables import store as stores
 from parivox.tables.encoding import Dictionary, labels, scores
 from parivox.tables.formats import scan
 from parivox.tables.notes import DataNote
@@ -19,7 +18,7 @@ from parivox.tables.utterances import matched, owners, read_utterances
 from parivox.tables.validation import Encoded, Tally, Trials, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,7 +39,7 @@ class TrialSet:
     ----------
     system, list : str
         Names; the list may be empty.
-    utterance_ids : tuple of str
+    utterance_ids : Series of str
         Rising.
     utterance_speaker : int32 ndarray of shape (utterance,)
         Index into ``Speakers.ids``.
@@ -58,13 +57,13 @@ class TrialSet:
 
     system: str
     list: str
-    utterance_ids: tuple[str, ...]
+    utterance_ids: pl.Series
     utterance_speaker: NDArray[np.int32]
     n_trials: int
     score_range: tuple[float, float]
-    data: list[DataNote]
+    data: Sequence[DataNote]
     content_sha256: str
-    provenance: list[dict[str, Any]]
+    provenance: Sequence[dict[str, Any]]
     _parts: tuple[Trials, ...] | Settled = field(repr=False)
 
     @property
@@ -95,8 +94,8 @@ def read_trials(
     Parameters
     ----------
     source
-        A path, ``-`` for standard input, a dataframe or a mapping of arrays, with the columns enrol,
-        test, score and, perhaps, label, enrol_speaker, test_speaker.
+        A path, ``-`` for standard input, a dataframe or a mapping of arrays, with the columns
+        enrol, test, score and, perhaps, label, enrol_speaker, test_speaker.
     system, list_
         Names of the system and of the list.
     speakers
@@ -192,18 +191,22 @@ class _Reading:
         self.scans.append(scanned)
         self.stores.append(rows)
 
-    def _chunk(self, scanned: Scan, first: int, chunk: pl.DataFrame, *, scored: bool) -> Encoded | None:
+    def _chunk(
+        self, scanned: Scan, first: int, chunk: pl.DataFrame, *, scored: bool
+    ) -> Encoded | None:
         chunk, row_of = _without_blank_rows(chunk, first)
         if not chunk.height:
             return None
         if row_of is not None:  # rows are told one by one where blank lines were left out
-            whole = [self._rows(scanned, a, part, scored=scored) for a, part in _runs(chunk, row_of)]
+            runs = _runs(chunk, row_of)
+            whole = [self._rows(scanned, start, part, scored=scored) for start, part in runs]
             return Encoded(*(np.concatenate(column) for column in zip(*whole, strict=True)))
         return self._rows(scanned, first, chunk, scored=scored)
 
     def _rows(self, scanned: Scan, first: int, chunk: pl.DataFrame, *, scored: bool) -> Encoded:
-        sides = [self.ids.codes(chunk, role, scanned, first) for role in ("enrol", "test")]
-        for side, codes in zip(("enrol_speaker", "test_speaker"), sides, strict=True):
+        enrol = self.ids.codes(chunk, "enrol", scanned, first)
+        test = self.ids.codes(chunk, "test", scanned, first)
+        for side, codes in (("enrol_speaker", enrol), ("test_speaker", test)):
             if side in scanned.columns:
                 self._name(codes, chunk, side, scanned, first)
         n = chunk.height
@@ -215,7 +218,7 @@ class _Reading:
         score = scores(chunk, scanned, first) if scored else np.full(n, np.nan)
         if self.sign < 0:
             score = 0.0 - score
-        return Encoded(*sides, label, score)
+        return Encoded(enrol, test, label, score)
 
     def _name(
         self, codes: NDArray[np.int32], chunk: pl.DataFrame, role: str, scanned: Scan, first: int
@@ -245,7 +248,8 @@ class _Reading:
         folder: Folder | None = None
         digest = hashlib.sha256()
         names = pl.Series(self.speakers.ids, dtype=pl.String).gather(speaker)
-        digest.update("\n".join(ids).encode() + b"\x00" + "\n".join(names).encode() + b"\x00")
+        for texts in (ids, names):
+            digest.update((texts.str.join("\n").item() or "").encode() + b"\x00")
         if any(store.folder is not None for store in self.stores):
             folder = Folder()
         parts: tuple[Trials, ...] | Settled
@@ -269,18 +273,19 @@ class _Reading:
         return TrialSet(
             system,
             list_,
-            tuple(ids.to_list()),
+            ids,
             speaker,
             tally.kept,
             (tally.low, tally.high) if np.isfinite(tally.low) else (0.0, 0.0),
-            [*_notes(tally, joined=len(self.scans) > 1), told, *self._derived(),
-             *self.speakers.notes(np.unique(speaker).tolist())],
+            [*_notes(tally, joined=len(self.scans) > 1), told, *self._derived()],
             digest.hexdigest(),
             self._provenance(),
             parts,
-        )  # fmt: skip
+        )
 
-    def _owners(self, ids: pl.Series, rank: NDArray[np.int32]) -> tuple[NDArray[np.int32], DataNote]:
+    def _owners(
+        self, ids: pl.Series, rank: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], DataNote]:
         """Speaker of each utterance, and a note on where it comes from."""
         name = self.scans[0].name
         n = len(ids)
@@ -322,12 +327,17 @@ class _Reading:
         mend = "or leave such rows out with --conflicts set-aside"
         if kind == "label":
             names = [self.speakers.ids[speaker[code]] for code in (enrol, test)]
-            whose = f"both are of {names[0]}" if names[0] == names[1] else f"they are of {names[0]} and {names[1]}"
+            whose = (
+                f"both are of {names[0]}"
+                if names[0] == names[1]
+                else f"they are of {names[0]} and {names[1]}"
+            )
             labelled = self.scans[-1] if "label" in self.scans[-1].columns else self.scans[0]
             row, cells = (labelled.rows_of(*pair) or found)[0]
             return DataError(
-                f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {whose} "
-                f"({tally.wrong_labels:,} such trials); correct the label or the speakers, {mend}"
+                f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but "
+                f"{whose} ({tally.wrong_labels:,} such trials); correct the label or the "
+                f"speakers, {mend}"
             )
         if kind == "list":
             row, cells = found[0]
@@ -349,7 +359,8 @@ class _Reading:
         if any("label" in scanned.columns for scanned in self.scans):
             return []
         rows = self.stores[-1].rows
-        return [DataNote("scores", "trials labelled by their speakers", rows, "the file has no labels")]
+        note = "the file has no labels"
+        return [DataNote("scores", "trials labelled by their speakers", rows, note)]
 
     def _provenance(self) -> list[dict[str, Any]]:
         told = []
@@ -375,9 +386,7 @@ def _without_blank_rows(
     return chunk.filter(~blank), rows
 
 
-def _runs(
-    chunk: pl.DataFrame, rows: NDArray[np.int64]
-) -> Iterator[tuple[int, pl.DataFrame]]:
+def _runs(chunk: pl.DataFrame, rows: NDArray[np.int64]) -> Iterator[tuple[int, pl.DataFrame]]:
     """Pieces of a chunk whose rows follow one another in the file."""
     starts = np.flatnonzero(np.concatenate(([True], np.diff(rows) != 1)))
     for start, end in zip(starts.tolist(), [*starts[1:].tolist(), rows.size], strict=True):
@@ -422,7 +431,7 @@ def _notes(tally: Tally, *, joined: bool) -> list[DataNote]:
         DataNote("scores", "trials without score", tally.unscored, "left out"),
         DataNote("scores", "exact duplicates", tally.duplicates, "counted once"),
         DataNote("scores", "contradicting rows", tally.conflicts, "set aside"),
-        DataNote("scores", "rows whose label contradicts the speakers", tally.wrong_labels, "set aside"),
+        DataNote("scores", "labels that contradict the speakers", tally.wrong_labels, "set aside"),
         DataNote(
             "scores",
             "reversed pairs",

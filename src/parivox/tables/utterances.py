@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Utterances", "matched", "owners", "read_utterances"]
 
-_UTTERANCE = ("utterance", "utt", "utteranceid", "uttid", "file", "path", "segment", "segmentid", "id")
+_UTTERANCE = (
+    *("utterance", "utt", "utteranceid", "uttid"),
+    *("file", "path", "segment", "segmentid", "id"),
+)
 _SPEAKER = ("speaker", "spk", "speakerid", "spkid", "spkr")
 _EXAMPLES = 3
 
@@ -61,7 +64,10 @@ def read_utterances(source: Any) -> Utterances:
     for role, column in columns.items():
         empty = table.filter(pl.col(role).is_null() | (pl.col(role) == ""))
         if empty.height:
-            msg = f"{name}: row {empty['row'][0]}, column {column!r}: is empty; give the id, or remove the row"
+            msg = (
+                f"{name}: row {empty['row'][0]}, column {column!r}: is empty; "
+                "give the id, or remove the row"
+            )
             raise DataError(msg)
     distinct = table.unique(["utterance", "speaker"], keep="first", maintain_order=True)
     odd = distinct.filter(pl.col("utterance").is_duplicated())
@@ -69,8 +75,8 @@ def read_utterances(source: Any) -> Utterances:
         first = odd.filter(pl.col("utterance") == odd["utterance"][0])
         rows, speakers = first["row"].to_list(), first["speaker"].to_list()
         msg = (
-            f"{name}: rows {rows[0]} and {rows[1]}: utterance {first['utterance'][0]!r} has the speakers "
-            f"{speakers[0]!r} and {speakers[1]!r}; keep one"
+            f"{name}: rows {rows[0]} and {rows[1]}: utterance {first['utterance'][0]!r} has the "
+            f"speakers {speakers[0]!r} and {speakers[1]!r}; keep one"
         )
         raise DataError(msg)
     return Utterances(distinct.drop("row"), name, {**provenance, "columns": columns})
@@ -88,7 +94,9 @@ def _find(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> 
     raise DataError(msg)
 
 
-def owners(ids: pl.Series, speakers: Speakers, utterances: Utterances | None, name: str) -> NDArray[np.int32]:
+def owners(
+    ids: pl.Series, speakers: Speakers, utterances: Utterances | None, name: str
+) -> NDArray[np.int32]:
     """Speaker of every utterance, as an index into ``speakers.ids``, shape (utterance,).
 
     Parameters
@@ -126,8 +134,8 @@ def owners(ids: pl.Series, speakers: Speakers, utterances: Utterances | None, na
         pattern = _pattern(ids, speakers)
         missing = ids.filter(~components.is_in(list(speakers.ids)))
         msg = (
-            f"{name}: the first components of {_some(missing, ids, 'utterance ids')} are no speakers in "
-            f"{speakers.name}; {pattern}"
+            f"{name}: the first components of {_some(missing, ids, 'utterance ids')} are no "
+            f"speakers in {speakers.name}; {pattern}"
         )
         raise DataError(msg) from error
 
@@ -140,8 +148,8 @@ def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32
         known = pl.Series(speakers.ids, dtype=pl.String).implode() if share else pl.Series([[""]])
         missing = distinct.filter(~distinct.is_in(known))
         msg = (
-            f"{name}: {_some(missing, distinct, 'speaker ids')} match no speaker of {speakers.name}; "
-            "add them to it, or name its id column with --id"
+            f"{name}: {_some(missing, distinct, 'speaker ids')} match no speaker of "
+            f"{speakers.name}; add them to it, or name its id column with --id"
         )
         raise DataError(msg)
     place = found.cast(pl.Enum(speakers.ids)).to_physical()
@@ -150,7 +158,8 @@ def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32
 
 def _some(missing: pl.Series, every: pl.Series, what: str) -> str:
     shown = ", ".join(repr(one) for one in missing[:_EXAMPLES])
-    return f"{len(missing):,} of {len(every):,} {what} ({shown}{', ...' if len(missing) > _EXAMPLES else ''})"
+    more = ", ..." if len(missing) > _EXAMPLES else ""
+    return f"{len(missing):,} of {len(every):,} {what} ({shown}{more})"
 
 
 def _endings(missing: pl.Series, known: pl.Series) -> str:
@@ -187,4 +196,7 @@ def _pattern(ids: pl.Series, speakers: Speakers) -> str:
     mend = "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
     if best:
         return f"the speaker seems to be {best} ({share:.0%} of the ids); {mend}"
-    return f"no part of the ids is known as a speaker, so check that the tables belong together, or {mend}"
+    return (
+        "no part of the ids is known as a speaker, so check that the tables belong together, "
+        f"or {mend}"
+    )

@@ -61,7 +61,11 @@ class Trials:
     def take(self, rows: NDArray[np.bool_] | Ints) -> Trials:
         """Some of the trials."""
         return Trials(
-            self.enrol[rows], self.test[rows], self.target[rows], self.score[rows], self.conflict[rows]
+            self.enrol[rows],
+            self.test[rows],
+            self.target[rows],
+            self.score[rows],
+            self.conflict[rows],
         )
 
 
@@ -93,7 +97,9 @@ class Tally:
     high: float = -np.inf
     first: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def point(self, what: str, enrol: NDArray[np.int32], test: NDArray[np.int32], hit: Bools) -> None:
+    def point(
+        self, what: str, enrol: NDArray[np.int32], test: NDArray[np.int32], hit: Bools
+    ) -> None:
         """Remember the first pair that something is wrong with."""
         if what not in self.first and hit.any():
             at = int(hit.argmax())
@@ -129,13 +135,15 @@ def settle(
     empty = np.isnan(scored.score)
     if empty.any():
         tally.unscored += int(empty.sum())
-        scored, doubt = Encoded(*(column[~empty] for column in scored)), doubt[~empty]
+        scored, doubt = _rows(scored, ~empty), doubt[~empty]
     same = speaker[scored.enrol] == speaker[scored.test]
     target = np.where(scored.label < 0, same, scored.label == 1)
     key = pair_key(scored.enrol, scored.test, n)
     order = np.argsort(key)
     key = key[order]
-    trials = Trials(scored.enrol[order], scored.test[order], target[order], scored.score[order], doubt[order])
+    trials = Trials(
+        scored.enrol[order], scored.test[order], target[order], scored.score[order], doubt[order]
+    )
     key, trials = _once(key, trials, tally)
     wrong = trials.target != (speaker[trials.enrol] == speaker[trials.test])
     if wrong.any():
@@ -145,6 +153,10 @@ def settle(
     tally.conflicts += int(trials.conflict.sum())
     _count(key, trials, tally)
     return trials
+
+
+def _rows(rows: Encoded, kept: Bools) -> Encoded:
+    return Encoded(rows.enrol[kept], rows.test[kept], rows.label[kept], rows.score[kept])
 
 
 def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
@@ -165,11 +177,13 @@ def _once(key: Ints, trials: Trials, tally: Tally) -> tuple[Ints, Trials]:
     involved = np.concatenate((again, [False])) | np.concatenate(([False], again))
     at = np.flatnonzero(involved)
     rank = np.lexsort((trials.conflict[at], trials.score[at], trials.target[at], key[at]))
-    order = np.arange(key.size)
-    order[at] = at[rank]
-    key, trials = key[order], trials.take(order)
+    columns = (key, trials.enrol, trials.test, trials.target, trials.score, trials.conflict)
+    for column in columns:
+        column[at] = column[at[rank]]
     pair = key[1:] == key[:-1]
-    equal = pair & (trials.target[1:] == trials.target[:-1]) & (trials.score[1:] == trials.score[:-1])
+    equal = (
+        pair & (trials.target[1:] == trials.target[:-1]) & (trials.score[1:] == trials.score[:-1])
+    )
     keep = np.concatenate(([True], ~equal))
     tally.duplicates += int(equal.sum())
     key, trials = key[keep], trials.take(keep)
@@ -211,7 +225,10 @@ def _joined(scored: Encoded, listed: Encoded, n: int, tally: Tally) -> tuple[Enc
     differ = (own >= 0) & (theirs >= 0) & (own != theirs)
     tally.point("list", scored.enrol[found], scored.test[found], differ)
     joined = Encoded(
-        scored.enrol[found], scored.test[found], np.where(theirs >= 0, theirs, own), scored.score[found]
+        scored.enrol[found],
+        scored.test[found],
+        np.where(theirs >= 0, theirs, own),
+        scored.score[found],
     )
     return joined, doubt | differ
 

@@ -85,7 +85,8 @@ def _detected(content: Content, columns: Mapping[str, str]) -> Format:
     names, _, _ = header_of(content)
     shown = ", ".join(repr(name[:40]) for name in names[:8])
     msg = (
-        f"{content.name}: row 1 is no header with known names and no trial: {shown}; name the columns "
-        "with --columns enrol=...,test=...,score=...,label=..., or the format with --scores-format"
+        f"{content.name}: row 1 is no header with known names and no trial: {shown}; name the "
+        "columns with --columns enrol=...,test=...,score=...,label=..., or the format with "
+        "--scores-format"
     )
     raise DataError(msg)

@@ -29,11 +29,16 @@ def _lazy(content: Content, kind: str) -> pl.LazyFrame:
     return pl.read_ipc_stream(content.for_polars).lazy()
 
 
-def _guarded(content: Content, kind: str, job: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
+def _guarded(
+    content: Content, kind: str, job: Callable[[pl.LazyFrame], pl.DataFrame]
+) -> pl.DataFrame:
     try:
         return job(_lazy(content, kind))
     except ENGINE_ERRORS as error:
-        msg = f"{content.name}: cannot be read as {kind} ({why(error)}); it may be truncated, make it again"
+        msg = (
+            f"{content.name}: cannot be read as {kind} ({why(error)}); "
+            "it may be truncated, so make or copy it again"
+        )
         raise DataError(msg) from error
 
 
@@ -49,15 +54,13 @@ def _scan(kind: str, content: Content, columns: Mapping[str, str]) -> Scan:
     found = name_columns(names, columns, content.name)
 
     def chunks() -> Iterator[tuple[int, pl.DataFrame]]:
+        picked = {role: pl.col(names[i]) for role, i in found.items()}
         for first in range(0, height, ROWS):
-            picked = {role: names[i] for role, i in found.items()}
-            yield first + 1, _guarded(
-                content,
-                kind,
-                lambda lazy, first=first: lazy.slice(first, ROWS)  # type: ignore[misc]
-                .select(**{role: pl.col(name) for role, name in picked.items()})
-                .collect(),
-            )
+
+            def part(lazy: pl.LazyFrame, first: int = first) -> pl.DataFrame:
+                return lazy.slice(first, ROWS).select(**picked).collect()
+
+            yield first + 1, _guarded(content, kind, part)
 
     return Scan(
         content.name,

@@ -45,7 +45,10 @@ def read_frame(
 ) -> tuple[list[str], Iterator[tuple[int, pl.DataFrame]]]:
     """Column names and blocks of rows of a table with a header."""
     if not is_text(content.head):
-        msg = f"{content.name}: is neither text in UTF-8 nor a known table format; save it as CSV in UTF-8"
+        msg = (
+            f"{content.name}: is neither text in UTF-8 nor Parquet nor Arrow; "
+            "save it as CSV in the encoding UTF-8"
+        )
         raise DataError(msg)
     names, separator, start = header_of(content)
     quote = None if separator == " " else '"'

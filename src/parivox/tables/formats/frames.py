@@ -43,7 +43,10 @@ def frame_of(source: Any, name: str) -> pl.DataFrame:
     except (*ENGINE_ERRORS, TypeError) as error:
         msg = f"{name}: cannot be read as columns of one length ({why(error)})"
         raise DataError(msg) from error
-    msg = f"{name}: a {type(source).__name__} is no table; give a path, a dataframe or a mapping of arrays"
+    msg = (
+        f"{name}: a {type(source).__name__} is no table; "
+        "give a path, a dataframe or a mapping of arrays"
+    )
     raise DataError(msg)
 
 

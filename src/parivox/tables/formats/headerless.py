@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["positional"]
 
+
 def positional(name: str, places: Mapping[str, int], optional: Mapping[str, int]) -> Format:
     """A format whose columns are known by their places.
 
@@ -30,11 +31,12 @@ def positional(name: str, places: Mapping[str, int], optional: Mapping[str, int]
     optional
         Places of roles that hold numbers and may be missing.
     """
+
     def scan(content: Content, columns: Mapping[str, str]) -> Scan:
         if columns:
             msg = (
-                f"{content.name}: --columns names {', '.join(columns.values())}, but the file is read as "
-                f"{name}, which has no header; give --scores-format delimited if it has one"
+                f"{content.name}: --columns names {', '.join(columns.values())}, but the file is "
+                f"read as {name}, without a header; give --scores-format delimited if it has one"
             )
             raise DataError(msg)
         lines = head_lines(content.head)
@@ -46,10 +48,8 @@ def positional(name: str, places: Mapping[str, int], optional: Mapping[str, int]
             )
             raise DataError(msg)
         width = len(rows[0])
-        here = dict(places)
-        for role, place in optional.items():
-            if width > place and all_scores(column(rows, place)):
-                here[role] = place
+        more = {r: p for r, p in optional.items() if all_scores(column(rows, p))}
+        here = {**places, **more}
 
         def chunks() -> Iterator[tuple[int, pl.DataFrame]]:
             start = lines[0][0]

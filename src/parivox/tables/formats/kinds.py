@@ -67,18 +67,11 @@ def kind_of(head: bytes) -> str:
     """
     rows, _ = sample(head)
     first, third = column(rows, 0), column(rows, 2)
-    if not rows:
-        return ""
     if all_labels(first):
         return "voxceleb"
     if all_labels(third):
         return "kaldi-trials"
-    if all_scores(third) and not all_scores(first):
-        return "kaldi-scores"
-    if all_scores(first) and not all_scores(third):
-        return "voxceleb-scores"
-    if all_numbers(third) and not all_numbers(first):
-        return "kaldi-scores"
-    if all_numbers(first) and not all_numbers(third):
-        return "voxceleb-scores"
+    for are_scores in (all_scores, all_numbers):
+        if are_scores(third) != are_scores(first):
+            return "kaldi-scores" if are_scores(third) else "voxceleb-scores"
     return ""

@@ -25,16 +25,27 @@ ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSErro
 """What the table engine may raise at a damaged file; its panics are no ``Exception``."""
 
 _SIDES = {
-    "enrol": "enrol enroll enrolment enrollment ref reference model left a 1".split(),
-    "test": "test com comparison probe segment right b 2".split(),
+    "enrol": [
+        "enrol",
+        "enroll",
+        "enrolment",
+        "enrollment",
+        "ref",
+        "reference",
+        "model",
+        "left",
+        "a",
+        "1",
+    ],
+    "test": ["test", "com", "comparison", "probe", "segment", "right", "b", "2"],
 }
 _UTTERANCE = ["utterance", "utt", "file", "path", "wav", "audio", "recording", "segment", "id"]
 _SPEAKER = ["speaker", "spk", "spkr", "speakerid", "spkid"]
-_SCORE = "score scores sc llr similarity sim cosine cos distance dist".split()
-_LABEL = (
-    "label labels lab target istarget targettype trialtype key class same issame samespeaker "
-    "match genuine ytrue groundtruth truth"
-).split()
+_SCORE = ["score", "scores", "sc", "llr", "similarity", "sim", "cosine", "cos", "distance", "dist"]
+_LABEL = [
+    *("label", "labels", "lab", "target", "istarget", "targettype", "trialtype", "key", "class"),
+    *("same", "issame", "samespeaker", "match", "genuine", "ytrue", "groundtruth", "truth"),
+]
 
 
 def _side_aliases(side: Iterable[str], things: Iterable[str]) -> set[str]:
@@ -129,9 +140,7 @@ def plain(name: str) -> str:
     return re.sub(r"[^0-9a-z]", "", name.lower())
 
 
-def name_columns(
-    names: Sequence[str], asked: Mapping[str, str], source: str
-) -> dict[str, int]:
+def name_columns(names: Sequence[str], asked: Mapping[str, str], source: str) -> dict[str, int]:
     """Position of the column of each role, by the user's names first, then by known ones.
 
     Parameters
@@ -176,9 +185,12 @@ def name_columns(
         exact = [i for i in fits if plain(names[i]) == plain(role)]
         if len(exact or fits) > 1:
             both = " and ".join(repr(names[i]) for i in (exact or fits)[:2])
-            msg = f"{source}: columns {both} may both be {role}; say which with --columns {role}=..."
+            msg = (
+                f"{source}: columns {both} may both be {role}; say which with --columns {role}=..."
+            )
             raise DataError(msg)
-        found.update({role: i for i in exact or fits})
+        if fits:
+            found[role] = (exact or fits)[0]
     return found
 
 

@@ -79,7 +79,7 @@ def read_text(
     schema = {f"f{i}": pl.String for i in range(width)}
     for first, block in _blocks(content, start):
         try:
-            data = _blanks(block) if separator == " " and _untidy(block, width) else block
+            data = _blanks(block) if separator == " " and _untidy(block) else block
             lead = len(data) - len(data.lstrip(b"\r\n"))
             blank = data.count(b"\n", 0, lead)
             if lead == len(data):
@@ -121,7 +121,7 @@ def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes]]:
             row += 0 if last else whole.count(b"\n")
 
 
-def _untidy(block: bytes, width: int) -> bool:
+def _untidy(block: bytes) -> bool:
     """Whether anything but single blanks separates the fields of any line."""
     return (
         b"\t" in block
@@ -174,8 +174,7 @@ def _odd_row(
             if n not in {0, width}:
                 return row, n
         return None
-    quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-    reader = csv.reader(text, delimiter=separator, quoting=quoting)
+    reader = csv.reader(text, delimiter=separator, quotechar=quote or None)
     row = 0
     try:
         for cells in reader:
