@@ -68,8 +68,9 @@ def plain():
     """Trials as comparable tuples of ids."""
 
     def told(found):
+        ids = list(found.utterance_ids)
         return [
-            (found.utterance_ids[e], found.utterance_ids[t], bool(y), float(s), bool(c))
+            (ids[e], ids[t], bool(y), float(s), bool(c))
             for part in found.partitions()
             for e, t, y, s, c in zip(
                 part.enrol, part.test, part.target, part.score, part.conflict, strict=True

@@ -31,7 +31,7 @@ def same(read, csv, rows, plain):
     def check(found):
         assert plain(found) == plain(wanted)
         assert found.content_sha256 == wanted.content_sha256
-        assert found.utterance_ids == wanted.utterance_ids
+        assert list(found.utterance_ids) == list(wanted.utterance_ids)
         assert found.utterance_speaker.tolist() == wanted.utterance_speaker.tolist()
         assert found.score_range == wanted.score_range
         told = [(note.item, note.count) for note in found.data]

@@ -68,14 +68,18 @@ class Tally:
         Speakers who take part in one of them.
     cells : list of Cells
     bound : float
-        Largest share of one class of trials in one bin, in [0, 1]: no rate read off the curve
-        at the best threshold is further than this from the exact one. 0 for exact counts.
+        Largest share of one class of a cell's trials in one bin, in [0, 1]: no rate at a
+        threshold found on the curve (EER, minimum cost, FNR at an FPR) nor the AUC is further
+        than this from the exact one. 0 for exact counts.
+    width : float
+        Width of a bin, in units of score: means and quantiles of scores are within it.
     """
 
     everything: Counts
     speakers: int
     cells: list[Cells] = field(default_factory=list)
     bound: float = 0.0
+    width: float = 0.0
 
 
 def placements(
@@ -264,7 +268,8 @@ class _Binned:
                     np.add.at(flat, cell, 1)
 
     def finish(self) -> Tally:
-        tally = Tally(self._counts(self.all), 0, bound=_largest_share(self.all))
+        width = float(self.edges[2] - self.edges[1])
+        tally = Tally(self._counts(self.all), 0, bound=_largest_share(self.all), width=width)
         for (grouping, rule), total, pooled in zip(
             self.layout, self.groups, self.pooled, strict=True
         ):
@@ -289,9 +294,13 @@ def _edges(trials: TrialSet, thresholds: Iterable[float]) -> FloatArray:
 
 
 def _largest_share(both: IntArray) -> float:
-    """Largest share of a class of trials that falls into one bin."""
+    """Largest share of a class of trials in one bin, of the bins that hold both classes.
+
+    In a bin of one class nothing is lost: no threshold inside it beats both of its ends.
+    """
+    mixed = both[:, both.all(axis=0)]
     total = both.sum(axis=-1)
-    return float((both.max(axis=-1) / np.maximum(total, 1)).max())
+    return float((mixed.max(axis=-1, initial=0) / np.maximum(total, 1)).max())
 
 
 _EMPTY = Counts.from_sorted(np.empty(0), np.empty(0, dtype=bool))

@@ -148,7 +148,7 @@ def audit(
     groupings = make_groupings(people, options.by, speakers_in_use=_in_use(sets))
     _check_references(options, groupings)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
-    bounds = {}
+    bounds: dict[str, dict[str, float]] = {}
     for one in sets:
         name = f"{one.system}@{one.list}" if one.list else one.system
         development = development_of.get((one.system, one.list))
@@ -162,7 +162,7 @@ def audit(
         account_for(rows["data"], one, people, groupings, measured.tally)
         if conflicts == "set-aside":
             with_and_without(rows["data"], one, groupings, measured.tally, measured.found, options)
-        bounds[name] = measured.tally.bound
+        bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
     return Audit(
         **{name: block.table() for name, block in rows.items()},
         record=_record(options, people, sets, groupings, bounds, conflicts),
@@ -175,7 +175,7 @@ def _record(
     people: Speakers,
     sets: Sequence[TrialSet],
     groupings: Sequence[Grouping],
-    bounds: Mapping[str, float],
+    bounds: Mapping[str, Mapping[str, float]],
     conflicts: str,
 ) -> dict[str, Any]:
     """How the audit was made, independent of files' names, order and format."""
@@ -196,7 +196,7 @@ def _record(
         "speakers_content_sha256": people.content_sha256,
         "resolution": {
             "exact": all(one.n_partitions == 1 for one in sets),
-            "largest_share_of_a_class_in_one_bin": dict(bounds),
+            "bounds": dict(bounds),
         },
         "definitions": all_definitions(options),
     }

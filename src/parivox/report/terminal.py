@@ -71,11 +71,13 @@ def summary(audit: Audit, *, out: Path | None = None) -> Group:
         parts += _system(audit, {"system": entry["system"], "list": entry["list"]})
     parts.append(Text(f"\n{CAUTION}", style="yellow"))
     if not audit.record["resolution"]["exact"]:
-        bound = max(audit.record["resolution"]["largest_share_of_a_class_in_one_bin"].values())
+        bounds = audit.record["resolution"]["bounds"].values()
+        rate, score = (max(bound[kind] for bound in bounds) for kind in ("rate", "score"))
         parts.append(
             Text(
-                "Scores were counted in bins: error counts at the thresholds shown are exact, "
-                f"curve metrics (EER, minimum cost, AUC) are within {bound:.2g} of the exact ones."
+                "Scores were counted in bins: error counts at the thresholds shown are exact. EER, "
+                f"minimum cost, AUC and the like are within {rate:.2g} of the exact ones in every "
+                f"group, score shifts within {score:.2g} of a score."
             )
         )
     if out is not None:
