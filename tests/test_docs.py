@@ -5,7 +5,6 @@ from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
@@ -18,11 +17,11 @@ def text(name):
 @pytest.fixture
 def options():
     """Long options of `parivox audit`."""
-    import parivox.cli.audit
+    from parivox.cli import parser
 
-    command = get_command(parivox.cli.app)
-    found = command.commands["audit"].params
-    return {name for parameter in found for name in parameter.opts if name.startswith("--")}
+    (commands,) = parser()._subparsers._group_actions
+    found = commands.choices["audit"]._actions
+    return {name for action in found for name in action.option_strings if name.startswith("--")}
 
 
 def test_every_option_is_on_the_command_line_page(options):

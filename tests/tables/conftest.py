@@ -46,9 +46,7 @@ def read(write, speakers):
     def done(source, *, name="scores.csv", people=None, **options):
         if isinstance(source, (str, bytes)):
             source = write(name, source)
-        return read_trials(
-            source, system="s", list_="", speakers=people or speakers, **options
-        )
+        return read_trials(source, system="s", list_="", speakers=people or speakers, **options)
 
     return done
 

@@ -201,7 +201,9 @@ def test_columns_that_the_user_names(read, csv, rows, same):
 
 
 def test_a_format_that_the_user_names(read):
-    with pytest.raises(ConfigError, match="--scores-format 'xls' is not known; choose from parquet"):
+    with pytest.raises(
+        ConfigError, match="--scores-format 'xls' is not known; choose from parquet"
+    ):
         read("1 2 3\n", format="xls")
     with pytest.raises(DataError, match="--columns names z, but the file is read as voxceleb"):
         read("1 a/1 b/1\n", format="voxceleb", columns={"score": "z"})
@@ -237,5 +239,5 @@ def test_columns_that_are_ignored_are_told(read, csv, rows):
 
 def test_the_protocol_of_paper_003_has_more_columns(read, rows):
     lines = [f"{y} {e} {t} m f USA" for e, t, _, y in rows]
-    with pytest.raises(DataError, match="has no column of scores .*give it as --trials"):
+    with pytest.raises(DataError, match=r"has no column of scores .*give it as --trials"):
         read("\n".join(lines), name="protocol.txt")

@@ -268,7 +268,7 @@ class _Binned:
                     np.add.at(flat, cell, 1)
 
     def finish(self) -> Tally:
-        width = float(self.edges[2] - self.edges[1])
+        width = float(np.diff(self.edges[1:-1]).max(initial=0.0))
         tally = Tally(self._counts(self.all), 0, bound=_largest_share(self.all), width=width)
         for (grouping, rule), total, pooled in zip(
             self.layout, self.groups, self.pooled, strict=True

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["THINNING", "det_rows"]
 
-THINNING = 0.01
+THINNING = 0.02
 """In probits: no point left out lies further than this from a kept one, on either axis."""
 _FARTHEST = 8.0  # probits: a rate of 6e-16
 

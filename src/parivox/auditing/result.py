@@ -20,7 +20,7 @@ from typing import Any
 from parivox.errors import ConfigError, DataError
 from parivox.tables.table import Table
 
-__all__ = ["TABLES", "Audit", "check_folder", "load"]
+__all__ = ["TABLES", "Audit", "check_folder", "check_format", "load"]
 
 SCHEMA_VERSION = "1"
 _KEY = {"system": "str", "list": "str", "grouping": "str"}
@@ -162,10 +162,7 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """All of the audit but its curves, as JSON can hold it (infinite values as "inf")."""
         tables = {
-            name: {
-                column: [_plain(cell) for cell in cells]
-                for column, cells in table.to_dict().items()
-            }
+            name: {column: _plain(cells) for column, cells in table.to_dict().items()}
             for name, table in self.tables().items()
             if name not in CURVES
         }
@@ -197,9 +194,7 @@ class Audit:
         ConfigError
             If the folder cannot be written, or holds something other than an earlier audit.
         """
-        if format not in {"csv", "parquet"}:
-            msg = f"--format {format!r} is not known; choose csv or parquet"
-            raise ConfigError(msg)
+        check_format(format)
         out = check_folder(folder)
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
@@ -219,6 +214,13 @@ class Audit:
             raise _unwritable(out, error) from error
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+
+
+def check_format(format: str) -> None:  # noqa: A002 - the option's word
+    """Refuse a format of tables that is not known."""
+    if format not in {"csv", "parquet"}:
+        msg = f"--format {format!r} is not known; choose csv or parquet"
+        raise ConfigError(msg)
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
@@ -283,10 +285,11 @@ def _unwritable(out: Path, error: OSError) -> ConfigError:
     return ConfigError(f"--out {out}: cannot be written ({told}); name another folder")
 
 
-def _plain(cell: object) -> object:
-    if isinstance(cell, float) and not math.isfinite(cell):
-        return None if math.isnan(cell) else str(cell)
-    return cell
+def _plain(cells: list[Any]) -> list[Any]:
+    """Cells as JSON can hold them: it has no infinities."""
+    if math.inf not in cells and -math.inf not in cells:
+        return cells
+    return [str(cell) if cell in {math.inf, -math.inf} else cell for cell in cells]
 
 
 def load(folder: str | os.PathLike[str]) -> Audit:

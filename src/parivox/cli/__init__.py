@@ -1,50 +1,66 @@
-"""The command line: one file per command, each a thin door to the library."""
+"""The command line: one file per command, each a thin door to the library.
+
+Built on argparse: a whole audit takes little more than a second, of which a larger framework
+would take a tenth.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
+from parivox import __version__
+from parivox.errors import ConfigError, ParivoxError
 
-from parivox.errors import ParivoxError
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-__all__ = ["app", "main"]
-
-app = typer.Typer(
-    name="parivox",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Audit speaker verification systems: does the system treat groups of people alike?",
-)
+__all__ = ["main", "parser"]
 
 
-def main() -> None:
+class _Parser(argparse.ArgumentParser):
+    """Raises what argparse would print, so that every mistake ends in one way."""
+
+    def error(self, message: str) -> NoReturn:
+        msg = f"{message}; see {self.prog} --help"
+        raise ConfigError(msg)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command with its options."""
+    from parivox.cli import audit  # noqa: PLC0415 - each command knows this module
+
+    whole = _Parser(
+        prog="parivox",
+        description="Audit speaker verification: does a system treat groups of people alike?",
+        epilog="parivox COMMAND --help tells a command's options.",
+        allow_abbrev=False,
+    )
+    whole.add_argument("--version", action="version", version=f"parivox {__version__}")
+    commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    audit.add_to(commands)
+    return whole
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; what Parivox raises on purpose is one sentence and exit code 2."""
-    from parivox.cli import audit as _audit  # noqa: F401, PLC0415 - registers the command
-
+    every = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app()
+        whole = parser()
+        if not every:
+            whole.print_help()
+            return
+        chosen = whole.parse_args(every)
+        chosen.run(chosen)
     except ParivoxError as error:
-        print(f"parivox: {error}", file=sys.stderr)  # noqa: T201
+        sys.stderr.write(f"parivox: {error}\n")
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("parivox: stopped; nothing was written\n")
+        sys.exit(130)
     except BrokenPipeError:
+        # whoever read the output has gone: end quietly, as other tools do
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-
-
-@app.callback()
-def _root(
-    *,
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and leave.", is_eager=True
-    ),
-) -> None:
-    if version:
-        from importlib.metadata import version as installed  # noqa: PLC0415
-
-        typer.echo(f"parivox {installed('parivox')}")
-        raise typer.Exit

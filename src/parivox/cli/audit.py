@@ -2,202 +2,174 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-import typer
-
-from parivox.cli import app
 from parivox.errors import ConfigError
 
-WHAT = "What is audited"
-HOW = "How it is measured"
-READ = "How files are read"
-OUT = "What comes out"
+__all__ = ["add_to"]
+
+EXAMPLES = """\
+examples:
+  parivox audit scores.csv --speakers speakers.csv --by gender
+  parivox audit V2=v2.csv L=l.csv --speakers s.csv --by gender+nationality --out audit/
+  zcat scores.gz | parivox audit - --speakers s.csv --by age:18,30,60 --operating-point eer
+"""
 
 
-def _option(*names: str, help: str, panel: str, **more: Any) -> Any:  # noqa: A002
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+def add_to(commands: Any) -> None:
+    """Add the command and its options."""
+    command = commands.add_parser(
+        "audit",
+        help="how each group of people fares, by every measure",
+        usage="parivox audit SCORES... --speakers FILE [options]",
+        description="Audit scores: how does each group of people fare, by every measure?",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_run)
+
+    def repeatable(group: Any, name: str, metavar: str, words: str) -> None:
+        group.add_argument(name, action="append", metavar=metavar, help=f"{words}; repeatable")
+
+    what = command.add_argument_group("what is audited")
+    what.add_argument(
+        "scores",
+        nargs="+",
+        metavar="SCORES",
+        help="score file, or - for standard input; several as NAME=FILE or NAME@LIST=FILE",
+    )
+    what.add_argument("--speakers", required=True, metavar="FILE", help="table of speakers")
+    repeatable(
+        what,
+        "--by",
+        "ATTRIBUTES",
+        "groups: gender, gender+nationality, age:18,30,60 (default: every attribute with 2 to 50 "
+        "values)",
+    )
+    what.add_argument(
+        "--trials", metavar="FILE", help="separate trial list, joined on the pair of ids"
+    )
+    what.add_argument(
+        "--utterances", metavar="FILE", help="table of utterance, speaker and recording"
+    )
+
+    how = command.add_argument_group("how it is measured")
+    repeatable(
+        how,
+        "--operating-point",
+        "POINT",
+        "threshold=X, fpr=X, fnr=X, eer, min-cdet, min-cdet:COST, bayes (default: fpr=0.01 and, "
+        "with 30,000 nontarget trials, fpr=0.001)",
+    )
+    repeatable(how, "--threshold-from", "FILE", "development scores to find the thresholds on")
+    repeatable(
+        how, "--allocate", "RULE", "group of a nontarget trial: both (default), enrol, test, either"
+    )
+    repeatable(how, "--cost", "COST", "voxsrc (default), sre08, ... or P_TARGET,C_MISS,C_FA")
+    repeatable(
+        how,
+        "--eer",
+        "RULE",
+        "EER definition: linear (default), nearest_max, nearest_mean, clova, speechbrain, kaldi, "
+        "nist_sre16, rocch, pyeer",
+    )
+    repeatable(
+        how,
+        "--rule",
+        "RULE",
+        "FNR at an FPR and the reverse: conservative (default), nearest, interp",
+    )
+    repeatable(
+        how,
+        "--reference",
+        "NAME",
+        "what groups are compared with: pooled, macro, geomean, best (default: these four), or a "
+        "group",
+    )
+    repeatable(
+        how, "--zero", "POLICY", "rates without errors: none, jeffreys (default: both), nist"
+    )
+    repeatable(
+        how, "--alpha", "WEIGHT", "weight of FPR in FDR, IR, GARBE: 0.5 (default), or 0:1:0.05"
+    )
+    how.add_argument(
+        "--sweep", metavar="GRID", help="meta-measures over a grid: fpr=0.001:0.1:log100"
+    )
+    how.add_argument("--llr", action="store_true", help="scores are natural-log likelihood ratios")
+    how.add_argument("--compat", metavar="TOOL", help="bt4vt: its rules beside the exact ones")
+
+    read = command.add_argument_group("how files are read")
+    read.add_argument(
+        "--scores-format", metavar="NAME", help="format of the scores (default: by content)"
+    )
+    read.add_argument(
+        "--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,score=sc,label=lab"
+    )
+    read.add_argument("--id", metavar="COLUMN", help="id column of the speaker table")
+    read.add_argument("--distance", action="store_true", help="scores are distances: negate them")
+    read.add_argument(
+        "--similarity", action="store_true", help="scores are similarities, whatever their AUC"
+    )
+    read.add_argument(
+        "--conflicts",
+        default="error",
+        metavar="WAY",
+        help="rows that contradict each other: error (default) or set-aside",
+    )
+
+    out = command.add_argument_group("what comes out")
+    out.add_argument("--out", type=Path, metavar="DIR", help="folder for the tables and audit.json")
+    out.add_argument(
+        "--format", default="csv", metavar="KIND", help="of the tables: csv (default) or parquet"
+    )
+    out.add_argument("--json", action="store_true", help="print audit.json, not the summary")
+    out.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
-@app.command(no_args_is_help=True)
-def audit(
-    scores: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SCORES...",
-            help="Score files; several as NAME=FILE or NAME@LIST=FILE; - reads standard input.",
-        ),
-    ],
-    *,
-    speakers: Annotated[str, _option("--speakers", help="Table of speakers.", panel=WHAT)],
-    by: Annotated[
-        list[str] | None,
-        _option(
-            "--by",
-            help="Groups: gender, gender+nationality, age:18,30,60. Repeatable. "
-            "Without it, every attribute with 2 to 50 values.",
-            panel=WHAT,
-        ),
-    ] = None,
-    trials: Annotated[
-        str | None, _option("--trials", help="Separate trial list, joined on the ids.", panel=WHAT)
-    ] = None,
-    utterances: Annotated[
-        str | None,
-        _option("--utterances", help="Table of utterance, speaker, recording.", panel=WHAT),
-    ] = None,
-    operating_point: Annotated[
-        list[str] | None,
-        _option(
-            "--operating-point",
-            help="threshold=X, fpr=X, fnr=X, eer, min-cdet, min-cdet:COST, bayes. Repeatable. "
-            "Default: fpr=0.01 and, with 30,000 nontarget trials, fpr=0.001.",
-            panel=HOW,
-        ),
-    ] = None,
-    threshold_from: Annotated[
-        list[str] | None,
-        _option(
-            "--threshold-from", help="Development scores to find the thresholds on.", panel=HOW
-        ),
-    ] = None,
-    allocate: Annotated[
-        list[str],
-        _option(
-            "--allocate",
-            help="Group of a nontarget trial: both, enrol, test, either. Repeatable.",
-            panel=HOW,
-        ),
-    ] = ["both"],  # noqa: B006 - typer reads it
-    cost: Annotated[
-        list[str],
-        _option(
-            "--cost", help="voxsrc, sre08, ... or P_TARGET,C_MISS,C_FA. Repeatable.", panel=HOW
-        ),
-    ] = ["voxsrc"],  # noqa: B006
-    eer: Annotated[
-        list[str], _option("--eer", help="Definition of the EER. Repeatable.", panel=HOW)
-    ] = ["linear"],  # noqa: B006
-    rule: Annotated[
-        list[str],
-        _option(
-            "--rule",
-            help="FNR at an FPR and FPR at an FNR: conservative, nearest, interp. Repeatable.",
-            panel=HOW,
-        ),
-    ] = ["conservative"],  # noqa: B006
-    reference: Annotated[
-        list[str],
-        _option(
-            "--reference",
-            help="What groups are compared with: pooled, macro, geomean, best, or a group.",
-            panel=HOW,
-        ),
-    ] = ["pooled", "macro", "geomean", "best"],  # noqa: B006
-    zero: Annotated[
-        list[str],
-        _option("--zero", help="Rates without errors: none, jeffreys, nist.", panel=HOW),
-    ] = ["none", "jeffreys"],  # noqa: B006
-    alpha: Annotated[
-        list[str],
-        _option("--alpha", help="Weight of FPR in FDR, IR, GARBE: 0.5 or 0:1:0.05.", panel=HOW),
-    ] = ["0.5"],  # noqa: B006
-    sweep: Annotated[
-        str | None,
-        _option("--sweep", help="Meta-measures over a grid: fpr=0.001:0.1:log100.", panel=HOW),
-    ] = None,
-    llr: Annotated[
-        bool, _option("--llr", help="Scores are natural-log likelihood ratios.", panel=HOW)
-    ] = False,
-    compat: Annotated[
-        str | None,
-        _option("--compat", help="bt4vt: its rules beside the exact ones.", panel=HOW),
-    ] = None,
-    scores_format: Annotated[
-        str | None, _option("--scores-format", help="Format of the score files.", panel=READ)
-    ] = None,
-    columns: Annotated[
-        str | None,
-        _option(
-            "--columns",
-            help="enrol=ref_file,test=com_file,score=sc,label=lab",
-            panel=READ,
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None, _option("--id", help="Id column of the speaker table.", panel=READ)
-    ] = None,
-    distance: Annotated[
-        bool, _option("--distance", help="Scores are distances: negate them.", panel=READ)
-    ] = False,
-    similarity: Annotated[
-        bool,
-        _option("--similarity", help="Scores are similarities, whatever their AUC.", panel=READ),
-    ] = False,
-    conflicts: Annotated[
-        str,
-        _option("--conflicts", help="Contradicting rows: error or set-aside.", panel=READ),
-    ] = "error",
-    out: Annotated[
-        Path | None, _option("--out", help="Folder for the tables and audit.json.", panel=OUT)
-    ] = None,
-    format: Annotated[  # noqa: A002
-        str, _option("--format", help="Of the tables: csv or parquet.", panel=OUT)
-    ] = "csv",
-    json: Annotated[
-        bool, _option("--json", help="Print audit.json instead of the summary.", panel=OUT)
-    ] = False,
-    quiet: Annotated[bool, _option("--quiet", help="No progress on stderr.", panel=OUT)] = False,
-) -> None:
-    """Audit scores: how does each group of people fare, by every measure?"""
-    from parivox.auditing.result import check_folder  # noqa: PLC0415
-    from parivox.auditing.run import audit as run  # noqa: PLC0415
+def _run(given: argparse.Namespace) -> None:
+    from parivox.auditing.result import check_folder, check_format  # noqa: PLC0415
+    from parivox.auditing.run import audit  # noqa: PLC0415
 
-    if distance and similarity:
+    if given.distance and given.similarity:
         msg = "--distance and --similarity contradict each other; give one of them"
         raise ConfigError(msg)
-    if format not in {"csv", "parquet"}:
-        msg = f"--format {format!r} is not known; choose csv or parquet"
-        raise ConfigError(msg)
-    if out is not None:
-        check_folder(out)
-    with _Progress(quiet=quiet) as tell:
-        result = run(
-            _named(scores),
-            speakers=speakers,
-            trials=trials,
-            utterances=utterances,
-            by=by,
-            allocate=allocate,
-            operating_points=operating_point,
-            threshold_from=None if not threshold_from else _named(threshold_from),
-            cost=cost,
-            eer=eer,
-            rule=rule,
-            reference=reference,
-            zero=zero,
-            alpha=alpha,
-            sweep=sweep,
-            llr=llr,
-            compat=compat,
-            scores_format=scores_format,
-            columns=_mapping(columns),
-            id=id_column,
-            orientation="distance" if distance else "similarity" if similarity else None,
-            conflicts=conflicts,
-            progress=tell,
+    check_format(given.format)
+    if given.out is not None:
+        check_folder(given.out)
+    options = {
+        name: value
+        for name in (
+            *("by", "allocate", "cost", "eer", "rule", "reference", "zero", "alpha", "sweep"),
+            *("trials", "utterances", "llr", "compat", "scores_format", "id", "conflicts"),
         )
-        if out is not None:
-            tell(f"writing {out}")
-            result.write(out, format=format)
-    if json:
+        if (value := getattr(given, name)) is not None
+    }
+    with _Progress(quiet=given.quiet) as tell:
+        result = audit(
+            _named(given.scores),
+            speakers=given.speakers,
+            operating_points=given.operating_point,
+            threshold_from=_named(given.threshold_from) if given.threshold_from else None,
+            columns=_mapping(given.columns),
+            orientation=(given.distance and "distance")
+            or (given.similarity and "similarity")
+            or None,
+            progress=tell,
+            **options,
+        )
+        if given.out is not None:
+            tell(f"writing {given.out}")
+            result.write(given.out, format=given.format)
+    if given.json:
         sys.stdout.write(result.to_json())
         return
     from parivox.report.terminal import print_summary  # noqa: PLC0415
 
-    print_summary(result, out=out)
+    print_summary(result, out=given.out)
 
 
 class _Progress:
@@ -219,7 +191,7 @@ class _Progress:
         if self.live is not None:
             self.live.update(what)
         elif not self.quiet:
-            typer.echo(f"parivox: {what}", err=True)
+            sys.stderr.write(f"parivox: {what}\n")
 
     def __exit__(self, *_: object) -> None:
         if self.live is not None:

@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import IO, Any
 
 from parivox.errors import DataError
 from parivox.tables.compression import compression_of, unpacked
+from parivox.tables.folder import Folder
 
 __all__ = ["IN_MEMORY_BYTES", "Content", "read_content"]
 
@@ -45,7 +45,7 @@ class Content:
     path: Path | None
     sha256: str
     compression: str
-    folder: Any = field(default=None, repr=False)  # removes what was unpacked when it is dropped
+    folder: Folder | None = field(default=None, repr=False)  # lives as long as the file is needed
 
     def open(self) -> IO[bytes]:
         """The unpacked bytes as a file."""
@@ -67,10 +67,6 @@ class Content:
             return self.data
         assert self.path is not None
         return self.path
-
-    def with_data(self, data: bytes) -> Content:
-        """The same source with its text put in order."""
-        return Content(self.name, data, None, self.sha256, self.compression)
 
 
 def read_content(source: str | os.PathLike[str]) -> Content:
@@ -145,8 +141,8 @@ def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
             msg = f"{name}: is empty once unpacked; give one trial, or one speaker, a row"
             raise DataError(msg)
         return Content(name, b"".join(held), None, hashed.hash.hexdigest(), compression)
-    folder = tempfile.TemporaryDirectory(prefix="parivox-")
-    large = Path(folder.name) / "unpacked"
+    folder = Folder()
+    large = folder / "unpacked"
     with large.open("wb") as out:
         out.writelines(held)
         out.writelines(blocks)

@@ -11,9 +11,14 @@ from parivox.errors import DataError
 from parivox.tables.labels import LABELS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from parivox.tables.formats.scan import Scan
+
+    Rows = Sequence[int] | NDArray[np.int64]
+    """Row of each record of a chunk, as an editor shows it."""
 
 __all__ = ["Dictionary", "labels", "scores"]
 
@@ -31,14 +36,14 @@ class Dictionary:
         self._ids = [pl.Series([], dtype=pl.String)]
         self.size = 0
 
-    def codes(self, chunk: pl.DataFrame, role: str, scan: Scan, first: int) -> NDArray[np.int32]:
+    def codes(self, chunk: pl.DataFrame, role: str, scan: Scan, rows: Rows) -> NDArray[np.int32]:
         """Codes of one column, shape (row,); its empty cells are an error."""
         text = chunk[role]
         if text.dtype != pl.String:
             text = text.cast(pl.String)
         if text.null_count():
-            raise _empty(scan, role, first + int(text.is_null().arg_max() or 0))
-        codes = text.cast(self._type).to_physical().to_numpy().astype(np.int32)
+            raise _empty(scan, role, rows[int(text.is_null().arg_max() or 0)])
+        codes = self._coded(text)
         top = int(codes.max(initial=-1)) + 1
         if top > self.size:
             seen = np.full(top - self.size, -1, dtype=np.int64)
@@ -47,25 +52,39 @@ class Dictionary:
             ids = text.gather(seen)
             blank = ids.str.strip_chars() == ""
             if blank.any():
-                raise _empty(scan, role, first + int(seen[blank.arg_max() or 0]))
+                raise _empty(scan, role, rows[int(seen[blank.arg_max() or 0])])
             self._ids.append(ids)
             self.size = top
         return codes
 
+    def _coded(self, text: pl.Series) -> NDArray[np.int32]:
+        """Look up each text, or each run of equal ones where a list is sorted by that side."""
+        starts = (text != text.shift()).fill_null(value=True)
+        if 2 * int(starts.sum()) > len(text):
+            return text.cast(self._type).to_physical().to_numpy().astype(np.int32)
+        run = np.cumsum(starts.to_numpy()) - 1
+        codes = text.filter(starts).cast(self._type).to_physical().to_numpy()
+        return codes.astype(np.int32)[run]
+
     def sorted(self) -> tuple[pl.Series, NDArray[np.int32]]:
         """Distinct ids in rising order, and the place of each code among them."""
-        ids = pl.concat(self._ids).str.strip_chars()
-        distinct = ids.unique().sort()
-        # Ids that differ in blanks around them are one id.
-        place = ids.cast(pl.Enum(distinct)).to_physical().to_numpy()
-        return distinct, place.astype(np.int32)
+        ids = pl.concat(self._ids)
+        plain = ids.str.strip_chars()
+        if (plain == ids).all():
+            order = ids.arg_sort()
+            place = np.empty(len(ids), dtype=np.int32)
+            place[order.to_numpy()] = np.arange(len(ids), dtype=np.int32)
+            return ids.gather(order), place
+        # ids that differ in blanks around them are one id
+        distinct = plain.unique().sort()
+        return distinct, plain.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int32)
 
 
 def _empty(scan: Scan, role: str, row: int) -> DataError:
     return DataError(f"{scan.at(row, role)}: is empty; give the id, or remove the row")
 
 
-def scores(chunk: pl.DataFrame, scan: Scan, first: int) -> NDArray[np.float64]:
+def scores(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.float64]:
     """Scores of a chunk; NaN where the cell is empty."""
     raw = chunk["score"]
     if raw.dtype == pl.String:
@@ -78,7 +97,7 @@ def scores(chunk: pl.DataFrame, scan: Scan, first: int) -> NDArray[np.float64]:
             if odd.any():
                 at = int(odd.arg_max() or 0)
                 msg = (
-                    f"{scan.at(first + at, 'score')}: {raw[at]!r} is no number; "
+                    f"{scan.at(rows[at], 'score')}: {raw[at]!r} is no number; "
                     "correct it, or leave the cell empty if the trial was not scored"
                 )
                 raise DataError(msg)
@@ -89,7 +108,7 @@ def scores(chunk: pl.DataFrame, scan: Scan, first: int) -> NDArray[np.float64]:
         raise DataError(msg)
     nan = values.is_nan()
     if nan.any():
-        row = first + int(nan.fill_null(value=False).arg_max() or 0)
+        row = rows[int(nan.fill_null(value=False).arg_max() or 0)]
         msg = (
             f"{scan.at(row, 'score')}: 'nan' is no score; "
             "leave the cell empty if the trial was not scored"
@@ -98,7 +117,7 @@ def scores(chunk: pl.DataFrame, scan: Scan, first: int) -> NDArray[np.float64]:
     return values.fill_null(np.nan).to_numpy() + 0.0  # -0.0 and 0.0 are one score
 
 
-def labels(chunk: pl.DataFrame, scan: Scan, first: int) -> NDArray[np.int8]:
+def labels(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.int8]:
     """Labels of a chunk: 1 for target, 0 for nontarget."""
     raw = chunk["label"].cast(pl.String, strict=False)
     known = {word: LABELS.get(word.strip().lower(), -1) for word in raw.unique().drop_nulls()}
@@ -108,7 +127,7 @@ def labels(chunk: pl.DataFrame, scan: Scan, first: int) -> NDArray[np.int8]:
         at = int((codes < 0).argmax())
         told = "is empty" if raw[at] is None else f"{raw[at]!r} is no label"
         msg = (
-            f"{scan.at(first + at, 'label')}: {told}; use 1 or target for two utterances of one "
+            f"{scan.at(rows[at], 'label')}: {told}; use 1 or target for two utterances of one "
             "speaker, 0 or nontarget for others"
         )
         raise DataError(msg)

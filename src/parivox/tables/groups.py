@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FEW", "MANY", "Grouping", "make_groupings"]
 
+POOLED = "pooled"
 FEW, MANY = 2, 50
 """Without a choice, attributes with so many values are grouped by."""
 
@@ -212,6 +213,9 @@ def _grouping(parts: Sequence[_Values], used: NDArray[np.int64]) -> Grouping:
     if len(set(named)) < len(named):
         twice = next(one for one in named if named.count(one) > 1)
         msg = f"--by {name}: two groups would be named {twice!r}; take the + out of the values"
+        raise ConfigError(msg)
+    if POOLED in named:
+        msg = f"--by {name}: a group is named {POOLED!r}, as the row of all groups is; rename it"
         raise ConfigError(msg)
     kept = np.isin(found, code[used])
     place = np.full(found.size + 1, -1, dtype=np.int32)  # the last entry is for unknown

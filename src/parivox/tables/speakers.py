@@ -61,6 +61,7 @@ class Speakers:
         self._ids: tuple[str, ...] = ()
         self._attributes = pl.DataFrame()
         self._aside: dict[str, int] = {}
+        self._without_id = 0
         if id is not None:
             self._settle(_column(id, self.columns, name, "--id"))
 
@@ -92,8 +93,12 @@ class Speakers:
         return _coverage(needed, pl.Series(self._ids, dtype=pl.String))
 
     def _settle(self, column: str) -> None:
-        known = self._table.filter(pl.col(column).is_not_null())
         rest = [c for c in self.columns if c != column]
+        is_unknown = pl.col(rest).str.to_lowercase().is_in(UNKNOWN)
+        known = self._table.filter(pl.col(column) != "").with_columns(
+            pl.when(~is_unknown).then(pl.col(rest))
+        )
+        self._without_id = self._table.height - known.height
         distinct = known.group_by(column).agg(
             *(pl.col(c).drop_nulls().unique().sort() for c in rest), pl.col("row").min()
         )
@@ -167,6 +172,8 @@ class Speakers:
             for c in used.columns
             if used[c].null_count()
         ]
+        if self._without_id:
+            found.append(DataNote("speakers", "rows without id", self._without_id, "left out"))
         return found + [
             DataNote("speakers", f"speakers with two values of {c}", n, "taken as unknown")
             for c, n in self._aside.items()
@@ -205,9 +212,6 @@ def read_speakers(
     if isinstance(source, Speakers):
         return source
     table, name, provenance = read_table(source, "speakers")
-    unknown = pl.all().exclude("row")
-    lowered = unknown.str.to_lowercase()
-    table = table.with_columns(pl.when(~lowered.is_in(UNKNOWN)).then(unknown))
     return Speakers(table, name=name, id=id, conflicts=conflicts, provenance=provenance)
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.tables.folder import Folder
 from parivox.tables.validation import Encoded, Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["IN_MEMORY_TRIALS", "PART_TRIALS", "Folder", "Settled", "Store", "ranges", "records"]
+__all__ = ["IN_MEMORY_TRIALS", "PART_TRIALS", "Settled", "Store", "ranges", "records"]
 
 IN_MEMORY_TRIALS = 20_000_000
 """Lists with more rows are kept on disk and checked in partitions."""
@@ -29,17 +27,6 @@ ROW = np.dtype([("enrol", "<i4"), ("test", "<i4"), ("label", "i1"), ("score", "<
 TRIAL = np.dtype(
     [("enrol", "<i4"), ("test", "<i4"), ("target", "?"), ("score", "<f8"), ("conflict", "?")]
 )
-
-
-class Folder:
-    """A temporary folder that is removed when nothing needs it any more."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="parivox-"))
-        self.remove = weakref.finalize(self, shutil.rmtree, str(self.path), ignore_errors=True)
-
-    def __truediv__(self, name: str) -> Path:
-        return self.path / name
 
 
 class Store:

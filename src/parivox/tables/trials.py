@@ -11,9 +11,10 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.tables.encoding import Dictionary, labels, scores
+from parivox.tables.folder import Folder
 from parivox.tables.formats import scan
 from parivox.tables.notes import DataNote
-from parivox.tables.store import Folder, Settled, Store, ranges, records
+from parivox.tables.store import Settled, Store, ranges, records
 from parivox.tables.utterances import matched, owners, read_utterances
 from parivox.tables.validation import Encoded, Tally, Trials, settle
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.tables.encoding import Rows
     from parivox.tables.formats.scan import Scan
     from parivox.tables.speakers import Speakers
 
@@ -181,50 +183,38 @@ class _Reading:
                 )
                 raise DataError(msg)
         rows = Store(name)
-        for first, chunk in scanned.chunks():
-            numbers = self._chunk(scanned, first, chunk, scored=name == "scores")
-            if numbers is not None:
-                rows.add(numbers)
+        for first, whole in scanned.chunks():
+            chunk, places = _without_blank_rows(whole, first)
+            if chunk.height:
+                rows.add(self._encoded(scanned, places, chunk, scored=name == "scores"))
         if not rows.rows:
             msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
             raise DataError(msg)
         self.scans.append(scanned)
         self.stores.append(rows)
 
-    def _chunk(
-        self, scanned: Scan, first: int, chunk: pl.DataFrame, *, scored: bool
-    ) -> Encoded | None:
-        chunk, row_of = _without_blank_rows(chunk, first)
-        if not chunk.height:
-            return None
-        if row_of is not None:  # rows are told one by one where blank lines were left out
-            runs = _runs(chunk, row_of)
-            whole = [self._rows(scanned, start, part, scored=scored) for start, part in runs]
-            return Encoded(*(np.concatenate(column) for column in zip(*whole, strict=True)))
-        return self._rows(scanned, first, chunk, scored=scored)
-
-    def _rows(self, scanned: Scan, first: int, chunk: pl.DataFrame, *, scored: bool) -> Encoded:
-        enrol = self.ids.codes(chunk, "enrol", scanned, first)
-        test = self.ids.codes(chunk, "test", scanned, first)
+    def _encoded(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame, *, scored: bool) -> Encoded:
+        enrol = self.ids.codes(chunk, "enrol", scanned, rows)
+        test = self.ids.codes(chunk, "test", scanned, rows)
         for side, codes in (("enrol_speaker", enrol), ("test_speaker", test)):
             if side in scanned.columns:
-                self._name(codes, chunk, side, scanned, first)
+                self._name(codes, chunk, side, scanned, rows)
         n = chunk.height
         label = (
-            labels(chunk, scanned, first)
+            labels(chunk, scanned, rows)
             if "label" in scanned.columns
             else np.full(n, -1, dtype=np.int8)
         )
-        score = scores(chunk, scanned, first) if scored else np.full(n, np.nan)
+        score = scores(chunk, scanned, rows) if scored else np.full(n, np.nan)
         if self.sign < 0:
             score = 0.0 - score
         return Encoded(enrol, test, label, score)
 
     def _name(
-        self, codes: NDArray[np.int32], chunk: pl.DataFrame, role: str, scanned: Scan, first: int
+        self, codes: NDArray[np.int32], chunk: pl.DataFrame, role: str, scanned: Scan, rows: Rows
     ) -> None:
         """Take the speaker of each utterance from a column."""
-        owner = self.named.codes(chunk, role, scanned, first)
+        owner = self.named.codes(chunk, role, scanned, rows)
         more = self.ids.size - self.named_of.size
         if more:
             self.named_of = np.concatenate((self.named_of, np.full(more, -1, dtype=np.int32)))
@@ -235,7 +225,7 @@ class _Reading:
             at = int(odd.argmax())
             utterance = chunk[role.removesuffix("_speaker")][at]
             msg = (
-                f"{scanned.at(first + at, role)}: utterance {utterance!r} is of speaker "
+                f"{scanned.at(rows[at], role)}: utterance {utterance!r} is of speaker "
                 f"{chunk[role][at]!r} here and of another one in a row above; correct one of them"
             )
             raise DataError(msg)
@@ -247,9 +237,10 @@ class _Reading:
         tally = Tally()
         folder: Folder | None = None
         digest = hashlib.sha256()
-        names = pl.Series(self.speakers.ids, dtype=pl.String).gather(speaker)
-        for texts in (ids, names):
-            digest.update((texts.str.join("\n").item() or "").encode() + b"\x00")
+        used, place = np.unique(speaker, return_inverse=True)
+        for texts in (ids.to_list(), [self.speakers.ids[i] for i in used.tolist()]):
+            digest.update("\n".join(texts).encode() + b"\x00")
+        digest.update(place.astype("<i4").tobytes())
         if any(store.folder is not None for store in self.stores):
             folder = Folder()
         parts: tuple[Trials, ...] | Settled
@@ -374,23 +365,12 @@ class _Reading:
         return told
 
 
-def _without_blank_rows(
-    chunk: pl.DataFrame, first: int
-) -> tuple[pl.DataFrame, NDArray[np.int64] | None]:
-    """The chunk without rows of which nothing is known, and the row numbers if there were any."""
-    sides = chunk["enrol"].is_null() & chunk["test"].is_null()
-    if not sides.any():
-        return chunk, None
+def _without_blank_rows(chunk: pl.DataFrame, first: int) -> tuple[pl.DataFrame, Rows]:
+    """The chunk without rows of which nothing is known, and the row of each that is left."""
+    if not (chunk["enrol"].is_null() & chunk["test"].is_null()).any():
+        return chunk, range(first, first + chunk.height)
     blank = chunk.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    rows = np.flatnonzero(~blank.to_numpy()) + first
-    return chunk.filter(~blank), rows
-
-
-def _runs(chunk: pl.DataFrame, rows: NDArray[np.int64]) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Pieces of a chunk whose rows follow one another in the file."""
-    starts = np.flatnonzero(np.concatenate(([True], np.diff(rows) != 1)))
-    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), rows.size], strict=True):
-        yield int(rows[start]), chunk[start:end]
+    return chunk.filter(~blank), np.flatnonzero(~blank.to_numpy()) + first
 
 
 def _differing(

@@ -83,12 +83,13 @@ def read_utterances(source: Any) -> Utterances:
 
 
 def _find(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> str:
-    names = {plain(column): column for column in reversed(table.columns) if column != "row"}
+    columns = [column for column in table.columns if column != "row"]
+    names = {plain(column): column for column in reversed(columns)}
     for word in known:
         if word in names:
             return names[word]
     msg = (
-        f"{name}: has no column {role!r} but {', '.join(repr(c) for c in names.values())}; "
+        f"{name}: has no column {role!r} but {', '.join(repr(c) for c in columns)}; "
         "give the columns utterance and speaker"
     )
     raise DataError(msg)

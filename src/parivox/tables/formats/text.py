@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -32,6 +33,7 @@ def is_text(head: bytes) -> bool:
     return b"\x00" not in head
 
 
+@lru_cache(maxsize=4)
 def head_lines(head: bytes) -> list[tuple[int, str]]:
     """First lines that hold anything, each with its row as an editor shows it."""
     text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
@@ -77,10 +79,10 @@ def read_text(
         Blank lines are rows without any value.
     """
     schema = {f"f{i}": pl.String for i in range(width)}
-    for first, block in _blocks(content, start):
+    for first, block, skip in _blocks(content, start):
         try:
             data = _blanks(block) if separator == " " and _untidy(block) else block
-            lead = len(data) - len(data.lstrip(b"\r\n"))
+            lead = _after_blank_lines(data, skip)
             blank = data.count(b"\n", 0, lead)
             if lead == len(data):
                 continue
@@ -102,8 +104,21 @@ def read_text(
         yield first + blank, frame
 
 
-def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes]]:
-    """Whole lines, as many as fit a block, with the row of the first one."""
+def _after_blank_lines(data: bytes, skip: int) -> int:
+    """Where the first line that is not blank begins, after so many lines."""
+    at = 0
+    for _ in range(skip):
+        at = data.find(b"\n", at) + 1 or len(data)
+    while data[at : at + 1] in {b"\r", b"\n"}:
+        at += 1
+    return at
+
+
+def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
+    """Whole lines, as many as fit a block, with the row of the first one and lines to skip."""
+    if content.data is not None and len(content.data) <= BLOCK:
+        yield 1, content.data, start - 1
+        return
     row = start
     with content.open() as file:
         for _ in range(start - 1):
@@ -117,7 +132,7 @@ def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes]]:
             cut = len(block) if last else block.rfind(b"\n") + 1
             left, whole = block[cut:], block if last else block[:cut]
             if whole:
-                yield row, whole
+                yield row, whole, 0
             row += 0 if last else whole.count(b"\n")
 
 

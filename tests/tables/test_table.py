@@ -1,0 +1,58 @@
+"""Result tables."""
+
+import math
+
+import polars as pl
+import pytest
+
+from parivox.errors import DataError
+from parivox.tables.table import Table
+
+COLUMNS = {"name": "str", "value": "float", "n": "int", "fair": "bool"}
+CELLS = {
+    "name": ["a", "", "<b>"],
+    "value": [0.1, float("nan"), "inf"],
+    "n": [1, None, 3],
+    "fair": [True, None, False],
+}
+
+
+@pytest.fixture
+def table():
+    return Table.of(CELLS, COLUMNS)
+
+
+def test_undefined_is_null_and_infinite_stays(table):
+    assert table.to_dict()["value"] == [0.1, None, math.inf]
+    assert table.where(name="").rows() == [{"name": "", "value": None, "n": None, "fair": None}]
+    assert len(table.where(value=None)) == 1
+    assert table.where() is table
+    assert [row["n"] for row in table] == [1, None, 3]
+    assert table.columns == tuple(COLUMNS)
+    assert len(Table.empty(COLUMNS)) == 0
+
+
+def test_written_and_read(table, tmp_path):
+    table.write(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == (
+        "name,value,n,fair\na,0.1,1,true\n,,,\n<b>,inf,3,false\n"
+    )
+    table.write(tmp_path / "t.parquet")
+    assert Table.read(tmp_path / "t.parquet").to_dict() == table.to_dict()
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        Table.read(tmp_path / "t.csv")
+
+
+def test_into_other_libraries(table, optional):
+    assert pl.DataFrame(table).equals(table.to_polars())
+    assert optional("pyarrow").table(table).num_rows == 3
+    frame = table.to_pandas()
+    assert list(frame.columns) == list(COLUMNS)
+    assert math.isnan(frame["value"][1])
+    assert frame["n"].isna().tolist() == [False, True, False]
+
+
+def test_shown(table):
+    assert "&lt;b&gt;" in table._repr_html_()
+    assert "more rows" in Table.of({"n": list(range(30))}, {"n": "int"})._repr_html_()
+    assert "inf" in repr(table)
