@@ -72,11 +72,18 @@ class Gate:
         return f"{verdict}: {self.name}: {found} (at most {self.limit:.3g}{self.unit})"
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment, in which Python keeps compiled modules as it does by default."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 def run_child(command: Sequence[str]) -> Usage:
     """Run a command to its end, with its output kept, and return what it used."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         start = time.perf_counter()
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=_environment()
+        )
         # wait4 tells this child's use alone; RUSAGE_CHILDREN would keep the largest memory ever.
         _, status, used = os.wait4(child.pid, 0)
         wall = time.perf_counter() - start

@@ -42,7 +42,8 @@ PARIVOX = "parivox audit"
 PEERS = {
     "bt4vt": ("bt4vt_job", "EER, one cost and their ratios"),
     "fairlearn": ("fairlearn_job", "two rates by gender x nationality, at one threshold"),
-    "sklearn_loop": ("sklearn_loop", "EER, minimum cost, rates and cost at a threshold, AUC"),
+    "sklearn_loop": ("sklearn_loop", "checks, allocation and base metrics of the audit"),
+    "sklearn_few": ("sklearn_few", "EER, minimum cost, rates and cost at a threshold, AUC"),
     "nist_loop": ("nist_loop", "EER and minimum cost, as wespeaker and NIST count"),
     "ideal": ("ideal", "read with Polars, sort once: the floor"),
 }

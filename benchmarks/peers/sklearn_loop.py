@@ -1,6 +1,9 @@
-"""What a careful user writes with pandas and scikit-learn: a loop over groups, one curve each.
+"""What a careful user writes with pandas and scikit-learn to get the audit's base metrics.
 
-Per group: EER, smallest cost, rates and cost at the common threshold, AUC; then cost ratios to all.
+Reads both sides of each trial, checks labels against speakers and looks for repeated trials,
+places nontarget trials in the group of both speakers, then takes each group in turn. Per group:
+EER, costs, rates, FNR at an FPR and the reverse, HTER, AUC, d', minimum Cllr, shifts of scores
+against all trials; then ratios of every cost and rate to all. No files are written.
 
 Usage: python -m benchmarks.peers.sklearn_loop SCORES SPEAKERS
 """
@@ -12,60 +15,84 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from benchmarks.peers.trials import groups, read
+from benchmarks.peers.sklearn_few import P_TARGET, eer
+from benchmarks.peers.trials import groups, read_both
+from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import det_curve, roc_auc_score
 
 if TYPE_CHECKING:
     FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
-P_TARGET = 0.05
+FPR_TARGET = 0.01
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def eer(fpr: FloatArray, fnr: FloatArray) -> float:
-    """Return the error rate where both are equal, linear between points."""
-    # det_curve runs from low thresholds to high ones: fnr - fpr rises.
-    difference = fnr - fpr
-    after = int(np.argmax(difference >= 0))
-    if after == 0:
-        return float(fpr[0])
-    before = after - 1
-    weight = difference[before] / (difference[before] - difference[after])
-    return float(fpr[before] + weight * (fpr[after] - fpr[before]))
+def min_cllr(labels: FloatArray, scores: FloatArray) -> float:
+    """Return Cllr after isotonic calibration of the same scores."""
+    posterior = IsotonicRegression(out_of_bounds="clip").fit_transform(scores, labels)
+    target = labels == 1
+    n_target, n_nontarget = target.sum(), (~target).sum()
+    with np.errstate(divide="ignore"):
+        llr = np.log(posterior) - np.log1p(-posterior) - np.log(n_target / n_nontarget)
+        of_target = np.logaddexp(0, -llr[target]).mean()
+        of_nontarget = np.logaddexp(0, llr[~target]).mean()
+    return float((of_target + of_nontarget) / (2 * np.log(2)))
 
 
-def measure(labels: FloatArray, scores: FloatArray, threshold: float | None) -> dict[str, float]:
-    """Return the metrics of one group; without a threshold, its own cheapest one is taken."""
-    fpr, fnr, thresholds = det_curve(labels, scores)
+def measure(
+    labels: FloatArray, scores: FloatArray, thresholds: list[float] | None
+) -> dict[str, float]:
+    """Return the metrics of one group; without thresholds, its own ones are taken."""
+    fpr, fnr, at = det_curve(labels, scores)
     cost = fnr + (1 - P_TARGET) / P_TARGET * fpr
     best = int(np.argmin(cost))
-    if threshold is None:
-        threshold = float(thresholds[best])
-    accepted = scores >= threshold
+    held = int(np.argmax(fpr <= FPR_TARGET))
+    reverse = int(len(fnr) - 1 - np.argmax(fnr[::-1] <= FPR_TARGET))
     target = labels == 1
-    fnr_there = 1 - accepted[target].mean()
-    fpr_there = accepted[~target].mean()
-    return {
-        "threshold": threshold,
+    of_target, of_nontarget = scores[target], scores[~target]
+    found = {
         "eer": eer(fpr, fnr),
         "min_cdet": float(cost[best]),
-        "fnr": float(fnr_there),
-        "fpr": float(fpr_there),
-        "cdet": float(fnr_there + (1 - P_TARGET) / P_TARGET * fpr_there),
+        "fnr_at_fpr": float(fnr[held]),
+        "fpr_at_fnr": float(fpr[reverse]),
         "auc": float(roc_auc_score(labels, scores)),
+        "dprime": float(
+            (of_target.mean() - of_nontarget.mean())
+            / np.sqrt((of_target.var(ddof=1) + of_nontarget.var(ddof=1)) / 2)
+        ),
+        "min_cllr": min_cllr(labels, scores),
     }
+    for name, mine in (("target", of_target), ("nontarget", of_nontarget)):
+        found[f"{name}_mean"] = float(mine.mean())
+        for share, value in zip(QUANTILES, np.quantile(mine, QUANTILES), strict=True):
+            found[f"{name}_{share}"] = float(value)
+    if thresholds is None:
+        thresholds = [float(at[held]), float(at[best])]
+    for i, threshold in enumerate(thresholds):
+        fnr_there = float((of_target < threshold).mean())
+        fpr_there = float((of_nontarget >= threshold).mean())
+        found[f"threshold{i}"] = threshold
+        found[f"fnr{i}"], found[f"fpr{i}"] = fnr_there, fpr_there
+        found[f"cdet{i}"] = fnr_there + (1 - P_TARGET) / P_TARGET * fpr_there
+        found[f"hter{i}"] = (fnr_there + fpr_there) / 2
+    return found
 
 
 def main(scores: str, speakers: str) -> None:
     """Measure every group and print the overall EER and how many groups there are."""
-    table = read(scores, speakers)
+    table = read_both(scores, speakers)
     score, label = table["score"].to_numpy(), table["label"].to_numpy()
     results: dict[str, dict[str, float]] = {}
-    threshold = None
+    thresholds = None
     for name, rows in groups(table):
-        results[name] = measure(label[rows], score[rows], threshold)
-        threshold = results["all"]["threshold"]
+        results[name] = measure(label[rows], score[rows], thresholds)
+        thresholds = [results["all"][f"threshold{i}"] for i in range(2)]
     overall = results.pop("all")
-    ratios = {name: found["cdet"] / overall["cdet"] for name, found in results.items()}
+    compared = [key for key in overall if key.startswith(("eer", "min_cdet", "f", "cdet", "hter"))]
+    ratios = {
+        name: {key: found[key] / overall[key] for key in compared if overall[key]}
+        for name, found in results.items()
+    }
     print(json.dumps({"eer": overall["eer"], "groups": len(ratios)}))
 
 

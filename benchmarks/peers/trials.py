@@ -31,6 +31,32 @@ def read(scores: str, speakers: str) -> pd.DataFrame:
     return table
 
 
+def read_both(scores: str, speakers: str) -> pd.DataFrame:
+    """Return what `read` does, for trials whose speakers share the group, after checks.
+
+    A nontarget trial counts for a group only if both speakers belong to it (as in `parivox audit`);
+    elsewhere its attribute is missing, which `groups` passes over.
+    """
+    trials = pd.read_csv(scores, usecols=["ref_file", "com_file", "sc", "lab"])
+    people = pd.read_csv(speakers, sep="\t", index_col="VoxCeleb1 ID")
+    sides = [trials[side].astype("category").cat for side in ("ref_file", "com_file")]
+    if pd.DataFrame({i: side.codes for i, side in enumerate(sides)}).duplicated().any():
+        raise SystemExit("a trial occurs twice")
+    owners = [side.categories.str.split("/", n=1).str[0] for side in sides]
+    places = [
+        people.index.get_indexer(owner)[side.codes]
+        for owner, side in zip(owners, sides, strict=True)
+    ]
+    if ((places[0] == places[1]) != (trials["lab"] == 1)).any():
+        raise SystemExit("a label contradicts the speakers")
+    table = pd.DataFrame({"score": trials["sc"], "label": trials["lab"]})
+    for attribute in ("Gender", "Nationality"):
+        values, names = pd.factorize(people[attribute])
+        enrol, test = values[places[0]], values[places[1]]
+        table[attribute] = pd.Categorical.from_codes(np.where(enrol == test, enrol, -1), names)
+    return table
+
+
 def groups(table: pd.DataFrame) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     """Yield each group's name and its rows, for all trials and for the three groupings."""
     yield "all", np.arange(len(table))

@@ -64,6 +64,7 @@ def test_columns_of_speakers(read, count):
         ("data/wav/{s}/{u}.wav", "the third component of the path "),
         ("data/x/y/{s}/{u}.wav", "the folder of the file "),
         ("wav/{s}_{u}.wav", "the part of the file's name before '_' "),
+        ("{s}{u}", "its first 1 characters "),
     ],
 )
 def test_the_likely_pattern_is_named(read, form, pattern):

@@ -43,7 +43,7 @@ class Dictionary:
             text = text.cast(pl.String)
         if text.null_count():
             raise _empty(scan, role, rows[int(text.is_null().arg_max() or 0)])
-        codes = self._coded(text)
+        codes: NDArray[np.int32] = text.cast(self._type).to_physical().to_numpy().astype(np.int32)
         top = int(codes.max(initial=-1)) + 1
         if top > self.size:
             seen = np.full(top - self.size, -1, dtype=np.int64)
@@ -56,15 +56,6 @@ class Dictionary:
             self._ids.append(ids)
             self.size = top
         return codes
-
-    def _coded(self, text: pl.Series) -> NDArray[np.int32]:
-        """Look up each text, or each run of equal ones where a list is sorted by that side."""
-        starts = (text != text.shift()).fill_null(value=True)
-        if 2 * int(starts.sum()) > len(text):
-            return text.cast(self._type).to_physical().to_numpy().astype(np.int32)
-        run = np.cumsum(starts.to_numpy()) - 1
-        codes = text.filter(starts).cast(self._type).to_physical().to_numpy()
-        return codes.astype(np.int32)[run]
 
     def sorted(self) -> tuple[pl.Series, NDArray[np.int32]]:
         """Distinct ids in rising order, and the place of each code among them."""

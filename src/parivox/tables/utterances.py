@@ -187,6 +187,10 @@ def _pattern(ids: pl.Series, speakers: Speakers) -> str:
         "the part of the file's name before '_'": ids.str.extract(r"([^/_]*)_[^/]*$"),
     }
     table = [speakers.table_column(column) for column in speakers.columns]
+    for column in table:  # ids of one length may begin the utterance's id, as s01u07 does
+        lengths = column.str.len_chars().unique().to_list()
+        if len(lengths) == 1 and len(column) > 1:
+            tried[f"its first {lengths[0]} characters"] = ids.str.slice(0, lengths[0])
     best, share = "", 0.0
     for told, parts in tried.items():
         known = parts.drop_nulls()
