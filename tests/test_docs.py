@@ -21,7 +21,12 @@ def options():
 
     (commands,) = parser()._subparsers._group_actions
     found = commands.choices["audit"]._actions
-    return {name for action in found for name in action.option_strings if name.startswith("--")}
+    return {
+        name
+        for action in found
+        for name in action.option_strings
+        if name.startswith("--") and name != "--help"
+    }
 
 
 def test_every_option_is_on_the_command_line_page(options):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,14 +42,14 @@ def read_both(scores: str, speakers: str) -> pd.DataFrame:
     people = pd.read_csv(speakers, sep="\t", index_col="VoxCeleb1 ID")
     sides = [trials[side].astype("category").cat for side in ("ref_file", "com_file")]
     if pd.DataFrame({i: side.codes for i, side in enumerate(sides)}).duplicated().any():
-        raise SystemExit("a trial occurs twice")
+        sys.exit("a trial occurs twice")
     owners = [side.categories.str.split("/", n=1).str[0] for side in sides]
     places = [
         people.index.get_indexer(owner)[side.codes]
         for owner, side in zip(owners, sides, strict=True)
     ]
     if ((places[0] == places[1]) != (trials["lab"] == 1)).any():
-        raise SystemExit("a label contradicts the speakers")
+        sys.exit("a label contradicts the speakers")
     table = pd.DataFrame({"score": trials["sc"], "label": trials["lab"]})
     for attribute in ("Gender", "Nationality"):
         values, names = pd.factorize(people[attribute])

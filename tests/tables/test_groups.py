@@ -24,14 +24,14 @@ def groupings(by, *, used=range(5), table=TABLE):
 
 def test_one_attribute_whatever_its_case():
     (one,) = groupings(["sex"])
-    assert (one.name, one.groups, one.of_speaker.tolist()) == ("Sex", ("f", "m"), [0, 1, 0, -1, 1])
+    assert (one.name, one.groups, one.of_speaker.tolist()) == ("sex", ("f", "m"), [0, 1, 0, -1, 1])
 
 
 def test_combinations_in_the_order_asked_for():
     one, other = groupings(["note+SEX", "sex+age:30"])
-    assert one.name == "note+Sex"
+    assert one.name == "note+SEX"
     assert one.groups == ("p+f", "q+m", "r+f", "t+m")
-    assert other.name == "Sex+Age:30"
+    assert other.name == "sex+age:30"
     assert other.groups == ("f+<30", "f+30+", "m+<30")
     assert other.of_speaker.tolist() == [0, 2, 1, -1, 2]
 
@@ -78,7 +78,7 @@ def test_without_a_choice_every_attribute_with_2_to_50_values():
         ("zzz", "--by 'zzz' is no attribute of speakers; nearest: 'Sex', 'Age', 'note', 'same'"),
         ("sex+", "names no attribute or one twice"),
         ("sex+SEX", "names no attribute or one twice"),
-        ("sex:1", "holds 'f' for Sex, which is no number"),
+        ("sex:1", "holds 'f' for sex, which is no number"),
         ("age:", "edges of bands are rising numbers"),
         ("age:30,18", "edges of bands are rising numbers"),
         ("age:18,x", "edges of bands are rising numbers"),
@@ -91,12 +91,12 @@ def test_bad_groupings(by, match):
 
 
 def test_groupings_that_clash():
-    with pytest.raises(ConfigError, match="names 'Sex' twice"):
+    with pytest.raises(ConfigError, match="names 'sex' twice"):
         groupings(["sex", "Sex"])
     table = {"id": ["a", "b"], "x": ["p+q", "p"], "y": ["r", "q+r"]}
     with pytest.raises(ConfigError, match="two groups would be named 'p\\+q\\+r'"):
         groupings(["x+y"], table=table, used=[0, 1])
     with pytest.raises(ConfigError, match="a group is named 'pooled'"):
         groupings(["x"], table={"id": ["a"], "x": ["pooled"]}, used=[0])
-    with pytest.raises(DataError, match="--by Sex: is unknown for every speaker"):
+    with pytest.raises(DataError, match="--by sex: is unknown for every speaker"):
         groupings(["sex"], used=[3])

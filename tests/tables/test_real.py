@@ -24,7 +24,7 @@ def test_h_as_it_stands(bt4vt_data, count):
     used = sorted(set(found.utterance_speaker.tolist()))
     assert len(used) == 1_190
     by = make_groupings(speakers, ["gender", "gender+nationality"], speakers_in_use=used)
-    assert [one.name for one in by] == ["Gender", "Gender+Nationality"]
+    assert [one.name for one in by] == ["gender", "gender+nationality"]
     assert by[0].groups == ("f", "m")
 
 

@@ -120,7 +120,7 @@ def _one_of(name: str, values: Sequence[str], known: Sequence[str]) -> None:
 
 
 def parse_alpha(texts: Sequence[str | float]) -> tuple[float, ...]:
-    """Read weights: single numbers, or ``low:high:step``.
+    """Read weights: numbers, lists with commas, or ``low:high:step``.
 
     Examples
     --------
@@ -128,8 +128,8 @@ def parse_alpha(texts: Sequence[str | float]) -> tuple[float, ...]:
     (0.0, 0.5, 1.0)
     """
     found: list[float] = []
-    for text in texts:
-        parts = str(text).split(":")
+    for text in (part for text in texts for part in str(text).split(",")):
+        parts = text.split(":")
         try:
             numbers = [float(part) for part in parts]
         except ValueError:

@@ -33,7 +33,7 @@ class Grouping:
     Attributes
     ----------
     name : str
-        Attributes as the table names them, joined by ``+``; bands as in ``age:18,30``.
+        Attributes as the user writes them, joined by ``+``; bands as in ``age:18,30``.
     groups : tuple of str
         Values joined by ``+``; texts sorted, numbers and bands rising. Only groups that occur.
     of_speaker : integer ndarray of shape (speaker,)
@@ -104,10 +104,16 @@ def make_groupings(
     else:
         chosen = [[_values(speakers, part) for part in _parts(text)] for text in by]
     made = [_grouping(values, used) for values in chosen]
-    names = [one.name for one in made]
-    for name in names:
-        if names.count(name) > 1:
-            msg = f"--by names {name!r} twice; name each grouping once"
+    names = [one.name.lower() for one in made]
+    for one in made:
+        if names.count(one.name.lower()) > 1:
+            msg = f"--by names {one.name!r} twice; name each grouping once"
+            raise ConfigError(msg)
+        if one.name == "all" or "pooled" in one.groups:
+            msg = (
+                f"--by {one.name}: 'all' as a grouping and 'pooled' as a group name rows of the "
+                "audit itself; rename that attribute or value"
+            )
             raise ConfigError(msg)
     for one in made:
         if not one.groups:
@@ -146,14 +152,12 @@ def _values(speakers: Speakers, text: str) -> _Values:
         raise ConfigError(msg)
     cells = speakers.attributes[same[0]].to_list()
     if colon:
-        return _bands(same[0], edges, cells, speakers.name)
+        return _bands(asked, edges, cells, speakers.name)
     values = sorted({cell for cell in cells if cell is not None})
     if not any(math.isnan(_number(value)) for value in values):
         values.sort(key=_number)
     place = {value: i for i, value in enumerate(values)}
-    return _Values(
-        same[0], values, np.array([place.get(cell, -1) for cell in cells], dtype=np.int64)
-    )
+    return _Values(asked, values, np.array([place.get(cell, -1) for cell in cells], dtype=np.int64))
 
 
 def _bands(name: str, text: str, cells: list[str | None], table: str) -> _Values:

@@ -418,7 +418,7 @@ def _notes(tally: Tally, *, joined: bool) -> list[DataNote]:
             tally.reversed,
             f"kept as trials of their own; {by}" if tally.reversed else "",
         ),
-        DataNote("scores", "trials of an utterance with itself", tally.selfs, "kept"),
+        DataNote("scores", "trials of an utterance with itself", tally.of_itself, "kept"),
         DataNote("scores", "infinite scores", tally.infinite, "kept"),
     ]
     if joined:

@@ -89,7 +89,7 @@ class Tally:
     reversed: int = 0
     reversed_differ: int = 0
     reversed_by: float = 0.0
-    selfs: int = 0
+    of_itself: int = 0
     infinite: int = 0
     targets: int = 0
     kept: int = 0
@@ -247,7 +247,7 @@ def _count(key: Ints, trials: Trials, tally: Tally) -> None:
             tally.reversed_by = max(
                 tally.reversed_by, float(np.fmax.reduce(np.abs(pair[0] - pair[1]), initial=0.0))
             )
-    tally.selfs += int((trials.enrol == trials.test).sum())
+    tally.of_itself += int((trials.enrol == trials.test).sum())
     finite = np.isfinite(trials.score)
     tally.infinite += int(trials.score.size - finite.sum())
     tally.kept += trials.score.size
