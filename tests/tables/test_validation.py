@@ -151,7 +151,7 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
         "reversed pairs": 2,
         "trials of an utterance with itself": 1,
         "infinite scores": 2,
-        "utterances with a speaker as first component of the id": 6,
+        "utterance ids that begin with their speaker": 6,
     }
     (told,) = (note.note for note in found.data if note.item == "reversed pairs")
     assert "1 of them with another score, by up to 0.0001" in told

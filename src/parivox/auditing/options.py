@@ -128,7 +128,7 @@ def parse_alpha(texts: Sequence[str | float]) -> tuple[float, ...]:
     (0.0, 0.5, 1.0)
     """
     found: list[float] = []
-    for text in (part for text in texts for part in str(text).split(",")):
+    for text in ",".join(str(text) for text in texts).split(","):
         parts = text.split(":")
         try:
             numbers = [float(part) for part in parts]

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["print_summary", "summary"]
 
 FEW_SPEAKERS, FEW_ERRORS = 10, 30
+_REASONS = {
+    "zero_cell": "a group has no errors",
+    "one_group": "there is one group",
+    "no_groups": "no group has the rate",
+    "no_errors": "no group has errors",
+}
 _READ = {"rows", "trials", "target trials", "nontarget trials"}
 PLAIN_WIDTH = 100
 CAUTION = (
@@ -247,7 +253,7 @@ def _rate(row: Row, pooled: Row) -> tuple[str, str, str]:
     if row["value"] is None:
         return "–", row["reason"], "–"
     ratio = f"{row['value'] / pooled['value']:.2f}" if pooled["value"] else "–"
-    mark = " *" if row["group"] != "pooled" and _is_small(row) else "  "
+    mark = " *" if row["group"] != "pooled" and _is_small(row) else "\u00a0\u00a0"
     return _percent(row["value"]), f"{row['errors']:,} / {row['trials']:,}", ratio + mark
 
 
@@ -257,7 +263,11 @@ def _spread(audit: Audit, where: Row) -> Iterator[RenderableType]:
     for measure in ("fdr", "ir", "garbe"):
         for row in audit.meta.where(**where, measure=measure, zero="none").rows():
             alpha = f"(alpha {row['alpha']:g})"
-            value = "undefined: " + row["reason"] if row["value"] is None else f"{row['value']:.4g}"
+            value = (
+                f"undefined ({_REASONS.get(row['reason'], row['reason'])})"
+                if row["value"] is None
+                else f"{row['value']:.4g}"
+            )
             word = "higher" if row["higher_is_fairer"] else "lower"
             told.append(f"{measure.upper()} {alpha} {value} ({word} is fairer)")
     if told:

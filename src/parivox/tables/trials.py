@@ -291,7 +291,7 @@ class _Reading:
         found = owners(ids, self.speakers, self.utterances, name)
         if self.utterances is not None:
             return found, DataNote("utterances", "utterances with a speaker in the table", n)
-        told = DataNote("scores", "utterances with a speaker as first component of the id", n)
+        told = DataNote("scores", "utterance ids that begin with their speaker", n)
         return found, told
 
     def _settled(

@@ -1,6 +1,6 @@
 """Draw docs/assets/summary.svg: what `parivox audit` prints on the demo's first system.
 
-    python docs/summary_picture.py
+    python examples/summary_picture.py
 
 Needs the extra `demo`. The picture holds text, no fonts and no links.
 """
@@ -38,8 +38,16 @@ text {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospac
 THEME = TerminalTheme(
     (251, 251, 249),
     (34, 34, 34),
-    [(34, 34, 34), (170, 34, 34), (34, 120, 34), (150, 100, 0), (34, 68, 170)]
-    + [(120, 34, 120), (0, 110, 110), (110, 110, 110)],
+    [
+        (34, 34, 34),
+        (170, 34, 34),
+        (34, 120, 34),
+        (150, 100, 0),
+        (34, 68, 170),
+        (120, 34, 120),
+        (0, 110, 110),
+        (110, 110, 110),
+    ],
 )
 
 
@@ -56,7 +64,7 @@ def main() -> None:
     )
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
     console.print(summary(audit))
-    picture = Path(__file__).parent / "assets" / "summary.svg"
+    picture = Path(__file__).parents[1] / "docs" / "assets" / "summary.svg"
     picture.parent.mkdir(exist_ok=True)
     console.save_svg(str(picture), title="", theme=THEME, code_format=SVG, unique_id="parivox")
 
