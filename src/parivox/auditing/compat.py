@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from parivox.auditing.base import Base
 from parivox.core.compat import (
+    AtThreshold,
     bt4vt_cdet_at,
     bt4vt_eer,
     bt4vt_eer_ratio,
     bt4vt_min_cdet,
     bt4vt_rates_at,
 )
+from parivox.core.costs import cdet
+from parivox.core.eer import eer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,14 +30,17 @@ if TYPE_CHECKING:
 __all__ = ["TOLD", "compat_metrics", "compat_ratios"]
 
 TOLD = (
-    "bt4vt 1.0.1 cuts each group's curve, reads its rates at the nearest threshold of that curve, "
-    "allocates by enrolment speaker and compares with all trials"
+    "bt4vt 1.0.1 cuts each group's curve, reads rates and costs at the nearest threshold left on "
+    "it, takes the larger rate where both are nearest for the EER, allocates by enrolment speaker "
+    "and compares with all trials"
 )
 POINT = "min-cdet"
 
 
 def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict[Key, Base]:
     """EER, raw costs and rates of one cell by bt4vt's rules, as fractions.
+
+    Where the exact value is another one, the reason says it.
 
     The operating point is bt4vt's: its minimum of each cost over all trials, named
     ``min-cdet`` for the first cost and ``min-cdet:NAME`` for the others.
@@ -43,22 +49,35 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
     trials = target + nontarget
     rows: dict[Key, Base] = {}
 
-    def add(metric: str, definition: str, point: str, value: float, n: int, t: float) -> None:
-        reason = "bt4vt needs trials of both classes" if math.isnan(value) else ""
-        rows[metric, f"{definition} bt4vt".strip(), point] = Base(float(value), None, n, t, reason)
+    def add(key: Key, found: AtThreshold, exact: float, n: int) -> None:
+        value = float(found.value)
+        reason = "" if value == exact else f"exact: {exact:.9g}"
+        if math.isnan(value):
+            reason = "bt4vt needs trials of both classes"
+        rows[key] = Base(value, None, n, float(found.threshold), reason)
 
-    eer = bt4vt_eer(counts)
-    add("eer", "", "", eer.value, trials, eer.threshold)
+    both = target > 0 and nontarget > 0
+    add(("eer", "bt4vt", ""), bt4vt_eer(counts), float(eer(counts)) if both else math.nan, trials)
     for i, cost in enumerate(options.costs):
         if len(cost.p_target) > 1:
             continue  # bt4vt averages no priors
         point = POINT if i == 0 else f"{POINT}:{cost.name}"
+        definition = f"{cost.name} bt4vt"
         threshold = bt4vt_min_cdet(everything, cost=cost).threshold
-        cdet = bt4vt_cdet_at(counts, threshold, cost=cost)
-        add("cdet_raw", cost.name, point, cdet.value, trials, cdet.threshold)
-        rates = bt4vt_rates_at(counts, threshold)
-        add("fpr", cost.name, point, rates.fpr, nontarget, rates.threshold)
-        add("fnr", cost.name, point, rates.fnr, target, rates.threshold)
+        at = counts.at([threshold])
+        exact = float(cdet(at, cost, normalised=False)[0])
+        add(
+            ("cdet_raw", definition, point),
+            bt4vt_cdet_at(counts, threshold, cost=cost),
+            exact,
+            trials,
+        )
+        fpr, fnr, nearest = bt4vt_rates_at(counts, threshold)
+        for metric, rate, true, n in (
+            ("fpr", fpr, at.fpr[0], nontarget),
+            ("fnr", fnr, at.fnr[0], target),
+        ):
+            add((metric, definition, point), AtThreshold(rate, nearest), float(true), n)
     return rows
 
 
@@ -73,7 +92,7 @@ def compat_ratios(
     for group, bases in zip(cells.grouping.groups, own, strict=True):
         for (metric, definition, point), base in bases.items():
             average = everything[metric, definition, point].value
-            value, reason = math.nan, base.reason
+            value, reason = math.nan, base.reason if math.isnan(base.value) else ""
             if not reason and average > 0:
                 value = (
                     bt4vt_eer_ratio(base.value, average)

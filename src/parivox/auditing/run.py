@@ -10,6 +10,7 @@ import numpy as np
 
 from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
+from parivox.auditing.compat import TOLD
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
 from parivox.auditing.measure import Measurement
 from parivox.auditing.options import REFERENCES, Options, parse_alpha
@@ -199,7 +200,7 @@ def _record(
             "bounds": dict(bounds),
         },
         "definitions": all_definitions(options),
-    }
+    } | ({"compat": TOLD} if options.compat else {})
 
 
 def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:

@@ -122,6 +122,30 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
             rows = _group_rows(audit, {**name, "grouping": grouping, "allocation": allocation})
             if rows:
                 yield from _grouping(audit, name, grouping, allocation, rows, points, shown)
+    if "compat" in audit.record:
+        yield from _compat(audit, name)
+
+
+def _compat(audit: Audit, name: Row) -> Iterator[RenderableType]:
+    """Where another tool's rules give another number, and by how much."""
+    rows = [
+        row
+        for row in audit.groups.where(**name).rows()
+        if row["definition"].endswith("bt4vt") and row["value"] is not None
+    ]
+    other = [row for row in rows if row["reason"]]
+    yield Text(f"\n{audit.record['compat']}.")
+    yield Text(f"{len(other)} of its {len(rows)} values differ from the exact ones; most:")
+    grid = _grid("group", "metric", "bt4vt", "exact")
+    for row in sorted(other, key=_gap, reverse=True)[:5]:
+        exact = row["reason"].removeprefix("exact: ")
+        grid.add_row(row["group"], row["metric"], f"{row['value']:.6g}", f"{float(exact):.6g}")
+    yield Padding(grid, (0, 0, 0, 2))
+
+
+def _gap(row: Row) -> float:
+    exact = float(row["reason"].removeprefix("exact: "))
+    return float(abs(row["value"] - exact) / max(row["value"], exact))
 
 
 def _headline(whole: list[Row]) -> str:
@@ -187,7 +211,10 @@ def _grouping(
     yield Text(f"\n{grouping}: {len(groups)} groups{how}", style="bold")
     yield Padding(_extremes(rows, groups, points), (0, 0, 1, 2))
     text = shown["operating_point"]
-    yield Text(f"Every group at {text}, threshold {shown['threshold']:.6g}; x: times pooled")
+    yield Text(
+        f"Every group at {text}, threshold {shown['threshold']:.6g}. FNR: target trials rejected "
+        "(locked out); FPR: nontarget trials accepted (impostors let in); x: times pooled"
+    )
     grid = _grid(
         "group", "speakers", "FNR", "errors / trials", "x  ", "FPR", "errors / trials", "x  "
     )
