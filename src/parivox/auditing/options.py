@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["REFERENCES", "Options", "parse_alpha"]
 
 REFERENCES = ("pooled", "macro", "geomean", "best")
+MOST_WEIGHTS = 1000
 SWEEP = "fpr=0.001:0.1:log100"
 """Grid of the area under FDR when no sweep is asked for (METHODS 3.4)."""
 
@@ -64,6 +65,11 @@ class Options:
 
     def __post_init__(self) -> None:
         """Check every option, once."""
+        choices = ("allocate", "operating_points", "cost", "eer", "rule", "reference", "zero")
+        for name in choices:
+            values = getattr(self, name)
+            if values is not None:
+                object.__setattr__(self, name, tuple(text.strip() for text in values))
         for name, known in (
             ("allocate", ALLOCATIONS),
             ("eer", DEFINITIONS),
@@ -75,7 +81,7 @@ class Options:
             _one_of("compat", (self.compat,), ("bt4vt",))
             if "enrol" not in self.allocate:  # the only allocation that bt4vt knows
                 object.__setattr__(self, "allocate", (*self.allocate, "enrol"))
-        for name in ("allocate", "operating_points", "cost", "eer", "rule", "reference", "zero"):
+        for name in choices:
             values = getattr(self, name)
             if values is not None and (not values or len(set(values)) < len(values)):
                 msg = f"--{name.replace('_', '-')} is given {list(values)}; name each choice once"
@@ -86,6 +92,9 @@ class Options:
             )
             raise ConfigError(msg)
         costs = tuple(parse_cost(text) for text in self.cost)
+        if len({cost.name for cost in costs}) < len(costs):
+            msg = f"--cost names one model twice: {list(self.cost)}; name each once"
+            raise ConfigError(msg)
         object.__setattr__(self, "costs", costs)
         self.points()  # so that a wrong point is told before any file is read
         self.sweep_points()
@@ -112,6 +121,11 @@ class Options:
         return told
 
 
+def _is_range(low: float, high: float, step: float) -> bool:
+    """Whether there are steps from low to high, and not absurdly many."""
+    return step > 0 and low <= high and (high - low) / step <= MOST_WEIGHTS
+
+
 def _one_of(name: str, values: Sequence[str], known: Sequence[str]) -> None:
     for value in values:
         if value not in known:
@@ -136,7 +150,7 @@ def parse_alpha(texts: Sequence[str | float]) -> tuple[float, ...]:
             numbers = []
         if len(numbers) == 1:
             found += numbers
-        elif len(numbers) == 3 and numbers[2] > 0 and numbers[1] >= numbers[0]:
+        elif len(numbers) == 3 and all(map(math.isfinite, numbers)) and _is_range(*numbers):
             low, high, step = numbers
             found += [
                 round(low + step * i, 12)

@@ -13,7 +13,7 @@ import math
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -310,7 +310,7 @@ def load(folder: str | os.PathLike[str]) -> Audit:
         record = json.loads((home / "audit.json").read_text(encoding="utf-8"))
         provenance = json.loads((home / "provenance.json").read_text(encoding="utf-8"))
         version = record.pop("parivox_audit")
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         msg = f"{folder}: does not hold an audit ({error}); name the --out folder of one"
         raise DataError(msg) from error
     if version != SCHEMA_VERSION:
@@ -319,13 +319,17 @@ def load(folder: str | os.PathLike[str]) -> Audit:
             "audit again"
         )
         raise DataError(msg)
-    tables = record.pop("tables")
-    found = {}
-    for name, columns in TABLES.items():
-        if name in CURVES:
-            path = home / f"{name}.parquet"
-            found[name] = Table.read(path) if path.is_file() else Table.empty(columns)
-        else:
-            found[name] = Table.of(tables[name], columns)
-    assert {field.name for field in fields(Audit)} >= set(found)
+    try:
+        tables = record.pop("tables")
+        found = {
+            name: Table.of(tables[name], columns)
+            for name, columns in TABLES.items()
+            if name not in CURVES
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        msg = f"{folder}: audit.json is damaged ({error!r}); audit again"
+        raise DataError(msg) from error
+    for name in CURVES:
+        path = home / f"{name}.parquet"
+        found[name] = Table.read(path) if path.is_file() else Table.empty(TABLES[name])
     return Audit(**found, record=record, provenance=provenance)

@@ -150,13 +150,17 @@ def audit(
     _check_references(options, groupings)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     bounds: dict[str, dict[str, float]] = {}
+    read = list(sets)
     for one in sets:
         name = f"{one.system}@{one.list}" if one.list else one.system
         development = development_of.get((one.system, one.list))
         found_on = None
         if development is not None:
             tell(f"reading the development scores of {one.system}")
-            found_on = read_trials(development, system=one.system, list_="", speakers=people, **how)
+            found_on = read_trials(
+                development, system=one.system, list_="development", speakers=people, **how
+            )
+            read.append(found_on)
         tell(f"measuring {name}")
         measured = Measurement(one, groupings, options, own, found_on, orientation)
         measured.add_to(rows)
@@ -166,15 +170,15 @@ def audit(
         bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
     return Audit(
         **{name: block.table() for name, block in rows.items()},
-        record=_record(options, people, sets, groupings, bounds, conflicts),
-        provenance=[*people.provenance, *(entry for one in sets for entry in one.provenance)],
+        record=_record(options, people, (sets, read[len(sets) :]), groupings, bounds, conflicts),
+        provenance=[*people.provenance, *(entry for one in read for entry in one.provenance)],
     )
 
 
 def _record(
     options: Options,
     people: Speakers,
-    sets: Sequence[TrialSet],
+    sets: tuple[Sequence[TrialSet], Sequence[TrialSet]],
     groupings: Sequence[Grouping],
     bounds: Mapping[str, Mapping[str, float]],
     conflicts: str,
@@ -185,22 +189,24 @@ def _record(
         "options": {**options.told(), "conflicts": conflicts},
         "groupings": [grouping.name for grouping in groupings],
         "groupings_chosen_by": "user" if options.by else "every attribute with 2 to 50 values",
-        "inputs": [
-            {
-                "system": one.system,
-                "list": one.list,
-                "trials": one.n_trials,
-                "content_sha256": one.content_sha256,
-            }
-            for one in sets
-        ],
+        "inputs": [_told(one) for one in sets[0]],
+        "development": [_told(one) for one in sets[1]],
         "speakers_content_sha256": people.content_sha256,
         "resolution": {
-            "exact": all(one.n_partitions == 1 for one in sets),
+            "exact": all(one.n_partitions == 1 for one in sets[0]),
             "bounds": dict(bounds),
         },
         "definitions": all_definitions(options),
     } | ({"compat": TOLD} if options.compat else {})
+
+
+def _told(trials: TrialSet) -> dict[str, Any]:
+    return {
+        "system": trials.system,
+        "list": trials.list,
+        "trials": trials.n_trials,
+        "content_sha256": trials.content_sha256,
+    }
 
 
 def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:

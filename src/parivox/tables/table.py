@@ -57,6 +57,10 @@ class Table:
         columns
             Columns in order with their kinds: str, float, int or bool.
         """
+        lengths = {name: len(cells[name]) for name in columns}
+        if len(set(lengths.values())) > 1:
+            msg = f"columns of a table have different lengths ({lengths}); give one length"
+            raise DataError(msg)
         made = [_series(name, cells[name], kind) for name, kind in columns.items()]
         return cls(pl.DataFrame(made))
 
