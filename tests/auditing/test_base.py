@@ -1,0 +1,319 @@
+"""Base metrics of groups: what they need, and what they say where that is missing."""
+
+import math
+import types
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.auditing import run
+from parivox.errors import ConfigError
+from parivox.tables.table import Table
+
+EVERY_EER = (
+    *("linear", "nearest_max", "clova", "nearest_mean", "speechbrain"),
+    *("kaldi", "nist_sre16", "rocch", "pyeer"),
+)
+
+
+def of_all(audit, metric, **where):
+    (row,) = audit.groups.where(metric=metric, group="all", system="T", **where)
+    return row
+
+
+def only(trials, label):
+    rows = [i for i, y in enumerate(trials["label"]) if y == label]
+    return {name: [cells[i] for i in rows] for name, cells in trials.items()}
+
+
+def test_metrics_of_all_trials_are_the_public_functions(whole, trials):
+    score, label = trials["score"], trials["label"]
+    cost = pv.parse_cost("voxsrc")
+    best = pv.min_cdet(score, label, cost=cost)
+    assert of_all(whole, "min_cdet_norm", definition="voxsrc")["value"] == best.value
+    assert of_all(whole, "min_cdet_norm", definition="voxsrc")["threshold"] == best.threshold
+    assert of_all(whole, "auc")["value"] == pv.auc(score, label)
+    assert of_all(whole, "dprime")["value"] == pv.dprime(score, label)
+    assert of_all(whole, "cllr")["value"] == pv.cllr(score, label)
+    assert of_all(whole, "min_cllr")["value"] == pv.min_cllr(score, label)
+    act = of_all(whole, "act_cdet_norm", definition="voxsrc")
+    assert act["value"] == pv.act_cdet(score, label, cost=cost)
+    assert act["threshold"] == pytest.approx(math.log(19))
+    loss = of_all(whole, "cal_loss")["value"]
+    assert loss == pytest.approx(pv.calibration_loss(score, label), abs=1e-12)
+
+
+@pytest.mark.parametrize("definition", EVERY_EER)
+def test_every_definition_of_the_eer(whole, trials, definition):
+    found = of_all(whole, "eer", definition=definition)["value"]
+    assert found == pv.eer(trials["score"], trials["label"], definition=definition)
+    groups = whole.groups.where(
+        metric="eer", system="T", definition=definition, grouping="gender", allocation="both"
+    )
+    assert {row["group"] for row in groups} == {"f", "m", "pooled"}
+
+
+def test_definitions_of_the_eer_differ(whole):
+    values = {name: of_all(whole, "eer", definition=name)["value"] for name in EVERY_EER}
+    assert len(set(values.values())) > 2
+    assert max(values.values()) - min(values.values()) < 0.02
+
+
+@pytest.mark.parametrize("rule", ["conservative", "nearest", "interp"])
+@pytest.mark.parametrize("level", [0.01, 0.1])
+def test_every_rule_of_fnr_at_an_fpr(whole, trials, rule, level):
+    row = of_all(whole, "fnr_at_fpr", definition=f"{level} {rule}")
+    wanted = pv.fnr_at_fpr(trials["score"], trials["label"], target=level, rule=rule)
+    assert row["value"] == wanted.value
+    if rule != "interp":
+        assert row["threshold"] == wanted.threshold
+
+
+@pytest.mark.parametrize("rule", ["conservative", "nearest", "interp"])
+def test_every_rule_of_fpr_at_an_fnr(whole, trials, rule):
+    row = of_all(whole, "fpr_at_fnr", definition=f"0.05 {rule}")
+    wanted = pv.fpr_at_fnr(trials["score"], trials["label"], target=0.05, rule=rule)
+    assert row["value"] == wanted.value
+
+
+def test_costs_at_a_point_follow_from_its_rates(whole):
+    for row in whole.operating_points.where(system="T"):
+        point = row["operating_point"]
+        raw = of_all(whole, "cdet_raw", definition="voxsrc", operating_point=point)["value"]
+        assert raw == pytest.approx(0.05 * row["fnr"] + 0.95 * row["fpr"], rel=1e-12)
+        norm = of_all(whole, "cdet_norm", definition="voxsrc", operating_point=point)["value"]
+        assert norm == pytest.approx(raw / 0.05, rel=1e-12)
+        assert norm == pytest.approx(row["cdet_norm"], rel=1e-12)
+        raw = of_all(whole, "cdet_raw", definition="sre08", operating_point=point)["value"]
+        assert raw == pytest.approx(10 * 0.01 * row["fnr"] + 0.99 * row["fpr"], rel=1e-12)
+        half = of_all(whole, "hter", operating_point=point)["value"]
+        assert half == pytest.approx((row["fnr"] + row["fpr"]) / 2, rel=1e-12)
+
+
+def test_shifts_are_differences_to_pooled(whole, trials, speakers):
+    gender = dict(zip(speakers["id"], speakers["gender"], strict=True))
+    own, pooled = [], []
+    for enrol, _, score, label in zip(*trials.values(), strict=True):
+        if label:
+            pooled.append(score)
+            if gender[enrol.split("/")[0]] == "f":
+                own.append(score)
+    where = {"system": "T", "grouping": "gender", "allocation": "both", "metric": "shift_target"}
+    rows = {r["definition"]: r for r in whole.groups.where(**where, group="f")}
+    wanted = np.mean(own) - np.mean(pooled)
+    assert rows["mean"]["value"] == pytest.approx(wanted, abs=1e-12)
+    assert len(rows) > 3
+    for row in whole.groups.where(**where, group="pooled"):
+        assert row["value"] == 0
+
+
+def test_without_llr_what_needs_it_is_missing_with_that_reason(small):
+    for metric in ("cllr", "cal_loss", "act_cdet_norm"):
+        rows = small.groups.where(metric=metric).rows()
+        assert rows
+        for row in rows:
+            assert row["value"] is None
+            assert "--llr" in row["reason"]
+    for row in small.groups.where(metric="min_cllr"):
+        assert 0 < row["value"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("label", "lacks", "kept", "lost"),
+    [(1, "no nontarget trials", "fnr", "fpr"), (0, "no target trials", "fpr", "fnr")],
+)
+def test_lists_of_one_class(trials, speakers, label, lacks, kept, lost):
+    audit = pv.audit(
+        only(trials, label),
+        speakers=speakers,
+        by=["gender", "gender+nation"],
+        operating_points=[f"{kept}=0.1", f"{lost}=0.1", "threshold=1", "eer", "min-cdet", "bayes"],
+        llr=True,
+        sweep="fpr=0.01:0.1:log3",
+        compat="bt4vt",
+        reference=["pooled", "macro", "geomean", "best", "f"],
+        zero=["none", "jeffreys", "nist"],
+        metrics={"mine": lambda c: c.fpr + c.fnr},
+    )
+    points = {row["operating_point"]: row for row in audit.operating_points}
+    assert points[f"{kept}=0.1"]["threshold"] is not None
+    for text in (f"{lost}=0.1", "eer", "min-cdet"):
+        assert points[text]["threshold"] is None
+        assert points[text]["reason"] == lacks
+    for row in audit.groups:
+        told = row["definition"].endswith("bt4vt")
+        if row["metric"] == kept and row["operating_point"] in {f"{kept}=0.1", "threshold=1"}:
+            assert told or row["value"] == row["errors"] / row["trials"]
+        elif row["metric"] in {"eer", "auc", "dprime", "min_cllr", "cllr", "hter", lost}:
+            assert row["value"] is None
+            assert row["reason"]
+    single = audit.meta.where(measure="max_min", metric=kept, operating_point="threshold=1").rows()
+    assert any(row["value"] is not None for row in single)
+    for row in audit.meta.where(metric="fpr+fnr"):
+        assert row["value"] is None or row["reason"]
+    assert len(audit.det) == 0
+    audit.to_json()
+
+
+def test_lists_of_one_class_have_default_points(trials, speakers):
+    for label in (0, 1):
+        audit = pv.audit(only(trials, label), speakers=speakers, by="gender")
+        (point,) = audit.operating_points
+        assert (point["threshold"] is None) == (label == 1)
+
+
+def test_infinite_scores_are_always_accepted_or_rejected():
+    audit = pv.audit(
+        {
+            "enrol": ["a/1", "a/2", "a/1", "a/2"],
+            "test": ["a/3", "a/3", "b/1", "b/1"],
+            "score": [math.inf, 1.0, -math.inf, math.inf],
+        },
+        speakers={"id": ["a", "b"], "g": ["x", "y"]},
+        by="g",
+        operating_points=["threshold=1e300", "eer", "min-cdet"],
+    )
+    (fpr,) = audit.groups.where(group="all", metric="fpr", operating_point="threshold=1e300")
+    (fnr,) = audit.groups.where(group="all", metric="fnr", operating_point="threshold=1e300")
+    assert (fpr["errors"], fnr["errors"]) == (1, 1)
+    for row in audit.groups.where(metric="shift_target"):
+        assert row["value"] is not None or row["reason"]
+    audit.to_json()
+
+
+# ---- a user's own metrics
+
+
+def test_a_metric_at_the_operating_points(small, trials, speakers):
+    audit = pv.audit(
+        trials,
+        speakers=speakers,
+        by="gender+nation",
+        operating_points=["threshold=1.25", "eer"],
+        metrics={"half": lambda c: (c.fpr + c.fnr) / 2},
+    )
+    mine = [row["value"] for row in audit.groups.where(metric="half")]
+    assert mine == [row["value"] for row in audit.groups.where(metric="hter")]
+    for table in (audit.bias, audit.meta):
+        mine = table.where(metric="half").to_polars().drop("metric")
+        assert mine.height
+        assert mine.equals(table.where(metric="hter").to_polars().drop("metric"))
+
+
+def test_a_metric_of_the_whole_curve(trials, speakers):
+    audit = pv.audit(
+        trials,
+        speakers=speakers,
+        by="gender",
+        operating_points="eer",
+        metrics={"worst": lambda c: np.minimum(c.fpr, c.fnr).max(axis=-1)},
+    )
+    rows = {row["group"]: row for row in audit.groups.where(metric="worst")}
+    assert set(rows) == {"f", "m", "pooled", "all"}
+    for row in rows.values():
+        assert row["operating_point"] == row["definition"] == ""
+        assert 0 < row["value"] < 0.5
+    (ratio,) = audit.bias.where(
+        metric="worst", measure="ratio", reference="pooled", group="f", zero="none"
+    )
+    assert ratio["value"] == rows["f"]["value"] / rows["pooled"]["value"]
+    assert len(audit.meta.where(metric="worst", measure="max_min")) == 1
+
+
+def test_a_metric_sees_integer_counts_with_a_group_axis(trials, speakers):
+    seen = []
+
+    def spy(curve):
+        seen.append((curve.fp.dtype, curve.fp.shape, curve.n_target.shape))
+        return curve.fnr
+
+    pv.audit(trials, speakers=speakers, by="gender", operating_points="eer", metrics={"spy": spy})
+    assert {(kind, shape, n) for kind, shape, n in seen} == {(np.dtype(np.int64), (1, 1), (1,))}
+
+
+def entry(name, function):
+    def load():
+        if isinstance(function, Exception):
+            raise function
+        return function
+
+    return types.SimpleNamespace(name=name, load=load, value="mine:metric")
+
+
+def test_a_metric_by_entry_point(monkeypatch, trials, speakers):
+    asked = []
+
+    def entry_points(*, group):
+        asked.append(group)
+        return [entry("mine", lambda c: c.fnr * 2)]
+
+    monkeypatch.setattr(run, "entry_points", entry_points)
+    audit = pv.audit(trials, speakers=speakers, by="gender", operating_points="eer")
+    assert asked == ["parivox.metrics"]
+    mine = [row["value"] for row in audit.groups.where(metric="mine")]
+    assert mine == [2 * row["value"] for row in audit.groups.where(metric="fnr")]
+
+
+def test_an_entry_point_that_cannot_be_loaded(monkeypatch, trials, speakers):
+    broken = [entry("mine", ImportError("no such thing"))]
+    monkeypatch.setattr(run, "entry_points", lambda **_: broken)
+    with pytest.raises(ConfigError, match=r"'mine'.*no such thing"):
+        pv.audit(trials, speakers=speakers, by="gender")
+
+
+def raising(_):
+    msg = "oh"
+    raise ZeroDivisionError(msg)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda c: np.zeros((2, 3)), r"'mine' gave shape \(2, 3\)"),
+        (lambda c: 0.5, r"'mine' gave shape \(\)"),
+        (lambda c: c.fpr[0], r"'mine' gave shape"),
+        (lambda c: ["x"], "'mine' failed"),
+        (lambda c: None, "'mine'"),
+        (raising, "'mine' failed.*oh"),
+        (lambda c: c.nothing, "'mine' failed"),
+    ],
+)
+def test_a_wrong_metric_is_told_in_one_sentence(trials, speakers, function, words):
+    with pytest.raises(ConfigError, match=words) as told:
+        pv.audit(
+            trials,
+            speakers=speakers,
+            by="gender",
+            operating_points=["eer", "threshold=1"],
+            metrics={"mine": function},
+        )
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["fpr", "eer", "a+b"])
+def test_a_metric_takes_no_built_in_name(trials, speakers, name):
+    with pytest.raises(ConfigError, match="another name"):
+        pv.audit(trials, speakers=speakers, by="gender", metrics={name: lambda c: c.fpr})
+
+
+def test_undefined_values_of_a_metric_are_missing(trials, speakers):
+    audit = pv.audit(
+        trials,
+        speakers=speakers,
+        by="gender",
+        operating_points="eer",
+        metrics={"mine": lambda c: c.fpr * np.nan},
+    )
+    for row in audit.groups.where(metric="mine"):
+        assert row["value"] is None
+        assert row["reason"]
+
+
+def test_tables_take_no_nan(whole):
+    for table in whole.tables().values():
+        assert isinstance(table, Table)
+        frame = table.to_polars()
+        for column in frame.iter_columns():
+            if column.dtype.is_float():
+                assert not column.is_nan().any()

@@ -1,0 +1,122 @@
+"""Lists too long for memory are counted in bins: exact at given thresholds, near elsewhere."""
+
+import pytest
+
+import parivox as pv
+from parivox.auditing import cells
+from parivox.tables import store
+
+POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
+BINS = 512
+
+
+@pytest.fixture(scope="module")
+def both(simulate):
+    """The same trials counted exactly and in bins."""
+    trials, people = simulate(nontarget=8000, decimals=9)
+    options = {
+        "speakers": people,
+        "by": ["gender", "gender+nation"],
+        "operating_points": POINTS,
+        "allocate": ["both", "either"],
+        "llr": True,
+    }
+    exact = pv.audit({"S": trials}, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "IN_MEMORY_TRIALS", 1000)
+        patch.setattr(store, "PART_TRIALS", 900)
+        patch.setattr(cells, "BINS", BINS)
+        patch.setattr(cells, "CHUNK", 100)
+        binned = pv.audit({"S": trials}, **options)
+    return exact, binned
+
+
+def test_it_is_said(both):
+    exact, binned = both
+    assert exact.record["resolution"] == {"exact": True, "bounds": {"S": {"rate": 0, "score": 0}}}
+    assert binned.record["resolution"]["exact"] is False
+    assert 0 < binned.record["resolution"]["bounds"]["S"]["rate"] < 0.1
+    assert 0 < binned.record["resolution"]["bounds"]["S"]["score"] < 0.1
+
+
+def test_counts_at_given_thresholds_are_exact(both):
+    for point in ("threshold=1.25", "threshold=0.333"):
+        first, second = (audit.groups.where(operating_point=point).rows() for audit in both)
+        assert len(first) > 100
+        for one, two in zip(first, second, strict=True):
+            assert one == two
+        first, second = (audit.matrix.where(operating_point=point).rows() for audit in both)
+        assert first == second
+        first, second = (audit.meta.where(operating_point=point).rows() for audit in both)
+        assert first == second
+
+
+def test_counts_at_thresholds_found_are_exact_for_those_thresholds(both, simulate):
+    _, binned = both
+    trials, _ = simulate(nontarget=8000, decimals=9)
+    for row in binned.operating_points:
+        t = row["threshold"]
+        wrong = [s >= t for s, y in zip(trials["score"], trials["label"], strict=True) if not y]
+        assert row["fpr"] == sum(wrong) / len(wrong)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["eer", "auc", "min_cdet_raw", "fnr_at_fpr", "fpr_at_fnr"],
+)
+def test_metrics_of_the_curve_lie_within_the_stated_bound(both, metric):
+    bound = both[1].record["resolution"]["bounds"]["S"]["rate"]
+    first, second = (audit.groups.where(metric=metric).rows() for audit in both)
+    assert len(first) == len(second) > 0
+    differ = 0
+    for one, two in zip(first, second, strict=True):
+        assert one["reason"] == two["reason"]
+        if one["value"] is not None:
+            assert abs(one["value"] - two["value"]) <= bound
+            differ += one["value"] != two["value"]
+    assert differ  # else nothing was shown
+
+
+@pytest.mark.parametrize("metric", ["shift_target", "shift_nontarget"])
+def test_shifts_lie_within_the_stated_bound(both, metric):
+    bound = both[1].record["resolution"]["bounds"]["S"]["score"]
+    first, second = (audit.groups.where(metric=metric).rows() for audit in both)
+    for one, two in zip(first, second, strict=True):
+        if one["value"] is not None:
+            assert abs(one["value"] - two["value"]) <= bound
+
+
+def test_what_was_read_is_the_same(both):
+    exact, binned = both
+    assert exact.data.to_polars().equals(binned.data.to_polars())
+    for name in ("n", "speakers", "target_trials", "nontarget_trials", "trials"):
+        if name in exact.groups.columns:
+            assert exact.groups.to_dict()[name] == binned.groups.to_dict()[name]
+    one, two = (audit.record["inputs"] for audit in both)
+    assert one == two
+
+
+def test_points_of_the_curves_are_exact(both, simulate):
+    _, binned = both
+    trials, _ = simulate(nontarget=8000, decimals=9)
+    pairs = list(zip(trials["score"], trials["label"], strict=True))
+    other = [s for s, y in pairs if not y]
+    for row in binned.det.where(group="all").rows()[::25]:
+        assert row["fpr"] == sum(s >= row["threshold"] for s in other) / len(other)
+
+
+def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, monkeypatch):
+    rows = list(zip(*trials.values(), strict=True))
+    rows.append((*rows[0][:2], rows[0][2] + 1, rows[0][3]))
+    given = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
+    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(store, "PART_TRIALS", 900)
+    audit = pv.audit(
+        given,
+        speakers=speakers,
+        by="gender",
+        operating_points=["threshold=1", "eer"],
+        conflicts="set-aside",
+    )
+    (row,) = audit.data.where(group="all", item="contradicting rows set aside")
+    assert row["count"] == 2

@@ -1,0 +1,162 @@
+"""Rows that contradict others, and scores that point the wrong way."""
+
+import pytest
+
+import parivox as pv
+from parivox.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def spoilt(trials):
+    """Two trials again with another score, one label that contradicts the speakers."""
+    rows = list(zip(*trials.values(), strict=True))
+    same = next(row for row in rows if row[3] == 1)
+    other = next(row for row in rows if row[3] == 0)
+    wrong = next(row for row in reversed(rows) if row[3] == 1)
+    rows.remove(wrong)
+    rows += [(*same[:2], 9.0, 1), (*other[:2], -9.0, 0), (*wrong[:3], 0)]
+    return dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True)), (same, other, wrong)
+
+
+def test_they_are_refused(spoilt, speakers):
+    with pytest.raises(DataError, match="--conflicts set-aside"):
+        pv.audit(spoilt[0], speakers=speakers, by="gender")
+
+
+@pytest.fixture(scope="module")
+def audit(spoilt, speakers):
+    return pv.audit(
+        spoilt[0],
+        speakers=speakers,
+        by=["gender"],
+        operating_points=["threshold=1", "fpr=0.1"],
+        conflicts="set-aside",
+    )
+
+
+def test_set_aside_they_are_in_no_count(audit, spoilt, trials):
+    (whole,) = audit.groups.where(group="all", metric="auc")
+    assert whole["trials"] == len(trials["score"]) - 3
+
+
+def told(audit, item, grouping="all", group="all"):
+    (row,) = audit.data.where(source="conflicts", grouping=grouping, group=group, item=item)
+    return row
+
+
+def test_they_are_counted_per_group(audit, spoilt, speakers):
+    assert told(audit, "contradicting rows set aside")["count"] == 5
+    gender = dict(zip(speakers["id"], speakers["gender"], strict=True))
+    same, other, wrong = spoilt[1]
+    for group in ("f", "m"):
+        wanted = 0
+        for row, n in ((same, 2), (other, 2), (wrong, 1)):
+            sides = {gender[utterance.split("/")[0]] for utterance in row[:2]}
+            wanted += n * (sides == {group})
+        found = told(audit, "contradicting rows set aside (allocation both)", "gender", group)
+        assert found["count"] == wanted
+
+
+def test_the_headline_is_repeated_with_and_without(audit, spoilt):
+    rows = list(zip(*spoilt[0].values(), strict=True))
+    without = {r["operating_point"]: r for r in audit.operating_points}["threshold=1"]
+    assert told(audit, "fpr at threshold=1 without contradicting rows")["value"] == without["fpr"]
+    assert told(audit, "fnr at threshold=1 without contradicting rows")["value"] == without["fnr"]
+    for metric, label in (("fpr", 0), ("fnr", 1)):
+        scores = [score for *_, score, y in rows if y == label]
+        wrong = sum((score >= 1) == (label == 0) for score in scores)
+        found = told(audit, f"{metric} at threshold=1 with contradicting rows")["value"]
+        assert found == pytest.approx(wrong / len(scores), rel=1e-12)
+
+
+def test_every_point_group_and_metric_has_both(audit):
+    values = [row for row in audit.data.where(source="conflicts") if row["count"] is None]
+    assert len(values) == (3 + 1) * 2 * 2 * 2  # groups and pooled and all, points, rates, ways
+    assert all(row["value"] is not None for row in values)
+
+
+def test_without_contradictions_both_are_equal(trials, speakers):
+    audit = pv.audit(
+        trials,
+        speakers=speakers,
+        by="gender",
+        operating_points="threshold=1",
+        conflicts="set-aside",
+    )
+    assert told(audit, "contradicting rows set aside")["count"] == 0
+    for metric in ("fpr", "fnr"):
+        with_, without = (
+            told(audit, f"{metric} at threshold=1 {way} contradicting rows")["value"]
+            for way in ("with", "without")
+        )
+        assert with_ == without
+
+
+# ---- polarity
+
+
+@pytest.fixture(scope="module")
+def distances(trials):
+    return {**trials, "score": [-score for score in trials["score"]]}
+
+
+def test_reversed_scores_are_refused_naming_both_ways_out(distances, speakers):
+    with pytest.raises(DataError) as found:
+        pv.audit({"S": distances}, speakers=speakers, by="gender")
+    for word in ("--distance", "--similarity", "AUC 0."):
+        assert word in str(found.value)
+
+
+def test_distances_are_negated(distances, trials, speakers):
+    negated = pv.audit(distances, speakers=speakers, by="gender", orientation="distance")
+    plain = pv.audit(trials, speakers=speakers, by="gender")
+    assert negated.groups.to_polars().equals(plain.groups.to_polars())
+
+
+def test_similarities_are_taken_as_they_are(distances, speakers):
+    audit = pv.audit(distances, speakers=speakers, by="gender", orientation="similarity")
+    (auc,) = audit.groups.where(group="all", metric="auc")
+    assert auc["value"] < 0.5
+
+
+def test_development_scores_are_checked_too(trials, distances, speakers):
+    with pytest.raises(DataError, match="--distance"):
+        pv.audit(trials, speakers=speakers, by="gender", threshold_from=distances)
+
+
+# ---- what is counted
+
+
+def test_what_was_read_is_told(trials, speakers):
+    rows = list(zip(*trials.values(), strict=True))
+    rows.append((rows[0][1], rows[0][0], rows[0][2] + 0.5, rows[0][3]))  # reversed
+    rows.append(rows[1])  # twice
+    rows.append((*rows[2][:2], None, rows[2][3]))  # without score
+    rows.append(("qz000/vx0.wav", "qz000/vx0.wav", 9.0, 1))  # with itself
+    given = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
+    audit = pv.audit(given, speakers=speakers, by="gender")
+    found = {(row["source"], row["item"]): row["count"] for row in audit.data}
+    n = len(trials["score"])
+    assert found["scores", "rows"] == n + 4
+    assert found["scores", "trials"] == n + 2
+    assert found["scores", "exact duplicates"] == 1
+    assert found["scores", "reversed pairs"] == 1
+    assert found["scores", "trials without score"] == 1
+    assert found["scores", "trials of an utterance with itself"] == 1
+    targets = sum(trials["label"]) + rows[0][3] + 1
+    assert found["scores", "target trials"] == targets
+    assert found["scores", "nontarget trials"] == n + 2 - targets
+
+
+def test_trials_in_no_group_are_counted_per_grouping_and_allocation(whole):
+    for row in whole.data:
+        if not row["item"].startswith("trials in no group"):
+            continue
+        rule = row["item"].split("allocation ")[1].rstrip(")")
+        where = {"system": row["system"], "list": row["list"], "metric": "auc"}
+        (everything,) = whole.groups.where(**where, grouping="all")
+        (pooled,) = whole.groups.where(
+            **where, grouping=row["grouping"], group="pooled", allocation=rule
+        )
+        assert row["count"] == everything["trials"] - pooled["trials"]
+        assert (row["count"] > 0) == (rule == "both")

@@ -1,0 +1,73 @@
+"""The public names, and what importing them costs."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import parivox as pv
+
+pytestmark = pytest.mark.minimal
+
+
+@pytest.mark.parametrize("name", pv.__all__)
+def test_every_public_name_is_there_and_described(name):
+    found = getattr(pv, name)
+    assert name in dir(pv)
+    if inspect.isfunction(found) or inspect.isclass(found):
+        assert inspect.getdoc(found)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in pv.__all__ if inspect.isfunction(getattr(pv, n)) and n != "load"]
+)
+def test_options_of_public_functions_are_keyword_only(name):
+    plain = [
+        parameter
+        for parameter in inspect.signature(getattr(pv, name)).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    assert len(plain) <= 3
+
+
+def test_public_names_are_those_that_have_a_home():
+    assert sorted(pv.__all__) == sorted(pv._HOME)
+    assert {"audit", "load", "Audit", "eer", "fdr", "ParivoxError", "DataError"} <= set(pv.__all__)
+
+
+def test_no_other_name():
+    with pytest.raises(AttributeError, match="nosuch"):
+        _ = pv.nosuch
+
+
+def test_a_star_import_gives_all_of_them():
+    space = {}
+    exec("from parivox import *", space)
+    assert set(pv.__all__) <= set(space)
+
+
+def modules_after(code):
+    script = f"{code}\nimport sys\nprint(*sorted({{m.partition('.')[0] for m in sys.modules}}))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split("\n")[-2].split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import parivox",
+        "import parivox; parivox.DataError",
+        "from parivox.cli import parser; parser()",
+    ],
+)
+def test_importing_is_cheap(code):
+    assert not modules_after(code) & {"polars", "scipy", "rich", "numpy", "pandas", "pyarrow"}
+
+
+def test_functions_bring_numpy_only():
+    found = modules_after("import parivox; parivox.eer([1.0, 0.0], [1, 0])")
+    assert "numpy" in found
+    assert not found & {"polars", "scipy", "rich"}

@@ -1,0 +1,297 @@
+"""Operating points: what each kind finds, and what is refused (METHODS 1.1, 1.4)."""
+
+import math
+
+import pytest
+
+import parivox as pv
+from parivox.auditing.operating_points import default_points, parse_point, parse_sweep
+from parivox.core.costs import parse_cost
+from parivox.errors import ConfigError
+
+SPACES = pytest.mark.xfail(
+    strict=True, reason="points that differ in blanks only pass the check and end in a ShapeError"
+)
+PEOPLE = {"id": ["a", "b"], "g": ["x", "y"]}
+
+
+def audit_of(targets, nontargets, points, **options):
+    """Audit two lists of scores of two speakers."""
+    n, m = len(targets), len(nontargets)
+    trials = {
+        "enrol": [f"a/{i}" for i in range(n)] + [f"a/n{i}" for i in range(m)],
+        "test": [f"a/{i}t" for i in range(n)] + [f"b/n{i}" for i in range(m)],
+        "score": [*targets, *nontargets],
+    }
+    return pv.audit(trials, speakers=PEOPLE, by="g", operating_points=points, **options)
+
+
+def threshold(targets, nontargets, point, **options):
+    (row,) = audit_of(targets, nontargets, point, **options).operating_points
+    return row["threshold"]
+
+
+def brute_force(targets, nontargets, wanted):
+    """Largest threshold of those with the smallest `wanted(fp, fn)`, `wanted` None if unfit."""
+    found = []
+    for t in {*targets, *nontargets, math.inf}:
+        fp, fn = sum(s >= t for s in nontargets), sum(s < t for s in targets)
+        found.append((wanted(fp, fn), -t))
+    return -min(found)[1]
+
+
+T = [0.5, 1.0, 1.5, 1.5, 2.0, 2.5, 3.0, 3.0, 3.5, 4.0]
+N = [-2.0, -1.0, -1.0, 0.0, 0.0, 0.5, 1.0, 1.5, 1.5, 2.0]
+
+
+def test_threshold_is_taken_as_it_is():
+    assert threshold(T, N, "threshold=0.75") == 0.75
+    assert threshold(T, N, "threshold=-1e3") == -1000
+    (row,) = audit_of(T, N, "threshold=0.75").operating_points
+    assert row["source"] == "given"
+
+
+@pytest.mark.parametrize(
+    ("level", "wanted"), [("0.1", 2.0), ("0.25", 2.0), ("0.3", 1.5), ("0.4", 1.0)]
+)
+def test_fpr_is_the_smallest_threshold_that_keeps_it(level, wanted):
+    found = threshold(T, N, f"fpr={level}")
+    assert sum(s >= found for s in N) <= float(level) * 10
+    assert found == wanted
+
+
+@pytest.mark.parametrize(("level", "wanted"), [("0.1", 1.0), ("0.2", 1.5), ("0.45", 2.0)])
+def test_fnr_is_the_largest_threshold_that_keeps_it(level, wanted):
+    found = threshold(T, N, f"fnr={level}")
+    assert sum(s < found for s in T) <= float(level) * 10
+    assert found == wanted
+
+
+def test_eer_has_the_smallest_difference_of_products():
+    wanted = brute_force(T, N, lambda fp, fn: abs(fp * len(T) - fn * len(N)))
+    assert threshold(T, N, "eer") == wanted
+
+
+def test_eer_ties_go_to_the_larger_threshold():
+    targets, nontargets = [1.0, 3.0], [0.0, 2.0]
+    # one false accept and one false reject at 2; at 1 two errors less; at 3 the same difference
+    wanted = brute_force(targets, nontargets, lambda fp, fn: abs(fp - fn))
+    assert threshold(targets, nontargets, "eer") == wanted == 2.0
+    # no threshold balances one target against two nontargets: 1 and 2 are equally far
+    assert threshold([1.0, 3.0], [1.0, 1.0, 3.0, 3.0], "eer") == brute_force(
+        [1.0, 3.0], [1.0, 1.0, 3.0, 3.0], lambda fp, fn: abs(fp * 2 - fn * 4)
+    )
+
+
+def test_equal_differences_on_both_sides_of_the_crossing_take_the_larger_threshold():
+    # at 2: FP 0, FN 1; at 1: FP 1, FN 0; |FP - FN| is 1 at both
+    assert threshold([1.0], [1.0], "eer") == math.inf
+    assert threshold([2.0, 1.0], [1.0, 0.0], "eer") == 2.0
+
+
+def test_min_cdet_ties_go_to_the_larger_threshold():
+    targets, nontargets = [1.0, 3.0], [0.0, 2.0]
+    equal = "0.5,1,1"
+    assert threshold(targets, nontargets, "min-cdet", cost=equal) == 3.0
+    wanted = brute_force(targets, nontargets, lambda fp, fn: fp + fn)
+    assert wanted == 3.0
+
+
+def test_min_cdet_is_of_the_first_cost_and_a_name_means_another():
+    audit = audit_of(T, N, ["min-cdet", "min-cdet:0.9,1,1"], cost=["0.05,1,1", "0.9,1,1"])
+    first, second = audit.operating_points
+    assert first["definition"] == "0.05,1,1"
+    assert first["threshold"] == brute_force(T, N, lambda fp, fn: fp * 19 + fn)
+    assert second["definition"] == "0.9,1,1"
+    assert second["threshold"] == brute_force(T, N, lambda fp, fn: fp + fn * 9)
+
+
+def test_bayes_is_the_threshold_of_log_likelihood_ratios():
+    found = threshold(T, N, "bayes", llr=True, cost="voxsrc")
+    assert found == pytest.approx(math.log(19), abs=1e-12)
+
+
+def test_bayes_needs_them():
+    with pytest.raises(ConfigError, match="--llr"):
+        audit_of(T, N, "bayes")
+
+
+@pytest.mark.parametrize("point", ["min-cdet", "min-cdet:sre16", "bayes", "bayes:sre16"])
+def test_a_model_that_averages_priors_is_no_operating_point(point):
+    cost = ["voxsrc"] if ":" in point else ["sre16"]
+    with pytest.raises(ConfigError, match=r"sre16.*priors"):
+        audit_of(T, N, point, cost=cost, llr=True)
+
+
+def test_but_it_is_a_cost():
+    audit = audit_of(T, N, "eer", cost="sre16")
+    (row,) = audit.groups.where(group="all", metric="min_cdet_norm")
+    parts = []
+    for prior in ("0.01,1,1", "0.005,1,1"):
+        (one,) = audit_of(T, N, "eer", cost=prior).groups.where(group="all", metric="cdet_norm")
+        parts.append(one["value"])
+    (mean,) = audit.groups.where(group="all", metric="cdet_norm")
+    assert mean["value"] == pytest.approx(sum(parts) / 2, rel=1e-12)
+    assert row["value"] <= 1
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        *(
+            "",
+            "fpr",
+            "fpr=",
+            "fpr=0",
+            "fpr=1",
+            "fpr=-0.1",
+            "fpr=1.5",
+            "fpr=nan",
+            "fpr=a",
+            "far=0.1",
+        ),
+        *("fnr=0", "fnr=1", "threshold=", "threshold=nan", "threshold=x", "eer=0.1", "eer:voxsrc"),
+        *("min-cdet:nosuch", "min-cdet=0.1", "min-cdet:0.05,1", "min-cdet:2,1,1", "EER"),
+    ],
+)
+def test_what_is_no_operating_point_is_told_in_a_sentence(point):
+    with pytest.raises(ConfigError) as told:
+        audit_of(T, N, point)
+    assert "\n" not in str(told.value)
+
+
+def test_points_keep_the_words_of_the_user():
+    points = ["fpr=.10", "fnr=1e-1", "threshold=+1", "min-cdet:voxsrc"]
+    audit = audit_of(T, N, points)
+    assert [row["operating_point"] for row in audit.operating_points] == points
+    assert {r["operating_point"] for r in audit.groups} == {"", *points}
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        ["eer", "eer"],
+        pytest.param(["eer", " eer"], marks=SPACES),
+        pytest.param(["fpr=0.1", "fpr=0.1 "], marks=SPACES),
+    ],
+)
+def test_the_same_point_twice_is_refused(points):
+    with pytest.raises(ConfigError, match="once"):
+        audit_of(T, N, points)
+
+
+def test_below_one_error_a_point_is_missing_with_its_reason():
+    audit = audit_of(T, N, ["fpr=0.01", "fnr=0.05", "threshold=1"])
+    lost_fpr, lost_fnr, given = audit.operating_points
+    for row, words in ((lost_fpr, "fpr=0.01"), (lost_fnr, "fnr=0.05")):
+        assert row["threshold"] is row["fpr"] is row["fnr"] is row["cdet_norm"] is None
+        assert row["reason"] == f"{words} is below one error in 10 trials"
+    assert given["reason"] == ""
+    for point in ("fpr=0.01", "fnr=0.05"):
+        for row in audit.groups.where(operating_point=point):
+            assert row["value"] is None
+            assert row["reason"]
+        for row in audit.meta.where(operating_point=point):
+            assert row["value"] is None
+            assert row["reason"]
+        for row in audit.bias.where(operating_point=point):
+            assert row["value"] is None
+            assert row["reason"]
+        for row in audit.matrix.where(operating_point=point):
+            assert row["value"] is None
+            assert row["reason"]
+    assert {r["value"] for r in audit.groups.where(metric="fpr", group="all")} == {None, 0.4}
+
+
+def test_a_group_too_small_for_its_own_rate_says_so():
+    audit = audit_of(T, N, "fpr=0.1", allocate="enrol")
+    rows = {r["group"]: r for r in audit.groups.where(metric="fpr_at_fnr")}
+    assert rows["x"]["reason"] == "unresolvable: 0.01 is below one error in 10 trials"
+    assert rows["y"]["reason"]
+    assert rows["x"]["value"] is rows["y"]["value"] is None
+
+
+@pytest.mark.parametrize(
+    ("n", "wanted"), [(29_999, ["fpr=0.01"]), (30_000, ["fpr=0.01", "fpr=0.001"])]
+)
+def test_default_points(n, wanted):
+    assert [point.text for point in default_points(n)] == wanted
+
+
+def test_default_points_of_an_audit(trials, speakers):
+    audit = pv.audit(trials, speakers=speakers, by="gender")
+    assert [row["operating_point"] for row in audit.operating_points] == ["fpr=0.01"]
+    assert {r["definition"] for r in audit.groups.where(metric="cdet_norm")} == {"voxsrc"}
+    assert {r["zero"] for r in audit.bias} == {"none", "jeffreys"}
+
+
+def test_thresholds_may_come_from_other_trials(simulate):
+    trials, people = simulate(seed=1)
+    development, _ = simulate(seed=2)
+    points = ["fpr=0.1", "eer", "min-cdet", "threshold=1"]
+    found = pv.audit(
+        trials, speakers=people, by="gender", operating_points=points, threshold_from=development
+    )
+    there = pv.audit(development, speakers=people, by="gender", operating_points=points)
+    for here, source in zip(found.operating_points, there.operating_points, strict=True):
+        assert here["threshold"] == source["threshold"]
+        given = here["operating_point"] == "threshold=1"
+        assert here["source"] == ("given" if given else "development trials")
+        assert source["source"] == ("given" if given else "these trials")
+    score = zip(trials["score"], trials["label"], strict=True)
+    accepted = [s >= found.operating_points.rows()[0]["threshold"] for s, y in score if y == 0]
+    assert found.operating_points.rows()[0]["fpr"] == sum(accepted) / len(accepted)
+    assert found.operating_points.rows()[0]["fpr"] != there.operating_points.rows()[0]["fpr"]
+
+
+def test_the_default_points_are_those_that_the_development_trials_carry(simulate):
+    trials, _ = simulate()
+    large, _ = simulate(seed=3, speakers=48, nontarget=30_000)
+    everyone = simulate(speakers=48)[1]
+    audit = pv.audit(trials, speakers=everyone, by="gender", threshold_from=large)
+    assert [r["operating_point"] for r in audit.operating_points] == ["fpr=0.01", "fpr=0.001"]
+    assert all(r["threshold"] is not None for r in audit.operating_points)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="development scores are in neither provenance nor the hashes of the record"
+)
+def test_development_trials_are_an_input_too(simulate):
+    trials, people = simulate(seed=1)
+    first, second = (
+        pv.audit(trials, speakers=people, by="gender", threshold_from=simulate(seed=seed)[0])
+        for seed in (2, 3)
+    )
+    assert len(first.provenance) == 3
+    assert first.record != second.record
+
+
+def test_points_are_parsed_with_their_level_and_cost():
+    costs = [parse_cost("voxsrc"), parse_cost("sre08")]
+    assert parse_point(" fpr=1e-2 ", costs).level == 0.01
+    assert parse_point("min-cdet", costs).cost == costs[0]
+    assert parse_point("min-cdet:sre08", costs).cost == costs[1]
+    assert parse_point("bayes:sre08", costs, llr=True).definition == "sre08"
+    assert parse_point("fnr=0.1", costs).definition == "conservative"
+    assert parse_point("eer", costs).definition == ""
+
+
+def test_sweeps_are_grids():
+    linear = [point.level for point in parse_sweep("fnr=0.1:0.5:5")]
+    assert linear == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    log = parse_sweep("fpr=0.001:0.1:log100")
+    assert len(log) == len({point.text for point in log}) == 100
+    assert (log[0].level, log[-1].level) == (0.001, 0.1)
+    assert all(point.rule == "fpr" for point in log)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "fpr", "fpr=0.1", "fpr=0.1:0.2", "fpr=0.1:0.2:1", "fpr=0.2:0.1:5", "fpr=0:0.1:5"),
+        *("fpr=0.1:1:5", "far=0.1:0.2:5", "fpr=0.1:0.2:exp5", "fpr=nan:0.2:5", "fpr=0.1:0.2:logx"),
+    ],
+)
+def test_what_is_no_sweep(text):
+    with pytest.raises(ConfigError, match="sweep"):
+        parse_sweep(text)

@@ -1,0 +1,101 @@
+"""Which system and list a source stands for."""
+
+from pathlib import Path
+
+import pytest
+
+import parivox as pv
+from parivox.auditing.sources import by_name, developments, stem
+from parivox.errors import ConfigError
+
+ROWS = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("scores.csv", "scores"),
+        ("/some/where/v2.csv.gz", "v2"),
+        ("x.tar.zst", "x.tar"),
+        ("model.v2.parquet", "model.v2"),
+        (Path("a") / "b.TXT", "b"),
+        (".csv", ".csv"),
+        ("noending", "noending"),
+        ("-", "stdin"),
+        ("csv", "csv"),
+    ],
+)
+def test_a_system_is_named_after_its_file(path, name):
+    assert stem(path) == name
+
+
+def test_a_table_has_no_name():
+    assert by_name(ROWS) == {("scores", ""): ROWS}
+
+
+def test_names_before_files():
+    found = by_name({"V2@H": "h.csv", "V2@E": "e.csv", "L": "l.csv"})
+    assert found == {("V2", "H"): "h.csv", ("V2", "E"): "e.csv", ("L", ""): "l.csv"}
+
+
+def test_dataframes_and_mappings_are_told_apart(optional):
+    pl, pd, pa = optional("polars"), optional("pandas"), optional("pyarrow")
+    for table in (ROWS, pl.DataFrame(ROWS), pd.DataFrame(ROWS), pa.table(ROWS)):
+        assert list(by_name(table)) == [("scores", "")]
+        assert list(by_name({"A": table, "B@x": table})) == [("A", ""), ("B", "x")]
+    series = {name: pl.Series(values) for name, values in ROWS.items()}
+    assert list(by_name(series)) == [("scores", "")]
+    columns = {name: pd.Series(values) for name, values in ROWS.items()}
+    assert list(by_name(columns)) == [("scores", "")]
+
+
+def test_the_same_name_twice_is_refused():
+    with pytest.raises(ConfigError, match="twice"):
+        by_name({"A": "a.csv", "A@": "b.csv"})
+
+
+def test_development_scores_of_one_system_serve_all_of_its_lists():
+    sources = by_name({"A@x": "1.csv", "A@y": "2.csv"})
+    assert developments("dev.csv", sources) == {("A", "x"): "dev.csv", ("A", "y"): "dev.csv"}
+    assert developments({"A": "dev.csv"}, sources) == developments("dev.csv", sources)
+    assert developments(None, sources) == {}
+
+
+def test_of_several_systems_each_needs_its_own():
+    sources = by_name({"A": "1.csv", "B": "2.csv"})
+    found = developments({"B": "b.csv", "A": "a.csv"}, sources)
+    assert found == {("A", ""): "a.csv", ("B", ""): "b.csv"}
+    with pytest.raises(ConfigError, match="several systems"):
+        developments("dev.csv", sources)
+    with pytest.raises(ConfigError, match="A"):
+        developments({"A": "a.csv"}, sources)
+
+
+def test_several_systems_and_lists_in_one_audit(whole):
+    names = [(row["system"], row["list"]) for row in whole.record["inputs"]]
+    assert names == [("S", "dev"), ("S", "eval"), ("T", "")]
+    for name in ("groups", "bias", "meta", "matrix", "operating_points", "det", "data", "sweep"):
+        table = whole.tables()[name].to_polars()
+        assert set(table.select("system", "list").unique().rows()) == set(names), name
+
+
+def test_the_same_trials_under_three_names_give_the_same_numbers(whole):
+    for name in ("groups", "bias", "meta", "matrix", "det", "sweep"):
+        first, *others = (
+            whole.tables()[name].where(system=s, list=x).to_polars().drop("system", "list")
+            for s, x in (("S", "dev"), ("S", "eval"), ("T", ""))
+        )
+        assert all(first.equals(other) for other in others), name
+
+
+def test_lists_of_one_system_have_operating_points_of_their_own(simulate):
+    one, people = simulate(seed=1)
+    two, _ = simulate(seed=2)
+    both = pv.audit(
+        {"S@one": one, "S@two": two}, speakers=people, by="gender", operating_points="fpr=0.1"
+    )
+    for name, source in (("one", one), ("two", two)):
+        alone = pv.audit(source, speakers=people, by="gender", operating_points="fpr=0.1")
+        (here,) = both.operating_points.where(list=name)
+        (there,) = alone.operating_points
+        assert here["threshold"] == there["threshold"]

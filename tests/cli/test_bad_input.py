@@ -1,0 +1,153 @@
+"""Whatever is wrong: one sentence, exit code 2, nothing written, no traceback."""
+
+import pytest
+
+pytestmark = pytest.mark.minimal
+PEOPLE = ("--speakers", "speakers.csv")
+BASIC = ("audit", "scores.csv", *PEOPLE)
+BY = (*BASIC, "--by", "gender")
+
+CASES = {
+    "no such command": (("report",), "report"),
+    "no scores": (("audit", *PEOPLE), "SCORES"),
+    "no speakers": (("audit", "scores.csv"), "--speakers"),
+    "unknown option": ((*BY, "--nosuch"), "--nosuch"),
+    "option without value": ((*BASIC, "--by"), "--by"),
+    "shortened option": ((*BY, "--operating", "eer"), "--operating"),
+    "missing scores": (("audit", "nosuch.csv", *PEOPLE), "nosuch.csv"),
+    "missing speakers": (("audit", "scores.csv", "--speakers", "nosuch.csv"), "nosuch.csv"),
+    "missing trials": ((*BY, "--trials", "nosuch.txt"), "nosuch.txt"),
+    "missing utterances": ((*BY, "--utterances", "nosuch.txt"), "nosuch.txt"),
+    "missing development scores": ((*BY, "--threshold-from", "nosuch.csv"), "nosuch.csv"),
+    "folder": (("audit", ".", *PEOPLE), "folder"),
+    "folder of speakers": (("audit", "scores.csv", "--speakers", "."), "folder"),
+    "speakers as scores": (("audit", "speakers.csv", *PEOPLE), "speakers.csv"),
+    "empty name": (("audit", "", *PEOPLE), ""),
+    "unknown attribute": ((*BASIC, "--by", "gendre"), "'gender'"),
+    "one unknown of a combination": ((*BASIC, "--by", "gender+nationality"), "'nation'"),
+    "attribute twice": ((*BASIC, "--by", "gender+gender"), "gender+gender"),
+    "grouping twice": ((*BASIC, "--by", "gender", "--by", "gender"), "twice"),
+    "bands of words": ((*BASIC, "--by", "gender:1,2"), "no number"),
+    "falling bands": ((*BASIC, "--by", "age:60,30"), "rising"),
+    "words as bands": ((*BASIC, "--by", "age:a"), "rising"),
+    "unknown point": ((*BY, "--operating-point", "far=0.1"), "far=0.1"),
+    "point out of range": ((*BY, "--operating-point", "fpr=1.5"), "between 0 and 1"),
+    "threshold text": ((*BY, "--operating-point", "threshold=high"), "'high' is not a number"),
+    "threshold nan": ((*BY, "--operating-point", "threshold=nan"), "'nan' is not a number"),
+    "point twice": ((*BY, "--operating-point", "eer", "--operating-point", "eer"), "once"),
+    "bayes without llr": ((*BY, "--operating-point", "bayes"), "--llr"),
+    "averaging cost as point": (
+        (*BY, "--cost", "sre16", "--operating-point", "min-cdet"),
+        "priors",
+    ),
+    "unknown cost": ((*BY, "--cost", "nosuch"), "nosuch"),
+    "cost of two numbers": ((*BY, "--cost", "0.05,1"), "0.05,1"),
+    "prior out of range": ((*BY, "--cost", "1,1,1"), "1,1,1"),
+    "negative cost": ((*BY, "--cost", "0.05,-1,1"), "0.05,-1,1"),
+    "unknown eer": ((*BY, "--eer", "exact"), "nearest_max"),
+    "unknown rule": ((*BY, "--rule", "exact"), "conservative"),
+    "unknown allocation": ((*BY, "--allocate", "none"), "either"),
+    "unknown zero policy": ((*BY, "--zero", "laplace"), "jeffreys"),
+    "unknown reference": ((*BY, "--reference", "female"), "pooled"),
+    "alpha out of range": ((*BY, "--alpha", "2"), "between 0 and 1"),
+    "alpha text": ((*BY, "--alpha", "half"), "half"),
+    "unknown sweep": ((*BY, "--sweep", "fpr"), "log100"),
+    "unknown compat": ((*BY, "--compat", "kaldi"), "bt4vt"),
+    "unknown conflicts": ((*BY, "--conflicts", "ignore"), "set-aside"),
+    "unknown format of scores": ((*BY, "--scores-format", "xls"), "xls"),
+    "unknown format of tables": ((*BY, "--format", "xls", "--out", "never"), "parquet"),
+    "columns without roles": ((*BY, "--columns", "a"), "ROLE=COLUMN"),
+    "unknown role": ((*BY, "--columns", "nosuch=score"), "nosuch"),
+    "unknown column": ((*BY, "--columns", "score=nosuch"), "nosuch"),
+    "unknown id column": ((*BY, "--id", "nosuch"), "nosuch"),
+    "distance and similarity": ((*BY, "--distance", "--similarity"), "contradict"),
+    "reversed": ((*BY, "--distance", "--threshold-from", "other.csv", "--nosuch"), "--nosuch"),
+    "systems of one name": (("audit", "A=scores.csv", "A=other.csv", *PEOPLE), "named twice"),
+    "files of one name": (("audit", "scores.csv", "./scores.csv", *PEOPLE), "named twice"),
+    "development scores of another system": (
+        ("audit", "A=scores.csv", "B=other.csv", *PEOPLE, "--threshold-from", "A=scores.csv"),
+        "--threshold-from",
+    ),
+    "one development file for two systems": (
+        ("audit", "A=scores.csv", "B=other.csv", *PEOPLE, "--threshold-from", "scores.csv"),
+        "--threshold-from",
+    ),
+}
+
+
+def is_one_sentence(found, words):
+    assert found.returncode == 2, found.stderr
+    assert found.stdout == ""
+    assert "Traceback" not in found.stderr
+    told = [line for line in found.stderr.splitlines() if not is_progress(line)]
+    assert len(told) == 1
+    assert told[0].startswith("parivox: ")
+    assert words in told[0]
+
+
+def is_progress(line):
+    return line.startswith(("parivox: reading", "parivox: measuring", "parivox: writing"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input(parivox, files, name):
+    before = {path.name for path in files.iterdir()}
+    words, told = CASES[name]
+    is_one_sentence(parivox(*words), told)
+    assert {path.name for path in files.iterdir()} == before
+
+
+SCORES = {
+    "empty": ("", "scores"),
+    "header only": ("enrol,test,score,label\n", ""),
+    "no column of scores": ("enrol,test,label\ns0/1,s0/2,1\n", "--trials"),
+    "text as score": ("enrol,test,score\ns0/1,s0/2,high\n", "'high'"),
+    "nan as score": ("enrol,test,score\ns0/1,s0/2,0.5\ns0/1,s1/2,nan\n", "nan"),
+    "no label": ("enrol,test,score,label\ns0/1,s0/2,0.5,maybe\n", "'maybe'"),
+    "wrong label": ("enrol,test,score,label\ns0/1,s0/2,0.5,0\n", "both are of s0"),
+    "two scores": ("enrol,test,score\ns0/1,s0/2,0.5\ns0/1,s0/2,0.6\n", "set-aside"),
+    "unknown speakers": ("enrol,test,score\nx0/1,x0/2,0.5\n", "speaker"),
+    "reversed": ("enrol,test,score\ns0/1,s0/2,0.1\ns0/1,s1/2,0.9\n", "--distance"),
+    "wrong encoding": (b"enrol,test,score\ns0/\xff,s0/2,0.5\n", ""),
+    "truncated gz": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcbH", ""),
+    "zeros": (bytes(100), ""),
+    "prose": ("Dear all,\nplease find the scores attached.\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_bad_scores(parivox, files, tmp_path, name):
+    content, told = SCORES[name]
+    path = tmp_path / "scores.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    words = ("audit", path, "--speakers", files / "speakers.csv", "--by", "gender")
+    found = parivox(*words, "--out", tmp_path / "out")
+    is_one_sentence(found, told)
+    assert path.name in found.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_strangers_folder_is_refused_before_anything_is_read(parivox, tmp_path):
+    (tmp_path / "diary.txt").write_text("dear")
+    found = parivox(*BY, "--out", tmp_path)
+    is_one_sentence(found, "diary.txt")
+    assert "reading" not in found.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
+
+
+def test_a_file_as_folder(parivox, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    is_one_sentence(parivox(*BY, "--out", tmp_path / "file"), "is a file")
+    is_one_sentence(parivox(*BY, "--out", tmp_path / "file" / "below"), "cannot be written")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_standard_input_that_is_empty(parivox):
+    is_one_sentence(parivox("audit", "-", *PEOPLE, "--by", "gender", stdin=""), "")
+
+
+def test_the_earlier_audit_stays_where_a_later_one_fails(parivox, tmp_path):
+    assert parivox(*BY, "--out", tmp_path / "a").returncode == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
+    assert parivox(*BY, "--cost", "nosuch", "--out", tmp_path / "a").returncode == 2
+    assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before

@@ -1,0 +1,58 @@
+"""A small simulated audit to be summed up."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+import parivox as pv
+
+
+@pytest.fixture(scope="session")
+def material():
+    """Trials of 24 speakers; one is of unknown gender."""
+    draw = random.Random(20).random  # the same numbers in every version of Python
+    ids = [f"s{i:02d}/{k}" for i in range(24) for k in range(6)]
+    trials = {"enrol": [], "test": [], "score": []}
+    for enrol, test in itertools.combinations(ids, 2):
+        same = enrol[:3] == test[:3]
+        noise = draw() + draw() + draw() + draw() - 2
+        if draw() < 0.4 or same:
+            shift = (2.0 - 0.4 * (int(enrol[1:3]) % 2)) * same
+            trials["enrol"].append(enrol)
+            trials["test"].append(test)
+            trials["score"].append(round(noise + shift, 3))
+    speakers = {
+        "id": [f"s{i:02d}" for i in range(24)],
+        "gender": ["f" if i % 2 else "m" for i in range(23)] + ["unknown"],
+        "nation": [("India", "Norway", "USA")[i % 3] for i in range(24)],
+    }
+    return trials, speakers
+
+
+@pytest.fixture(scope="session")
+def audited(material):
+    """Audit the trials under a name, with any options."""
+    trials, speakers = material
+
+    def audit(**options):
+        return pv.audit({"model": trials}, speakers=speakers, **options)
+
+    return audit
+
+
+@pytest.fixture
+def printed(capsys):
+    """What is printed of an audit, as lines."""
+    from parivox.report.terminal import print_summary
+
+    def lines(audit, **options):
+        capsys.readouterr()
+        print_summary(audit, **options)
+        told = capsys.readouterr()
+        assert told.err == ""
+        return told.out
+
+    return lines

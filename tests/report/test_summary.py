@@ -1,0 +1,145 @@
+"""The summary that a person reads."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import parivox as pv
+
+SNAPSHOT = Path(__file__).with_name("summary.txt")
+
+
+@pytest.fixture(scope="module")
+def audit(audited):
+    return audited(
+        by=["gender", "gender+nation"], operating_points=["fpr=0.01", "threshold=9", "eer"]
+    )
+
+
+def test_snapshot(audit, printed):
+    """Set PARIVOX_WRITE_SNAPSHOTS=1 to write what is printed now, then read the difference."""
+    told = printed(audit, out=Path("audit"))
+    if os.environ.get("PARIVOX_WRITE_SNAPSHOTS") == "1":
+        SNAPSHOT.write_text(told, encoding="utf-8")
+    assert told == SNAPSHOT.read_text(encoding="utf-8")
+
+
+def test_it_is_plain_and_narrow(audit, printed):
+    told = printed(audit)
+    assert "\x1b" not in told
+    assert all(len(line) <= 100 and line == line.rstrip() for line in told.splitlines())
+
+
+def test_it_names_who_fares_worst_with_speakers_and_errors(audit, printed):
+    told = printed(audit)
+    rows = audit.groups.where(
+        grouping="gender", metric="fnr", operating_point="fpr=0.01", definition=""
+    ).rows()
+    rows = [row for row in rows if row["group"] != "pooled"]
+    worst = max(rows, key=lambda row: row["value"])
+    line = next(line for line in told.splitlines() if "locked out most" in line)
+    for text in (
+        f" {worst['group']} ",
+        f"{worst['errors']} / {worst['trials']}",
+        f"{worst['speakers']} speakers",
+    ):
+        assert text in line
+
+
+def test_every_group_has_its_line(audit, printed):
+    told = printed(audit)
+    groups = {row["group"] for row in audit.groups}
+    assert len(groups) == 2 + 6 + 2
+    for group in groups - {"all"}:
+        assert re.search(rf"(?m)^ +{re.escape(group)} ", told), group
+
+
+def test_it_says_that_intervals_are_still_to_come(audit, printed):
+    assert "Intervals and noise floors are still to come" in " ".join(printed(audit).split())
+
+
+def test_unknown_speakers_are_told(audit, printed):
+    assert "unknown" in printed(audit)
+
+
+def test_the_folder_is_named_where_it_was_written(audit, printed):
+    assert "audit.json" in printed(audit, out=Path("here"))
+    assert "audit.json" not in printed(audit)
+
+
+def test_what_was_chosen_without_by_is_said(audited, printed):
+    told = " ".join(printed(audited()).split())
+    assert "gender, nation" in told
+    assert "2 to 50 values" in told
+    assert "No --by" in told
+
+
+def test_a_point_that_is_not_found_gives_its_reason(audited, printed):
+    told = printed(audited(by="gender", operating_points=["fpr=0.0001", "eer"]))
+    assert "below one error" in " ".join(told.split())
+    told = printed(audited(by="gender", operating_points=["fpr=0.0001"]))
+    assert "below one error" in " ".join(told.split())
+
+
+def test_lists_of_one_class(material, printed):
+    trials, speakers = material
+    for label in (True, False):
+        kept = [
+            i
+            for i, (a, b) in enumerate(zip(trials["enrol"], trials["test"], strict=True))
+            if (a[:3] == b[:3]) == label
+        ]
+        only = {name: [cells[i] for i in kept] for name, cells in trials.items()}
+        told = printed(pv.audit(only, speakers=speakers, by="gender"))
+        assert "no nontarget trials" in told if label else "no target trials" in told
+
+
+def test_every_option_can_be_summed_up(audited, printed):
+    audit = audited(
+        by="gender",
+        allocate=["both", "enrol", "test", "either"],
+        operating_points=["threshold=1", "bayes", "min-cdet:sre08"],
+        cost=["voxsrc", "sre16"],
+        eer=["linear", "rocch"],
+        zero=["jeffreys"],
+        alpha=["0:1:0.1"],
+        compat="bt4vt",
+        llr=True,
+        conflicts="set-aside",
+        metrics={"mine": lambda c: c.fpr},
+        sweep="fpr=0.01:0.1:3",
+    )
+    told = printed(audit)
+    for rule in ("enrol", "test", "either"):
+        assert f"allocated by {rule}" in " ".join(told.split())
+    assert "(rocch)" in told
+
+
+def test_a_loaded_audit_is_summed_up_alike(audit, printed, tmp_path):
+    audit.write(tmp_path / "a")
+    assert printed(pv.load(tmp_path / "a")) == printed(audit)
+
+
+def test_names_with_markup_are_shown_as_they_are(material, printed):
+    trials, speakers = material
+    speakers = {
+        **speakers,
+        "gender": ["[red]x[/red]" if g == "f" else g for g in speakers["gender"]],
+    }
+    told = printed(pv.audit({"[bold]m": trials}, speakers=speakers, by="gender"))
+    assert "[red]x[/red]" in told
+    assert "[bold]m" in told
+
+
+def test_several_systems_and_lists(material, printed):
+    trials, speakers = material
+    told = printed(pv.audit({"A@x": trials, "B": trials}, speakers=speakers, by="gender"))
+    assert "A on x" in told
+    assert re.search(r"(?m)^B$", told)
+
+
+def test_thresholds_of_other_trials_are_told(audited, material, printed):
+    told = printed(audited(by="gender", operating_points="eer", threshold_from=material[0]))
+    assert "development trials" in told
