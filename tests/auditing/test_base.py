@@ -156,11 +156,12 @@ def test_lists_of_one_class(trials, speakers, label, lacks, kept, lost):
     audit.to_json()
 
 
-def test_lists_of_one_class_have_default_points(trials, speakers):
-    for label in (0, 1):
-        audit = pv.audit(only(trials, label), speakers=speakers, by="gender")
-        (point,) = audit.operating_points
-        assert (point["threshold"] is None) == (label == 1)
+@pytest.mark.parametrize(("label", "text"), [(0, "fpr=0.01"), (1, "fnr=0.01")])
+def test_lists_of_one_class_have_a_default_point(trials, speakers, label, text):
+    audit = pv.audit(only(trials, label), speakers=speakers, by="gender")
+    (point,) = audit.operating_points
+    assert point["operating_point"] == text
+    assert point["threshold"] is not None
 
 
 def test_infinite_scores_are_always_accepted_or_rejected():

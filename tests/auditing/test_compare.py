@@ -11,6 +11,7 @@ from parivox.errors import ConfigError
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())
 G = "gender+nation"
+RATES = {"fpr", "fnr", "fpr+fnr"}
 
 
 def cells(audit, metric, point="threshold=1.25"):
@@ -282,3 +283,31 @@ def test_the_area_under_fdr_lies_between_its_heights(small):
     assert {row["definition"] for row in found} == {"linear", "log10"}
     for row in found:
         assert min(heights) <= row["value"] <= max(heights)
+
+
+def test_measures_of_one_group_are_undefined(trials, speakers):
+    people = {**speakers, "planet": ["Earth"] * len(speakers["id"])}
+    audit = pv.audit(trials, speakers=people, by="planet", operating_points="threshold=1")
+    for measure in ("gini", "fdr", "ir", "garbe", "max_min", "sd"):
+        rows = [r for r in audit.meta.where(measure=measure) if r["metric"] in RATES]
+        assert rows
+        for row in rows:
+            assert row["groups"] == 1
+            assert (row["value"], row["reason"]) == (None, "one_group")
+    (row,) = audit.bias.where(
+        metric="fnr", measure="ratio", reference="pooled", zero="none", definition=""
+    )
+    assert row["value"] == 1
+
+
+def test_groups_without_nontarget_trials_are_left_out_of_measures_of_fpr(trials, speakers):
+    people = {**speakers, "name": [f"n{i}" for i in range(len(speakers["id"]))]}
+    audit = pv.audit(trials, speakers=people, by="name", operating_points="threshold=1")
+    for row in audit.groups.where(metric="fpr", grouping="name"):
+        assert (row["trials"], row["value"]) == (0, None)
+        assert row["reason"] == "no nontarget trials"
+    for row in audit.meta.where(measure="gini", metric="fpr"):
+        assert row["value"] is None
+        assert row["groups"] == 0
+    (row,) = audit.meta.where(measure="gini", metric="fnr", zero="none")
+    assert row["groups"] == 24

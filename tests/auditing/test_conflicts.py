@@ -71,8 +71,20 @@ def test_the_headline_is_repeated_with_and_without(audit, spoilt):
 
 def test_every_point_group_and_metric_has_both(audit):
     values = [row for row in audit.data.where(source="conflicts") if row["count"] is None]
-    assert len(values) == (3 + 1) * 2 * 2 * 2  # groups and pooled and all, points, rates, ways
     assert all(row["value"] is not None for row in values)
+    found = {(row["grouping"], row["group"], row["item"]) for row in values}
+    cells = [
+        ("all", "all", ""),
+        *(("gender", g, " (allocation both)") for g in ("f", "m", "pooled")),
+    ]
+    for grouping, group, suffix in cells:
+        for way in ("with", "without"):
+            for point in ("threshold=1", "fpr=0.1"):
+                for metric in ("fpr", "fnr"):
+                    item = f"{metric} at {point} {way} contradicting rows{suffix}"
+                    assert (grouping, group, item) in found
+            for metric in ("eer (linear)", "min_cdet_norm (voxsrc)"):
+                assert (grouping, group, f"{metric} {way} contradicting rows{suffix}") in found
 
 
 def test_without_contradictions_both_are_equal(trials, speakers):
@@ -149,14 +161,13 @@ def test_what_was_read_is_told(trials, speakers):
 
 
 def test_trials_in_no_group_are_counted_per_grouping_and_allocation(whole):
-    for row in whole.data:
-        if not row["item"].startswith("trials in no group"):
-            continue
-        rule = row["item"].split("allocation ")[1].rstrip(")")
-        where = {"system": row["system"], "list": row["list"], "metric": "auc"}
-        (everything,) = whole.groups.where(**where, grouping="all")
-        (pooled,) = whole.groups.where(
-            **where, grouping=row["grouping"], group="pooled", allocation=rule
-        )
-        assert row["count"] == everything["trials"] - pooled["trials"]
-        assert (row["count"] > 0) == (rule == "both")
+    for name in ("gender", "nation", "gender+nation"):
+        for rule in ("both", "enrol", "test", "either"):
+            where = {"system": "T", "metric": "auc"}
+            (everything,) = whole.groups.where(**where, grouping="all")
+            (pooled,) = whole.groups.where(**where, grouping=name, group="pooled", allocation=rule)
+            rows = whole.data.where(system="T", source="scores", grouping=name, group="").rows()
+            words = f"in no group (allocation {rule})"
+            counts = [row["count"] for row in rows if row["item"].endswith(words)]
+            assert sum(counts) == everything["trials"] - pooled["trials"]
+            assert (sum(counts) > 0) == (rule == "both")

@@ -59,14 +59,14 @@ def zst(content):
 
 
 WRITERS = {
-    "s.csv": lambda t, p: t.write_csv(file=p),
+    "s.csv": lambda t, p: t.write_csv(p),
     "s.tsv": lambda t, p: t.write_csv(p, separator="\t"),
     "semicolon.txt": lambda t, p: t.write_csv(p, separator=";"),
     "crlf.csv": lambda t, p: t.write_csv(p, line_terminator="\r\n"),
     "quoted.csv": lambda t, p: t.write_csv(p, quote_style="always"),
     "s.parquet": lambda t, p: t.write_parquet(p),
     "small-groups.parquet": lambda t, p: t.write_parquet(p, row_group_size=100),
-    "s.arrow": lambda t, p: t.write_ipc(file=p),
+    "s.arrow": lambda t, p: t.write_ipc(p),
     "s.arrows": lambda t, p: t.write_ipc_stream(p),
     "s.csv.gz": compressed(gzip.compress),
     "s.csv.bz2": compressed(bz2.compress),
@@ -92,8 +92,8 @@ def test_tables_in_memory(wanted, shuffled, people, tmp_path, kind, optional):
         optional("pandas")
     source = {
         "polars": lambda: shuffled,
-        "pandas": lambda: shuffled.to_pandas(),
-        "pyarrow": lambda: shuffled.to_arrow(),
+        "pandas": shuffled.to_pandas,
+        "pyarrow": shuffled.to_arrow,
         "columns": lambda: shuffled.to_dict(as_series=False),
         "arrays": lambda: {name: shuffled[name].to_numpy() for name in shuffled.columns},
         "reordered": lambda: shuffled.select("score", "label", "test", "enrol"),

@@ -318,7 +318,6 @@ def test_a_damaged_audit_is_told_in_a_sentence(small, tmp_path, change):
         pv.load(tmp_path / "a")
 
 
-@pytest.mark.xfail(strict=True, reason="without det.parquet load() gives an empty table, silently")
 def test_missing_curves_are_told_in_a_sentence(small, tmp_path):
     small.write(tmp_path / "a")
     (tmp_path / "a" / "det.parquet").unlink()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+import parivox as package
 
 
 def table(seed):
@@ -37,6 +40,11 @@ def files(tmp_path_factory):
 def parivox(files):
     """Run the command in the folder of the files."""
 
+    told = {"FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "NO_COLOR", "COLUMNS"}
+    plain = {name: value for name, value in os.environ.items() if name not in told}
+    home = str(Path(package.__file__).parents[1])  # as it was imported here, whatever the folder
+    plain["PYTHONPATH"] = os.pathsep.join([home, plain.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+
     def run(*words, stdin=None, cwd=None, **environment):
         return subprocess.run(
             [sys.executable, "-m", "parivox", *map(str, words)],
@@ -46,7 +54,7 @@ def parivox(files):
             check=False,
             text=True,
             timeout=60,
-            env={**os.environ, **environment},
+            env={**plain, **environment},
         )
 
     return run

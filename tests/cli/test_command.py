@@ -2,6 +2,10 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +18,7 @@ BASIC = ("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender")
 
 @pytest.fixture(scope="module")
 def done(parivox):
-    return parivox(*BASIC, "--operating-point", "fpr=0.1", FORCE_COLOR="", COLUMNS="200")
+    return parivox(*BASIC, "--operating-point", "fpr=0.1", COLUMNS="200")
 
 
 def test_help(parivox):
@@ -211,13 +215,50 @@ def test_separate_trials_and_distances(parivox, files, tmp_path):
     assert parivox(*words, "--similarity", cwd=tmp_path).returncode == 0
 
 
-def test_whoever_reads_the_output_may_leave(files):
-    import subprocess
-    import sys
+@pytest.mark.parametrize(("seed", "threads"), [("1", "1"), ("2", "4")])
+def test_hash_seeds_and_threads_change_nothing(parivox, seed, threads):
+    wanted = parivox(*BASIC[:4], "--json").stdout
+    found = parivox(*BASIC[:4], "--json", PYTHONHASHSEED=seed, POLARS_MAX_THREADS=threads)
+    assert found.stdout == wanted != ""
 
-    command = [sys.executable, "-m", "parivox", *BASIC, "--json"]
+
+def test_in_a_terminal_it_is_coloured(files):
+    pty = pytest.importorskip("pty")
+    main, other = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "FORCE_COLOR"}}
+    home = str(Path(pv.__file__).parents[1])
     with subprocess.Popen(
-        command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "parivox", *BASIC],
+        cwd=files,
+        stdout=other,
+        stderr=other,
+        env={**environment, "TERM": "xterm-256color", "PYTHONPATH": home},
+    ) as process:
+        os.close(other)
+        told = b""
+        while True:
+            try:
+                block = os.read(main, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not block:
+                break
+            told += block
+        assert process.wait(60) == 0
+    os.close(main)
+    assert ESCAPE.encode() in told
+    assert b"gender" in told
+    assert b"parivox: reading" not in told
+
+
+def test_whoever_reads_the_output_may_leave(files):
+    home = str(Path(pv.__file__).parents[1])
+    with subprocess.Popen(
+        [sys.executable, "-m", "parivox", *BASIC, "--json"],
+        cwd=files,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": home},
     ) as process:
         process.stdout.read(10)
         process.stdout.close()

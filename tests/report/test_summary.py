@@ -143,3 +143,15 @@ def test_several_systems_and_lists(material, printed):
 def test_thresholds_of_other_trials_are_told(audited, material, printed):
     told = printed(audited(by="gender", operating_points="eer", threshold_from=material[0]))
     assert "development trials" in told
+
+
+def test_the_note_on_small_groups_stands_only_where_a_star_does(material, printed):
+    trials, speakers = material
+    large = {**speakers, "gender": ["f" if i % 2 else "m" for i in range(24)]}
+    told = printed(
+        pv.audit(
+            trials, speakers=large, by="gender", operating_points=["threshold=0", "threshold=9"]
+        )
+    )
+    stars = [line for line in told.splitlines() if "*" in line]
+    assert len(stars) != 1, stars

@@ -1,6 +1,8 @@
 """The same trials in any format, order or compression are the same trials."""
 
 import bz2
+import contextlib
+import datetime as dt
 import gzip
 import io
 import lzma
@@ -12,8 +14,9 @@ import polars as pl
 import pytest
 import zstandard
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.tables.formats.kinds import kind_of
+from parivox.tables.speakers import read_speakers
 
 PACKERS = {
     "gz": gzip.compress,
@@ -108,6 +111,7 @@ def test_untidy_text(read, csv, rows, same, change):
 
 HEADERLESS = {
     "voxceleb": lambda e, t, s, y: f"{y} {e} {t} {s}",
+    "wespeaker": lambda e, t, s, y: f"{e} {t} {s} {'target' if y == '1' else 'nontarget'}",
     "kaldi-trials": lambda e, t, s, y: f"{e} {t} {'target' if y == '1' else 'nontarget'} {s}",
 }
 
@@ -164,8 +168,6 @@ def test_tables_in_python(read, rows, same, optional):
 
 def test_ids_of_digits_are_text(read, plain):
     speakers = {"id": ["01", "02"], "sex": ["f", "m"]}
-    from parivox.tables.speakers import read_speakers
-
     rows = {"enrol": ["01", "01"], "test": ["02", "01"], "score": [0.5, 1.5]}
     assert plain(read(rows, people=read_speakers(speakers))) == [
         ("01", "01", True, 1.5, False),
@@ -222,6 +224,14 @@ def test_a_format_that_the_user_names(read):
         ("a b 7", "kaldi-scores"),
         ("a b nontarget\na c target", "kaldi-trials"),
         ("a b imp", "kaldi-trials"),
+        ("s1/u0 s1/v0 2.94 0", "wespeaker"),
+        ("001 002 2.94 target", "wespeaker"),
+        ("a b 7 nontarget\na c -3 target", "wespeaker"),
+        ("1 a b\nmaybe a c\n0 a d", "voxceleb"),
+        ("a b 1.0\na c 0.5\na d 1.0", "kaldi-scores"),
+        ("001 002 0.5\n001 003 abc\n001 004 0.1", "kaldi-scores"),
+        ("u1,u2,y\na/1,a/2,1\na/1,b/1,0", ""),
+        ("u1,u2,y\na/1,a/2,target", ""),
         ("a b c", ""),
         ("7 8 9", ""),
         ("a b", ""),
@@ -241,3 +251,104 @@ def test_the_protocol_of_paper_003_has_more_columns(read, rows):
     lines = [f"{y} {e} {t} m f USA" for e, t, _, y in rows]
     with pytest.raises(DataError, match=r"has no column of scores .*give it as --trials"):
         read("\n".join(lines), name="protocol.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "match"),
+    [
+        (
+            "a/1 a/2 0.5 x\n" * 3,
+            None,
+            "row 1 has 4 columns where kaldi-scores has 3 .enrol, test, ",
+        ),
+        ("0.5 a/1 a/2 x\n" * 3, None, "row 1 has 4 columns where voxceleb-scores has 3"),
+        ("a/1 a/2 0.5 1\n" * 3, "kaldi-scores", "row 1 has 4 columns where kaldi-scores has 3"),
+        ("a/1 a/2 0.5 1 x\n" * 3, None, "row 1 has 5 columns where kaldi-scores has 3"),
+        ("1 a/1 a/2 f 0.5\n" * 3, None, "row 1 has 5 columns where voxceleb has 4"),
+        ("a/1 a/2 1.0\na/1 b/1 -1.0\n", None, "if column 3 holds scores, give --scores-format kal"),
+        (
+            "1.0 a/1 a/2\n0.0 a/1 b/1\n",
+            None,
+            "column 1 holds scores, give --scores-format voxceleb-",
+        ),
+    ],
+)
+def test_columns_beyond_the_format_are_refused(read, text, format, match):  # noqa: A002
+    with pytest.raises(DataError, match=match):
+        read(text, name="scores.txt", format=format)
+
+
+def test_labels_that_hold_words_are_no_scores(read):
+    with pytest.raises(DataError) as caught:
+        read("a/1 a/2 target\na/1 b/1 nontarget\n")
+    assert "--scores-format" not in str(caught.value)
+
+
+def test_standard_input_is_read_once(read, csv, rows, monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(csv(rows).encode())
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    with pytest.raises(DataError, match="standard input: can be read once, but '-' is named twice"):
+        read(Source("-"), trials="-")
+
+
+def test_one_column_for_two_roles(read, csv, rows):
+    with pytest.raises(ConfigError, match="--columns: 'enrol' is named for enrol and test; name"):
+        read(csv(rows), columns={"enrol": "enrol", "test": "enrol"})
+
+
+def test_columns_of_either_file(read, csv, rows, same, write):
+    scores = csv([row[:3] for row in rows], header="enrol,test,z")
+    listed = write("t.csv", csv([(*row[:2], row[3]) for row in rows], header="u1,u2,y"))
+    plain_list = write("t.txt", "".join(f"{y} {e} {t}\n" for e, t, _, y in rows))
+    named = {"enrol": "u1", "test": "u2", "label": "y"}
+    assert read(scores, trials=listed, columns={"score": "z", **named}).n_trials == len(rows)
+    assert read(scores, trials=plain_list, columns={"score": "z"}).n_trials == len(rows)
+    with pytest.raises(DataError, match=r"t.csv: its columns 'u1', 'u2', 'y' have no known names"):
+        read(scores, trials=listed, columns={"score": "z"})
+    with pytest.raises(DataError, match=r"scores.csv and t.csv: none has a column 'w' for label"):
+        read(scores, trials=listed, columns={"score": "z", **named, "label": "w"})
+    headless = "".join(f"{e} {t} {s}\n" for e, t, s, _ in rows)
+    assert read(headless, trials=listed, columns=named).n_trials == len(rows)
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "arrow-stream", "frame"])
+@pytest.mark.parametrize(
+    ("role", "kind", "cells"),
+    [
+        ("enrol", "List", [["a/1"], ["b/1"]]),
+        ("test", "Struct", [{"x": "a/1"}, {"x": "b/1"}]),
+        ("enrol", "Binary", [b"a/1", b"b/1"]),
+        ("label", "Date", [dt.date(2020, 1, 1)] * 2),
+    ],
+)
+def test_types_that_are_neither_text_nor_numbers(read, tmp_path, form, role, kind, cells):
+    columns = {
+        "enrol": ["a/1", "b/1"],
+        "test": ["a/2", "b/2"],
+        "score": [1.0, 2.0],
+        "label": [1, 1],
+    }
+    table = pl.DataFrame({**columns, role: cells})
+    path = tmp_path / "typed"
+    write = {"parquet": "write_parquet", "arrow": "write_ipc", "arrow-stream": "write_ipc_stream"}
+    if form in write:
+        getattr(table, write[form])(path)
+    match = rf"column '{role}' \({role}\) holds {kind}.*, neither text nor numbers; save it as text"
+    with pytest.raises(DataError, match=match):
+        read(path if form in write else table)
+    if kind != "Date":
+        people = pl.DataFrame({"id": ["a", "b"], "x": cells})
+        with pytest.raises(DataError, match=rf"speakers: column 'x' holds {kind}.*, neither text"):
+            read_speakers(people)
+
+
+def test_damaged_parquet_is_told_in_one_sentence_only(read, rows, tmp_path, capfd):
+    frame(rows).write_parquet(tmp_path / "whole.parquet")
+    data = bytearray((tmp_path / "whole.parquet").read_bytes())
+    for at in range(8, len(data) - 8, 5):
+        (tmp_path / "damaged").write_bytes(data[:at] + b"\xff\x00\x7f\x01" + data[at + 4 :])
+        with contextlib.suppress(ParivoxError):
+            read(tmp_path / "damaged")
+    assert capfd.readouterr().err == ""

@@ -48,6 +48,31 @@ def test_bands_hold_their_lower_edge_and_keep_their_order():
     assert one.of_speaker.tolist() == [0, 1, 1, -1, 2]
 
 
+def test_persons_are_no_groups_unless_asked_for():
+    assert [one.name for one in groupings(None)] == ["Sex"]  # Age and note differ for everyone
+    table = {**TABLE, "note": ["p", "q", "r", None, None]}
+    assert [one.name for one in groupings(None, table=table)] == ["Sex"]
+    assert groupings(["note"])[0].groups == ("p", "q", "r", "s", "t")
+    assert [one.name for one in groupings(None, used=[0, 1])] == ["Sex", "Age", "note"]
+
+
+def test_bands_keep_their_digits():
+    ages = {**TABLE, "Age": ["1234566", "1234567", "1234568", "2e6", ""]}
+    (one,) = groupings(["age:1234567,1234568,1500000"], table=ages)
+    assert one.name == "age:1234567,1234568,1500000"
+    assert one.groups == ("<1234567", "1234567", "1234568-1499999", "1500000+")
+    parts = {**TABLE, "Age": ["0.1", "0.30000000000000004", "0.5", "0.7", ""]}
+    (one,) = groupings(["age:0.30000000000000004, 0.6"], table=parts)
+    assert one.groups == ("<0.30000000000000004", "0.30000000000000004-<0.6", "0.6+")
+
+
+def test_numbers_with_underscores_are_none():
+    with pytest.raises(ConfigError, match="holds '4_0' for age, which is no number"):
+        groupings(["age:30"], table={**TABLE, "Age": ["4_0", "1", "2", "3", "4"]})
+    with pytest.raises(ConfigError, match="edges of bands are rising numbers"):
+        groupings(["age:1_0"])
+
+
 def test_numbers_rise():
     (one,) = groupings(["age"], table={**TABLE, "Age": ["9", "10", "100", "9", ""]})
     assert one.groups == ("9", "10", "100")
@@ -60,7 +85,8 @@ def test_only_groups_in_use():
 
 
 def test_without_a_choice_every_attribute_with_2_to_50_values():
-    assert [one.name for one in groupings(None)] == ["Sex", "Age", "note"]
+    ages = {**TABLE, "Age": ["17", "18", "30", "60", "30"]}
+    assert [one.name for one in groupings(None, table=ages)] == ["Sex", "Age"]
     many = {
         "id": [str(i) for i in range(60)],
         "x": [str(i) for i in range(60)],

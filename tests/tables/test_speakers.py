@@ -62,7 +62,9 @@ def test_content_hash_knows_neither_order_nor_format(tmp_path):
         ("id,sex\n", "holds a header and nothing else"),
         ("id,id\na,b\n", "has two columns named 'id'"),
         ("id,sex\na\n", "row 2 has 1 column where the file has 2"),
-        (b"\xff\xfe\x00", "neither text in UTF-8"),
+        (b"\xff\xfe\x00", "is text in UTF-16; save it in the encoding UTF-8"),
+        (b"id,sex\na,f\nb,\xe9\n", "s.csv: row 3: byte 0xe9 is not UTF-8"),
+        (b"id,sex\ra,f\rb,m\r", "its lines end as on an old Mac, in CR alone"),
     ],
 )
 def test_bad_tables(write, text, match):

@@ -58,7 +58,8 @@ def many():
 
 def told(found):
     notes = [(note.source, note.item, note.count, note.note) for note in found.data]
-    return found.content_sha256, found.n_trials, found.score_range, notes
+    aside = {item: counts.tolist() for item, counts in found.aside.items()}
+    return found.content_sha256, found.n_trials, found.score_range, notes, aside
 
 
 def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large, tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 
 from parivox.errors import DataError
+from parivox.tables.speakers import read_speakers
 
 pytestmark = pytest.mark.minimal
 
@@ -27,7 +28,7 @@ def test_a_table_of_utterances(read, write, count):
         ),
         (
             "utt,spk\nu1,a\nu2,a\nv1,z\n",
-            r"u.csv: 1 of 2 speaker ids \('z'\) match no speaker of sp",
+            r"u.csv: 1 of 2 speakers \('z'\) are not in speakers.csv; add them",
         ),
         ("utt,spk\nu1,a\nu1,b\n", "rows 2 and 3: utterance 'u1' has the speakers 'a' and 'b'"),
         ("utt,spk\nu1,\n", "row 2, column 'spk': is empty"),
@@ -49,7 +50,7 @@ def test_columns_of_speakers(read, count):
         DataError, match="row 4, column 'test_speaker': utterance 'u1' is of speaker 'b' here"
     ):
         read(text + "v1,u1,0.2,b,b\n")
-    with pytest.raises(DataError, match=r"1 of 3 speaker ids \('z'\) match no speaker"):
+    with pytest.raises(DataError, match=r"1 of 3 speakers \('z'\) are not in"):
         read(text + "v1,w1,0.2,b,z\n")
     with pytest.raises(DataError, match="row 4, column 'test_speaker': is empty"):
         read(text + "v1,w1,0.2,b,\n")
@@ -73,3 +74,84 @@ def test_the_likely_pattern_is_named(read, form, pattern):
     with pytest.raises(DataError) as caught:
         read(rows)
     assert f"the speaker seems to be {pattern}(100% of the ids); give" in str(caught.value)
+
+
+def test_columns_and_a_table_must_agree(read, write):
+    text = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,0.9,a,a\nu1,v1,0.1,a,b\n"
+    good = write("good.csv", "utterance,speaker\nu1,a\nv1,b\n")
+    assert read(text, utterances=good).utterance_speaker.tolist() == [0, 0, 1]
+    bad = write("bad.csv", "utterance,speaker\nu1,a\nu2,a\nv1,c\n")
+    with pytest.raises(
+        DataError,
+        match=r"scores.csv: row 3, column 'test_speaker': utterance 'v1' is of speaker 'b' "
+        r"here and of 'c' in row 4 of bad.csv \(1 such utterances\); correct one",
+    ):
+        read(text, utterances=bad)
+
+
+def test_a_second_speaker_is_told_with_both_rows(read):
+    text = "enrol,test,score,enrol_speaker,test_speaker\n"
+    with pytest.raises(
+        DataError,
+        match=r"row 4, column 'enrol_speaker': utterance 'u1' is of speaker 'b' here and of 'a' in "
+        "row 2; correct one",
+    ):
+        read(text + "u1,u2,1,a,a\nu1,v1,1,a,b\nu1,v2,1,b,b\n")
+    with pytest.raises(DataError, match=r"row 3, column 'enrol_speaker': .* of 'a' in row 2;"):
+        read(text + "u1,u2,1,a,a\nu2,v1,1,b,b\n")
+    spaced = "u1,u2,1,a,a\nu1,v1,1, a ,b\n u1,v2,1,a,b\n"
+    assert read(text + spaced).utterance_speaker.tolist() == [0, 0, 1, 1]
+
+
+def test_the_file_that_holds_an_unknown_speaker_is_blamed(read, write):
+    trials = write("list.txt", "1 a/1 a/2\n0 a/1 x/1\n")
+    with pytest.raises(
+        DataError, match=r"list.txt: 1 of 1 speakers \('x'\) are not in speakers.csv"
+    ):
+        read("enrol,test,score\na/1,a/2,1\n", trials=trials)
+
+
+def test_a_table_without_a_header(read, csv, rows, write):
+    people = read_speakers(write("bare.csv", "a,f\nb,m\nc,f\n"))
+    with pytest.raises(DataError, match=r"bare.csv: has no header, as its first row holds"):
+        read(csv(rows), people=people)
+
+
+def test_ids_that_no_pair_of_files_shares(read, write):
+    def told(scores, trials):
+        with pytest.raises(DataError) as caught:
+            read("enrol,test,score\n" + scores, trials=write("list.txt", trials))
+        return str(caught.value)
+
+    trials = "1 a/1 a/2\n0 a/1 b/1\n"
+    found = told("a/1.wav,a/2.wav,1\na/1.wav,b/1.wav,0\n", trials)
+    assert "scores.csv holds (a/1.wav, a/2.wav), (a/1.wav, b/1.wav)" in found
+    assert "but list.txt holds (a/1, a/2), (a/1, b/1); the ids differ by their endings" in found
+    found = told("a/2,a/1,1\nb/1,a/1,0\n", trials)
+    assert "enrol and test are swapped, so make them alike" in found
+    assert "check that the files belong together" in told("a/8,a/9,1\n", trials)
+
+
+def test_few_shared_pairs_are_noted(read, write):
+    listed = write("list.txt", "1 a/1 a/2\n0 a/1 b/1\n0 a/1 c/1\n0 a/2 b/1\n")
+    scores = "enrol,test,score\na/1,a/2,1\nb/1,a/1,0\nc/1,a/1,0\nb/1,a/2,0\n"
+    found = read(scores, trials=listed)
+    (note,) = (
+        n.note for n in found.data if (n.source, n.item) == ("trials", "trials without score")
+    )
+    assert note == "left out; enrol and test are swapped"
+
+
+def test_strangers_need_no_speakers_where_labels_are(read, write, plain):
+    text = "enrol,test,score,label\nx/1,x/2,1,1\nx/1,y/1,0,1\n"
+    found = read(text, strangers=True, columns={"enrol": "elsewhere"})
+    assert found.utterance_speaker.tolist() == [-1, -1, -1]
+    assert [row[2] for row in plain(found)] == [True, True]
+    assert found.aside == {}
+    trials = write("list.txt", "1 x/1 x/2\n0 x/1 y/1\n")
+    scores = "enrol,test,score\nx/1,x/2,1\nx/1,y/1,0\n"
+    assert read(scores, strangers=True, trials=trials).n_trials == 2
+    with pytest.raises(DataError, match="are no speakers in"):
+        read(scores, strangers=True)
+    with pytest.raises(DataError, match="rows 2 and 4 are the same trial"):
+        read(text + "x/1,x/2,1,0\n", strangers=True)

@@ -42,7 +42,7 @@ def refused(read, source, match, **options):
         ("a/3,a/2,0.3,0", r"row 7.*is labelled '0', but both are of a \(1 such trials\)"),
         (
             "x/3,a/2,0.3,0",
-            r"the first components of 1 of 6 utterance ids \('x/3'\) are no speakers",
+            r"scores.csv: 1 of 4 speakers \('x'\) are not in speakers.csv; add them to it, check",
         ),
     ],
 )
@@ -54,7 +54,15 @@ def test_a_bad_row_is_named_as_an_editor_shows_it(read, csv, rows, row, match):
 
 
 def test_a_bad_row_without_a_header(read):
-    refused(read, "1 a/1 a/2 0.5\n0 a/1 b/1 x\n1 b/1 b/2 0.1\n", "has no column of scores")
+    for odd, match in {
+        "0 a/1 b/1 x": r"row 2, column '4 \(score\)': 'x' is no number",
+        "maybe a/1 b/1 0.5": r"row 2, column '1 \(label\)': 'maybe' is no label",
+        "0 a/1 b/1": "row 2 has 3 columns where the file has 4",
+        "0 a/1 b/1 0.5 9": "row 2 has 5 columns where the file has 4",
+    }.items():
+        refused(read, f"1 a/1 a/2 0.5\n{odd}\n1 b/1 b/2 0.1\n", match)
+        refused(read, f"{odd}\n1 a/1 a/2 0.5\n1 b/1 b/2 0.1\n", match.replace("row 2", "row 1"))
+    refused(read, "a/1 a/2 0.5\na/1 b/1 abc\nb/1 b/2 0.1\n", "row 2, column '3 .score.': 'abc' is")
     text = "".join(f"1 a/1 a/{i} 0.{i}\n" for i in range(2, 300))
     refused(read, text + "0 a/1 b/1 x\n", r"row 299, column '4 \(score\)': 'x' is no number")
     refused(read, text + "7 a/1 b/1 0.5\n", r"row 299, column '1 \(label\)': '7' is no label")
@@ -68,12 +76,15 @@ def test_a_bad_row_without_a_header(read):
         (b"\n\n \n", "holds blank lines only"),
         (b"enrol,test,score,label\n", "holds a header and nothing else"),
         (b"enrol,test,score,label\n\n\n", "holds a header and nothing else"),
-        (b"x,y,z\n1,2,3\n", "row 1 is no header with known names and no trial: 'x', 'y', 'z'"),
+        (b"x,y,z\n1,2,3\n", "its columns 'x', 'y', 'z' have no known names; name them with --c"),
+        (b"x\ny\n", "row 1 is no header with known names and no trial: 'x'; name the columns"),
+        (b"enrol,test,score\ra,b,1\r", "lines end as on an old Mac, in CR alone; save it"),
         (b"enrol,score\na,1\n", r"has no column of test utterances \(it has 'enrol', 'score'\)"),
         (b"enrol,test\na,b\n", "has no column of scores"),
         (b"enrol,test,sc,cosine\na,b,1,1\n", "columns 'sc' and 'cosine' may both be score; say"),
-        (b"enrol,test,score\na,\xe9,1\n", "neither text in UTF-8 nor Parquet nor Arrow"),
-        ("enrol,test,score\na,b,1\n".encode("utf-16"), "neither text in UTF-8"),
+        (b"enrol,test,score\na,\xe9,1\n", "row 2: byte 0xe9 is not UTF-8; save the file"),
+        ("enrol,test,score\na,b,1\n".encode("utf-16"), "is text in UTF-16; save it in the"),
+        ("enrol,test,score\na,b,1\n".encode("utf-16-le"), "is text in UTF-16; save it in the"),
         (b"enrol,test,score\n" + b"a,b,1\n" * 20_000 + b"a,\xe9,1\n", "row 20002: byte 0xe9 "),
         (b'enrol,test,score\na,"b,1\nb,c,1\n', "row 2"),
         (b"PAR1 and nothing of the kind", "scores.csv: cannot be read as parquet"),
@@ -243,3 +254,38 @@ def test_several_contradictions_at_once_do_not_hide_trials(read):
     found = read(more, people=speakers, conflicts="set-aside")
     assert found.n_trials == 1
     assert next(found.partitions()).conflict.sum() == 3
+
+
+def test_quoted_line_ends_count_as_an_editor_counts(read, write):
+    text = 'enrol,test,score,label\na/1,"a/\n2",0.9,1\n\na/1,b/2,x,0\n'
+    refused(read, text, "row 5, column 'score': 'x' is no number")
+    refused(read, text.replace("x", "1") + "a/1,b/2,2,0\n", "rows 5 and 6 are the same trial")
+    path = write("people.csv", 'id,note\na,"x\ny"\nb,z\na,q\n')
+    with pytest.raises(DataError, match=r"people.csv: rows 2 and 5, column 'note'"):
+        read_speakers(path, id="id")
+
+
+def test_what_is_odd_is_counted_by_the_speaker_of_the_enrolment(read, csv, rows, write, count):
+    more = [
+        ("a/1", "a/2", "0.90", "1"),
+        ("b/1", "a/1", "0.1001", "0"),
+        ("c/1", "c/1", "inf", "1"),
+        ("c/1", "b/1", "-inf", "0"),
+        ("c/2", "b/1", "", "0"),
+        ("b/1", "c/2", "1", "1"),
+    ]
+    found = read(csv(rows + more), conflicts="set-aside")
+    assert {item: counts.tolist() for item, counts in found.aside.items()} == {
+        "trials without score": [0, 0, 1],
+        "exact duplicates": [1, 0, 0],
+        "contradicting rows": [0, 1, 0],
+        "reversed pairs": [0, 1, 0],
+        "trials of an utterance with itself": [0, 0, 1],
+        "infinite scores": [0, 0, 2],
+    }
+    assert all(counts.sum() == count(found, item) for item, counts in found.aside.items())
+    scores = csv([row[:3] for row in rows], header="enrol,test,score")
+    found = read(scores, trials=write("list.txt", LIST + "0 b/2 a/1\n"))
+    assert {item: counts.tolist() for item, counts in found.aside.items()} == {
+        "trials without score": [0, 1, 0]
+    }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parivox.auditing.cells import count_cells
+from parivox.core.costs import min_cdet
+from parivox.core.eer import eer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,19 +46,23 @@ def account_for(
             value=None,
             note=note.note,
         )
-    everything = int(tally.everything.n_target + tally.everything.n_nontarget)
     for cells in tally.cells:
-        placed = int(cells.pooled.n_target + cells.pooled.n_nontarget)
-        rows.add(
-            **name,
-            source="scores",
-            grouping=cells.grouping.name,
-            group="",
-            item=f"trials in no group (allocation {cells.allocation})",
-            count=everything - placed,
-            value=None,
-            note="",
-        )
+        unknown, between = cells.left_out
+        for words, count in (
+            ("trials of a speaker whose group is unknown", unknown),
+            ("nontarget trials between two groups", between),
+        ):
+            rows.add(
+                **name,
+                source="scores",
+                grouping=cells.grouping.name,
+                group="",
+                item=f"{words}, in no group (allocation {cells.allocation})",
+                count=count,
+                value=None,
+                note="",
+            )
+    _per_group(rows, name, trials, groupings)
     for grouping in groupings:
         rows.add(
             **name,
@@ -67,6 +74,29 @@ def account_for(
             value=None,
             note="",
         )
+
+
+def _per_group(
+    rows: Rows, name: dict[str, str], trials: TrialSet, groupings: Sequence[Grouping]
+) -> None:
+    """What was set aside or worth noting, by the group of the enrolment speaker."""
+    for item, of_speaker in trials.aside.items():
+        for grouping in groupings:
+            group = np.asarray(grouping.of_speaker)[: of_speaker.size]
+            known = group >= 0
+            counts = np.bincount(
+                group[known], weights=of_speaker[known], minlength=len(grouping.groups)
+            )
+            rows.add(
+                **name,
+                source="scores",
+                grouping=grouping.name,
+                group=list(grouping.groups),
+                item=f"{item} (by enrolment speaker)",
+                count=counts.astype(np.int64),
+                value=None,
+                note="",
+            )
 
 
 def with_and_without(
@@ -94,27 +124,34 @@ def with_and_without(
                 strict=True,
             )
         ]
-    for grouping, group, rule, *both in pairs:
+    for grouping, group, suffix, *both in pairs:
         n = [int(counts.n_target + counts.n_nontarget) for counts in both]
         where = {**name, "grouping": grouping, "group": group}
         rows.add(
             **where,
-            item=f"contradicting rows set aside{rule}",
+            item=f"contradicting rows set aside{suffix}",
             count=n[1] - n[0],
             value=None,
             note="",
         )
         for word, counts in zip(("without", "with"), both, strict=True):
             at = counts.at(thresholds)
-            for metric, rate in (("fpr", at.fpr), ("fnr", at.fnr)):
-                rows.add(
-                    **where,
-                    item=[
-                        f"{metric} at {f.point.text} {word} contradicting rows{rule}" for f in found
-                    ],
-                    count=None,
-                    value=[
-                        None if f.reason else float(v) for f, v in zip(found, rate, strict=True)
-                    ],
-                    note="",
-                )
+            values = {
+                f"{metric} at {f.point.text}": math.nan if f.reason else float(v)
+                for metric, rate in (("fpr", at.fpr), ("fnr", at.fnr))
+                for f, v in zip(found, rate, strict=True)
+            }
+            if counts.n_target and counts.n_nontarget:
+                for rule in options.eer:
+                    values[f"eer ({rule})"] = float(eer(counts, definition=rule))
+                for cost in options.costs:
+                    values[f"min_cdet_norm ({cost.name})"] = float(
+                        min_cdet(counts, cost=cost).value
+                    )
+            rows.add(
+                **where,
+                item=[f"{item} {word} contradicting rows{suffix}" for item in values],
+                count=None,
+                value=list(values.values()),
+                note="",
+            )

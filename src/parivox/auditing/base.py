@@ -123,10 +123,10 @@ def _at_points(
     half = hter(at)
     for i, found in enumerate(points):
         text, t = found.point.text, found.threshold
-        fp, fn = int(at.fp[i]), int(at.fn[i])
         lost = found.reason  # the point itself was not found
-        if lost:
-            fp = fn = 0
+        fp = None if lost else int(at.fp[i])
+        fn = None if lost else int(at.fn[i])
+        wrong = None if fp is None or fn is None else fp + fn
         yield (
             ("fpr", "", text),
             cell.base(
@@ -144,9 +144,9 @@ def _at_points(
             for metric, value in (("cdet_raw", raw), ("cdet_norm", norm)):
                 yield (
                     (metric, name, text),
-                    cell.base(value[..., i], both, errors=fp + fn, threshold=t),
+                    cell.base(value[..., i], both, errors=wrong, threshold=t),
                 )
-        yield ("hter", "", text), cell.base(half[..., i], both, errors=fp + fn, threshold=t)
+        yield ("hter", "", text), cell.base(half[..., i], both, errors=wrong, threshold=t)
 
 
 def _own_threshold(cell: _Cell, options: Options) -> Iterator[tuple[Key, Base]]:

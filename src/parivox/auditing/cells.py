@@ -47,6 +47,8 @@ class Cells:
         Every trial that the grouping and allocation place in some group, once.
     speakers : integer ndarray of shape (group + 1,)
         Speakers of the group who take part in one of its trials; last, of all groups.
+    left_out : integer ndarray of shape (2,)
+        Trials that count for no group: of a speaker whose group is unknown; between two groups.
     """
 
     grouping: Grouping
@@ -54,6 +56,7 @@ class Cells:
     groups: Sequence[Counts]
     pooled: Counts
     speakers: IntArray
+    left_out: IntArray
 
 
 @dataclass(eq=False)
@@ -125,7 +128,8 @@ def count_cells(
     counter: _Exact | _Binned = (
         _Exact(layout) if exact else _Binned(layout, _edges(trials, thresholds))
     )
-    in_use = np.zeros((len(layout) + 1, n_speakers), dtype=np.bool_)
+    in_use = np.zeros((len(layout) + 1, n_speakers + 1), dtype=np.bool_)  # last: unknown
+    left_out = np.zeros((len(layout), 2), dtype=np.int64)
     for part in trials.partitions():
         kept = part if keep_conflicts else part.without_conflicts()
         score, target = kept.score, kept.target
@@ -135,9 +139,14 @@ def count_cells(
             score, target, enrol, test = score[order], target[order], enrol[order], test[order]
         in_use[0, enrol] = in_use[0, test] = True
         placed = []
-        for used, (grouping, rule) in zip(in_use[1:], layout, strict=True):
+        for i, (grouping, rule) in enumerate(layout):
             groups = _of(grouping, enrol), _of(grouping, test)
             placed.append(placements(*groups, target, rule))
+            nowhere = np.logical_and.reduce([code < 0 for code in placed[-1]])
+            if nowhere.any():
+                known = (groups[0] >= 0) & (groups[1] >= 0) & nowhere
+                left_out[i] += int((nowhere & ~known).sum()), int(known.sum())
+            used = in_use[i + 1]
             for code in placed[-1]:
                 for speaker, group in zip((enrol, test), groups, strict=True):
                     inside = group == code
@@ -145,8 +154,10 @@ def count_cells(
                     used[speaker if inside.all() else speaker[inside]] = True
         counter.add(score, target, placed)
     tally = counter.finish()
+    in_use = in_use[:, :-1]
     tally.speakers = int(in_use[0].sum())
-    for cells, used in zip(tally.cells, in_use[1:], strict=True):
+    for cells, used, outside in zip(tally.cells, in_use[1:], left_out, strict=True):
+        cells.left_out[:] = outside
         cells.speakers[:-1] = np.bincount(
             cells.grouping.of_speaker[:n_speakers][used], minlength=len(cells.groups)
         )
@@ -211,8 +222,8 @@ class _Exact:
                 everything if inside.all() else Counts.from_sorted(score[inside], target[inside])
             )
             groups = _split(score, target, here, len(grouping.groups))
-            speakers = np.zeros(len(groups) + 1, dtype=np.int64)
-            self.tally.cells.append(Cells(grouping, rule, groups, pooled, speakers))
+            counts = [np.zeros(n, dtype=np.int64) for n in (len(groups) + 1, 2)]
+            self.tally.cells.append(Cells(grouping, rule, groups, pooled, *counts))
 
     def finish(self) -> Tally:
         return self.tally
@@ -274,8 +285,8 @@ class _Binned:
             self.layout, self.groups, self.pooled, strict=True
         ):
             groups = [self._counts(one) for one in total[1:]]
-            speakers = np.zeros(len(groups) + 1, dtype=np.int64)
-            tally.cells.append(Cells(grouping, rule, groups, self._counts(pooled), speakers))
+            counts = [np.zeros(n, dtype=np.int64) for n in (len(groups) + 1, 2)]
+            tally.cells.append(Cells(grouping, rule, groups, self._counts(pooled), *counts))
             tally.bound = max(tally.bound, *(_largest_share(one) for one in total[1:]))
         return tally
 

@@ -6,7 +6,7 @@ operating point, so that one call of a measure serves every row of its kind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from parivox.auditing.base import is_lower_better
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
+from parivox.core.costs import cdet
 from parivox.core.meta import MEASURES, MeasureSpec, Meta
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def bias_rows(
     cells: Cells,
     own: Sequence[Mapping[Key, Base]],
     pooled: Mapping[Key, Base],
+    cheapest: Sequence[Found],
     options: Options,
 ) -> None:
     """Each group against each reference, by each measure (METHODS 3.1)."""
@@ -121,13 +123,38 @@ def bias_rows(
                     continue
                 found = function(above, reference)
                 _add_bias(rows, where, groups, stack, measure, name, zero, found)
-    costs = whole.where("cdet_norm")
-    least = {key[1]: i for i, key in enumerate(whole.keys) if key[0] == "min_cdet_norm"}
-    minima = whole.values[[least[key[1]] for key in costs.keys]]
-    subgroup = bias.ratio(costs.values, costs.pooled)
-    _add_bias(rows, where, groups, costs, "subgroup_bias", "pooled", "none", subgroup)
-    threshold = bias.threshold_bias(costs.values, minima)
-    _add_bias(rows, where, groups, costs, "threshold_bias", "", "none", threshold)
+    _cheapest(rows, where, cells, whole, cheapest)
+
+
+def _cheapest(
+    rows: Rows,
+    where: Mapping[str, Any],
+    cells: Cells,
+    whole: _Stack,
+    cheapest: Sequence[Found],
+) -> None:
+    """Subgroup and threshold bias, each cost at its own smallest cost over all trials."""
+    groups = cells.grouping.groups
+    own = {key[1]: i for i, key in enumerate(whole.keys) if key[0] == "min_cdet_norm"}
+    for found in cheapest:
+        cost = found.point.cost
+        assert cost is not None
+        minima = whole.select([own[cost.name]])
+        costs = np.array(
+            [
+                cdet(counts.at([found.threshold]), cost)[0]
+                for counts in (*cells.groups, cells.pooled)
+            ]
+        )
+        stack = replace(minima, keys=[("cdet_norm", cost.name, found.point.text)])
+        if found.reason:
+            costs = np.full(costs.shape, np.nan)
+            stack = replace(stack, reasons=[[found.reason] * len(groups)])
+        here, average = costs[None, :-1], costs[None, -1]
+        subgroup = bias.ratio(here, average)
+        _add_bias(rows, where, groups, stack, "subgroup_bias", "pooled", "none", subgroup)
+        threshold = bias.threshold_bias(here, minima.values)
+        _add_bias(rows, where, groups, stack, "threshold_bias", "", "none", threshold)
 
 
 def _reference(
@@ -217,8 +244,6 @@ def _area(
     options: Options,
 ) -> None:
     """Area under FDR over the sweep's false positive rates."""
-    if grid[0].point.rule != "fpr":
-        return
     spec = MEASURES["au_fdr"]
     fpr, fnr = _grid_stacks(cells, grid)
     heights = MEASURES["fdr"].function(fpr.values, fnr.values, alpha=np.array(options.alpha))
@@ -229,7 +254,7 @@ def _area(
             **where,
             metric=spec.metric,
             definition=axis,
-            operating_point=options.sweep_text,
+            operating_point=options.area_text,
             alpha=list(options.alpha),
             **{**_block(spec, "none", found, cells.grouping.groups), "groups": n},
         )

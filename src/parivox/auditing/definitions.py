@@ -38,9 +38,12 @@ BIAS_MEASURES = {
     "difference": "group - reference; 0 is par, above it the group fares worse",
     "ratio": "group / reference; 1 is par, above it the group fares worse",
     "neg_log_ratio": "-ln(group / reference); 0 is par, below it the group fares worse",
-    "subgroup_bias": "group's cost over the pooled cost, at a common threshold (paper 001, eq. 2)",
+    "subgroup_bias": (
+        "group's cost over the pooled cost, at the threshold of the smallest cost over all trials "
+        "(paper 001, eq. 2)"
+    ),
     "threshold_bias": (
-        "group's cost at the common threshold over its smallest cost; at least 1 by construction, "
+        "group's cost at that threshold over its own smallest cost; at least 1 by construction, "
         "and larger for small groups (paper 001, eq. 3)"
     ),
 }
@@ -89,8 +92,14 @@ def all_definitions(options: Options) -> dict[str, object]:
         "zero_policies": ZERO_POLICIES,
         "cost_models": {
             cost.name: {"p_target": list(cost.p_target), "c_miss": cost.c_miss, "c_fa": cost.c_fa}
-            for cost in options.costs
+            for cost in (
+                *options.costs,
+                *(point.cost for point in options.points() or [] if point.cost is not None),
+            )
         },
+        "score_quantiles": (
+            "the smallest score with at least that share of the trials at or below it"
+        ),
         "det_thinning": (
             f"points of det.parquet are exact; none left out lies further than {THINNING} probits "
             "from a kept one"

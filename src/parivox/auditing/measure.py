@@ -12,7 +12,7 @@ from parivox.auditing.cells import count_cells, count_matrices
 from parivox.auditing.compare import bias_rows, meta_rows, sweep_rows
 from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import det_rows
-from parivox.auditing.operating_points import default_points, find_all
+from parivox.auditing.operating_points import OperatingPoint, default_points, find_all
 from parivox.core.separation import auc
 from parivox.errors import DataError
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from parivox.tables.trials import TrialSet
 
 __all__ = ["Measurement"]
+
+CHANCE = 0.5
 
 
 class Measurement:
@@ -73,23 +75,47 @@ class Measurement:
         self.name = {"system": trials.system, "list": trials.list}
         asked = options.points()
         fixed = [point.level for point in asked or [] if point.rule == "threshold"]
-        on = None
+        self.on: Counts | None = None
         if development is not None:
-            on = count_cells(development, [], []).everything
-            _check_polarity(development, on, orientation)
-            points = asked or default_points(int(on.n_nontarget))
-            fixed += [point.threshold_on(on)[0] for point in points]
+            self.on = count_cells(development, [], []).everything
+            _check_polarity(development, self.on, orientation)
+            points = asked or default_points(self.on)
+            fixed += [point.threshold_on(self.on)[0] for point in points]
         self.tally: Tally = count_cells(trials, groupings, options.allocate, thresholds=fixed)
         everything = self.tally.everything
         _check_polarity(trials, everything, orientation)
-        points = asked or default_points(int((on or everything).n_nontarget))
-        self.source = "these trials" if on is None else "development trials"
-        self.found: list[Found] = find_all(points, everything, options.costs[0], on=on)
+        self.source = "these trials" if self.on is None else "development trials"
+        source = everything if self.on is None else self.on
+        self.found: list[Found] = self._found(asked or default_points(source))
+
+    def _found(self, points: Sequence[OperatingPoint]) -> list[Found]:
+        """Find points where the audit's own are found: on these or the development trials."""
+        return find_all(points, self.tally.everything, self.options.costs[0], on=self.on)
 
     @cached_property
     def grid(self) -> list[Found]:
-        """Operating points of the sweep, found on all trials."""
-        return find_all(self.options.sweep_points(), self.tally.everything, self.options.costs[0])
+        """Operating points of the sweep."""
+        return self._found(self.options.sweep_points())
+
+    @cached_property
+    def area(self) -> list[Found]:
+        """False positive rates that the area under FDR is taken over."""
+        points = self.options.area_points()
+        return self.grid if points == self.options.sweep_points() else self._found(points)
+
+    @cached_property
+    def cheapest(self) -> list[Found]:
+        """The point of the smallest cost, for each cost model with one prior."""
+        costs = self.options.costs
+        return self._found(
+            [
+                OperatingPoint(
+                    "min-cdet" if i == 0 else f"min-cdet:{cost.name}", "min-cdet", cost=cost
+                )
+                for i, cost in enumerate(costs)
+                if len(cost.p_target) == 1
+            ]
+        )
 
     def add_to(self, rows: Mapping[str, Rows]) -> None:
         """Add this system's rows to every table but ``data``."""
@@ -158,8 +184,8 @@ class Measurement:
             self._group_rows(rows, grouping, group, allocation, bases, counts, speakers)
             rows["det"].add(**self._where(grouping, group, allocation), **det_rows(counts))
         where = {**self.name, "grouping": grouping, "allocation": allocation}
-        bias_rows(rows["bias"], where, cells, own, pooled, self.options)
-        meta_rows(rows["meta"], where, cells, own, pooled, self.found, self.grid, self.options)
+        bias_rows(rows["bias"], where, cells, own, pooled, self.cheapest, self.options)
+        meta_rows(rows["meta"], where, cells, own, pooled, self.found, self.area, self.options)
         if self.options.sweep:
             sweep_rows(rows["sweep"], where, cells, self.grid, self.options)
 
@@ -221,7 +247,7 @@ class Measurement:
                 operating_point=f.point.text,
                 enrol_group=np.repeat(names, names.size),
                 test_group=np.tile(names, names.size),
-                errors=counted.reshape(-1),
+                errors=[None] * n.size if lost else counted.reshape(-1),
                 trials=n,
                 value=value,
                 reason=reason,
@@ -230,13 +256,20 @@ class Measurement:
 
 def _check_polarity(trials: TrialSet, everything: Counts, orientation: str | None) -> None:
     """Refuse scores that are higher for different speakers than for the same one."""
-    if orientation is not None or not (everything.n_target and everything.n_nontarget):
+    if orientation == "similarity" or not (everything.n_target and everything.n_nontarget):
         return
     area = float(auc(everything))
-    if area < 0.5:
+    if area >= CHANCE:
+        return
+    name = trials.provenance[0]["name"]
+    if orientation == "distance":
         msg = (
-            f"{trials.provenance[0]['name']}: scores of target trials lie below those of nontarget "
-            f"trials (AUC {area:.4f}), as distances do; negate them with --distance, or keep them "
-            "as they are with --similarity"
+            f"{name}: as distances, scores of target trials would lie further off than those of "
+            f"nontarget trials (AUC {area:.4f}), so they are similarities; leave out --distance"
         )
         raise DataError(msg)
+    msg = (
+        f"{name}: scores of target trials lie below those of nontarget trials (AUC {area:.4f}), as "
+        "distances do; negate them with --distance, or keep them as they are with --similarity"
+    )
+    raise DataError(msg)

@@ -131,7 +131,9 @@ def find_all(
         Trials to find the thresholds on instead (a development list).
     """
     source = everything if on is None else on
-    thresholds, reasons = zip(*(point.threshold_on(source) for point in points), strict=True)
+    told_on = [point.threshold_on(source) for point in points]
+    thresholds = [threshold for threshold, _ in told_on]
+    reasons = [reason for _, reason in told_on]
     at = everything.at(thresholds)
     told = cdet(at, cost)
     return [
@@ -177,11 +179,13 @@ def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> 
     0.01
     """
     head, equals, value = text.strip().partition("=")
+    head = head.lower()
     if equals and head in {"threshold", "fpr", "fnr"}:
         return OperatingPoint(text.strip(), head, _level(text, head, value))
     name, colon, model = text.strip().partition(":")
+    name = name.lower()
     if name == "eer" and not colon:
-        return OperatingPoint("eer", "eer")
+        return OperatingPoint(text.strip(), "eer")
     if name in {"min-cdet", "bayes"}:
         cost = parse_cost(model) if model else costs[0]
         if len(cost.p_target) > 1:
@@ -216,8 +220,11 @@ def _level(text: str, head: str, value: str) -> float:
     return level
 
 
-def default_points(n_nontarget: int) -> list[OperatingPoint]:
-    """FPR 1 % and, where the trials can carry it, 0.1 % (METHODS 6)."""
+def default_points(counts: Counts) -> list[OperatingPoint]:
+    """FPR 1 % and, where the trials can carry it, 0.1 % (METHODS 6); FNR 1 % of targets alone."""
+    n_nontarget = int(counts.n_nontarget)
+    if not n_nontarget:
+        return [OperatingPoint("fnr=0.01", "fnr", 0.01)]
     points = [OperatingPoint("fpr=0.01", "fpr", 0.01)]
     if 0.001 * n_nontarget >= RESOLVABLE:
         points.append(OperatingPoint("fpr=0.001", "fpr", 0.001))

@@ -65,7 +65,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Check every option, once."""
-        choices = ("allocate", "operating_points", "cost", "eer", "rule", "reference", "zero")
+        choices = ("by", "allocate", "operating_points", "cost", "eer", "rule", "reference", "zero")
         for name in choices:
             values = getattr(self, name)
             if values is not None:
@@ -83,8 +83,10 @@ class Options:
                 object.__setattr__(self, "allocate", (*self.allocate, "enrol"))
         for name in choices:
             values = getattr(self, name)
-            if values is not None and (not values or len(set(values)) < len(values)):
-                msg = f"--{name.replace('_', '-')} is given {list(values)}; name each choice once"
+            twice = next((one for one in values or () if values.count(one) > 1), None)
+            if twice is not None or (values is not None and not values):
+                what = "nothing" if twice is None else f"{twice!r} twice"
+                msg = f"--{name.replace('_', '-')} names {what}; name each choice once"
                 raise ConfigError(msg)
         if not self.alpha or not all(0 <= alpha <= 1 for alpha in self.alpha):
             msg = (
@@ -106,8 +108,17 @@ class Options:
         return [parse_point(text, self.costs, llr=self.llr) for text in self.operating_points]
 
     def sweep_points(self) -> list[OperatingPoint]:
-        """Grid of operating points for the area under FDR and the sweep."""
+        """Grid of operating points of the sweep."""
         return parse_sweep(self.sweep_text)
+
+    def area_points(self) -> list[OperatingPoint]:
+        """Grid of false positive rates for the area under FDR."""
+        return parse_sweep(self.area_text)
+
+    @property
+    def area_text(self) -> str:
+        """The grid of :meth:`area_points` as written."""
+        return self.sweep_text if self.sweep_text.strip().startswith("fpr") else SWEEP
 
     @property
     def sweep_text(self) -> str:

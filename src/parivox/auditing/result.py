@@ -12,13 +12,17 @@ import json
 import math
 import os
 import shutil
-import tempfile
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parivox.errors import ConfigError, DataError
+from parivox.auditing.sources import storable
+from parivox.errors import ConfigError, DataError, shown
 from parivox.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["TABLES", "Audit", "check_folder", "check_format", "load"]
 
@@ -126,8 +130,11 @@ TABLES: dict[str, dict[str, str]] = {
 CURVES = ("det", "sweep")
 """Tables too long for text: always Parquet."""
 
+ASIDE, OLD = ".parivox-", "old"
+"""The hidden folder of an audit that is being written, and what stood there before, inside it."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """An audit's tables and record; every table goes into any dataframe library.
 
@@ -153,6 +160,15 @@ class Audit:
     sweep: Table
     record: dict[str, Any]
     provenance: list[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        told = [
+            f"{one['system']}@{one['list']}" if one["list"] else one["system"]
+            for one in self.record["inputs"]
+        ]
+        groupings = ", ".join(self.record["groupings"])
+        sizes = ", ".join(f"{name} {len(table)}" for name, table in self.tables().items())
+        return shown(f"<Audit of {', '.join(told)} by {groupings}; rows: {sizes}>")
 
     def tables(self) -> dict[str, Table]:
         """Every table by name; the sweep only if there is one."""
@@ -182,10 +198,18 @@ class Audit:
     def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:  # noqa: A002
         """Write every table, ``audit.json`` and ``provenance.json``: all of them or nothing.
 
+        Everything is first written to a hidden folder. A new folder then takes its place at
+        once. In a folder that exists, the files of an earlier audit are moved aside, its
+        ``audit.json`` first, and the new ones moved in, ``audit.json`` last; if one move fails,
+        or the run is interrupted, all are taken back. So a folder with an ``audit.json`` holds
+        one whole audit; a run that is killed between two moves leaves none, which
+        :func:`load` tells, and the next audit written there clears up.
+
         Parameters
         ----------
         folder
-            Made if missing; an earlier audit in it is replaced.
+            Made if missing; an earlier audit in it is replaced. The folder itself, its mode and
+            links to it stay.
         format : {"csv", "parquet"}
             Of the tables; the curves (det, sweep) are Parquet always.
 
@@ -197,23 +221,26 @@ class Audit:
         check_format(format)
         out = check_folder(folder)
         try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+            with _staging(out) as aside:
+                self._fill(aside, format)
+                if aside.parent == out:
+                    _exchange(aside, out)
+                else:
+                    aside.rename(out)
         except OSError as error:
-            raise _unwritable(out, error) from error
-        try:
-            for name, table in self.tables().items():
-                kind = "parquet" if name in CURVES else format
-                table.write(aside / f"{name}.{kind}")
-            (aside / "audit.json").write_text(self.to_json(), encoding="utf-8")
-            told = json.dumps(self.provenance, indent=1, ensure_ascii=False)
-            (aside / "provenance.json").write_text(told + "\n", encoding="utf-8")
-            aside.chmod(0o777 & ~_umask())
-            _replace(out, aside)
-        except OSError as error:
-            raise _unwritable(out, error) from error
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            raise _unwritable(folder, error) from error
+
+    def _fill(self, folder: Path, format: str) -> None:  # noqa: A002 - the option's word
+        for name, table in self.tables().items():
+            path = folder / f"{name}.{'parquet' if name in CURVES else format}"
+            try:
+                table.write(path)
+            except Exception as error:  # a full disk is an error of Polars' own for Parquet
+                raise OSError(getattr(error, "strerror", None) or str(error)) from error
+        (folder / "audit.json").write_text(self.to_json(), encoding="utf-8", newline="\n")
+        told = _storable(self.provenance)
+        text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+        (folder / "provenance.json").write_text(text, encoding="utf-8", newline="\n")
 
 
 def check_format(format: str) -> None:  # noqa: A002 - the option's word
@@ -224,65 +251,124 @@ def check_format(format: str) -> None:  # noqa: A002 - the option's word
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder to write to, if it may be written."""
-    out = Path(folder).absolute()
-    if out.exists():
-        if not out.is_dir():
-            msg = f"--out {folder}: is a file, not a folder; name a folder that is new or empty"
-            raise ConfigError(msg)
-        try:
-            strangers = sorted({entry.name for entry in out.iterdir()} - _own_files(out))
-        except OSError as error:
-            raise _unwritable(out, error) from error
-        if strangers:
-            msg = (
-                f"--out {folder}: holds {strangers[0]!r}, which is not an earlier audit's; "
-                "name a folder that is new or empty"
-            )
-            raise ConfigError(msg)
-    above = next(parent for parent in (out, *out.parents) if parent.exists())
-    if not above.is_dir() or not os.access(above if above != out else out.parent, os.W_OK):
-        raise _unwritable(out, PermissionError(f"{above} is not a folder that can be written"))
+    """The folder to write to, links followed, if it may be written."""
+    text = os.fsdecode(folder)
+    if not text or text != storable(text):
+        why = "its name is not UTF-8" if text else "names no folder"
+        msg = f"--out {text or repr(text)}: {why}; name a folder that is new or empty"
+        raise ConfigError(msg)
+    try:
+        out = Path(os.path.realpath(text))
+        missing: list[str] = []
+        above = out
+        while not _is_there(above):
+            above, missing = above.parent, [above.name, *missing]
+        for name in missing:
+            _is_there(above / name)  # which tells now what is too long a name
+        is_folder = above.is_dir()
+        strangers = [] if missing or not is_folder else _strangers(out)
+    except (OSError, ValueError) as error:
+        raise _unwritable(folder, error) from error
+    if not missing and not is_folder:
+        msg = f"--out {text}: is a file, not a folder; name a folder that is new or empty"
+        raise ConfigError(msg)
+    if strangers:
+        msg = (
+            f"--out {text}: holds {strangers[0]!r}, which is not an earlier audit's; "
+            "name a folder that is new or empty"
+        )
+        raise ConfigError(msg)
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise _unwritable(folder, PermissionError(f"{above} is not a folder that can be written"))
     return out
 
 
-def _own_files(folder: Path) -> set[str]:
-    if not (folder / "audit.json").is_file():
-        return set()
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        with (folder / "audit.json").open(encoding="utf-8") as file:
-            if '"parivox_audit"' not in file.read(200):
-                return set()
-        tables = {f"{name}.{kind}" for name in TABLES for kind in ("csv", "parquet")}
-        return {"audit.json", "provenance.json", *tables}
-    return set()
-
-
-def _replace(out: Path, aside: Path) -> None:
-    """Put the new folder where the old one stood; the old one is whole until then."""
-    if not out.exists():
-        aside.rename(out)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    out.rename(old / "old")
+def _is_there(path: Path) -> bool:
     try:
-        aside.rename(out)
-    except OSError:
-        (old / "old").rename(out)
-        raise
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _strangers(folder: Path) -> list[str]:
+    """What in a folder is not of an earlier audit or of one that was being written."""
+    kinds = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
+    begun = {name for name, mode in kinds.items() if name.startswith(ASIDE) and stat.S_ISDIR(mode)}
+    own = _own_files() if begun or _holds_audit(folder) else set()
+    plain = {name for name in own if not stat.S_ISDIR(kinds.get(name, 0))}
+    return sorted(kinds.keys() - begun - plain)
+
+
+def _own_files() -> set[str]:
+    tables = {f"{name}.{kind}" for name in TABLES for kind in ("csv", "parquet")}
+    return {"audit.json", "provenance.json", *tables}
+
+
+def _holds_audit(folder: Path) -> bool:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if (folder / "audit.json").is_file():
+            with (folder / "audit.json").open(encoding="utf-8") as file:
+                return '"parivox_audit"' in file.read(200)
+    return False
+
+
+@contextlib.contextmanager
+def _staging(out: Path) -> Iterator[Path]:
+    """A hidden folder, in `out` if that exists, else beside it; gone in the end."""
+    home = out if out.is_dir() else out.parent
+    missing = [folder for folder in (home, *home.parents) if not folder.exists()]
+    aside = home / f"{ASIDE}{os.urandom(6).hex()}"
+    try:
+        aside.mkdir(parents=True)
+        yield aside
     finally:
-        shutil.rmtree(old, ignore_errors=True)
+        if not (aside / OLD).exists():  # else the only copy of the earlier audit
+            shutil.rmtree(aside, ignore_errors=True)
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # only where nothing came of it
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _exchange(aside: Path, out: Path) -> None:
+    """Move an earlier audit's files out and the new ones in, or, if one move fails, none."""
+    entries = sorted(entry.name for entry in out.iterdir())
+    begun = [name for name in entries if name.startswith(ASIDE) and name != aside.name]
+    before = sorted(set(entries) & _own_files(), key=lambda name: name != "audit.json")
+    names = sorted((file.name for file in aside.iterdir()), key=lambda name: name == "audit.json")
+    old = aside / OLD
+    old.mkdir()
+    moves = [(out / name, old / name) for name in before]
+    moves += [(aside / name, out / name) for name in names]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for move in moves:
+            done.append(move)  # before it is made: it may be interrupted
+            move[0].rename(move[1])
+    except BaseException:
+        for source, goal in reversed(done):
+            with contextlib.suppress(FileNotFoundError):
+                goal.rename(source)
+        old.rmdir()
+        raise
+    old.rename(aside / "replaced")
+    for name in begun:
+        shutil.rmtree(out / name, ignore_errors=True)
 
 
-def _unwritable(out: Path, error: OSError) -> ConfigError:
-    told = error.strerror or str(error)
-    return ConfigError(f"--out {out}: cannot be written ({told}); name another folder")
+def _unwritable(folder: str | os.PathLike[str], error: Exception) -> ConfigError:
+    told = getattr(error, "strerror", None) or str(error)
+    name = os.fsdecode(folder)
+    return ConfigError(f"--out {name}: cannot be written ({told}); name another folder")
+
+
+def _storable(value: Any) -> Any:
+    """Names of files as UTF-8 can hold them."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {_storable(key): _storable(one) for key, one in value.items()}
+    return [_storable(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _plain(cells: list[Any]) -> list[Any]:
@@ -311,7 +397,8 @@ def load(folder: str | os.PathLike[str]) -> Audit:
         provenance = json.loads((home / "provenance.json").read_text(encoding="utf-8"))
         version = record.pop("parivox_audit")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        msg = f"{folder}: does not hold an audit ({error}); name the --out folder of one"
+        why = "writing one was interrupted; audit again" if _begun(home) else error
+        msg = f"{folder}: does not hold an audit ({why}); name the --out folder of one"
         raise DataError(msg) from error
     if version != SCHEMA_VERSION:
         msg = (
@@ -331,5 +418,13 @@ def load(folder: str | os.PathLike[str]) -> Audit:
         raise DataError(msg) from error
     for name in CURVES:
         path = home / f"{name}.parquet"
-        found[name] = Table.read(path) if path.is_file() else Table.empty(TABLES[name])
+        wanted = name == "det" or record["options"].get("sweep")
+        found[name] = Table.read(path) if wanted else Table.empty(TABLES[name])
     return Audit(**found, record=record, provenance=provenance)
+
+
+def _begun(home: Path) -> bool:
+    """Whether an audit was being written there and not finished."""
+    with contextlib.suppress(OSError, ValueError):
+        return any(entry.name.startswith(ASIDE) for entry in home.iterdir())
+    return False

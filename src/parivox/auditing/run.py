@@ -158,7 +158,12 @@ def audit(
         if development is not None:
             tell(f"reading the development scores of {one.system}")
             found_on = read_trials(
-                development, system=one.system, list_="development", speakers=people, **how
+                development,
+                system=one.system,
+                list_="development",
+                speakers=people,
+                strangers=True,
+                **how,
             )
             read.append(found_on)
         tell(f"measuring {name}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, shown
 
-__all__ = ["by_name", "developments", "stem"]
+__all__ = ["by_name", "developments", "split_name", "stem", "storable"]
 
 ENDINGS = {
     "csv", "tsv", "txt", "scores", "score", "trials", "parquet", "pq", "arrow", "ipc", "feather",
@@ -16,27 +17,39 @@ ENDINGS = {
 }  # fmt: skip
 
 
-def split_name(text: str) -> tuple[str, str]:
-    """Split ``system@list``; the list is empty unless named."""
-    system, _, list_ = text.partition("@")
-    return system, list_
+def storable(text: str) -> str:
+    r"""Text that UTF-8 can hold: a byte of a file's name that is not UTF-8 becomes ``\xNN``."""
+    return re.sub("[\ud800-\udfff]", lambda found: shown(found[0]), text)
+
+
+def split_name(name: object) -> tuple[str, str]:
+    """Split ``system@list``; the list is empty unless named. A pair stands as it is."""
+    system, list_ = name if isinstance(name, tuple) else str(name).partition("@")[::2]
+    return storable(str(system)), storable(str(list_))
 
 
 def by_name(scores: Any) -> dict[tuple[str, str], Any]:
     """Score sources by system and list."""
     if isinstance(scores, Mapping) and all(_is_source(value) for value in scores.values()):
-        named = {split_name(str(name)): source for name, source in scores.items()}
+        named = {split_name(name): source for name, source in scores.items()}
         if len(named) < len(scores) or not named:
             msg = f"scores name the same system and list twice, or none: {list(scores)}"
+            raise ConfigError(msg)
+        if not all(system for system, _ in named):
+            msg = "scores: a system has no name; name each one, as in V2=v2.csv or V2@H=v2.csv"
             raise ConfigError(msg)
         return named
     return {(stem(scores), ""): scores}
 
 
 def _is_source(value: object) -> bool:
-    tabular = hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
-    one_column = tabular and not hasattr(value, "columns") and not hasattr(value, "schema")
-    return isinstance(value, (str, os.PathLike, Mapping)) or (tabular and not one_column)
+    """Whether this is trials by itself: a path or table, not a mere column."""
+    # first of all, because asking a LazyFrame for its columns would resolve its whole plan
+    if isinstance(value, (str, os.PathLike, Mapping)) or hasattr(value, "collect_schema"):
+        return True
+    if hasattr(value, "columns"):
+        return True
+    return hasattr(value, "__arrow_c_stream__") and hasattr(value, "schema")
 
 
 def stem(source: object) -> str:
@@ -50,7 +63,7 @@ def stem(source: object) -> str:
     while True:
         head, dot, ending = name.rpartition(".")
         if not head or not dot or ending.lower() not in ENDINGS:
-            return name
+            return storable(name)
         name = head
 
 
@@ -61,7 +74,7 @@ def developments(
     if threshold_from is None:
         return {}
     if isinstance(threshold_from, Mapping) and all(_is_source(v) for v in threshold_from.values()):
-        given = {split_name(str(name))[0]: source for name, source in threshold_from.items()}
+        given = {split_name(name)[0]: source for name, source in threshold_from.items()}
         systems = {system for system, _ in sources}
         if set(given) != systems:
             msg = (

@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox import __version__
+from parivox.cli.streams import prepare, printing, say, silence
 from parivox.errors import ConfigError, ParivoxError
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         msg = f"{message}; see {self.prog} --help"
         raise ConfigError(msg)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse would swallow that the text of --help or --version cannot be written
+        with printing():
+            (file or sys.stdout).write(message)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,20 +55,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # counting needs no BLAS, whose threads would cost a tenth of an audit to start
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     every = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = argparse.Namespace(outcome="nothing was written")
     try:
+        prepare()
         whole = parser()
         if not every:
             whole.print_help()
             return
-        chosen = whole.parse_args(every)
+        whole.parse_args(every, chosen)
         chosen.run(chosen)
     except ParivoxError as error:
-        sys.stderr.write(f"parivox: {error}\n")
+        say(str(error))
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.stderr.write("parivox: stopped; nothing was written\n")
+        say(f"stopped; {chosen.outcome}")
         sys.exit(130)
     except BrokenPipeError:
         # whoever read the output has gone: end quietly, as other tools do
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence()
         sys.exit(0)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import Any, Self
 
-from parivox.errors import ConfigError
+from parivox.cli.streams import print_json, printing, say
+from parivox.errors import ConfigError, shown
 
 __all__ = ["add_to"]
 
@@ -122,7 +125,7 @@ def add_to(commands: Any) -> None:
     )
 
     out = command.add_argument_group("what comes out")
-    out.add_argument("--out", type=Path, metavar="DIR", help="folder for the tables and audit.json")
+    out.add_argument("--out", metavar="DIR", help="folder for the tables and audit.json")
     out.add_argument(
         "--format", default="csv", metavar="KIND", help="of the tables: csv (default) or parquet"
     )
@@ -140,6 +143,7 @@ def _run(given: argparse.Namespace) -> None:
     check_format(given.format)
     if given.out is not None:
         check_folder(given.out)
+    _check_standard_input(given)
     options = {
         name: value
         for name in (
@@ -163,13 +167,25 @@ def _run(given: argparse.Namespace) -> None:
         )
         if given.out is not None:
             tell(f"writing {given.out}")
+            given.outcome = f"{given.out} may not hold this audit"
             result.write(given.out, format=given.format)
+            given.outcome = f"the audit is in {given.out}"
     if given.json:
-        sys.stdout.write(result.to_json())
+        with printing():
+            print_json(result.to_json())
         return
     from parivox.report.terminal import print_summary  # noqa: PLC0415
 
-    print_summary(result, out=given.out)
+    with printing():
+        print_summary(result, out=None if given.out is None else Path(given.out))
+
+
+def _check_standard_input(given: argparse.Namespace) -> None:
+    """Refuse ``-`` where there is no standard input."""
+    paths = [text.rpartition("=")[2] for text in (*given.scores, *(given.threshold_from or ()))]
+    if "-" in {*paths, given.speakers, given.trials, given.utterances} and sys.stdin is None:
+        msg = "-: standard input is closed; name a file, or send one to standard input"
+        raise ConfigError(msg)
 
 
 class _Progress:
@@ -189,28 +205,33 @@ class _Progress:
 
     def __call__(self, what: str) -> None:
         if self.live is not None:
-            self.live.update(what)
+            from rich.text import Text  # noqa: PLC0415
+
+            self.live.update(Text(shown(what)))
         elif not self.quiet:
-            sys.stderr.write(f"parivox: {what}\n")
+            say(what)
 
     def __exit__(self, *_: object) -> None:
         if self.live is not None:
-            self.live.stop()
+            with contextlib.suppress(OSError):
+                self.live.stop()
 
 
 def _named(sources: list[str]) -> Any:
-    """One path, or several with the names that stand before them."""
-    from parivox.auditing.sources import stem  # noqa: PLC0415
+    """One path, or several by system and list, which only NAME= or NAME@LIST= tells apart."""
+    from parivox.auditing.sources import split_name, stem  # noqa: PLC0415
 
     if len(sources) == 1 and "=" not in sources[0]:
         return sources[0]
-    named: dict[str, str] = {}
+    named: dict[tuple[str, str], str] = {}
     for text in sources:
-        name, equals, path = text.partition("=")
-        if not equals or Path(text).exists():
-            name, path = stem(text), text
+        before, equals, path = text.partition("=")
+        name = split_name(before)
+        if not equals or os.path.exists(text):  # noqa: PTH110 - any text, even what no path can be
+            name, path = (stem(text), ""), text
         if name in named:
-            msg = f"{text}: {name!r} is named twice; name each file, as in V2=v2.csv or V2@H=v2.csv"
+            told = "@".join(filter(None, name))
+            msg = f"{text}: {told!r} is named twice; name each file, as in V2=v2.csv or V2@H=v2.csv"
             raise ConfigError(msg)
         named[name] = path
     return named
@@ -221,9 +242,12 @@ def _mapping(text: str | None) -> dict[str, str] | None:
         return None
     found: dict[str, str] = {}
     for part in text.split(","):
-        role, equals, column = part.partition("=")
-        if not equals or not role.strip() or not column.strip():
+        role, equals, column = (word.strip() for word in part.partition("="))
+        if not equals or not role or not column:
             msg = f"--columns {text!r}: {part!r} is not ROLE=COLUMN, as in enrol=ref_file,score=sc"
             raise ConfigError(msg)
-        found[role.strip()] = column.strip()
+        if role in found:
+            msg = f"--columns {text!r}: {role} is given twice; give each role one column"
+            raise ConfigError(msg)
+        found[role] = column
     return found

@@ -392,24 +392,24 @@ def _specs() -> dict[str, MeasureSpec]:
     both = "fpr+fnr"
     rows: tuple[tuple[Callable[..., Meta], str, str, bool, tuple[str, ...], str], ...] = (
         # function, metric, takes (a: alpha, r: average), higher is fairer, policies, source
-        (fdr, both, "a", True, plain, pereira),
-        (fdr_fpd, "fpr", "", False, plain, pereira),
-        (fdr_fnd, "fnr", "", False, plain, pereira),
+        (fdr, both, "a", True, smooth, pereira),
+        (fdr_fpd, "fpr", "", False, smooth, pereira),
+        (fdr_fnd, "fnr", "", False, smooth, pereira),
         (ir, both, "a", False, ratios, nist),
         (ir_fpd, "fpr", "", False, ratios, nist),
         (ir_fnd, "fnr", "", False, ratios, nist),
-        (garbe, both, "a", False, plain, howard),
-        (gini, "", "", False, plain, howard),
+        (garbe, both, "a", False, smooth, howard),
+        (gini, "", "", False, smooth, howard),
         (nrb, "", "r", False, smooth, hutiri),
         (rb, "", "r", False, smooth, hutiri),
         (max_min, "", "", False, ratios, "four-fifths style"),
         (min_max, "", "", True, smooth, "four-fifths style"),
         (max_geomean, "", "", False, ratios, ir8429),
         (max_mean, "", "", False, smooth, ir8429),
-        (sd, "", "", False, plain, "common"),
-        (cv, "", "", False, plain, "common"),
-        (eo_diff, both, "", False, plain, fairlearn),
-        (eo_ratio, both, "", True, plain, fairlearn),
+        (sd, "", "", False, smooth, "common"),
+        (cv, "", "", False, smooth, "common"),
+        (eo_diff, both, "", False, smooth, fairlearn),
+        (eo_ratio, both, "", True, smooth, fairlearn),
         (au_fdr, both, "a", True, plain, "Peri et al. 2023"),
     )
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
+
+from parivox.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +56,10 @@ def print_summary(audit: Audit, *, out: Path | None = None) -> None:
         return
     with console.capture() as captured:
         console.print(summary(audit, out=out))
-    for line in captured.get().splitlines():
+    told = captured.get()
+    if console.options.ascii_only:
+        told = told.replace("–", "-").replace("\u00a0", " ")
+    for line in told.split("\n")[:-1]:
         sys.stdout.write(line.rstrip() + "\n")
 
 
@@ -71,16 +77,16 @@ def summary(audit: Audit, *, out: Path | None = None) -> Group:
     if audit.record["groupings_chosen_by"] != "user":
         names = ", ".join(audit.record["groupings"])
         parts.append(
-            Text(f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']}).")
+            _text(f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']}).")
         )
     for entry in audit.record["inputs"]:
         parts += _system(audit, {"system": entry["system"], "list": entry["list"]})
-    parts.append(Text(f"\n{CAUTION}", style="yellow"))
+    parts.append(_text(CAUTION, style="yellow", apart=True))
     if not audit.record["resolution"]["exact"]:
         bounds = audit.record["resolution"]["bounds"].values()
         rate, score = (max(bound[kind] for bound in bounds) for kind in ("rate", "score"))
         parts.append(
-            Text(
+            _text(
                 "Scores were counted in bins: error counts at the thresholds shown are exact. EER, "
                 f"minimum cost, AUC and the like are within {rate:.2g} of the exact ones in every "
                 f"group, score shifts within {score:.2g} of a score."
@@ -89,7 +95,10 @@ def summary(audit: Audit, *, out: Path | None = None) -> Group:
     if out is not None:
         names = ", ".join(sorted(audit.tables()))
         parts.append(
-            Text(f"\nEvery number behind this, and the rest, is in {out}: audit.json, {names}.")
+            _text(
+                f"Every number behind this, and the rest, is in {out}: audit.json, {names}.",
+                apart=True,
+            )
         )
     return Group(*parts)
 
@@ -99,31 +108,91 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     label = f"{name['system']} on {name['list']}" if name["list"] else name["system"]
     whole = audit.groups.where(**name, grouping="all").rows()
     first = whole[0]
-    yield Text(f"\n{label}", style="bold")
-    yield Text(
+    yield _text(label, style="bold", apart=True)
+    yield _text(
         f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials of "
         f"{first['speakers']:,} speakers. {_headline(whole)}"
     )
     aside = [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
     if aside:
-        yield Text("Noted: " + "; ".join(aside) + ".")
+        yield _text("Noted: " + "; ".join(aside) + ".")
+    if audit.record["options"].get("conflicts") == "set-aside":
+        yield from _contradictions(audit, name)
     points = audit.operating_points.where(**name).rows()
-    yield Text(
+    yield _text(
         "Thresholds, each one for all groups, found on all trials:"
         if all(p["source"] == "these trials" for p in points)
         else "Thresholds, each one for all groups:"
     )
     yield Padding(_points(points), (0, 0, 0, 2))
-    shown = next((p for p in points if not p["reason"]), None)
-    if shown is None:
-        return
+    first_found = next((p for p in points if not p["reason"]), None)
+    if first_found is None:
+        yield _no_threshold(points, first)
     for grouping in audit.record["groupings"]:
         for allocation in audit.record["options"]["allocate"]:
             rows = _group_rows(audit, {**name, "grouping": grouping, "allocation": allocation})
-            if rows:
-                yield from _grouping(audit, name, grouping, allocation, rows, points, shown)
+            if not rows:
+                continue
+            if first_found is None:
+                yield from _sizes(grouping, allocation, rows)
+            else:
+                yield from _grouping(audit, name, grouping, allocation, rows, points, first_found)
     if "compat" in audit.record:
         yield from _compat(audit, name)
+
+
+def _no_threshold(points: list[Row], whole: Row) -> Text:
+    """Why there are no rates, and the mend."""
+    reasons = list(dict.fromkeys(point["reason"] for point in points))
+    both = whole["target_trials"] and whole["nontarget_trials"]
+    return _text(
+        f"No operating point has a threshold ({'; '.join(reasons)}), so no group has rates; give "
+        f"one with --operating-point threshold=X{', or eer' if both else ''}."
+    )
+
+
+def _sizes(
+    grouping: str, allocation: str, rows: dict[str, dict[tuple[str, str], Row]]
+) -> Iterator[RenderableType]:
+    """The groups of a grouping without rates: how many speakers and trials each has."""
+    yield _heading(grouping, allocation, len(rows) - ("pooled" in rows))
+    grid = _grid("group", "speakers", "target trials", "nontarget trials")
+    for group, found in rows.items():
+        row = next(iter(found.values()))
+        counts = (row["speakers"], row["target_trials"], row["nontarget_trials"])
+        _add(grid, group, *(f"{count:,}" for count in counts), dim=group == "pooled")
+    yield Padding(grid, (0, 0, 0, 2))
+
+
+def _heading(grouping: str, allocation: str, n: int) -> Text:
+    how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
+    return _text(f"{grouping}: {n} groups{how}", style="bold", apart=True)
+
+
+def _contradictions(audit: Audit, name: Row) -> Iterator[RenderableType]:
+    """What the rows that were set aside would have changed, of all trials."""
+    rows = audit.data.where(**name, source="conflicts", grouping="all").rows()
+    count = sum(row["count"] for row in rows if row["count"] is not None)
+    if not count:
+        yield _text("No rows contradict each other: none were set aside.")
+        return
+    values = {row["item"]: row["value"] for row in rows if row["count"] is None}
+    told = []
+    for item, value in values.items():
+        found = re.fullmatch("(.*) without contradicting rows", item)
+        if found:
+            other = values.get(f"{found[1]} with contradicting rows")
+            is_rate = found[1].split()[0] in {"fpr", "fnr", "eer"}
+            without, with_ = (
+                "–" if one is None else _percent(one) if is_rate else f"{one:.4f}"
+                for one in (value, other)
+            )
+            told.append(f"{found[1]} {without} / {with_}")
+    yield _text(
+        f"{count:,} contradicting rows set aside; without / with them: {', '.join(told)}."
+        if told
+        else f"{count:,} contradicting rows set aside."
+    )
 
 
 def _compat(audit: Audit, name: Row) -> Iterator[RenderableType]:
@@ -134,12 +203,12 @@ def _compat(audit: Audit, name: Row) -> Iterator[RenderableType]:
         if row["definition"].endswith("bt4vt") and row["value"] is not None
     ]
     other = [row for row in rows if row["reason"]]
-    yield Text(f"\n{audit.record['compat']}.")
-    yield Text(f"{len(other)} of its {len(rows)} values differ from the exact ones; most:")
+    yield _text(f"{audit.record['compat']}.", apart=True)
+    yield _text(f"{len(other)} of its {len(rows)} values differ from the exact ones; most:")
     grid = _grid("group", "metric", "bt4vt", "exact")
     for row in sorted(other, key=_gap, reverse=True)[:5]:
         exact = row["reason"].removeprefix("exact: ")
-        grid.add_row(row["group"], row["metric"], f"{row['value']:.6g}", f"{float(exact):.6g}")
+        _add(grid, row["group"], row["metric"], f"{row['value']:.6g}", f"{float(exact):.6g}")
     yield Padding(grid, (0, 0, 0, 2))
 
 
@@ -161,7 +230,12 @@ def _headline(whole: list[Row]) -> str:
 
 def _is_noteworthy(row: Row) -> bool:
     """Whether a count says more than how much was read."""
-    return bool(row["count"]) and row["source"] != "conflicts" and row["item"] not in _READ
+    return (
+        bool(row["count"])
+        and not row["group"]
+        and row["source"] != "conflicts"
+        and row["item"] not in _READ
+    )
 
 
 def _aside(row: Row) -> str:
@@ -174,9 +248,10 @@ def _points(points: list[Row]) -> Grid:
     grid = _grid("operating point", "threshold", "FPR", "FNR", "cost", "found on")
     for row in points:
         if row["reason"]:
-            grid.add_row(row["operating_point"], "–", "–", "–", "–", row["reason"])
+            _add(grid, row["operating_point"], "–", "–", "–", "–", row["reason"])
             continue
-        grid.add_row(
+        _add(
+            grid,
             row["operating_point"],
             f"{row['threshold']:.6g}",
             _percent(row["fpr"]),
@@ -203,16 +278,17 @@ def _grouping(
     allocation: str,
     rows: dict[str, dict[tuple[str, str], Row]],
     points: list[Row],
-    shown: Row,
+    point: Row,
 ) -> Iterator[RenderableType]:
     """One grouping: who fares worst in a sentence a point, then every group at the first point."""
     groups = [group for group in rows if group != "pooled"]
-    how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
-    yield Text(f"\n{grouping}: {len(groups)} groups{how}", style="bold")
-    yield Padding(_extremes(rows, groups, points), (0, 0, 1, 2))
-    text = shown["operating_point"]
-    yield Text(
-        f"Every group at {text}, threshold {shown['threshold']:.6g}. FNR: target trials rejected "
+    yield _heading(grouping, allocation, len(groups))
+    extremes = _extremes(rows, groups, points)
+    if extremes.row_count:
+        yield Padding(extremes, (0, 0, 1, 2))
+    text = point["operating_point"]
+    yield _text(
+        f"Every group at {text}, threshold {point['threshold']:.6g}. FNR: target trials rejected "
         "(locked out); FPR: nontarget trials accepted (impostors let in); x: times pooled"
     )
     grid = _grid(
@@ -221,15 +297,17 @@ def _grouping(
     order = sorted(groups, key=lambda g: -(rows[g]["fnr", text]["value"] or 0))
     for group in [*order, "pooled"]:
         fnr, fpr = rows[group]["fnr", text], rows[group]["fpr", text]
-        grid.add_row(
-            Text(group, style="dim" if group == "pooled" else ""),
+        _add(
+            grid,
+            group,
             f"{fnr['speakers']:,}",
             *_rate(fnr, rows["pooled"]["fnr", text]),
             *_rate(fpr, rows["pooled"]["fpr", text]),
+            dim=group == "pooled",
         )
     yield Padding(grid, (0, 0, 0, 2))
     if any(_is_small(row) for group in groups for row in rows[group].values()):
-        yield Text(
+        yield _text(
             f"* fewer than {FEW_SPEAKERS} speakers or {FEW_ERRORS} errors: chance weighs most."
         )
     where = {**name, "grouping": grouping, "allocation": allocation, "operating_point": text}
@@ -257,7 +335,8 @@ def _extremes(
                 chosen.insert(1, ("", large[-1]))
             for word, row in chosen:
                 mark = "" if row in large else " *"
-                grid.add_row(
+                _add(
+                    grid,
                     text,
                     f"{words} {word}" if word else "  of groups without *",
                     f"{row['group']}{mark}",
@@ -273,7 +352,9 @@ def _value(row: Row) -> float:
 
 
 def _is_small(row: Row) -> bool:
-    return row["speakers"] < FEW_SPEAKERS or (row["errors"] or 0) < FEW_ERRORS
+    """Whether a rate rests on few speakers or errors; one that is not defined rests on none."""
+    few = row["speakers"] < FEW_SPEAKERS or (row["errors"] or 0) < FEW_ERRORS
+    return row["value"] is not None and few
 
 
 def _rate(row: Row, pooled: Row) -> tuple[str, str, str]:
@@ -298,7 +379,17 @@ def _spread(audit: Audit, where: Row) -> Iterator[RenderableType]:
             word = "higher" if row["higher_is_fairer"] else "lower"
             told.append(f"{measure.upper()} {alpha} {value} ({word} is fairer)")
     if told:
-        yield Text("Spread over groups: " + ", ".join(told[:6]) + ".")
+        yield _text("Spread over groups: " + ", ".join(told[:6]) + ".")
+
+
+def _text(words: str, *, style: str = "", apart: bool = False) -> Text:
+    """Words that may hold any name, shown as they are; perhaps after an empty line."""
+    return Text(("\n" if apart else "") + shown(words), style=style)
+
+
+def _add(grid: Grid, first: str, *cells: str, dim: bool = False) -> None:
+    """Add a row of cells that may hold any name."""
+    grid.add_row(_text(first, style="dim" if dim else ""), *map(_text, cells))
 
 
 def _grid(*columns: str) -> Grid:

@@ -20,6 +20,7 @@ __all__ = ["IN_MEMORY_BYTES", "Content", "read_content"]
 IN_MEMORY_BYTES = 256 << 20
 """Unpacked files beyond this many bytes are read in batches from disk."""
 HEAD = 1 << 16
+_STDIN: list[IO[bytes]] = []  # standard input, once it has been read
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,13 @@ def read_content(source: str | os.PathLike[str]) -> Content:
         If there is no such file, it is a folder, empty, damaged or may not be read.
     """
     if os.fspath(source) == "-":
+        if sys.stdin.buffer in _STDIN:
+            msg = (
+                "standard input: can be read once, but '-' is named twice; "
+                "save it as a file and name that"
+            )
+            raise DataError(msg)
+        _STDIN[:] = [sys.stdin.buffer]
         return _kept("standard input", sys.stdin.buffer)
     path = Path(source)
     name = path.name or str(path)

@@ -11,14 +11,9 @@ from parivox.errors import DataError
 from parivox.tables.labels import LABELS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from parivox.tables.formats.scan import Scan
-
-    Rows = Sequence[int] | NDArray[np.int64]
-    """Row of each record of a chunk, as an editor shows it."""
+    from parivox.tables.formats.scan import Rows, Scan
 
 __all__ = ["Dictionary", "labels", "scores"]
 
@@ -95,7 +90,10 @@ def scores(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.float64]:
     elif raw.dtype.is_numeric() or raw.dtype == pl.Null:
         values = raw.cast(pl.Float64)
     else:
-        msg = f"{scan.name}: column {scan.columns['score']!r} holds {raw.dtype}, not numbers"
+        msg = (
+            f"{scan.name}: column {scan.columns['score']!r} holds {raw.dtype}, "
+            "not numbers; save it as numbers"
+        )
         raise DataError(msg)
     nan = values.is_nan()
     if nan.any():

@@ -69,7 +69,8 @@ def make_groupings(
     by
         Groupings as in ``gender``, ``gender+nationality``, ``age:18,30,60`` (a band holds its
         lower edge) or ``gender+age:18``; None for every attribute with 2 to 50 values among the
-        speakers in use.
+        speakers in use. Of more than 2 speakers, an attribute that differs for each of them, as
+        names and ids do, is then no grouping: its groups would be persons.
     speakers_in_use : array_like of int
         Indices of the speakers that any trial has; only their groups are kept.
 
@@ -93,11 +94,11 @@ def make_groupings(
     used = np.asarray(speakers_in_use, dtype=np.int64)
     if by is None:
         every = (_values(speakers, name) for name in speakers.attributes.columns)
-        chosen = [[v] for v in every if FEW <= len(_occurring(v, used)) <= MANY]
+        chosen = [[v] for v in every if _is_choice(v, used)]
         if not chosen:
             msg = (
                 f"{speakers.name}: no attribute has {FEW} to {MANY} values among the speakers of "
-                f"these trials; name one with --by, of "
+                "these trials (and one value for each speaker is no grouping); name one with --by, of "
                 f"{', '.join(speakers.attributes.columns) or 'none'}"
             )
             raise DataError(msg)
@@ -161,7 +162,8 @@ def _values(speakers: Speakers, text: str) -> _Values:
 
 
 def _bands(name: str, text: str, cells: list[str | None], table: str) -> _Values:
-    edges = [_number(part) for part in text.split(",")]
+    ends = [part.strip() for part in text.split(",")]
+    edges = [_number(end) for end in ends]
     if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
         msg = f"--by {name}:{text}: edges of bands are rising numbers, as in {name}:18,30,60"
         raise ConfigError(msg)
@@ -175,11 +177,10 @@ def _bands(name: str, text: str, cells: list[str | None], table: str) -> _Values
             raise ConfigError(msg)
     known = numbers[~np.isnan(numbers)]
     whole = all(value.is_integer() for value in (*edges, *known.tolist()))
-    ends = [f"{edge:g}" for edge in edges]
     between = []
-    for low, high in pairwise(edges):
-        last = f"{high - 1:g}" if whole else f"<{high:g}"
-        between.append(f"{low:g}-{last}" if last != f"{low:g}" else last)
+    for (low, start), (high, end) in pairwise(zip(edges, ends, strict=True)):
+        last = str(int(high) - 1) if whole else f"<{end}"
+        between.append(start if whole and high - low == 1 else f"{start}-{last}")
     band = np.searchsorted(edges, numbers, side="right")
     band[np.isnan(numbers)] = -1
     return _Values(f"{name}:{','.join(ends)}", [f"<{ends[0]}", *between, f"{ends[-1]}+"], band)
@@ -187,15 +188,19 @@ def _bands(name: str, text: str, cells: list[str | None], table: str) -> _Values
 
 def _number(text: str) -> float:
     try:
-        found = float(text)
+        found = float(text) if "_" not in text else math.nan
     except ValueError:
         return math.nan
     return found if math.isfinite(found) else math.nan
 
 
-def _occurring(values: _Values, used: NDArray[np.int64]) -> NDArray[np.int64]:
-    codes = np.unique(values.of_speaker[used])
-    return codes[codes >= 0]
+def _is_choice(values: _Values, used: NDArray[np.int64]) -> bool:
+    """Whether an attribute is grouped by where none is named."""
+    codes = values.of_speaker[np.unique(used)]
+    known = codes[codes >= 0]
+    found = np.unique(known).size
+    is_name = found == known.size > FEW
+    return FEW <= found <= MANY and not is_name
 
 
 def _grouping(parts: Sequence[_Values], used: NDArray[np.int64]) -> Grouping:

@@ -13,10 +13,11 @@ from parivox.tables.content import read_content
 from parivox.tables.formats.binary import ARROW, ARROW_STREAM, PARQUET, binary_frame
 from parivox.tables.formats.delimited import read_frame
 from parivox.tables.formats.frames import frame_of
+from parivox.tables.formats.scan import Columns, is_cell
 from parivox.tables.notes import DataNote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["UNKNOWN", "Speakers", "read_speakers", "read_table"]
 
@@ -217,20 +218,21 @@ def read_speakers(
 
 def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
     """A whole table as stripped text with a column ``row``, its name, and what was read."""
+    rows: Sequence[int] | None = None
     told: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
     if not isinstance(source, (str, os.PathLike)):
-        frame, first = frame_of(source, what), 1
+        frame = frame_of(source, what)
     else:
         content = read_content(source)
-        kinds = [k for k in (PARQUET, ARROW, ARROW_STREAM) if k.matches(content.head, {})]
+        kinds = [k for k in (PARQUET, ARROW, ARROW_STREAM) if k.matches(content.head, Columns())]
         told |= {"name": content.name, "compression": content.compression, "sha256": content.sha256}
         told["format"] = kinds[0].name if kinds else "delimited"
         if kinds:
-            frame, first = binary_frame(content, kinds[0].name), 1
+            frame = binary_frame(content, kinds[0].name)
         else:
             names, blocks = read_frame(content)
             parts = list(blocks)
-            first = parts[0][0] if parts else 1
+            rows = [row for numbers, _ in parts for row in numbers]
             frame = pl.concat([part for _, part in parts]) if parts else pl.DataFrame()
             if len(set(names)) < len(names):
                 twice = next(n for n in names if names.count(n) > 1)
@@ -242,13 +244,17 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     if not frame.width:
         msg = f"{name}: holds a header and nothing else; give a file with rows below it"
         raise DataError(msg)
-    try:
-        text = frame.select(pl.all().cast(pl.String).str.strip_chars())
-    except pl.exceptions.PolarsError as error:
-        msg = f"{name}: holds a column that is neither text nor numbers; leave it out"
-        raise DataError(msg) from error
+    for column, kind in frame.schema.items():
+        if not is_cell(kind):
+            msg = (
+                f"{name}: column {column!r} holds {kind}, neither text nor numbers; "
+                "save it as text, or leave it out"
+            )
+            raise DataError(msg)
+    text = frame.select(pl.all().cast(pl.String).str.strip_chars())
     blank = pl.all_horizontal(pl.all().exclude("row").is_null())
-    text = text.with_row_index("row", offset=first).filter(~blank)
+    numbers = pl.Series("row", range(1, text.height + 1) if rows is None else rows, pl.Int64)
+    text = text.insert_column(0, numbers).filter(~blank)
     if not text.height:
         msg = f"{name}: holds no row; give a file with rows below its header"
         raise DataError(msg)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,23 +14,35 @@ from parivox.errors import ConfigError, DataError
 from parivox.tables.encoding import Dictionary, labels, scores
 from parivox.tables.folder import Folder
 from parivox.tables.formats import scan
+from parivox.tables.formats.scan import Columns
+from parivox.tables.join import agree, named_rows, pattern_of, unmet
 from parivox.tables.notes import DataNote
 from parivox.tables.store import Settled, Store, ranges, records
 from parivox.tables.utterances import matched, owners, read_utterances
-from parivox.tables.validation import Encoded, Tally, Trials, settle
+from parivox.tables.validation import (
+    CONFLICTS,
+    DUPLICATES,
+    INFINITE,
+    OF_ITSELF,
+    REVERSED,
+    UNSCORED,
+    Encoded,
+    Tally,
+    Trials,
+    settle,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.tables.encoding import Rows
-    from parivox.tables.formats.scan import Scan
+    from parivox.tables.formats.scan import Rows, Scan
     from parivox.tables.speakers import Speakers
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
-CONFLICTS = ("error", "set-aside")
+POLICIES = ("error", "set-aside")
 ORIENTATIONS = (None, "distance", "similarity")
 
 
@@ -44,7 +57,7 @@ class TrialSet:
     utterance_ids : Series of str
         Rising.
     utterance_speaker : int32 ndarray of shape (utterance,)
-        Index into ``Speakers.ids``.
+        Index into ``Speakers.ids``; -1 for all of them if they were not asked for.
     n_trials : int
         Trials with a score, each once, without those set aside.
     score_range : (float, float)
@@ -55,6 +68,11 @@ class TrialSet:
         Hash of the trials, whatever the order of rows, format, compression and partitions.
     provenance : list of dict
         What was read: name, format, compression, columns, hash of the bytes.
+    aside : dict of str to int64 ndarray of shape (speaker,)
+        By item of `data`, the number of such trials whose enrolment is of each speaker of
+        ``Speakers.ids``: trials without score (in either file), exact duplicates, contradicting
+        rows, infinite scores, trials of an utterance with itself, reversed pairs (by the
+        enrolment whose id is the higher one). Only what occurs.
     """
 
     system: str
@@ -66,6 +84,7 @@ class TrialSet:
     data: Sequence[DataNote]
     content_sha256: str
     provenance: Sequence[dict[str, Any]]
+    aside: dict[str, NDArray[np.int64]]
     _parts: tuple[Trials, ...] | Settled = field(repr=False)
 
     @property
@@ -90,6 +109,7 @@ def read_trials(
     columns: Mapping[str, str] | None = None,
     orientation: str | None = None,
     conflicts: str = "error",
+    strangers: bool = False,
 ) -> TrialSet:
     """Read scored trials, find their speakers, and check them.
 
@@ -109,11 +129,14 @@ def read_trials(
     format
         Name of the format of `source`, where its content does not tell.
     columns
-        The user's column name for some roles.
+        The user's column name for some roles, in `source`, in `trials` or in both.
     orientation : {None, "distance", "similarity"}
         ``"distance"`` negates the scores.
     conflicts : {"error", "set-aside"}
         What to do with rows that contradict each other or the speakers.
+    strangers
+        Whether the speakers need not be known, as those of development scores: where there are
+        labels, no speaker is looked up. `columns` that the files lack are then passed over.
 
     Raises
     ------
@@ -131,30 +154,50 @@ def read_trials(
     >>> [(t.target.tolist(), t.score.tolist()) for t in found.partitions()]
     [([True, False], [0.9, 0.1])]
     """
-    if conflicts not in CONFLICTS:
-        msg = f"--conflicts {conflicts!r} is not known; choose from {', '.join(CONFLICTS)}"
+    if conflicts not in POLICIES:
+        msg = f"--conflicts {conflicts!r} is not known; choose from {', '.join(POLICIES)}"
         raise ConfigError(msg)
     if orientation not in ORIENTATIONS:
         msg = f"orientation {orientation!r} is not known; choose 'distance' or 'similarity'"
         raise ConfigError(msg)
-    asked = dict(columns or {})
-    reading = _Reading(speakers, orientation)
-    reading.open_scores(scan(source, columns=asked, format=format, name="scores"))
+    asked = Columns(dict(columns or {}), elsewhere=strangers or trials is not None)
+    scans = [scan(source, columns=asked, format=format, name="scores")]
     if trials is not None:
-        reading.open_trials(scan(trials, columns={}, format=None, name="trials"))
-    if utterances is not None:
+        scans.append(scan(trials, columns=asked, format=None, name="trials"))
+    if not strangers:
+        _check_columns(asked, scans)
+    needed = not (strangers and any("label" in one.columns for one in scans))
+    reading = _Reading(speakers if needed else None, orientation)
+    reading.open_scores(scans[0])
+    for one in scans[1:]:
+        reading.open_trials(one)
+    if utterances is not None and needed:
         reading.utterances = read_utterances(utterances)
     return reading.finish(system, list_, conflicts)
+
+
+def _check_columns(asked: Columns, scans: Sequence[Scan]) -> None:
+    """Each column that the user names must be in one of the files."""
+    for role, column in asked.by_role.items():
+        if not any(one.columns.get(role) == column for one in scans):
+            seen = [n for one in scans for n in (*one.columns.values(), *one.ignored)]
+            near = get_close_matches(column, seen, n=3, cutoff=0.3) or seen[:8]
+            msg = (
+                f"{' and '.join(one.name for one in scans)}: none has a column {column!r} for "
+                f"{role}; nearest: {', '.join(repr(n) for n in near)}; name it with --columns"
+            )
+            raise DataError(msg)
 
 
 class _Reading:
     """One score file, and perhaps one trial list, on their way in."""
 
-    def __init__(self, speakers: Speakers, orientation: str | None) -> None:
+    def __init__(self, speakers: Speakers | None, orientation: str | None) -> None:
         self.speakers, self.sign = speakers, -1.0 if orientation == "distance" else 1.0
         self.utterances: Any = None
         self.ids, self.named = Dictionary(), Dictionary()
         self.named_of = np.empty(0, dtype=np.int32)
+        self.scored = 0
         self.scans: list[Scan] = []
         self.stores: list[Store] = []
 
@@ -167,8 +210,9 @@ class _Reading:
                 else "name them with --columns enrol=...,test=...,score=..."
             )
             msg = f"{scanned.name}: has no column of scores{_seen(scanned)}; {mend}"
-            raise DataError(msg)
+            raise DataError(msg + _labels_or_scores(scanned))
         self._read(scanned, "scores")
+        self.scored = self.ids.size
 
     def open_trials(self, scanned: Scan) -> None:
         """Read the rows of the trial list; scores in it do not count."""
@@ -183,21 +227,21 @@ class _Reading:
                 )
                 raise DataError(msg)
         rows = Store(name)
-        for first, whole in scanned.chunks():
-            chunk, places = _without_blank_rows(whole, first)
+        self.scans.append(scanned)
+        for numbers, whole in scanned.chunks():
+            chunk, places = _without_blank_rows(whole, numbers)
             if chunk.height:
                 rows.add(self._encoded(scanned, places, chunk, scored=name == "scores"))
         if not rows.rows:
             msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
             raise DataError(msg)
-        self.scans.append(scanned)
         self.stores.append(rows)
 
     def _encoded(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame, *, scored: bool) -> Encoded:
         enrol = self.ids.codes(chunk, "enrol", scanned, rows)
         test = self.ids.codes(chunk, "test", scanned, rows)
         for side, codes in (("enrol_speaker", enrol), ("test_speaker", test)):
-            if side in scanned.columns:
+            if side in scanned.columns and self.speakers is not None:
                 self._name(codes, chunk, side, scanned, rows)
         n = chunk.height
         label = (
@@ -218,15 +262,23 @@ class _Reading:
         more = self.ids.size - self.named_of.size
         if more:
             self.named_of = np.concatenate((self.named_of, np.full(more, -1, dtype=np.int32)))
-        before = self.named_of[codes]
-        self.named_of[codes] = np.where(before < 0, owner, before)
-        odd = self.named_of[codes] != owner
-        if odd.any():
-            at = int(odd.argmax())
-            utterance = chunk[role.removesuffix("_speaker")][at]
+        fresh = np.flatnonzero(self.named_of[codes] < 0)[::-1]  # the first row has the last word
+        self.named_of[codes[fresh]] = owner[fresh]
+        if (self.named_of[codes] != owner).any():
+            said = named_rows(self.scans).unique(
+                ["utterance", "speaker"], keep="first", maintain_order=True
+            )
+            twice = said.filter(pl.col("utterance").is_duplicated())
+            if not twice.height:  # they differ in the blanks around them only
+                return
+            later = twice.filter(~pl.col("utterance").is_first_distinct()).row(0, named=True)
+            above = twice.filter(pl.col("utterance") == later["utterance"]).row(0, named=True)
+            source = self.scans[later["scan"]]
+            where = f" of {self.scans[0].name}" if later["scan"] != above["scan"] else ""
             msg = (
-                f"{scanned.at(rows[at], role)}: utterance {utterance!r} is of speaker "
-                f"{chunk[role][at]!r} here and of another one in a row above; correct one of them"
+                f"{source.at(later['row'], later['role'])}: utterance {later['utterance']!r} is "
+                f"of speaker {later['speaker']!r} here and of {above['speaker']!r} in row "
+                f"{above['row']}{where}; correct one of them"
             )
             raise DataError(msg)
 
@@ -234,11 +286,12 @@ class _Reading:
         """Find the speakers, check every partition, count."""
         ids, rank = self.ids.sorted()
         speaker, told = self._owners(ids, rank)
-        tally = Tally()
+        known = self.speakers.ids if self.speakers is not None else ()
+        tally = Tally(n_speakers=len(known))
         folder: Folder | None = None
         digest = hashlib.sha256()
         used, place = np.unique(speaker, return_inverse=True)
-        for texts in (ids.to_list(), [self.speakers.ids[i] for i in used.tolist()]):
+        for texts in (ids.to_list(), [known[i] for i in used.tolist() if i >= 0]):
             digest.update("\n".join(texts).encode() + b"\x00")
         digest.update(place.astype("<i4").tobytes())
         if any(store.folder is not None for store in self.stores):
@@ -259,7 +312,10 @@ class _Reading:
                 digest.update(records(one))
                 parts.add(one)
         if not tally.kept:
-            msg = f"{self.scans[0].name}: no trial is left to audit; {_lost(tally)}"
+            told_why = _lost(tally)
+            if len(self.scans) > 1 and not tally.met:
+                told_why += f"; {unmet(*self.scans)}"
+            msg = f"{self.scans[0].name}: no trial is left to audit; {told_why}"
             raise DataError(msg)
         return TrialSet(
             system,
@@ -268,31 +324,50 @@ class _Reading:
             speaker,
             tally.kept,
             (tally.low, tally.high) if np.isfinite(tally.low) else (0.0, 0.0),
-            [*_notes(tally, joined=len(self.scans) > 1), told, *self._derived()],
+            [*_notes(tally, self.scans), *told, *self._derived()],
             digest.hexdigest(),
             self._provenance(),
+            tally.aside,
             parts,
         )
 
     def _owners(
         self, ids: pl.Series, rank: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], DataNote]:
-        """Speaker of each utterance, and a note on where it comes from."""
-        name = self.scans[0].name
-        n = len(ids)
-        if self.named_of.size:
+    ) -> tuple[NDArray[np.int32], list[DataNote]]:
+        """Speaker of each utterance, and notes on where it comes from."""
+        speaker = np.full(len(ids), -1, dtype=np.int32)
+        if self.speakers is None:
+            return speaker, []
+        told: list[DataNote] = []
+        known = np.flatnonzero(self.named_of >= 0)
+        if known.size:
             named, place = self.named.sorted()
-            owner = np.full(n, -1, dtype=np.int32)
-            known = np.flatnonzero(self.named_of >= 0)
+            owner = np.full(len(ids), -1, dtype=np.int32)
             owner[rank[known]] = place[self.named_of[known]]
-            if (owner >= 0).all():
-                found = matched(named.gather(owner), self.speakers, name)
-                return found, DataNote("scores", "utterances with a speaker in a column", n)
-        found = owners(ids, self.speakers, self.utterances, name)
-        if self.utterances is not None:
-            return found, DataNote("utterances", "utterances with a speaker in the table", n)
-        told = DataNote("scores", "utterance ids that begin with their speaker", n)
-        return found, told
+            at = np.flatnonzero(owner >= 0)
+            names = named.gather(owner[at])
+            if self.utterances is not None:
+                agree(ids.gather(at), names, self.utterances, self.scans)
+            speaker[at] = matched(names, self.speakers, self.scans[0].name)
+            told.append(DataNote("scores", "utterances with a speaker in a column", at.size))
+        scored = np.zeros(len(ids), dtype=bool)
+        scored[rank[: self.scored]] = True
+        rest = speaker < 0
+        for part, source in ((rest & scored, self.scans[0]), (rest & ~scored, self.scans[-1])):
+            at = np.flatnonzero(part)
+            if at.size:
+                mine = ids if at.size == len(ids) else ids.gather(at)
+                so_far = source is not self.scans[0] and bool((rest & scored).any())
+                speaker[at] = owners(
+                    mine, self.speakers, self.utterances, source.name, known=so_far
+                )
+        if rest.any():
+            item = "utterance ids that begin with their speaker"
+            if self.utterances is not None:
+                item = "utterances with a speaker in the table"
+            whence = "scores" if self.utterances is None else "utterances"
+            told.append(DataNote(whence, item, int(rest.sum())))
+        return speaker, told
 
     def _settled(
         self,
@@ -302,7 +377,13 @@ class _Reading:
         ids: pl.Series,
         conflicts: str,
     ) -> Trials:
-        one = settle(read[0], read[1] if len(read) > 1 else None, speaker=speaker, tally=tally)
+        one = settle(
+            read[0],
+            read[1] if len(read) > 1 else None,
+            n=len(ids),
+            speaker=speaker if self.speakers is not None else None,
+            tally=tally,
+        )
         if conflicts == "error" and tally.first:
             raise self._contradiction(tally, ids, speaker)
         return one
@@ -317,6 +398,7 @@ class _Reading:
         shown = f"({pair[0]}, {pair[1]})"
         mend = "or leave such rows out with --conflicts set-aside"
         if kind == "label":
+            assert self.speakers is not None
             names = [self.speakers.ids[speaker[code]] for code in (enrol, test)]
             whose = (
                 f"both are of {names[0]}"
@@ -365,12 +447,24 @@ class _Reading:
         return told
 
 
-def _without_blank_rows(chunk: pl.DataFrame, first: int) -> tuple[pl.DataFrame, Rows]:
+def _labels_or_scores(scanned: Scan) -> str:
+    """What to do if a column of 1.0 and -1.0 holds scores, though it looks like labels."""
+    scores_of = {"kaldi-trials": "kaldi-scores", "voxceleb": "voxceleb-scores"}
+    if scanned.format not in scores_of:
+        return ""
+    _, chunk = next(iter(scanned.chunks()))
+    if not chunk["label"].str.contains("[0-9]").any():
+        return ""
+    column = scanned.columns["label"].split()[0]
+    return f"; if column {column} holds scores, give --scores-format {scores_of[scanned.format]}"
+
+
+def _without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, Rows]:
     """The chunk without rows of which nothing is known, and the row of each that is left."""
     if not (chunk["enrol"].is_null() & chunk["test"].is_null()).any():
-        return chunk, range(first, first + chunk.height)
+        return chunk, rows
     blank = chunk.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    return chunk.filter(~blank), np.flatnonzero(~blank.to_numpy()) + first
+    return chunk.filter(~blank), np.asarray(rows)[~blank.to_numpy()]
 
 
 def _differing(
@@ -400,7 +494,7 @@ def _lost(tally: Tally) -> str:
     return f"of {tally.rows:,} rows {told or 'none is a trial'}"
 
 
-def _notes(tally: Tally, *, joined: bool) -> list[DataNote]:
+def _notes(tally: Tally, scans: Sequence[Scan]) -> list[DataNote]:
     """What was counted, in a fixed order."""
     by = f"{tally.reversed_differ:,} of them with another score, by up to {tally.reversed_by:.1g}"
     found = [
@@ -408,24 +502,29 @@ def _notes(tally: Tally, *, joined: bool) -> list[DataNote]:
         DataNote("scores", "trials", tally.kept),
         DataNote("scores", "target trials", tally.targets),
         DataNote("scores", "nontarget trials", tally.kept - tally.targets),
-        DataNote("scores", "trials without score", tally.unscored, "left out"),
-        DataNote("scores", "exact duplicates", tally.duplicates, "counted once"),
-        DataNote("scores", "contradicting rows", tally.conflicts, "set aside"),
+        DataNote("scores", UNSCORED, tally.unscored, "left out"),
+        DataNote("scores", DUPLICATES, tally.duplicates, "counted once"),
+        DataNote("scores", CONFLICTS, tally.conflicts, "set aside"),
         DataNote("scores", "labels that contradict the speakers", tally.wrong_labels, "set aside"),
         DataNote(
             "scores",
-            "reversed pairs",
+            REVERSED,
             tally.reversed,
             f"kept as trials of their own; {by}" if tally.reversed else "",
         ),
-        DataNote("scores", "trials of an utterance with itself", tally.of_itself, "kept"),
-        DataNote("scores", "infinite scores", tally.infinite, "kept"),
+        DataNote("scores", OF_ITSELF, tally.of_itself, "kept"),
+        DataNote("scores", INFINITE, tally.infinite, "kept"),
     ]
-    if joined:
+    if len(scans) > 1:
+        few = max(tally.not_in_scores, tally.not_in_trials) and 2 * tally.met < min(
+            tally.met + tally.not_in_scores, tally.met + tally.not_in_trials
+        )
+        hint = pattern_of(*scans) if few else ""
+        left_out = f"left out; {hint}" if hint else "left out"
         found += [
             DataNote("trials", "rows", tally.trial_rows),
-            DataNote("trials", "exact duplicates", tally.trial_duplicates, "counted once"),
-            DataNote("trials", "trials without score", tally.not_in_scores, "left out"),
+            DataNote("trials", DUPLICATES, tally.trial_duplicates, "counted once"),
+            DataNote("trials", UNSCORED, tally.not_in_scores, left_out),
             DataNote("scores", "scores that are in no trial", tally.not_in_trials, "left out"),
         ]
     always = {"rows", "trials", "target trials", "nontarget trials"}

@@ -25,6 +25,7 @@ _UTTERANCE = (
 )
 _SPEAKER = ("speaker", "spk", "speakerid", "spkid", "spkr")
 _EXAMPLES = 3
+_MOST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class Utterances:
     Attributes
     ----------
     table : DataFrame
-        Columns ``utterance`` and ``speaker``, each utterance once.
+        Columns ``row``, ``utterance`` and ``speaker``, each utterance once.
     name : str
     provenance : dict
     """
@@ -79,7 +80,7 @@ def read_utterances(source: Any) -> Utterances:
             f"speakers {speakers[0]!r} and {speakers[1]!r}; keep one"
         )
         raise DataError(msg)
-    return Utterances(distinct.drop("row"), name, {**provenance, "columns": columns})
+    return Utterances(distinct, name, {**provenance, "columns": columns})
 
 
 def _find(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> str:
@@ -96,7 +97,12 @@ def _find(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> 
 
 
 def owners(
-    ids: pl.Series, speakers: Speakers, utterances: Utterances | None, name: str
+    ids: pl.Series,
+    speakers: Speakers,
+    utterances: Utterances | None,
+    name: str,
+    *,
+    known: bool = False,
 ) -> NDArray[np.int32]:
     """Speaker of every utterance, as an index into ``speakers.ids``, shape (utterance,).
 
@@ -110,6 +116,8 @@ def owners(
         Table of utterances; without it, the speaker is the first component of the path.
     name
         Of the file that holds the ids, for messages.
+    known
+        Whether other ids have shown that this is where the speaker stands.
 
     Raises
     ------
@@ -129,16 +137,17 @@ def owners(
             raise DataError(msg)
         return matched(found, speakers, utterances.name)
     components = ids.str.split_exact("/", 1).struct.field("field_0")
-    try:
-        return matched(components, speakers, name)
-    except DataError as error:
-        pattern = _pattern(ids, speakers)
-        missing = ids.filter(~components.is_in(list(speakers.ids)))
-        msg = (
-            f"{name}: the first components of {_some(missing, ids, 'utterance ids')} are no "
-            f"speakers in {speakers.name}; {pattern}"
-        )
-        raise DataError(msg) from error
+    share = speakers.choose_id(components)
+    if share < _MOST and not known and not _headless(components, speakers).any():
+        pattern = _pattern(ids, speakers, share)
+        if pattern:
+            missing = ids.filter(~components.is_in(_known(speakers, share)))
+            msg = (
+                f"{name}: the first components of {_some(missing, ids, 'utterance ids')} are no "
+                f"speakers in {speakers.name}; {pattern}"
+            )
+            raise DataError(msg)
+    return matched(components, speakers, name)
 
 
 def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
@@ -146,15 +155,31 @@ def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32
     share = speakers.choose_id(found)
     if share < 1.0:
         distinct = found.unique().sort()
-        known = pl.Series(speakers.ids, dtype=pl.String).implode() if share else pl.Series([[""]])
-        missing = distinct.filter(~distinct.is_in(known))
+        missing = distinct.filter(~distinct.is_in(_known(speakers, share)))
+        headless = missing.filter(_headless(missing, speakers))
+        if len(headless):
+            msg = (
+                f"{speakers.name}: has no header, as its first row holds the speaker "
+                f"{headless[0]!r}; put a row with names of the columns above it"
+            )
+            raise DataError(msg)
         msg = (
-            f"{name}: {_some(missing, distinct, 'speaker ids')} match no speaker of "
-            f"{speakers.name}; add them to it, or name its id column with --id"
+            f"{name}: {_some(missing, distinct, 'speakers')} are not in {speakers.name}; add them "
+            "to it, check case and spelling, or name its id column with --id"
         )
         raise DataError(msg)
     place = found.cast(pl.Enum(speakers.ids)).to_physical()
     return place.to_numpy().astype(np.int32)
+
+
+def _headless(found: pl.Series, speakers: Speakers) -> pl.Series:
+    """Which speakers stand where the names of the columns should."""
+    return found.is_in(pl.Series([speakers.columns], dtype=pl.List(pl.String)))
+
+
+def _known(speakers: Speakers, share: float) -> pl.Series:
+    """Ids of the speakers, if any was found, since only then their column is known."""
+    return pl.Series([list(speakers.ids) if share else []], dtype=pl.List(pl.String))
 
 
 def _some(missing: pl.Series, every: pl.Series, what: str) -> str:
@@ -174,8 +199,11 @@ def _endings(missing: pl.Series, known: pl.Series) -> str:
     return ""
 
 
-def _pattern(ids: pl.Series, speakers: Speakers) -> str:
-    """What the ids look like, and what mends it."""
+def _pattern(ids: pl.Series, speakers: Speakers, share: float) -> str:
+    """What the ids look like, and what mends it; nothing if first components fit better.
+
+    They fit this share of the ids.
+    """
     tried = {
         "the text before the first '-'": ids.str.split_exact("-", 1).struct.field("field_0"),
         "the text before the first '_'": ids.str.split_exact("_", 1).struct.field("field_0"),
@@ -191,7 +219,7 @@ def _pattern(ids: pl.Series, speakers: Speakers) -> str:
         lengths = column.str.len_chars().unique().to_list()
         if len(lengths) == 1 and len(column) > 1:
             tried[f"its first {lengths[0]} characters"] = ids.str.slice(0, lengths[0])
-    best, share = "", 0.0
+    best = ""
     for told, parts in tried.items():
         known = parts.drop_nulls()
         for column in table:
@@ -199,6 +227,8 @@ def _pattern(ids: pl.Series, speakers: Speakers) -> str:
             if now > share:
                 best, share = told, now
     mend = "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
+    if share and not best:
+        return ""
     if best:
         return f"the speaker seems to be {best} ({share:.0%} of the ids); {mend}"
     return (

@@ -18,7 +18,25 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["Encoded", "Tally", "Trials", "settle"]
+__all__ = [
+    "CONFLICTS",
+    "DUPLICATES",
+    "INFINITE",
+    "OF_ITSELF",
+    "REVERSED",
+    "UNSCORED",
+    "Encoded",
+    "Tally",
+    "Trials",
+    "settle",
+]
+
+UNSCORED = "trials without score"
+DUPLICATES = "exact duplicates"
+CONFLICTS = "contradicting rows"
+REVERSED = "reversed pairs"
+OF_ITSELF = "trials of an utterance with itself"
+INFINITE = "infinite scores"
 
 
 class Encoded(NamedTuple):
@@ -73,13 +91,16 @@ class Trials:
 class Tally:
     """What the checks found, added up over partitions.
 
-    The pairs are the first ones in the order of ids: (enrol, test) codes, for messages.
+    The pairs are the first ones in the order of ids: (enrol, test) codes, for messages. What is
+    odd is also counted by the speaker of the enrolment, if the speakers are known.
     """
 
+    n_speakers: int = 0
     rows: int = 0
     unscored: int = 0
     trial_rows: int = 0
     trial_duplicates: int = 0
+    met: int = 0
     not_in_trials: int = 0
     not_in_scores: int = 0
     duplicates: int = 0
@@ -96,6 +117,15 @@ class Tally:
     low: float = np.inf
     high: float = -np.inf
     first: dict[str, tuple[int, int]] = field(default_factory=dict)
+    aside: dict[str, Ints] = field(default_factory=dict)
+
+    def by_speaker(
+        self, item: str, enrol: NDArray[np.int32], speaker: NDArray[np.int32] | None
+    ) -> None:
+        """Count trials, given by their enrolments, for the speaker of each."""
+        if speaker is not None and enrol.size:
+            found = np.bincount(speaker[enrol], minlength=self.n_speakers)
+            self.aside[item] = self.aside.get(item, 0) + found
 
     def point(
         self, what: str, enrol: NDArray[np.int32], test: NDArray[np.int32], hit: Bools
@@ -110,7 +140,8 @@ def settle(
     scored: Encoded,
     listed: Encoded | None,
     *,
-    speaker: NDArray[np.int32],
+    n: int,
+    speaker: NDArray[np.int32] | None,
     tally: Tally,
 ) -> Trials:
     """Check one partition and put it in order.
@@ -121,37 +152,45 @@ def settle(
         Rows of the score file.
     listed
         Rows of the trial list, if it stands apart: only its pairs are trials.
-    speaker : int32 ndarray of shape (utterance,)
-        Speaker of each utterance, all known.
+    n
+        Number of utterances.
+    speaker : int32 ndarray of shape (utterance,), or None
+        Speaker of each utterance, all known; None where every row has a label and speakers are
+        not asked for.
     tally
         Is added to.
     """
-    n = speaker.size
     tally.rows += scored.score.size
     if listed is not None:
-        scored, doubt = _joined(scored, listed, n, tally)
+        scored, doubt = _joined(scored, listed, n, speaker, tally)
     else:
         doubt = np.zeros(scored.score.size, dtype=bool)
     empty = np.isnan(scored.score)
     if empty.any():
         tally.unscored += int(empty.sum())
+        tally.by_speaker(UNSCORED, scored.enrol[empty], speaker)
         scored, doubt = _rows(scored, ~empty), doubt[~empty]
-    same = speaker[scored.enrol] == speaker[scored.test]
-    target = np.where(scored.label < 0, same, scored.label == 1)
+    target = scored.label == 1
+    if speaker is not None:
+        same = speaker[scored.enrol] == speaker[scored.test]
+        target = np.where(scored.label < 0, same, target)
     key = pair_key(scored.enrol, scored.test, n)
     order = np.argsort(key)
     key = key[order]
     trials = Trials(
         scored.enrol[order], scored.test[order], target[order], scored.score[order], doubt[order]
     )
-    key, trials = _once(key, trials, tally)
-    wrong = trials.target != (speaker[trials.enrol] == speaker[trials.test])
-    if wrong.any():
-        tally.wrong_labels += int(wrong.sum())
-        tally.point("label", trials.enrol, trials.test, wrong)
-        np.logical_or(trials.conflict, wrong, out=trials.conflict)
-    tally.conflicts += int(trials.conflict.sum())
-    _count(key, trials, tally)
+    key, trials = _once(key, trials, speaker, tally)
+    if speaker is not None:
+        wrong = trials.target != (speaker[trials.enrol] == speaker[trials.test])
+        if wrong.any():
+            tally.wrong_labels += int(wrong.sum())
+            tally.point("label", trials.enrol, trials.test, wrong)
+            np.logical_or(trials.conflict, wrong, out=trials.conflict)
+    if trials.conflict.any():
+        tally.conflicts += int(trials.conflict.sum())
+        tally.by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
+    _count(key, trials, speaker, tally)
     return trials
 
 
@@ -169,7 +208,9 @@ def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
     return low
 
 
-def _once(key: Ints, trials: Trials, tally: Tally) -> tuple[Ints, Trials]:
+def _once(
+    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: Tally
+) -> tuple[Ints, Trials]:
     """Drop exact duplicates; mark what is left of a pair that occurs again."""
     again = key[1:] == key[:-1]
     if not again.any():
@@ -186,6 +227,7 @@ def _once(key: Ints, trials: Trials, tally: Tally) -> tuple[Ints, Trials]:
     )
     keep = np.concatenate(([True], ~equal))
     tally.duplicates += int(equal.sum())
+    tally.by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
     key, trials = key[keep], trials.take(keep)
     again = key[1:] == key[:-1]
     clash = np.concatenate((again, [False])) | np.concatenate(([False], again))
@@ -196,7 +238,9 @@ def _once(key: Ints, trials: Trials, tally: Tally) -> tuple[Ints, Trials]:
     return key, trials
 
 
-def _joined(scored: Encoded, listed: Encoded, n: int, tally: Tally) -> tuple[Encoded, Bools]:
+def _joined(
+    scored: Encoded, listed: Encoded, n: int, speaker: NDArray[np.int32] | None, tally: Tally
+) -> tuple[Encoded, Bools]:
     """Scores with the labels of the trial list; True where the list contradicts itself or them."""
     wanted = pair_key(listed.enrol, listed.test, n)
     tally.trial_rows += wanted.size
@@ -216,8 +260,10 @@ def _joined(scored: Encoded, listed: Encoded, n: int, tally: Tally) -> tuple[Enc
     found[found] = wanted[place[found]] == have[found]
     met = np.zeros(wanted.size, dtype=bool)
     met[place[found]] = True
+    tally.met += int(met.sum())
     tally.not_in_trials += int((~found).sum())
     tally.not_in_scores += int((~met).sum())
+    tally.by_speaker(UNSCORED, listed.enrol[order][starts][~met], speaker)
     place = place[found]
     own = scored.label[found]
     theirs = label[place]
@@ -233,13 +279,14 @@ def _joined(scored: Encoded, listed: Encoded, n: int, tally: Tally) -> tuple[Enc
     return joined, doubt | differ
 
 
-def _count(key: Ints, trials: Trials, tally: Tally) -> None:
+def _count(key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: Tally) -> None:
     """Count what is no error but worth knowing, on the trials that are kept."""
     if trials.conflict.any():
         key, trials = key[~trials.conflict], trials.without_conflicts()
     back = np.flatnonzero((key[1:] ^ key[:-1]) == 1)
     if back.size:
         tally.reversed += int(back.size)
+        tally.by_speaker(REVERSED, trials.enrol[back + 1], speaker)
         gap = trials.score[back + 1] != trials.score[back]
         tally.reversed_differ += int(gap.sum())
         pair = trials.score[back[gap] + 1], trials.score[back[gap]]
@@ -247,9 +294,12 @@ def _count(key: Ints, trials: Trials, tally: Tally) -> None:
             tally.reversed_by = max(
                 tally.reversed_by, float(np.fmax.reduce(np.abs(pair[0] - pair[1]), initial=0.0))
             )
-    tally.of_itself += int((trials.enrol == trials.test).sum())
+    itself = trials.enrol == trials.test
+    tally.of_itself += int(itself.sum())
+    tally.by_speaker(OF_ITSELF, trials.enrol[itself], speaker)
     finite = np.isfinite(trials.score)
     tally.infinite += int(trials.score.size - finite.sum())
+    tally.by_speaker(INFINITE, trials.enrol[~finite], speaker)
     tally.kept += trials.score.size
     tally.targets += int(trials.target.sum())
     known = trials.score if finite.all() else trials.score[finite]

@@ -15,14 +15,14 @@ from parivox.tables.formats.binary import ARROW, ARROW_STREAM, PARQUET
 from parivox.tables.formats.delimited import DELIMITED, header_of
 from parivox.tables.formats.frames import scan_frame
 from parivox.tables.formats.kaldi import KALDI_SCORES, KALDI_TRIALS
-from parivox.tables.formats.text import is_text
+from parivox.tables.formats.kinds import is_unknown_header, sample
+from parivox.tables.formats.text import check_text
 from parivox.tables.formats.voxceleb import VOXCELEB, VOXCELEB_SCORES
+from parivox.tables.formats.wespeaker import WESPEAKER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from parivox.tables.content import Content
-    from parivox.tables.formats.scan import Format, Scan
+    from parivox.tables.formats.scan import Columns, Format, Scan
 
 __all__ = ["FORMATS", "scan"]
 
@@ -35,10 +35,11 @@ FORMATS: tuple[Format, ...] = (
     VOXCELEB_SCORES,
     KALDI_TRIALS,
     KALDI_SCORES,
+    WESPEAKER,
 )
 
 
-def scan(source: Any, *, columns: Mapping[str, str], format: str | None, name: str) -> Scan:  # noqa: A002
+def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Scan:  # noqa: A002
     """Open a source of trials in the format that it is in.
 
     Parameters
@@ -46,7 +47,7 @@ def scan(source: Any, *, columns: Mapping[str, str], format: str | None, name: s
     source
         A path, ``-`` for standard input, a dataframe or a mapping of arrays.
     columns
-        The user's column name for some roles.
+        The user's columns.
     format
         Name of a format, where the content does not tell.
     name
@@ -70,20 +71,21 @@ def scan(source: Any, *, columns: Mapping[str, str], format: str | None, name: s
     return chosen.scan(content, columns)
 
 
-def _detected(content: Content, columns: Mapping[str, str]) -> Format:
+def _detected(content: Content, columns: Columns) -> Format:
     for one in FORMATS:
         if one.matches(content.head, columns):
             return one
-    if columns and is_text(content.head):
+    check_text(content)
+    if columns.by_role and not columns.elsewhere:
         return DELIMITED  # which says which of the columns is missing
-    if not is_text(content.head):
-        msg = (
-            f"{content.name}: is neither text in UTF-8 nor Parquet nor Arrow; "
-            "save it in one of the known formats"
-        )
-        raise DataError(msg)
     names, _, _ = header_of(content)
     shown = ", ".join(repr(name[:40]) for name in names[:8])
+    if is_unknown_header(sample(content.head)[0]):
+        msg = (
+            f"{content.name}: its columns {shown} have no known names; name them with "
+            "--columns enrol=...,test=...,score=...,label=..."
+        )
+        raise DataError(msg)
     msg = (
         f"{content.name}: row 1 is no header with known names and no trial: {shown}; name the "
         "columns with --columns enrol=...,test=...,score=...,label=..., or the format with "

@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.tables.formats.scan import ENGINE_ERRORS, Format, Scan, name_columns, why
+from parivox.tables.formats.scan import (
+    ENGINE_ERRORS,
+    Format,
+    Scan,
+    check_types,
+    name_columns,
+    why,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from parivox.tables.content import Content
+    from parivox.tables.formats.scan import Columns, Rows
 
 __all__ = ["ARROW", "ARROW_STREAM", "PARQUET", "binary_frame"]
 
 ROWS = 1_000_000
 """Rows read at once."""
+_STDERR = 2
+_ONE_AT_A_TIME = Lock()
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Drop what the engine writes to standard error: where it panics, it prints a trace."""
+    with _ONE_AT_A_TIME:
+        try:
+            kept = os.dup(_STDERR)
+        except OSError:  # it is closed
+            yield
+            return
+        try:
+            with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a descriptor is all it is for
+                os.dup2(nowhere.fileno(), _STDERR)
+            yield
+        finally:
+            os.dup2(kept, _STDERR)
+            os.close(kept)
 
 
 def _lazy(content: Content, kind: str) -> pl.LazyFrame:
@@ -33,7 +64,8 @@ def _guarded(
     content: Content, kind: str, job: Callable[[pl.LazyFrame], pl.DataFrame]
 ) -> pl.DataFrame:
     try:
-        return job(_lazy(content, kind))
+        with _silent():
+            return job(_lazy(content, kind))
     except ENGINE_ERRORS as error:
         msg = (
             f"{content.name}: cannot be read as {kind} ({why(error)}); "
@@ -47,20 +79,22 @@ def binary_frame(content: Content, kind: str) -> pl.DataFrame:
     return _guarded(content, kind, lambda lazy: lazy.collect())
 
 
-def _scan(kind: str, content: Content, columns: Mapping[str, str]) -> Scan:
+def _scan(kind: str, content: Content, columns: Columns) -> Scan:
     empty = _guarded(content, kind, lambda lazy: lazy.head(0).collect())
     height = int(_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
     names = empty.columns
     found = name_columns(names, columns, content.name)
+    check_types(empty, {role: names[i] for role, i in found.items()}, content.name)
 
-    def chunks() -> Iterator[tuple[int, pl.DataFrame]]:
+    def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
         picked = {role: pl.col(names[i]) for role, i in found.items()}
         for first in range(0, height, ROWS):
 
             def part(lazy: pl.LazyFrame, first: int = first) -> pl.DataFrame:
                 return lazy.slice(first, ROWS).select(**picked).collect()
 
-            yield first + 1, _guarded(content, kind, part)
+            chunk = _guarded(content, kind, part)
+            yield range(first + 1, first + 1 + chunk.height), chunk
 
     return Scan(
         content.name,

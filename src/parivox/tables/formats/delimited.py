@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import DataError
 from parivox.tables.formats.scan import ALIASES, Format, Scan, name_columns, plain
-from parivox.tables.formats.text import head_lines, is_text, read_text, split
+from parivox.tables.formats.text import check_text, head_lines, is_text, read_text, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import polars as pl
 
     from parivox.tables.content import Content
+    from parivox.tables.formats.scan import Columns, Rows
 
 __all__ = ["DELIMITED", "header_of", "read_frame"]
 
@@ -42,14 +43,9 @@ def header_of(content: Content) -> tuple[list[str], str, int]:
 
 def read_frame(
     content: Content,
-) -> tuple[list[str], Iterator[tuple[int, pl.DataFrame]]]:
+) -> tuple[list[str], Iterator[tuple[Rows, pl.DataFrame]]]:
     """Column names and blocks of rows of a table with a header."""
-    if not is_text(content.head):
-        msg = (
-            f"{content.name}: is neither text in UTF-8 nor Parquet nor Arrow; "
-            "save it as CSV in the encoding UTF-8"
-        )
-        raise DataError(msg)
+    check_text(content)
     names, separator, start = header_of(content)
     quote = None if separator == " " else '"'
     return names, read_text(
@@ -57,23 +53,25 @@ def read_frame(
     )
 
 
-def _matches(head: bytes, columns: Mapping[str, str]) -> bool:
+def _matches(head: bytes, columns: Columns) -> bool:
     lines = head_lines(head) if is_text(head) else []
     if not lines:
         return False
     names = split(lines[0][1], separator_of(lines[0][1]))
     known = {plain(name) for name in names}
     roles = sum(bool(aliases & known) for aliases in ALIASES.values())
-    return roles >= 2 or (bool(columns) and set(columns.values()) <= set(names))
+    asked = set(columns.by_role.values())
+    named = asked & set(names)
+    return roles >= 2 or (bool(named) and (columns.elsewhere or named == asked))
 
 
-def _scan(content: Content, columns: Mapping[str, str]) -> Scan:
+def _scan(content: Content, columns: Columns) -> Scan:
     names, _ = read_frame(content)
     found = name_columns(names, columns, content.name)
 
-    def chunks() -> Iterator[tuple[int, pl.DataFrame]]:
-        for first, block in read_frame(content)[1]:
-            yield first, block.select(**{role: f"f{i}" for role, i in found.items()})
+    def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
+        for rows, block in read_frame(content)[1]:
+            yield rows, block.select(**{role: f"f{i}" for role, i in found.items()})
 
     return Scan(
         content.name,

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.tables.formats.scan import ENGINE_ERRORS, Scan, name_columns, why
+from parivox.tables.formats.scan import ENGINE_ERRORS, Scan, check_types, name_columns, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from parivox.tables.formats.scan import Columns, Rows
 
 __all__ = ["frame_of", "scan_frame"]
 
@@ -70,15 +72,17 @@ def _series(cells: Any) -> pl.Series:
     return pl.Series(array)
 
 
-def scan_frame(source: Any, columns: Mapping[str, str], name: str) -> Scan:
+def scan_frame(source: Any, columns: Columns, name: str) -> Scan:
     """Trials of a dataframe or of a mapping of arrays; rows count from 1."""
     frame = frame_of(source, name)
     found = name_columns(frame.columns, columns, name)
     names = {role: frame.columns[i] for role, i in found.items()}
+    check_types(frame, names, name)
 
-    def chunks() -> Iterator[tuple[int, pl.DataFrame]]:
+    def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
         for first in range(0, frame.height, ROWS):
-            yield first + 1, frame[first : first + ROWS].select(**names)
+            chunk = frame[first : first + ROWS].select(**names)
+            yield range(first + 1, first + 1 + chunk.height), chunk
 
     ignored = tuple(column for column in frame.columns if column not in names.values())
     return Scan(name, "dataframe", names, ignored, chunks)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.errors import DataError
-from parivox.tables.formats.kinds import all_scores, column, kind_of, sample
-from parivox.tables.formats.scan import Format, Scan
-from parivox.tables.formats.text import head_lines, read_text
+from parivox.tables.formats.kinds import column, kind_of, mostly_numbers, mostly_scores, sample
+from parivox.tables.formats.scan import Columns, Format, Scan
+from parivox.tables.formats.text import check_text, head_lines, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from parivox.tables.content import Content
+    from parivox.tables.formats.scan import Rows
 
 __all__ = ["positional"]
 
 
-def positional(name: str, places: Mapping[str, int], optional: Mapping[str, int]) -> Format:
+def positional(
+    name: str, places: Mapping[str, int], optional: Mapping[str, int], *, more: bool = False
+) -> Format:
     """A format whose columns are known by their places.
 
     Parameters
@@ -30,33 +33,46 @@ def positional(name: str, places: Mapping[str, int], optional: Mapping[str, int]
         Place of each role, from 0.
     optional
         Places of roles that hold numbers and may be missing.
+    more
+        Whether columns of words may follow, which are ignored.
     """
 
-    def scan(content: Content, columns: Mapping[str, str]) -> Scan:
-        if columns:
+    def scan(content: Content, columns: Columns) -> Scan:
+        check_text(content)
+        if columns.by_role and not columns.elsewhere:
             msg = (
-                f"{content.name}: --columns names {', '.join(columns.values())}, but the file is "
-                f"read as {name}, without a header; give --scores-format delimited if it has one"
+                f"{content.name}: --columns names {', '.join(columns.by_role.values())}, but the "
+                f"file is read as {name}, without a header; give --scores-format delimited if it "
+                "has one"
             )
             raise DataError(msg)
         lines = head_lines(content.head)
-        rows, separator = sample(content.head)
-        if not rows:
+        rows, separator, width = sample(content.head)
+        if width < len(places):
             msg = (
                 f"{content.name}: row {lines[0][0] if lines else 1} does not hold the "
                 f"{len(places)} columns of {name}: {', '.join(places)}"
             )
             raise DataError(msg)
-        width = len(rows[0])
-        more = {r: p for r, p in optional.items() if all_scores(column(rows, p))}
-        here = {**places, **more}
+        most = len(places) + len(optional)
+        beyond = [column(rows, place, width) for place in range(most, width)]
+        if beyond and (not more or any(map(mostly_numbers, beyond))):
+            row = next(lines[i][0] for i, cells in enumerate(rows) if len(cells) == width)
+            msg = (
+                f"{content.name}: row {row} has {width} columns where {name} has {most} "
+                f"({', '.join((*places, *optional))}); name the columns in a header, or remove "
+                "the others"
+            )
+            raise DataError(msg)
+        found = {r: p for r, p in optional.items() if mostly_scores(column(rows, p, width))}
+        here = {**places, **found}
 
-        def chunks() -> Iterator[tuple[int, pl.DataFrame]]:
+        def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
             start = lines[0][0]
-            for first, block in read_text(
+            for numbers, block in read_text(
                 content, separator=separator, width=width, start=start, quote=None
             ):
-                yield first, block.select(**{role: f"f{i}" for role, i in here.items()})
+                yield numbers, block.select(**{role: f"f{i}" for role, i in here.items()})
 
         names = {role: f"{place + 1} ({role})" for role, place in here.items()}
         ignored = tuple(str(i + 1) for i in range(width) if i not in here.values())

@@ -17,9 +17,26 @@ from parivox.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parivox.tables.content import Content
 
-__all__ = ["ALIASES", "ENGINE_ERRORS", "Format", "Scan", "name_columns", "plain", "why"]
+    Rows = Sequence[int] | NDArray[np.int64]
+    """Row of each record of a chunk, as an editor shows it."""
+
+__all__ = [
+    "ALIASES",
+    "ENGINE_ERRORS",
+    "Columns",
+    "Format",
+    "Scan",
+    "check_types",
+    "is_cell",
+    "name_columns",
+    "plain",
+    "why",
+]
 
 ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 """What the table engine may raise at a damaged file; its panics are no ``Exception``."""
@@ -79,9 +96,7 @@ class Scan:
     ignored : tuple of str
         Columns without a role.
     chunks : function
-        Gives dataframes whose columns are roles, each with the number of its first row.
-    row_word : str
-        ``row`` where an editor shows rows, ``record`` where nothing does.
+        Gives the rows of a chunk, and a dataframe whose columns are roles.
     content : Content or None
         The bytes, if the source has any.
     """
@@ -90,7 +105,7 @@ class Scan:
     format: str
     columns: dict[str, str]
     ignored: tuple[str, ...]
-    chunks: Callable[[], Iterator[tuple[int, pl.DataFrame]]]
+    chunks: Callable[[], Iterator[tuple[Rows, pl.DataFrame]]]
     content: Content | None = field(default=None, repr=False)
 
     def at(self, row: int, role: str | None = None) -> str:
@@ -101,13 +116,41 @@ class Scan:
     def rows_of(self, enrol: str, test: str) -> list[tuple[int, dict[str, object]]]:
         """Every row with this ordered pair of ids, for messages."""
         found = []
-        for first, chunk in self.chunks():
+        for rows, chunk in self.chunks():
             stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
-            hits = chunk.with_row_index("row", offset=first).filter(
+            hits = chunk.with_columns(row=pl.Series(rows, dtype=pl.Int64)).filter(
                 pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
             )
             found += [(int(row.pop("row")), row) for row in hits.iter_rows(named=True)]
         return found
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The user's columns, by role.
+
+    Attributes
+    ----------
+    by_role : mapping
+        Column of some roles.
+    elsewhere : bool
+        Whether they may stand in another file instead.
+    """
+
+    by_role: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: bool = False
+
+    def __post_init__(self) -> None:
+        for role in self.by_role:
+            if role not in ALIASES:
+                msg = f"--columns: {role!r} is no role; known are {', '.join(ALIASES)}"
+                raise ConfigError(msg)
+        named = list(self.by_role.values())
+        twice = next((column for column in named if named.count(column) > 1), None)
+        if twice is not None:
+            both = " and ".join(role for role, column in self.by_role.items() if column == twice)
+            msg = f"--columns: {twice!r} is named for {both}; name a column for each of them"
+            raise ConfigError(msg)
 
 
 @dataclass(frozen=True)
@@ -125,8 +168,8 @@ class Format:
     """
 
     name: str
-    matches: Callable[[bytes, Mapping[str, str]], bool]
-    scan: Callable[[Content, Mapping[str, str]], Scan]
+    matches: Callable[[bytes, Columns], bool]
+    scan: Callable[[Content, Columns], Scan]
 
 
 def plain(name: str) -> str:
@@ -140,7 +183,7 @@ def plain(name: str) -> str:
     return re.sub(r"[^0-9a-z]", "", name.lower())
 
 
-def name_columns(names: Sequence[str], asked: Mapping[str, str], source: str) -> dict[str, int]:
+def name_columns(names: Sequence[str], asked: Columns, source: str) -> dict[str, int]:
     """Position of the column of each role, by the user's names first, then by known ones.
 
     Parameters
@@ -148,27 +191,24 @@ def name_columns(names: Sequence[str], asked: Mapping[str, str], source: str) ->
     names
         Columns as the file names them.
     asked
-        The user's column name for some roles.
+        The user's columns.
     source
         Name of the file, for messages.
 
     Raises
     ------
-    ConfigError
-        If a role is none.
     DataError
         If a column is missing, or two could be meant.
 
     Examples
     --------
-    >>> name_columns(["ref_file", "com_file", "sc"], {}, "scores.csv")
+    >>> name_columns(["ref_file", "com_file", "sc"], Columns(), "scores.csv")
     {'enrol': 0, 'test': 1, 'score': 2}
     """
     found: dict[str, int] = {}
-    for role, column in asked.items():
-        if role not in ALIASES:
-            msg = f"--columns: {role!r} is no role; known are {', '.join(ALIASES)}"
-            raise ConfigError(msg)
+    for role, column in asked.by_role.items():
+        if column not in names and asked.elsewhere:
+            continue
         if column not in names:
             near = get_close_matches(column, names, n=3, cutoff=0.3) or list(names)[:8]
             msg = (
@@ -192,6 +232,33 @@ def name_columns(names: Sequence[str], asked: Mapping[str, str], source: str) ->
         if fits:
             found[role] = (exact or fits)[0]
     return found
+
+
+def is_cell(kind: pl.DataType) -> bool:
+    """Whether cells of this type have one text each."""
+    return not (kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration))
+
+
+def check_types(frame: pl.DataFrame, names: Mapping[str, str], source: str) -> None:
+    """Refuse columns of ids and labels that hold neither text nor numbers.
+
+    Parameters
+    ----------
+    frame
+        Of which the types count only.
+    names
+        Column by role.
+    source
+        Name of the file, for messages.
+    """
+    for role, column in names.items():
+        kind = frame.schema[column]
+        if role != "score" and (not is_cell(kind) or kind.is_temporal()):
+            msg = (
+                f"{source}: column {column!r} ({role}) holds {kind}, neither text nor numbers; "
+                "save it as text"
+            )
+            raise DataError(msg)
 
 
 def why(error: BaseException) -> str:

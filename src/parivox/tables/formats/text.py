@@ -8,6 +8,7 @@ import io
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parivox.tables.content import Content
+    from parivox.tables.formats.scan import Rows
 
-__all__ = ["BLOCK", "head_lines", "is_text", "read_text", "split"]
+__all__ = ["BLOCK", "check_text", "head_lines", "is_text", "read_text", "split"]
 
 BLOCK = 64 << 20
 """Bytes read at once."""
@@ -31,6 +33,45 @@ def is_text(head: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return b"\x00" not in head
+
+
+def check_text(content: Content) -> None:
+    """Refuse what is no text in UTF-8 with rows, in words that tell what it is instead."""
+    head, name = content.head, content.name
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _every_other_is_zero(head):
+        msg = f"{name}: is text in UTF-16; save it in the encoding UTF-8"
+        raise DataError(msg)
+    if b"\x00" in head:
+        msg = (
+            f"{name}: is neither text in UTF-8 nor Parquet nor Arrow; "
+            "save it in one of these formats"
+        )
+        raise DataError(msg)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError as wrong:
+        raise _not_utf8(name, head, 1, wrong) from wrong
+    if b"\r" in head.strip() and b"\n" not in head:
+        msg = (
+            f"{name}: its lines end as on an old Mac, in CR alone; "
+            "save it with line ends of today, LF or CR LF"
+        )
+        raise DataError(msg)
+
+
+def _every_other_is_zero(head: bytes) -> bool:
+    """Whether it may be Western text in UTF-16 without a mark."""
+    half = len(head) // 2
+    few, many = sorted((head[::2].count(0), head[1::2].count(0)))
+    return half > 1 and few < 0.1 * half and many > 0.9 * half
+
+
+def _not_utf8(name: str, block: bytes, first: int, wrong: UnicodeDecodeError) -> DataError:
+    row = first + block.count(b"\n", 0, wrong.start)
+    return DataError(
+        f"{name}: row {row}: byte {block[wrong.start]:#04x} is not UTF-8; "
+        "save the file in the encoding UTF-8"
+    )
 
 
 @lru_cache(maxsize=4)
@@ -55,7 +96,7 @@ def split(line: str, separator: str) -> list[str]:
 
 def read_text(
     content: Content, *, separator: str, width: int, start: int, quote: str | None
-) -> Iterator[tuple[int, pl.DataFrame]]:
+) -> Iterator[tuple[Rows, pl.DataFrame]]:
     """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...
 
     Parameters
@@ -73,8 +114,8 @@ def read_text(
 
     Yields
     ------
-    first : int
-        Row of the block's first line as an editor shows it.
+    rows
+        Row of each record as an editor shows it: that of its first line.
     block : DataFrame
         Blank lines are rows without any value.
     """
@@ -101,7 +142,27 @@ def read_text(
             short = _odd_row(block, first, separator, width, quote)
             if short is not None:
                 raise _ragged(content.name, *short, width)
-        yield first + blank, frame
+        yield _rows(data, lead, first + blank, frame.height, separator, quote), frame
+
+
+def _rows(
+    data: bytes, lead: int, first: int, height: int, separator: str, quote: str | None
+) -> Rows:
+    """Row of each record of a block whose first one begins at `lead`, in row `first`."""
+    if quote is None or b'"' not in data:
+        return range(first, first + height)
+    lines = data.count(b"\n", lead) + (not data.endswith(b"\n"))
+    if lines > height:  # some records may hold line ends
+        text = io.StringIO(data[lead:].decode("utf-8", errors="replace"), newline="")
+        reader = csv.reader(text, delimiter=separator, quotechar=quote)
+        starts = [first]
+        try:
+            starts += [first + reader.line_num for _ in reader]
+        except csv.Error:
+            starts = []
+        if len(starts) > height:
+            return np.array(starts[:height], dtype=np.int64)
+    return range(first, first + height)
 
 
 def _after_blank_lines(data: bytes, skip: int) -> int:
@@ -166,12 +227,7 @@ def _explained(
     try:
         block.decode("utf-8")
     except UnicodeDecodeError as wrong:
-        row = first + block.count(b"\n", 0, wrong.start)
-        msg = (
-            f"{name}: row {row}: byte {block[wrong.start]:#04x} is not UTF-8; "
-            "save the file in the encoding UTF-8"
-        )
-        return DataError(msg)
+        return _not_utf8(name, block, first, wrong)
     odd = _odd_row(block, first, separator, width, quote)
     if odd is not None:
         return _ragged(name, *odd, width)
@@ -205,5 +261,5 @@ def _ragged(name: str, row: int, found: int, width: int) -> DataError:
     columns = f"{found} column{'s' if found != 1 else ''}"
     return DataError(
         f"{name}: row {row} has {columns} where the file has {width}; "
-        "a row must have as many as the first one, so repair or remove it"
+        "a row must have as many as the others, so repair or remove it"
     )

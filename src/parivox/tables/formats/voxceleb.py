@@ -6,5 +6,5 @@ from parivox.tables.formats.headerless import positional
 
 __all__ = ["VOXCELEB", "VOXCELEB_SCORES"]
 
-VOXCELEB = positional("voxceleb", {"label": 0, "enrol": 1, "test": 2}, {"score": 3})
+VOXCELEB = positional("voxceleb", {"label": 0, "enrol": 1, "test": 2}, {"score": 3}, more=True)
 VOXCELEB_SCORES = positional("voxceleb-scores", {"score": 0, "enrol": 1, "test": 2}, {})

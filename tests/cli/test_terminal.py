@@ -1,0 +1,297 @@
+"""Terminals, broken streams and odd names: no traceback, nothing raw, one sentence."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parivox.cli import main, streams
+from parivox.errors import ConfigError
+
+pytestmark = pytest.mark.minimal
+SPEAKERS = ("--speakers", "speakers.csv", "--by", "gender")
+BASIC = ("audit", "scores.csv", *SPEAKERS)
+EVIL = "\x1b]0;x\x07\x9b1m\x7f\u202e\u2066\t"
+
+
+@pytest.fixture
+def shell(files):
+    """Run a shell command in which `parivox` stands for the command line."""
+
+    def run(line, cwd=files):
+        return subprocess.run(
+            ["/bin/sh", "-c", line.replace("parivox", f"'{sys.executable}' -m parivox", 1)],
+            cwd=cwd,
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+
+    return run
+
+
+def sentence(found, words=""):
+    assert found.returncode == 2, found.stderr
+    text = found.stderr if isinstance(found.stderr, str) else found.stderr.decode()
+    assert "Traceback" not in text
+    assert "Exception ignored" not in text
+    last = text.splitlines()[-1]
+    assert last.startswith("parivox: ")
+    assert words in last
+
+
+def in_terminal(words, cwd):
+    """What a terminal on standard error receives."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "parivox", *words],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+    ) as process:
+        os.close(theirs)
+        told = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while some := os.read(ours, 65536):
+                told += some
+        process.communicate()
+    os.close(ours)
+    return process.returncode, told.decode()
+
+
+@pytest.mark.parametrize("name", ["[/z]", "[red]", ":smile:"])
+def test_names_are_no_markup_in_the_progress(files, name):
+    code, told = in_terminal(("audit", f"{name}=scores.csv", *SPEAKERS), files)
+    assert code == 0, told
+    assert f"measuring {name}" in told
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252"])
+def test_narrow_encodings(parivox, files, tmp_path, encoding):
+    (tmp_path / "tiny.csv").write_text("enrol,test,score,label\ns0/1,s0/2,1,1\ns0/1,s1/1,0,0\n")
+    for source in (files / "scores.csv", tmp_path / "tiny.csv"):
+        found = parivox("audit", source, *SPEAKERS, "--quiet", PYTHONIOENCODING=encoding)
+        assert (found.returncode, found.stderr) == (0, "")
+        assert found.stdout.isascii()
+        assert "\\" not in found.stdout
+
+
+def test_json_is_utf8_whatever_the_terminal(parivox, files, tmp_path):
+    text = (files / "speakers.csv").read_text().replace(",f,", ",é–,")
+    (tmp_path / "speakers.csv").write_text(text, encoding="utf-8")
+    words = ("audit", files / "scores.csv", "--speakers", tmp_path / "speakers.csv")
+    found = parivox(*words, "--by", "gender", "--json", PYTHONIOENCODING="ascii")
+    assert "é–" in json.loads(found.stdout)["tables"]["groups"]["group"]
+
+
+# ---- folders that cannot be
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "new/" + "x" * 300, "", "o\udcff"])
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
+def test_impossible_folders(parivox, files, name):
+    before = set(files.iterdir())
+    found = parivox(*BASIC, "--out", name)
+    sentence(found, "--out ")
+    assert "reading" not in found.stderr
+    assert set(files.iterdir()) == before
+
+
+def test_a_working_folder_that_is_gone(shell, files, tmp_path):
+    (tmp_path / "gone").mkdir()
+    words = f"'{files}/scores.csv' --speakers '{files}/speakers.csv' --by gender --out o"
+    sentence(shell(f"rmdir ../gone; parivox audit {words}", tmp_path / "gone"), "--out o")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do all")
+def test_a_folder_that_may_not_be_entered(parivox, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0)
+    sentence(parivox(*BASIC, "--out", tmp_path / "locked" / "o"), "--out ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
+def test_names_that_are_not_utf8(parivox, files, tmp_path):
+    path = tmp_path / "o\udcff.csv"
+    path.write_bytes((files / "scores.csv").read_bytes())
+    speakers = tmp_path / "p\udcfe.csv"
+    speakers.write_text((files / "speakers.csv").read_text())
+    people = ("--speakers", speakers, "--by", "gender")
+    for source, name in ((path, r"o\xff"), (f"S\udcfd={path}", r"S\xfd")):
+        found = parivox("audit", source, *people, "--out", tmp_path / "a")
+        assert found.returncode == 0, found.stderr
+        assert name in found.stdout
+        told = json.loads((tmp_path / "a" / "audit.json").read_text("utf-8"))
+        assert told["inputs"][0]["system"] == name
+        provenance = (tmp_path / "a" / "provenance.json").read_text("utf-8")
+        assert {r"o\xff.csv", r"p\xfe.csv"} <= {
+            Path(one["name"]).name for one in json.loads(provenance)
+        }
+
+
+# ---- broken streams
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("words", [" ".join(BASIC), " ".join((*BASIC, "--json")), "--help", ""])
+def test_a_full_disk(shell, words):
+    sentence(shell(f"parivox {words} >/dev/full"), "No space left")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_standard_error_that_is_full_or_closed_stops_nothing(shell, tmp_path):
+    words = " ".join(BASIC)
+    for i, way in enumerate(("2>/dev/full", "2>&-")):
+        found = shell(f"parivox {words} --out '{tmp_path}/{i}' {way}")
+        assert found.returncode == 0
+        assert b"gender" in found.stdout
+        assert (tmp_path / str(i) / "audit.json").exists()
+
+
+def test_closed_standard_output(shell, tmp_path):
+    found = shell(f"parivox {' '.join(BASIC)} --out '{tmp_path}/o' >&-")
+    sentence(found, "standard output is closed")
+    assert not (tmp_path / "o").exists()
+
+
+def test_closed_standard_input(shell):
+    for words in (f"- {' '.join(SPEAKERS)}", "scores.csv --speakers - --by gender"):
+        sentence(shell(f"parivox audit {words} <&-"), "standard input is closed")
+
+
+def test_a_closed_pipe_is_silent(parivox, files):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    found = subprocess.run(
+        [sys.executable, "-m", "parivox", *BASIC, "--quiet"],
+        cwd=files,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    os.close(theirs)
+    assert (found.returncode, found.stderr) == (0, b"")
+
+
+def test_a_stream_without_a_number_is_left_alone(monkeypatch):
+    class Full(io.StringIO):
+        def flush(self):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    with pytest.raises(ConfigError, match="No space left"), streams.printing():
+        sys.stdout.write("x")
+
+
+# ---- characters that steer a terminal
+
+
+def is_tame(text):
+    return all(c.isprintable() for c in text.replace("\n", ""))
+
+
+def test_nothing_raw_reaches_the_terminal(parivox, files, tmp_path):
+    name = f"s{EVIL}".replace("/", "")
+    (tmp_path / f"{name}.csv").write_text((files / "scores.csv").read_text())
+    lines = (files / "speakers.csv").read_text().splitlines()
+    people = [f"speaker,gen{EVIL}\n"]
+    people += [f'{line.split(",")[0]},"{line.split(",")[1]}{EVIL}\n"\n' for line in lines[1:]]
+    (tmp_path / "speakers.csv").write_text("".join(people))
+    who = ("--speakers", tmp_path / "speakers.csv")
+    for source in (f"{name}.csv", f"sys{EVIL}={name}.csv"):
+        found = parivox("audit", source, *who, "--out", tmp_path / f"o{EVIL}", cwd=tmp_path)
+        assert found.returncode == 0, found.stderr
+        assert r"\x1b]0;x\x07\x9b1m\x7f\u202e\u2066\x09" in found.stdout
+        assert is_tame(found.stdout)
+        assert is_tame(found.stderr)
+    told = json.loads((tmp_path / f"o{EVIL}" / "audit.json").read_text())
+    assert EVIL in told["inputs"][0]["system"]  # data stay as they are
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit", f"no{EVIL}.csv", *SPEAKERS),
+        ("audit", f"a{EVIL}=scores.csv", f"a{EVIL}=scores.csv", *SPEAKERS),
+        (*BASIC, "--by", f"x{EVIL}"),
+        (*BASIC, f"--x{EVIL}"),
+        (*BASIC, "--out", f"speakers.csv/{EVIL}\n"),
+    ],
+)
+def test_nor_do_errors(parivox, words):
+    found = parivox(*words)
+    sentence(found)
+    assert is_tame(found.stderr)
+
+
+# ---- interruption
+
+
+def test_an_interrupt_after_the_files_tells_where_they_are(monkeypatch, capsys, files, tmp_path):
+    monkeypatch.chdir(files)
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("parivox.report.terminal.print_summary", interrupt)
+    for words, told in (
+        (("--out", str(tmp_path / "o")), f"the audit is in {tmp_path / 'o'}"),
+        ((), "nothing was written"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main([*BASIC, *words, "--quiet"])
+        assert ended.value.code == 130
+        assert capsys.readouterr().err == f"parivox: stopped; {told}\n"
+
+
+def test_an_interrupt_while_the_folder_is_written(monkeypatch, capsys, files, tmp_path):
+    monkeypatch.chdir(files)
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("parivox.tables.table.Table.write", interrupt)
+    with pytest.raises(SystemExit):
+        main([*BASIC, "--out", str(tmp_path / "o"), "--quiet"])
+    assert "may not hold this audit" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- names
+
+
+def test_a_role_twice(parivox):
+    sentence(parivox(*BASIC, "--columns", "score=score,score=label"), "score is given twice")
+
+
+def test_an_empty_name(parivox):
+    for source in ("=scores.csv", "@list=scores.csv"):
+        sentence(parivox("audit", source, *SPEAKERS), "no name")
+
+
+def test_only_before_an_equals_sign_is_a_list_named(parivox, files, tmp_path):
+    (tmp_path / "a@b.csv").write_text((files / "scores.csv").read_text())
+    at = tmp_path / "a@b.csv"
+    for sources, wanted in (
+        ((at,), [("a@b", "")]),
+        ((at, "scores.csv"), [("a@b", ""), ("scores", "")]),
+        ((f"a@b={at}", "scores.csv"), [("a", "b"), ("scores", "")]),
+    ):
+        told = json.loads(parivox("audit", *sources, *SPEAKERS, "--json").stdout)
+        assert [(one["system"], one["list"]) for one in told["inputs"]] == wanted
+
+
+def test_development_files_without_a_name_are_not_split_either(parivox, files, tmp_path):
+    (tmp_path / "a@b.csv").write_text((files / "scores.csv").read_text())
+    at = tmp_path / "a@b.csv"
+    words = ("--threshold-from", at, "--threshold-from", "other.csv", "--json")
+    found = parivox("audit", at, "other.csv", *SPEAKERS, *words)
+    assert found.returncode == 0, found.stderr

@@ -1,0 +1,88 @@
+"""What the summary tells where there is little to tell, and of rows that contradict each other."""
+
+import io
+import sys
+
+import parivox as pv
+from parivox.report.terminal import print_summary
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def kept(material, wanted):
+    """Some of the trials."""
+    trials, speakers = material
+    rows = [row for row in zip(*trials.values(), strict=True) if wanted(*row)]
+    return dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True)), speakers
+
+
+def test_without_any_threshold_the_groups_are_still_listed(audited, printed):
+    told = printed(audited(by=["gender", "nation"], operating_points=["fpr=0.0001", "fnr=0.0001"]))
+    assert "fpr=0.0001 is below one error in" in flat(told)
+    assert "fnr=0.0001 is below one error in" in flat(told)
+    assert "--operating-point threshold=X, or eer." in flat(told)
+    assert "gender: 2 groups" in told
+    assert "nation: 3 groups" in told
+    (row,) = [line.split() for line in told.splitlines() if line.strip().startswith("Norway")]
+    assert row[1] == "8"
+    assert len(row) == 4
+
+
+def test_with_one_class_a_given_threshold_is_the_only_mend(material, printed):
+    only, speakers = kept(material, lambda a, b, _: a[:3] == b[:3])
+    told = flat(printed(pv.audit(only, speakers=speakers, by="gender", operating_points="eer")))
+    assert "no nontarget trials" in told
+    assert "--operating-point threshold=X." in told
+    assert "gender: 2 groups" in told
+
+
+def test_an_empty_table_of_extremes_is_left_out(audited, printed):
+    told = printed(audited(by="gender", operating_points="threshold=9"))
+    assert "locked out most" not in told
+    assert "x pooled" not in told
+    assert "Every group at threshold=9" in told
+
+
+def test_rates_without_errors_are_told_by_their_reason(audited, printed):
+    audit = audited(by="gender", operating_points=["eer", "fpr=0.0001"])
+    told = printed(audit)
+    assert "Every group at eer" in told
+
+
+def test_contradicting_rows_are_summed_up(material, printed):
+    trials, speakers = material
+    again = {name: [*cells, cells[0]] for name, cells in trials.items()}
+    again["score"][-1] += 1
+    options = {"speakers": speakers, "by": "gender", "operating_points": "threshold=1"}
+    told = flat(printed(pv.audit({"S": again}, conflicts="set-aside", **options)))
+    assert "2 contradicting rows set aside; without / with them: fpr at threshold=1 " in told
+    assert "fnr at threshold=1 " in told
+    told = flat(printed(pv.audit({"S": trials}, conflicts="set-aside", **options)))
+    assert "No rows contradict each other" in told
+    assert "contradict each other" not in flat(printed(pv.audit({"S": trials}, **options)))
+
+
+def test_names_are_shown_without_what_steers_a_terminal(material, printed):
+    trials, speakers = material
+    evil = "\x1b\n[red]"
+    speakers = {
+        **speakers,
+        "gender": [f"f{evil}" if g == "f" else g for g in speakers["gender"]],
+    }
+    told = printed(pv.audit({f"S{evil}": trials}, speakers=speakers, by="gender"))
+    assert all(line.isprintable() for line in told.replace("\u00a0", " ").split("\n"))
+    assert r"S\x1b\x0a[red]" in told
+    lines = [line for line in told.splitlines() if "locked out" in line]
+    assert any(r"f\x1b\x0a[red]" in line for line in lines)
+
+
+def test_without_utf8_the_tables_are_plain(material, monkeypatch):
+    trials, speakers = material
+    audit = pv.audit(trials, speakers=speakers, by="gender", operating_points=["eer", "fpr=0.0001"])
+    narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", narrow)
+    print_summary(audit)
+    narrow.flush()
+    assert b"-----" in narrow.buffer.getvalue()
