@@ -98,7 +98,7 @@ def make_groupings(
         if not chosen:
             msg = (
                 f"{speakers.name}: no attribute has {FEW} to {MANY} values among the speakers of "
-                "these trials (and one value for each speaker is no grouping); name one with --by, of "
+                "these trials (one value for each speaker is no grouping); name one with --by, of "
                 f"{', '.join(speakers.attributes.columns) or 'none'}"
             )
             raise DataError(msg)
