@@ -7,7 +7,6 @@ would take a tenth.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -52,8 +51,6 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; what Parivox raises on purpose is one sentence and exit code 2."""
-    # counting needs no BLAS, whose threads would cost a tenth of an audit to start
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     every = list(sys.argv[1:] if arguments is None else arguments)
     chosen = argparse.Namespace(outcome="nothing was written")
     try:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
+from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing, say
 from parivox.errors import ConfigError, shown
 
@@ -134,6 +135,7 @@ def add_to(commands: Any) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
+    set_up()
     from parivox.auditing.result import check_folder, check_format  # noqa: PLC0415
     from parivox.auditing.run import audit  # noqa: PLC0415
 
