@@ -320,6 +320,8 @@ def _last_within(held: _Errors, x: float) -> IntArray:
     most = np.asarray(np.floor(x * held.trials)).astype(np.int64) + 1
     for _ in range(2):  # x * trials may round across an integer either way
         most = most - (most / np.maximum(held.trials, 1) > x)
+    if held.errors.ndim == 1:
+        return np.asarray(np.searchsorted(held.errors, most, side="right") - 1)
     return _first(held.errors, lambda i: _take(held.errors, i) > most) - 1
 
 
