@@ -242,23 +242,22 @@ def entry(name, function):
     return types.SimpleNamespace(name=name, load=load, value="mine:metric")
 
 
-def test_a_metric_by_entry_point(monkeypatch, trials, speakers):
-    asked = []
-
-    def entry_points(*, group):
-        asked.append(group)
-        return [entry("mine", lambda c: c.fnr * 2)]
-
-    monkeypatch.setattr(run, "entry_points", entry_points)
+def test_a_metric_by_entry_point(monkeypatch, tmp_path, trials, speakers):
+    (tmp_path / "mine_1.py").write_text("def twice(counts):\n    return counts.fnr * 2\n")
+    told = tmp_path / "mine-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text("[parivox.metrics]\nmine = mine_1:twice\n")
+    monkeypatch.syspath_prepend(tmp_path)
     audit = pv.audit(trials, speakers=speakers, by="gender", operating_points="eer")
-    assert asked == ["parivox.metrics"]
     mine = [row["value"] for row in audit.groups.where(metric="mine")]
     assert mine == [2 * row["value"] for row in audit.groups.where(metric="fnr")]
+    assert mine
 
 
 def test_an_entry_point_that_cannot_be_loaded(monkeypatch, trials, speakers):
     broken = [entry("mine", ImportError("no such thing"))]
-    monkeypatch.setattr(run, "entry_points", lambda **_: broken)
+    monkeypatch.setattr(run, "entry_points", lambda: broken)
     with pytest.raises(ConfigError, match=r"'mine'.*no such thing"):
         pv.audit(trials, speakers=speakers, by="gender")
 
