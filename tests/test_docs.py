@@ -16,14 +16,14 @@ def text(name):
 
 @pytest.fixture
 def options():
-    """Long options of `parivox audit`."""
+    """Long options of every command."""
     from parivox.cli import parser
 
     (commands,) = parser()._subparsers._group_actions
-    found = commands.choices["audit"]._actions
     return {
         name
-        for action in found
+        for command in commands.choices.values()
+        for action in command._actions
         for name in action.option_strings
         if name.startswith("--") and name != "--help"
     }
@@ -66,6 +66,23 @@ def test_every_cost_model_and_eer_definition_has_its_row():
 
     assert [name for name in COST_MODELS if f"`{name}`" not in text("metrics/costs.md")] == []
     assert [name for name in DEFINITIONS if f"`{name}`" not in text("metrics/eer.md")] == []
+
+
+def test_every_format_has_a_line_that_is_read_as_such(tmp_path):
+    from parivox.tables.formats import FORMATS, scan
+    from parivox.tables.formats.scan import Columns
+
+    table = text("bring-your-data.md").split("## Formats of trials")[1].split("\n- ")[0]
+    rows = [row.split("|")[1:3] for row in table.splitlines() if row.startswith("| `")]
+    lines = [(name, line) for names, one in rows for name in re.findall("`(.+?)`", names) if (line := one.strip(" `"))]
+    assert {name for names, _ in rows for name in re.findall("`(.+?)`", names)} - {"--scores-format"} == {one.name for one in FORMATS}
+    for name, line in lines:
+        if name == "--scores-format":
+            continue
+        file = tmp_path / "trials"
+        below = "a,b,0.5,1\n" if name == "delimited" else ""
+        file.write_text(f"{line}\n{below}", encoding="utf-8")
+        assert scan(file, columns=Columns(), format=None, name="trials").format == name
 
 
 def heading_anchors(page):

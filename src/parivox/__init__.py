@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
     from parivox.core.separation import auc, dprime, shift
     from parivox.errors import ConfigError, DataError, ParivoxError
+    from parivox.tables.inspection import Inspection, inspect
 
 _HOMES = {
     "parivox.auditing.result": ("Audit", "load"),
@@ -99,6 +100,7 @@ _HOMES = {
     "parivox.core.rates": ("fnr_at_fpr", "fpr_at_fnr", "hter"),
     "parivox.core.separation": ("auc", "dprime", "shift"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
+    "parivox.tables.inspection": ("Inspection", "inspect"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -112,6 +114,7 @@ __all__ = [
     "Counts",
     "Curve",
     "DataError",
+    "Inspection",
     "ParivoxError",
     "act_cdet",
     "au_fdr",
@@ -133,6 +136,7 @@ __all__ = [
     "garbe",
     "gini",
     "hter",
+    "inspect",
     "ir",
     "load",
     "max_geomean",

@@ -3,7 +3,7 @@
 import pytest
 
 import parivox as pv
-from parivox.auditing import cells
+from parivox.auditing import counting
 from parivox.tables import store
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
@@ -25,8 +25,8 @@ def both(simulate):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "IN_MEMORY_TRIALS", 1000)
         patch.setattr(store, "PART_TRIALS", 900)
-        patch.setattr(cells, "BINS", BINS)
-        patch.setattr(cells, "CHUNK", 100)
+        patch.setattr(counting, "BINS", BINS)
+        patch.setattr(counting, "CHUNK", 100)
         binned = pv.audit({"S": trials}, **options)
     return exact, binned
 

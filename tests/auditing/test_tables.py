@@ -51,8 +51,8 @@ def test_columns_stand_in_the_promised_order(whole, name):
 
 
 @pytest.mark.parametrize("name", ["groups", "bias", "meta", "matrix"])
-def test_no_column_is_added_to_them_yet(whole, name):
-    assert whole.tables()[name].columns == tuple(PROMISED[name].split())
+def test_the_level_stands_last(whole, name):
+    assert whole.tables()[name].columns == (*PROMISED[name].split(), "within")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,8 @@ def test_every_id_is_there(whole):
     assert set(whole.groups.to_polars()["metric"]) == {*METRICS, "half", "best"}
     assert set(whole.meta.to_polars()["measure"]) == META_MEASURES
     measures = {"difference", "ratio", "neg_log_ratio", "subgroup_bias", "threshold_bias"}
-    assert set(whole.bias.to_polars()["measure"]) == measures
+    means = {f"mean_{measure}" for measure in measures}
+    assert set(whole.bias.to_polars()["measure"]) == measures | means
 
 
 def test_ids_are_defined_in_the_record(whole):

@@ -15,7 +15,9 @@ import pytest
 import zstandard
 
 from parivox.errors import ConfigError, DataError, ParivoxError
+from parivox.tables.formats import scan
 from parivox.tables.formats.kinds import kind_of
+from parivox.tables.formats.scan import Columns
 from parivox.tables.speakers import read_speakers
 
 PACKERS = {
@@ -236,6 +238,22 @@ def test_a_format_that_the_user_names(read):
         ("7 8 9", ""),
         ("a b", ""),
         ("", ""),
+        ("s1 s1 u1 0.5\ns1 s2 u2 0.1", "bob-4"),
+        ("s1,s1,u1,0.5\ns1,s2,u2,0.1", "bob-4"),
+        ("7 7 701 0.5\n7 8 801 0.1", "bob-4"),
+        ("1 1 u1 0.5\n1 2 u2 0.1\n2 1 u1 0.1\n3 1 u1 0.3\n3 3 u3 0.5", "bob-4"),
+        ("s1 s2 u2 0.5\ns1 s3 u3 0.1", ""),
+        ("a/1 a/1 phone 0.5\na/1 b/1 phone 0.1\na/1 c/1 phone 0.2", ""),
+        ("1 1 u1 0.5\n1 2 u2 0.1", ""),
+        ("a a 1 0.5\na b 0 0.1", "kaldi-trials"),
+        ("s1 m1 s1 u1 0.5\ns1 m1 s2 u2 0.1", "bob-5"),
+        ("1 1 1 u1 0.5\n1 1 2 u2 0.1", "bob-5"),
+        ("s1 m1 s1 u1 0.5\ns2 m1 s2 u2 0.1", ""),
+        ("m1 s1 a -0.5\nm1 s1 b 2", "nist-scores"),
+        ("1001 s1 A 3\n1002 s1 B 2", "nist-scores"),
+        ("m1 s1 a nontarget\nm1 s2 b target", "nist-key"),
+        ("m1,s1,a,nontarget,Y,N\nm1,s2,a,target,Y,Y", "nist-key"),
+        ("m1 s1 x -0.5\nm1 s1 x 2", ""),
     ],
 )
 def test_detection(text, kind):
@@ -352,3 +370,183 @@ def test_damaged_parquet_is_told_in_one_sentence_only(read, rows, tmp_path, capf
         with contextlib.suppress(ParivoxError):
             read(tmp_path / "damaged")
     assert capfd.readouterr().err == ""
+
+
+def test_bob_without_a_target_is_not_guessed(read):
+    match = r"the format with --scores-format bob-4 if it is one of bob's$"
+    with pytest.raises(DataError, match=match):
+        read("a b b/1 0.5\na c c/1 0.2\n", name="scores-dev")
+    assert read("a b b/1 0.5\na c c/1 0.2\n", format="bob-4").n_trials == 2
+
+
+def test_rows_that_fit_two_formats_are_not_guessed(read):
+    with pytest.raises(
+        DataError, match=r"scores-dev: its rows may be label, .* or claimed id.*-format bob-4$"
+    ):
+        read("1 1 u1 0.5\n1 2 u2 0.1\n", name="scores-dev")
+
+
+def test_models_of_bob_are_enrolments_of_their_speaker(read, plain):
+    text = "a m1 a u1 0.9\na m2 a u1 0.8\nb m3 a u1 0.1\n"
+    assert plain(read(text, name="scores-dev")) == [
+        ("m1", "u1", True, 0.9, False),
+        ("m2", "u1", True, 0.8, False),
+        ("m3", "u1", False, 0.1, False),
+    ]
+
+
+def test_attributes_of_either_side_are_found_in_the_csv_of_bob(write):
+    path = write(
+        "s.csv",
+        "probe_template_id,probe_subject_id,probe_gender,bio_ref_template_id,bio_ref_subject_id,"
+        "bio_ref_gender,score\r\nu1,a,f,m1,b,m,0.5\r\n",
+    )
+    scanned = scan(path, columns=Columns(attributes=("gender",)), format=None, name="scores")
+    assert scanned.columns == {
+        "enrol": "bio_ref_template_id",
+        "test": "probe_template_id",
+        "score": "score",
+        "enrol_speaker": "bio_ref_subject_id",
+        "test_speaker": "probe_subject_id",
+        "@enrol.gender": "bio_ref_gender",
+        "@test.gender": "probe_gender",
+    }
+
+
+SIDED = "modelid\tsegmentid\tside\tLLR\na/1\ta/2\ta\t0.5\na/1\ta/2\tB\t0.1\n"
+
+
+@pytest.mark.parametrize("kind", ["tsv", "frame", "ids of digits", "headerless"])
+def test_a_segment_has_two_sides(read, plain, kind):
+    table = {
+        "modelid": ["a/1"] * 2, "segmentid": ["a/2"] * 2, "side": ["a", "B "], "LLR": [0.5, 0.1],
+    }  # fmt: skip
+    source, second, people = SIDED, "a/2", None
+    if kind == "headerless":
+        source = SIDED.split("\n", 1)[1]
+    elif kind == "frame":
+        source = pl.DataFrame(table)
+    elif kind == "ids of digits":
+        source = {**table, "modelid": [1, 1], "segmentid": [2, 2]}
+        second, people = "2", read_speakers({"id": ["1", "2", "2:b"], "sex": ["f", "m", "m"]})
+    found = plain(read(source, people=people))
+    assert sorted((test, score) for _, test, _, score, _ in found) == [
+        (second, 0.5),
+        (second + ":b", 0.1),
+    ]
+
+
+def test_a_side_of_something_else_is_no_side(read, csv, rows, same):
+    text = csv([(*row, "left") for row in rows], header="enrol,test,score,label,side")
+    found = read(text)
+    same(found)
+    assert found.provenance[0]["ignored"] == ["side"]
+
+
+def test_a_column_of_sides_that_the_user_names(read, plain):
+    text = "model,segment,channel,score\na/1,a/2,a,0.5\na/1,a/2,b,0.1\n"
+    found = plain(read(text, columns={"side": "channel"}))
+    assert [test for _, test, *_ in found] == ["a/2", "a/2:b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "match"),
+    [
+        ("a a u1 0.5\na b u2\n" * 2, "bob-4", "row 2 has 3 columns where the file has 4; a row"),
+        (
+            "a a u1 0.5\na b u2 high\na b u2 0.1\n",
+            None,
+            r"row 2, column '4 \(score\)': 'high' is no num",
+        ),
+        (
+            "a,a,u1,0.5\na,,u2,0.1\n",
+            None,
+            r"row 2, column '2 \(test_speaker\)': is empty; give the",
+        ),
+        (",a,u1,0.5\na,a,u2,0.1\n", None, r"row 1, column '1 \(enrol\)': is empty; give the id"),
+        (
+            "a a u1 0.5\na b u1 0.1\n" * 9,
+            "bob-4",
+            "utterance 'u1' is of speaker 'b' here and of 'a'",
+        ),
+        ("a a u1\n" * 3, "bob-4", "row 1 does not hold the 4 columns of bob-4: enrol and enrol_sp"),
+        (
+            "a m a u1 0.5\n",
+            "bob-4",
+            r"row 1 has 5 columns where bob-4 has 4 \(enrol and enrol_speak",
+        ),
+        (
+            "a m a u1 0.5\na m b u2 no\na m b u2 0.1\n",
+            None,
+            r"row 2, column '5 \(score\)': 'no' is no number; c",
+        ),
+        (
+            "a,m,a,u1,0.5\na,,b,u2,0.1\n",
+            None,
+            r"row 2, column '2 \(enrol\)': is empty; give the id",
+        ),
+        ("a m a u1 0.5\nd m2 b u2 0.1\n", None, "speaker"),
+        (
+            "a/1 a/2 a 0.5\na/1 b/2 b 1\na/1 b/1 x 0.1",
+            None,
+            r"row 3, column '3 \(side\)': 'x' is no ",
+        ),
+        (
+            "a/1,a/2,a,0.5\na/1,b/2,,1\na/1,b/2,b,1",
+            None,
+            r"row 2, column '3 \(side\)': is empty; cor",
+        ),
+        ("a/1,a/2,a,0.5\na/1, ,b,1\n", None, r"row 2, column '2 \(test\)': is empty; give the id"),
+        (
+            "a/1 a/2 a 0.5\na/1 b/1 b none\na/1 c/1 a 0.1",
+            None,
+            r"row 2, column '4 \(score\)': 'none' is no number",
+        ),
+        (
+            "a/1 a/2 a 0.5 f\na/1 b/1 b 0.1 f",
+            "nist-scores",
+            "row 1 has 5 columns where nist-scores",
+        ),
+        (
+            SIDED.replace("\tB", "\t2"),
+            None,
+            "row 3, column 'side': '2' is no side of a segment; cor",
+        ),
+        (
+            SIDED.replace("\tB", "\t"),
+            None,
+            "row 3, column 'side': is empty; correct it, sides are a",
+        ),
+        (
+            SIDED.replace("\tB\t", "\t"),
+            None,
+            "row 3 has 3 columns where the file has 4; a row must",
+        ),
+        (SIDED + "\t\ta\t\n", None, "row 4, column 'modelid': is empty; give the id, or remove"),
+        (SIDED + "a/1\t\ta\t\n", None, "row 4, column 'segmentid': is empty; give the id, or"),
+        (
+            SIDED.replace("0.1", "low"),
+            None,
+            "row 3, column 'LLR': 'low' is no number; correct it, or",
+        ),
+    ],
+)
+def test_bad_files_of_toolkits(read, text, format, match):  # noqa: A002
+    with pytest.raises(DataError, match=match) as caught:
+        read(text, name="scores.txt", format=format)
+    assert str(caught.value).startswith("scores.txt: ")
+
+
+def test_a_bad_side_of_a_key(read, write):
+    key = write("key.csv", "model,segment,side,targettype\na/1,a/2,c,target\n")
+    match = "key.csv: row 2, column 'side': 'c' is no side of a segment; correct it, sides are a"
+    with pytest.raises(DataError, match=match):
+        read(SIDED, trials=key)
+
+
+def test_a_key_of_other_sides_meets_nothing(read, write):
+    key = write("key.csv", "model,segment,side,targettype\na/1,b/2,b,nontarget\n")
+    with pytest.raises(
+        DataError, match=r"no trial is left .*\(a/1, a/2:b\) but key.csv holds \(a/1"
+    ):
+        read(SIDED, trials=key)

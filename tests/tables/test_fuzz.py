@@ -32,12 +32,23 @@ SEEDS = [
     b"1 a/1 a/2 0.5\n0 b/1 a/1 0.1\n",
     b"a/1 a/2 0.5\nb/1 a/1 0.1\n",
     gzip.compress(b"a/1 a/2 target\nb/1 a/1 nontarget\n"),
+    b"a/1 a/2 0.51230 target\nb/1 a/1 -0.10000 nontarget\n",
+    b"a/1 a/2 1 0.512300\nb/1 a/1 0 -0.100000\n",
+    b"a a a/2 0.5123\na b b/1 -0.25\nb b b/1 0.75\n",
+    b"a a/1 a a/2 0.5123\na a/1 b b/1 -0.25\nb b/2 b b/1 0.75\n",
+    b"probe_template_id,probe_subject_id,bio_ref_id,bio_ref_subject_id,score\r\na/2,a,a/1,a,0.51\r\n",
+    b"modelid\tsegmentid\tside\tLLR\na/1\ta/2\ta\t0.5123\na/1\tb/1\tb\t-0.25\n",
+    b"model,segment,side,targettype\na/1,a/2,a,target\na/1,b/1,b,nontarget\n",
+    b"a/1 a/2 a 0.5123\na/1 b/1 B -0.25\n",
+    b"a/1 a/2 a target\na/1 b/1 b nontarget\n",
     _PARQUET.getvalue(),
     _ARROW.getvalue(),
     _STREAM.getvalue(),
 ]
 cells = st.sampled_from(
     [
+        "a",
+        "b",
         "a/1",
         "b/2",
         "0",
@@ -58,11 +69,14 @@ cells = st.sampled_from(
 )
 texts = st.builds(
     lambda rows, sep, end, head: (head + end.join(sep.join(row) for row in rows)).encode(),
-    st.lists(st.lists(cells, max_size=5), max_size=6),
+    st.lists(st.lists(cells, max_size=6), max_size=6),
     st.sampled_from([",", " ", "\t", ";", "|", "  "]),
     st.sampled_from(["\n", "\r\n", "\r", "\n\n"]),
     st.sampled_from(
-        ["", "enrol,test,score\n", "enrol\ttest\tscore\tlabel\n", "\ufeff", "id,sex\n"]
+        [
+            *("", "enrol,test,score\n", "enrol\ttest\tscore\tlabel\n", "\ufeff", "id,sex\n"),
+            *("modelid,segmentid,side,LLR\n", "probe_id,probe_subject,bio_ref_id,score\n"),
+        ]
     ),
 )
 
@@ -109,6 +123,18 @@ def test_trials(fuzzed, data, chosen):
         read_trials(path, system="s", list_="", speakers=speakers, conflicts="set-aside")
 
     fuzzed(data, job)
+
+
+@FUZZ
+@given(scores=anything, listed=anything)
+def test_scores_and_their_trials(fuzzed, scores, listed, tmp_path):
+    speakers = read_speakers({"id": ["a", "b"], "sex": ["f", "m"]})
+    (tmp_path / "listed").write_bytes(listed)
+
+    def job(path):
+        read_trials(path, system="s", list_="", speakers=speakers, trials=tmp_path / "listed")
+
+    fuzzed(scores, job)
 
 
 @FUZZ

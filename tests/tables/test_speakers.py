@@ -62,8 +62,8 @@ def test_content_hash_knows_neither_order_nor_format(tmp_path):
         ("id,sex\n", "holds a header and nothing else"),
         ("id,id\na,b\n", "has two columns named 'id'"),
         ("id,sex\na\n", "row 2 has 1 column where the file has 2"),
-        (b"\xff\xfe\x00", "is text in UTF-16; save it in the encoding UTF-8"),
-        (b"id,sex\na,f\nb,\xe9\n", "s.csv: row 3: byte 0xe9 is not UTF-8"),
+        (b"\xff\xfe\x00", "s.csv: row 1: is no text in UTF-16-LE, though the file begins as such"),
+        (b"id,sex\na,f\nb,\x9d\n", "s.csv: row 3: byte 0x9d is neither UTF-8 nor cp1252"),
         (b"id,sex\ra,f\rb,m\r", "its lines end as on an old Mac, in CR alone"),
     ],
 )
@@ -86,3 +86,48 @@ def test_ids_may_be_any_word_but_not_empty(write):
     people = read_speakers(write("s.csv", "id,sex\nNA,f\nnone,m\n,f\n"), id="id")
     assert people.ids == ("NA", "none")
     assert [(n.item, n.count) for n in people.notes([0, 1])] == [("rows without id", 1)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "there", "told"),
+    [
+        (
+            ["00042", "00107"],
+            ["42", "107"],
+            "dropped leading zeros ('00042' is '42' in people.csv)",
+        ),
+        (["42", "107"], ["0042", "0107"], "dropped leading zeros ('107' is '0107' in people.csv)"),
+        (["100000", "7"], ["1E+05", "7"], "written ids in powers of ten ('100000' is '1E+05' in"),
+        (["123456789012"], ["1,23E+11"], "written ids in powers of ten ('123456789012' is '1,23E"),
+        (["2E5", "x"], ["2.00E+05", "x"], "written ids in powers of ten ('2E5' is '2.00E+05' in"),
+        (["42"], ["42.0"], "put .0 behind whole numbers ('42' is '42.0' in people.csv)"),
+        (["0042"], ["42.0"], "put .0 behind whole numbers ('0042' is '42.0' in people.csv)"),
+        (["MAR1", "x"], ["01-Mar", "x"], "taken ids for dates ('MAR1' is '01-Mar' in people.csv)"),
+        (["3-1"], ["2024-03-01"], "taken ids for dates ('3-1' is '2024-03-01' in people.csv)"),
+        (["4012345678901234"], ["4012345678901230"], "turned digits beyond the 15th into zeros"),
+    ],
+)
+def test_ids_that_a_spreadsheet_rewrote_are_named_and_not_repaired(
+    read, csv, write, ids, there, told
+):
+    rows = "".join(f"{one};{'fm'[at % 2]}\n" for at, one in enumerate([*there, "z"]))
+    people = read_speakers(write("people.csv", "id;sex\n" + rows))
+    trials = csv([(f"{one}/1", "z/1", "0.5", "0") for one in ids])
+    with pytest.raises(DataError) as caught:
+        read(trials, people=people)
+    sentence = str(caught.value)
+    assert f"a spreadsheet seems to have {told}" in sentence
+    assert sentence.endswith("format the column as text in the spreadsheet, and export it again")
+    calls = "call;speaker\n" + "".join(f"{one};z\n" for one in [*there, "z/1"])
+    with pytest.raises(DataError, match="a spreadsheet seems to have"):
+        read(
+            csv([(one, "z/1", "0.5", "0") for one in ids]),
+            people=read_speakers({"id": ["z"], "sex": ["f"]}),
+            utterances=write("people.csv", calls),
+        )
+
+
+def test_other_ids_are_not_blamed_on_a_spreadsheet(read, csv):
+    people = read_speakers({"id": ["7", "MARS", "1x05", "z"], "sex": list("fmfm")})
+    with pytest.raises(DataError, match="add them to it, check case and spelling"):
+        read(csv([("08/1", "z/1", "0.5", "0"), ("MARS1/1", "7/1", "0.5", "0")]), people=people)

@@ -74,7 +74,7 @@ def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large
     folders = [path for path in tmp_path.iterdir() if path.is_dir()]
     assert len(folders) == 1
     assert sorted(path.name for path in folders[0].iterdir()) == sorted(
-        f"settled-{i}" for i in range(parts.n_partitions)
+        f"settled-{i}.npy" for i in range(parts.n_partitions)
     )
     del parts
     gc.collect()

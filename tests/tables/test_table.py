@@ -43,6 +43,23 @@ def test_written_and_read(table, tmp_path):
         Table.read(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize("text", ["=1+1", "+A1", "-5-0", "@SUM(A1)", "\t=1", "\r=1", "-x", "+1\n"])
+def test_no_text_in_a_csv_is_a_formula(tmp_path, text):
+    table = Table.of(
+        {"group": [text, "<18"], "value": [-1.5, None]}, {"group": "str", "value": "float"}
+    )
+    table.write(tmp_path / "t.csv")
+    assert pl.read_csv(tmp_path / "t.csv").rows() == [("'" + text, -1.5), ("<18", None)]
+    table.write(tmp_path / "t.parquet")
+    assert Table.read(tmp_path / "t.parquet").to_dict()["group"] == [text, "<18"]
+
+
+@pytest.mark.parametrize("text", ["-1", "+5", "-.5", "-1.", "+1e-5", "a=1", "<18", "18-29", "f+m"])
+def test_numbers_and_plain_texts_in_a_csv_stay_as_they_are(tmp_path, text):
+    Table.of({"group": [text]}, {"group": "str"}).write(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == f"group\n{text}\n"
+
+
 def test_into_other_libraries(table, optional):
     assert pl.DataFrame(table).equals(table.to_polars())
     assert optional("pyarrow").table(table).num_rows == 3

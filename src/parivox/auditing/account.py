@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.cells import count_cells
+from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parivox.auditing.beside import Beside
     from parivox.auditing.cells import Tally
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
+    from parivox.core.counts import Counts
     from parivox.tables.groups import Grouping
     from parivox.tables.speakers import Speakers
-    from parivox.tables.trials import TrialSet
+    from parivox.tables.trialset import TrialSet
 
 __all__ = ["account_for", "with_and_without"]
+
+MOST_THRESHOLDS = 50
+"""Of more deployed thresholds than these, only the lowest and the highest are told."""
 
 
 def account_for(
@@ -34,46 +40,67 @@ def account_for(
 ) -> None:
     """Count what was read and set aside, per file and per grouping."""
     name = {"system": trials.system, "list": trials.list}
+    plain = {**name, "group": "", "value": None, "note": "", "within": ""}
     used = np.unique(trials.utterance_speaker)
     for note in (*trials.data, *people.notes(used.tolist())):
-        rows.add(
-            **name,
-            source=note.source,
-            grouping="",
-            group="",
-            item=note.item,
-            count=note.count,
-            value=None,
-            note=note.note,
-        )
+        told = {"source": note.source, "item": note.item, "count": note.count, "note": note.note}
+        rows.add(**{**plain, "grouping": "", **told})
     for cells in tally.cells:
+        if cells.level.name:
+            continue
         unknown, between = cells.left_out
+        whose = "speaker" if cells.grouping.of_speaker is not None else "side"
+        which = "nontarget trials" if cells.grouping.of_speaker is not None else "trials"
         for words, count in (
-            ("trials of a speaker whose group is unknown", unknown),
-            ("nontarget trials between two groups", between),
+            (f"trials of a {whose} whose group is unknown", unknown),
+            (f"{which} between two groups", between),
         ):
-            rows.add(
-                **name,
-                source="scores",
-                grouping=cells.grouping.name,
-                group="",
-                item=f"{words}, in no group (allocation {cells.allocation})",
-                count=count,
-                value=None,
-                note="",
-            )
+            item = f"{words}, in no group (allocation {cells.allocation})"
+            where = {**plain, "source": "scores", "grouping": cells.grouping.name}
+            rows.add(**where, item=item, count=count)
+    for within, count in tally.outside.items():
+        item = "trials in no level of --within, or between two"
+        rows.add(**plain, source="scores", grouping=within, item=item, count=count)
     _per_group(rows, name, trials, groupings)
     for grouping in groupings:
-        rows.add(
-            **name,
-            source="speakers",
-            grouping=grouping.name,
-            group="",
-            item="speakers of these trials whose group is unknown",
-            count=int((np.asarray(grouping.of_speaker)[used] < 0).sum()),
-            value=None,
-            note="",
-        )
+        for unit, value, count in grouping.left_out(trials):
+            item = f"{unit} whose {value} is left out by the groups file"
+            rows.add(**plain, source="groups", grouping=grouping.name, item=item, count=count)
+        if grouping.of_speaker is not None:
+            item = "speakers of these trials whose group is unknown"
+            count = int((grouping.of_speaker[used] < 0).sum())
+            rows.add(**plain, source="speakers", grouping=grouping.name, item=item, count=count)
+        elif not grouping.is_of_trials:
+            item = "utterances of these trials whose group is unknown"
+            count = int((grouping.of_utterance(trials) < 0).sum())
+            rows.add(**plain, source="utterances", grouping=grouping.name, item=item, count=count)
+    for level in tally.levels:
+        of_all = {**name, "grouping": "all", "group": "all", "within": level.name}
+        _deployed(rows, of_all, level.beside, "")
+    for cells in tally.cells:
+        for group, beside in zip((*cells.grouping.groups, "pooled"), cells.beside, strict=True):
+            of_group = {**name, "grouping": cells.grouping.name, "group": group}
+            suffix = f" (allocation {cells.allocation})"
+            _deployed(rows, {**of_group, "within": cells.level.name}, beside, suffix)
+
+
+def _deployed(rows: Rows, where: dict[str, str], beside: Beside, suffix: str) -> None:
+    """The thresholds that trials were decided at: each one, or the lowest and the highest."""
+    levels = beside.thresholds
+    if not levels:
+        return
+    shown = levels
+    if len(levels) > MOST_THRESHOLDS:
+        shown = {level: levels[level] for level in (min(levels), max(levels))}
+        suffix += f"; lowest and highest of {len(levels):,}"
+    rows.add(
+        **where,
+        source="scores",
+        item=[f"trials at the deployed threshold {level!r}{suffix}" for level in shown],
+        count=list(shown.values()),
+        value=list(shown),
+        note="",
+    )
 
 
 def _per_group(
@@ -82,7 +109,9 @@ def _per_group(
     """What was set aside or worth noting, by the group of the enrolment speaker."""
     for item, of_speaker in trials.aside.items():
         for grouping in groupings:
-            group = np.asarray(grouping.of_speaker)[: of_speaker.size]
+            if grouping.of_speaker is None:
+                continue
+            group = grouping.of_speaker[: of_speaker.size]
             known = group >= 0
             counts = np.bincount(
                 group[known], weights=of_speaker[known], minlength=len(grouping.groups)
@@ -96,6 +125,7 @@ def _per_group(
                 count=counts.astype(np.int64),
                 value=None,
                 note="",
+                within="",
             )
 
 
@@ -108,24 +138,26 @@ def with_and_without(
     options: Options,
 ) -> None:
     """Repeat the headline with the contradicting rows that were set aside, per group."""
-    name = {"system": trials.system, "list": trials.list, "source": "conflicts"}
+    name = {"system": trials.system, "list": trials.list, "source": "conflicts", "within": ""}
     thresholds = [f.threshold for f in found]
     kept = count_cells(
         trials, groupings, options.allocate, thresholds=thresholds, keep_conflicts=True
     )
-    pairs = [("all", "all", "", tally.everything, kept.everything)]
-    for without, with_ in zip(tally.cells, kept.cells, strict=True):
+    first, last = ((one.levels[0].counts, one.levels[0].beside) for one in (tally, kept))
+    pairs = [("all", "all", "", (first, last))]
+    outer = (cells for cells in tally.cells if not cells.level.name)
+    for without, with_ in zip(outer, kept.cells, strict=True):
         pairs += [
-            (without.grouping.name, group, f" (allocation {without.allocation})", a, b)
+            (without.grouping.name, group, f" (allocation {without.allocation})", (a, b))
             for group, a, b in zip(
                 (*without.grouping.groups, "pooled"),
-                (*without.groups, without.pooled),
-                (*with_.groups, with_.pooled),
+                zip((*without.groups, without.pooled), without.beside, strict=True),
+                zip((*with_.groups, with_.pooled), with_.beside, strict=True),
                 strict=True,
             )
         ]
-    for grouping, group, suffix, *both in pairs:
-        n = [int(counts.n_target + counts.n_nontarget) for counts in both]
+    for grouping, group, suffix, both in pairs:
+        n = [int(counts.n_target + counts.n_nontarget) for counts, _ in both]
         where = {**name, "grouping": grouping, "group": group}
         rows.add(
             **where,
@@ -134,14 +166,9 @@ def with_and_without(
             value=None,
             note="",
         )
-        for word, counts in zip(("without", "with"), both, strict=True):
-            at = counts.at(thresholds)
-            values = {
-                f"{metric} at {f.point.text}": math.nan if f.reason else float(v)
-                for metric, rate in (("fpr", at.fpr), ("fnr", at.fnr))
-                for f, v in zip(found, rate, strict=True)
-            }
-            if counts.n_target and counts.n_nontarget:
+        for word, (counts, beside) in zip(("without", "with"), both, strict=True):
+            values = _rates(counts, beside, found)
+            if trials.is_scored and counts.n_target and counts.n_nontarget:
                 for rule in options.eer:
                     values[f"eer ({rule})"] = float(eer(counts, definition=rule))
                 for cost in options.costs:
@@ -155,3 +182,19 @@ def with_and_without(
                 value=list(values.values()),
                 note="",
             )
+
+
+def _rates(counts: Counts, beside: Beside, found: Sequence[Found]) -> dict[str, float]:
+    """Both rates at each operating point, by what is told of them."""
+    rates = {}
+    for f in found:
+        own, threshold = counts, f.threshold
+        if f.point.rule == DEPLOYED and beside.deployed is not None:
+            own, threshold = beside.deployed, 1.0
+        at = own.at([threshold])
+        rates[f] = (math.nan, math.nan) if f.reason else (float(at.fpr[0]), float(at.fnr[0]))
+    return {
+        f"{metric} at {f.point.text}": both[i]
+        for i, metric in enumerate(("fpr", "fnr"))
+        for f, both in rates.items()
+    }

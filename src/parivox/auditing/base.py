@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.operating_points import missing_class
+from parivox.auditing.beside import NOTHING
+from parivox.auditing.failing import times, with_failures
+from parivox.auditing.operating_points import DEPLOYED, NO_SCORES, missing_class
+from parivox.auditing.rows import Base, Key
 from parivox.core.costs import act_cdet, bayes_threshold, cdet, min_cdet
 from parivox.core.counts import Counts, Curve
 from parivox.core.eer import eer
@@ -21,33 +25,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from parivox.auditing.beside import Beside
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.core.counts import FloatArray
     from parivox.core.separation import TrialClass
 
-__all__ = ["Base", "Key", "base_metrics", "is_lower_better", "locations", "shifts"]
+__all__ = ["base_metrics", "is_lower_better", "locations", "shifts"]
 
-_NOT_COMPARED = {"auc", "dprime", "shift_target", "shift_nontarget"}
+_NOT_COMPARED = {"auc", "dprime", "shift_target", "shift_nontarget", "seconds"}
 _SHIFTS: tuple[tuple[str, TrialClass], ...] = (
     ("shift_target", "target"),
     ("shift_nontarget", "nontarget"),
 )
 _LOCATIONS = {"mean": None, "q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
-
-Key = tuple[str, str, str]
-"""Metric, definition, operating point."""
-
-
-class Base(NamedTuple):
-    """One base metric of one cell; ``errors`` is None where no threshold is involved."""
-
-    value: float
-    errors: int | None
-    trials: int
-    threshold: float
-    reason: str
 
 
 def is_lower_better(metric: str) -> bool:
@@ -60,6 +52,9 @@ def base_metrics(
     points: Sequence[Found],
     options: Options,
     metrics: Mapping[str, Callable[[Curve], ArrayLike]],
+    beside: Beside = NOTHING,
+    *,
+    is_scored: bool = True,
 ) -> dict[Key, Base]:
     """Every base metric of one cell but its score shifts.
 
@@ -73,28 +68,43 @@ def base_metrics(
         Which costs, EER definitions and rules.
     metrics
         The user's own metrics by name.
+    beside
+        What else was counted of the cell.
+    is_scored
+        Whether the counts are of scores, not of decisions.
     """
-    cell = _Cell(counts)
+    cell = _Cell(counts, "" if is_scored else NO_SCORES)
     rows: dict[Key, Base] = {}
-    rows.update(_at_points(cell, points, options))
+    of_scores = [found for found in points if found.point.rule != DEPLOYED]
+    rows.update(_at_points(cell, of_scores, counts.at([f.threshold for f in of_scores]), options))
+    for found in points:
+        if found.point.rule == DEPLOYED and beside.deployed is not None:
+            levels = list(beside.thresholds or ())
+            own = replace(found, threshold=levels[0] if len(levels) == 1 else math.nan)
+            decided = _Cell(beside.deployed)
+            rows.update(_at_points(decided, [own], beside.deployed.at([1.0]), options))
+    if beside.failed is not None:
+        rows.update(with_failures(rows, beside, [found.point.text for found in points]))
+    if beside.seconds is not None:
+        rows.update(times(beside.seconds))
     rows.update(_own_threshold(cell, options))
     rows.update(_at_own_rate(cell, points, options))
     rows.update(_scores(cell, options))
     for name, function in metrics.items():
-        rows.update(_users(cell, name, function, points))
+        rows.update(_users(cell, name, function, of_scores))
     return rows
 
 
 class _Cell:
     """A cell's counts with the words for what they lack."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, no_scores: str = "") -> None:
         self.counts = counts
         self.target, self.nontarget = int(counts.n_target), int(counts.n_nontarget)
         self.trials = self.target + self.nontarget
-        self.no_target = "" if self.target else "no target trials"
-        self.no_nontarget = "" if self.nontarget else "no nontarget trials"
-        self.lacks = missing_class(self.target, self.nontarget)
+        self.no_target = no_scores or ("" if self.target else "no target trials")
+        self.no_nontarget = no_scores or ("" if self.nontarget else "no nontarget trials")
+        self.lacks = no_scores or missing_class(self.target, self.nontarget)
 
     def base(
         self,
@@ -113,10 +123,9 @@ class _Cell:
 
 
 def _at_points(
-    cell: _Cell, points: Sequence[Found], options: Options
+    cell: _Cell, points: Sequence[Found], at: Curve, options: Options
 ) -> Iterator[tuple[Key, Base]]:
-    """Metrics at the common thresholds."""
-    at = cell.counts.at([found.threshold for found in points])
+    """Metrics at the common thresholds, or of the decisions that were made."""
     costs = [
         (cost.name, cdet(at, cost, normalised=False), cdet(at, cost)) for cost in options.costs
     ]
@@ -229,7 +238,9 @@ def locations(counts: Counts) -> dict[tuple[str, str], float]:
     }
 
 
-def shifts(counts: Counts, reference: Mapping[tuple[str, str], float]) -> dict[Key, Base]:
+def shifts(
+    counts: Counts, reference: Mapping[tuple[str, str], float], *, is_scored: bool = True
+) -> dict[Key, Base]:
     """How a cell's scores lie against a reference, in units of score.
 
     Parameters
@@ -238,8 +249,10 @@ def shifts(counts: Counts, reference: Mapping[tuple[str, str], float]) -> dict[K
         The cell's counts.
     reference
         :func:`locations` of the grouping's pooled row.
+    is_scored
+        Whether the counts are of scores, not of decisions.
     """
-    cell = _Cell(counts)
+    cell = _Cell(counts, "" if is_scored else NO_SCORES)
     rows: dict[Key, Base] = {}
     for (metric, definition), here in locations(counts).items():
         is_target = metric == "shift_target"
@@ -254,6 +267,9 @@ def _users(
     cell: _Cell, name: str, function: Callable[[Curve], ArrayLike], points: Sequence[Found]
 ) -> Iterator[tuple[Key, Base]]:
     """A user's metric: at the operating points if it keeps that axis, else of the curve."""
+    if cell.lacks == NO_SCORES:
+        yield (name, "", ""), cell.base(math.nan, NO_SCORES)
+        return
     at = _as_group(cell.counts.at([found.threshold for found in points]))
     try:
         with np.errstate(all="ignore"):

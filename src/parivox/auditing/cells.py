@@ -1,43 +1,65 @@
 """From encoded trials to counts per group: the last step above the waist.
 
 A *cell* is what a rate is computed on: one group of one grouping under one allocation of
-nontarget trials (METHODS 2.1). Trials held in memory give exact counts per distinct score;
-trials in partitions are counted in :data:`BINS` bins whose lower edges are the thresholds of
-the curve, so that every count at such a threshold is exact as well.
+nontarget trials (METHODS 2.1), of all trials or of those within one level of another grouping.
+Trials held in memory give exact counts per distinct score; trials in partitions are counted in
+:data:`~parivox.auditing.counting.BINS` bins whose lower edges are the thresholds of the curve,
+so that every count at such a threshold is exact as well.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from parivox.core.counts import Counts
+from parivox.auditing.beside import NOTHING, Beside, Besides, Recorded, recorded
+from parivox.auditing.counting import Binned, Exact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.core.counts import FloatArray, IntArray
+    from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.tables.groups import Grouping
-    from parivox.tables.trials import TrialSet
+    from parivox.tables.trialset import TrialSet
+    from parivox.tables.validation import Trials
 
     Codes: TypeAlias = NDArray[np.int32]
+    Sides: TypeAlias = Callable[[Trials], tuple[Codes, Codes]]
 
-__all__ = ["ALLOCATIONS", "BINS", "Cells", "Tally", "count_cells", "count_matrices"]
+__all__ = ["ALLOCATIONS", "Cells", "Level", "Matrix", "Tally", "count_cells", "count_matrices"]
 
 ALLOCATIONS = ("both", "enrol", "test", "either")
-BINS = 1 << 16
-CHUNK = 1 << 21
 _NONE = np.int32(-1)
 
 
 @dataclass(frozen=True, eq=False)
+class Level:
+    """All scored trials, or those within one level of a grouping.
+
+    Attributes
+    ----------
+    name : str
+        As the column ``within`` has it, ``channel=a``; empty for all trials.
+    counts : Counts
+    speakers : int or None
+        Speakers who take part in one of the trials; None where they are not known.
+    beside : Beside
+        What else was counted.
+    """
+
+    name: str
+    counts: Counts
+    speakers: int | None
+    beside: Beside = NOTHING
+
+
+@dataclass(frozen=True, eq=False)
 class Cells:
-    """Counts of each group of one grouping under one allocation.
+    """Counts of each group of one grouping under one allocation, within one level.
 
     Attributes
     ----------
@@ -45,18 +67,25 @@ class Cells:
         One per group of the grouping, each on its own scores.
     pooled : Counts
         Every trial that the grouping and allocation place in some group, once.
-    speakers : integer ndarray of shape (group + 1,)
+    speakers : sequence of int or None
         Speakers of the group who take part in one of its trials; last, of all groups.
     left_out : integer ndarray of shape (2,)
-        Trials that count for no group: of a speaker whose group is unknown; between two groups.
+        Trials that count for no group: of a speaker, recording or trial whose group is unknown;
+        between two groups.
+    level : Level
+        The trials that the cells are of.
+    beside : sequence of Beside
+        What else was counted, of each group and, last, of all groups.
     """
 
     grouping: Grouping
     allocation: str
     groups: Sequence[Counts]
     pooled: Counts
-    speakers: IntArray
+    speakers: Sequence[int | None]
     left_out: IntArray
+    level: Level
+    beside: Sequence[Beside]
 
 
 @dataclass(eq=False)
@@ -65,11 +94,12 @@ class Tally:
 
     Attributes
     ----------
-    everything : Counts
-        Every scored trial.
-    speakers : int
-        Speakers who take part in one of them.
+    levels : list of Level
+        All trials first, then each level that the audit is repeated within.
     cells : list of Cells
+        Those of all trials first.
+    outside : dict of str to int
+        Trials that are in no level, by the name of the grouping that the levels are of.
     bound : float
         Largest share of one class of a cell's trials in one bin, in [0, 1]: no rate at a
         threshold found on the curve (EER, minimum cost, FNR at an FPR) nor the AUC is further
@@ -78,19 +108,67 @@ class Tally:
         Width of a bin, in units of score: means and quantiles of scores are within it.
     """
 
-    everything: Counts
-    speakers: int
+    levels: list[Level]
     cells: list[Cells] = field(default_factory=list)
+    outside: dict[str, int] = field(default_factory=dict)
     bound: float = 0.0
     width: float = 0.0
 
+    @property
+    def everything(self) -> Counts:
+        """Every scored trial."""
+        return self.levels[0].counts
 
-def placements(
-    enrol: Codes, test: Codes, target: NDArray[np.bool_], allocation: str
-) -> list[Codes]:
+    @property
+    def speakers(self) -> int | None:
+        """Speakers who take part in one of them."""
+        return self.levels[0].speakers
+
+
+class Layout(NamedTuple):
+    """What is counted together: the groups of one grouping, for each level."""
+
+    grouping: Grouping | None
+    allocation: str
+    within: Grouping | None
+
+    @property
+    def levels(self) -> int:
+        """How many levels."""
+        return 1 if self.within is None else len(self.within.groups)
+
+    @property
+    def groups(self) -> int:
+        """How many groups each level has."""
+        return 1 if self.grouping is None else len(self.grouping.groups)
+
+    def names(self) -> list[str]:
+        """The levels as the column ``within`` has them."""
+        if self.within is None:
+            return [""]
+        return [f"{self.within.name}={group}" for group in self.within.groups]
+
+
+class Placed(NamedTuple):
+    """Where the trials of one partition count in one layout.
+
+    Attributes
+    ----------
+    cells : list of int32 ndarray
+        Cell of each trial, ``level * groups + group``, -1 for none; a second array where a trial
+        counts twice.
+    level : int32 ndarray
+        Level of each trial that counts in some cell, -1 for the others.
+    """
+
+    cells: list[Codes]
+    level: Codes
+
+
+def placements(enrol: Codes, test: Codes, allocation: str) -> list[Codes]:
     """Group that each trial counts for, -1 for none; a second array where it counts twice.
 
-    ``enrol`` and ``test`` are the groups of both speakers, -1 where unknown.
+    ``enrol`` and ``test`` are the groups of both sides, -1 where unknown.
     """
     if allocation == "enrol":
         return [enrol]
@@ -98,7 +176,49 @@ def placements(
         return [test]
     if allocation == "both":
         return [np.where(enrol == test, enrol, _NONE)]
-    return [enrol, np.where((enrol == test) | target, _NONE, test)]
+    return [enrol, np.where(enrol == test, _NONE, test)]
+
+
+class _People:
+    """Which speakers take part in a trial of which cell."""
+
+    def __init__(self, layout: Layout, n_speakers: int) -> None:
+        self.layout, self.n = layout, n_speakers
+        grouping = layout.grouping
+        # each speaker is of one group, so that the group need not be kept
+        self.of_speaker = grouping.of_speaker if grouping is not None else None
+        self.is_simple = self.of_speaker is not None and layout.within is None
+        cells = 1 if self.is_simple else layout.levels * layout.groups
+        self.used = np.zeros(cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
+
+    def add(self, speakers: Sequence[Codes], sides: Sequence[Codes], placed: Placed) -> None:
+        """Note the speakers of either side, where the side's own group is that of the cell."""
+        groups = self.layout.groups
+        for cell in placed.cells:
+            group = cell if self.layout.within is None else np.where(cell < 0, _NONE, cell % groups)
+            for speaker, side in zip(speakers, sides, strict=True):
+                inside = side == group
+                inside &= cell >= 0
+                whole = inside.all()
+                who = speaker if whole else speaker[inside]
+                if self.is_simple:
+                    self.used[who] = True
+                else:
+                    where = (cell if whole else cell[inside]).astype(np.int64)
+                    self.used[where * (self.n + 1) + who] = True
+
+    def count(self) -> list[list[int]]:
+        """Speakers of each group and, last, of all groups, for each level."""
+        groups = self.layout.groups
+        if self.is_simple:
+            assert self.of_speaker is not None
+            used = self.used[:-1]
+            each = np.bincount(self.of_speaker[: self.n][used], minlength=groups)
+            return [[*each.tolist(), int(used.sum())]]
+        used = self.used.reshape(self.layout.levels, groups, -1)[..., :-1]
+        each = used.sum(axis=-1)
+        everyone = used.any(axis=1).sum(axis=-1)
+        return [[*row, n] for row, n in zip(each.tolist(), everyone.tolist(), strict=True)]
 
 
 def count_cells(
@@ -106,6 +226,7 @@ def count_cells(
     groupings: Sequence[Grouping],
     allocations: Sequence[str],
     *,
+    within: Sequence[Grouping] = (),
     thresholds: Iterable[float] = (),
     keep_conflicts: bool = False,
 ) -> Tally:
@@ -117,201 +238,194 @@ def count_cells(
         Encoded trials, in one partition (exact counts) or several (binned).
     groupings, allocations
         What the cells are.
+    within
+        Groupings within whose levels all is counted again: a trial is within a level if both of
+        its sides are.
     thresholds
         Score values that must be thresholds of binned counts too.
     keep_conflicts
         Count the contradicting rows as well, which are otherwise set aside.
     """
-    layout = [(grouping, rule) for grouping in groupings for rule in allocations]
+    outer = (None, *within)
+    whole = [Layout(None, "", level) for level in outer]
+    layouts = [
+        *whole,
+        *(Layout(g, rule, w) for w in outer for g in groupings for rule in allocations),
+    ]
     exact = trials.n_partitions == 1
     n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
-    counter: _Exact | _Binned = (
-        _Exact(layout) if exact else _Binned(layout, _edges(trials, thresholds))
-    )
-    in_use = np.zeros((len(layout) + 1, n_speakers + 1), dtype=np.bool_)  # last: unknown
-    left_out = np.zeros((len(layout), 2), dtype=np.int64)
+    sizes = [(one.levels * one.groups, one.levels) for one in layouts]
+    counter: Exact | Binned = Exact(sizes) if exact else Binned(sizes, trials, thresholds)
+    besides = [(Besides(trials, cells), Besides(trials, levels)) for cells, levels in sizes]
+    people = [_People(one, n_speakers) for one in layouts]
+    left_out = np.zeros((len(layouts), 2), dtype=np.int64)
+    found = {id(g): g.on(trials) for g in (*groupings, *within)}
+    attempts = Recorded(trials)
     for part in trials.partitions():
         kept = part if keep_conflicts else part.without_conflicts()
-        score, target = kept.score, kept.target
-        enrol, test = trials.utterance_speaker[kept.enrol], trials.utterance_speaker[kept.test]
         if exact:
-            order = np.argsort(score)
-            score, target, enrol, test = score[order], target[order], enrol[order], test[order]
-        in_use[0, enrol] = in_use[0, test] = True
-        placed = []
-        for i, (grouping, rule) in enumerate(layout):
-            groups = _of(grouping, enrol), _of(grouping, test)
-            placed.append(placements(*groups, target, rule))
-            nowhere = np.logical_and.reduce([code < 0 for code in placed[-1]])
-            if nowhere.any():
-                known = (groups[0] >= 0) & (groups[1] >= 0) & nowhere
-                left_out[i] += int((nowhere & ~known).sum()), int(known.sum())
-            used = in_use[i + 1]
-            for code in placed[-1]:
-                for speaker, group in zip((enrol, test), groups, strict=True):
-                    inside = group == code
-                    inside &= code >= 0
-                    used[speaker if inside.all() else speaker[inside]] = True
-        counter.add(score, target, placed)
-    tally = counter.finish()
-    in_use = in_use[:, :-1]
-    tally.speakers = int(in_use[0].sum())
-    for cells, used, outside in zip(tally.cells, in_use[1:], left_out, strict=True):
-        cells.left_out[:] = outside
-        cells.speakers[:-1] = np.bincount(
-            cells.grouping.of_speaker[:n_speakers][used], minlength=len(cells.groups)
-        )
-        cells.speakers[-1] = used.sum()
+            kept = kept.take(np.argsort(kept.score))
+        speakers = trials.utterance_speaker[kept.enrol], trials.utterance_speaker[kept.test]
+        sides = {key: one(kept) for key, one in found.items()}
+        placed = [_placed(one, sides, len(kept), left_out[i]) for i, one in enumerate(layouts)]
+        for one, here, who in zip(layouts, placed, people, strict=True):
+            own = sides[id(one.grouping)] if one.grouping is not None else _nowhere(len(kept))
+            who.add(speakers, own, here)
+        counter.add(kept.score, kept.target, placed)
+        if besides[0][0].counts_more:
+            for here, (cells, levels) in zip(placed, besides, strict=True):
+                cells.add(kept, here.cells)
+                levels.add(kept, [here.level])
+        if part.failed is not None and len(part.failed):
+            failed = part.failed
+            sides = {key: one(failed) for key, one in found.items()}
+            for one, (cells, levels) in zip(layouts, besides, strict=True):
+                here = _placed(one, sides, len(failed))
+                cells.add_failed(failed, here.cells)
+                levels.add_failed(failed, [here.level])
+        attempts.add(kept, part.failed)
+    counts = counter.finish()
+    tally = Tally([], bound=counter.bound, width=counter.width)
+    by_within: dict[int, list[Level]] = {}
+    for i, (one, (each, pooled), (inside, outer_)) in enumerate(
+        zip(layouts, counts, besides, strict=True)
+    ):
+        seen = people[i].count()
+        many, few = inside.finish(), outer_.finish()
+        if attempts.is_needed:
+            many, few = recorded(attempts, one.grouping, one.within, many, few)
+        if one.grouping is None:
+            made = [
+                Level(name, whole_, who[-1], beside)
+                for name, whole_, who, beside in zip(one.names(), pooled, seen, few, strict=True)
+            ]
+            by_within[id(one.within)] = made
+            tally.levels += made
+            if one.within is not None:
+                tally.outside[one.within.name] = int(left_out[i].sum())
+            continue
+        for at, level in enumerate(by_within[id(one.within)]):
+            part_of = slice(at * one.groups, (at + 1) * one.groups)
+            outside = left_out[i] if one.within is None else np.full(2, -1)
+            tally.cells.append(
+                Cells(
+                    *(one.grouping, one.allocation, each[part_of], pooled[at], seen[at]),
+                    *(outside, level, [*many[part_of], few[at]]),
+                )
+            )
     return tally
 
 
-def _of(grouping: Grouping, speaker: Codes) -> Codes:
-    """Group of each speaker."""
-    return np.asarray(grouping.of_speaker, dtype=np.int32)[speaker]
+def _nowhere(n: int) -> tuple[Codes, Codes]:
+    """Sides that are all of the one group that there is."""
+    both = np.zeros(n, dtype=np.int32)
+    return both, both
+
+
+def _placed(
+    layout: Layout,
+    sides: dict[int, tuple[Codes, Codes]],
+    n: int,
+    left_out: IntArray | None = None,
+) -> Placed:
+    """Where trials count; those that are in no group are added to `left_out`."""
+    group = layout.grouping
+    both = sides[id(group)] if group is not None else _nowhere(n)
+    cells = placements(*both, layout.allocation or "both")
+    if layout.within is not None:
+        (level,) = placements(*sides[id(layout.within)], "both")
+        size = np.int32(layout.groups)
+        inside = [(cell >= 0) & (level >= 0) for cell in cells]
+        cells = [
+            np.where(known, level * size + cell, _NONE)
+            for known, cell in zip(inside, cells, strict=True)
+        ]
+        if group is None:
+            both = sides[id(layout.within)]
+    if len(cells) == 1:
+        known = cells[0] >= 0
+    else:
+        known = np.logical_or(*(cell >= 0 for cell in cells))
+    if left_out is not None and not known.all():
+        of_known = (both[0] >= 0) & (both[1] >= 0) & ~known
+        left_out += int((~known & ~of_known).sum()), int(of_known.sum())
+    if layout.within is None:
+        return Placed(cells, np.where(known, np.int32(0), _NONE))
+    return Placed(cells, np.where(known, level, _NONE))
+
+
+class Matrix(NamedTuple):
+    """False accepts and trials of nontarget pairs by group of either side.
+
+    Attributes
+    ----------
+    errors, trials : integer ndarrays of shape (threshold, enrol group, test group)
+    """
+
+    errors: IntArray
+    trials: IntArray
 
 
 def count_matrices(
-    trials: TrialSet, groupings: Sequence[Grouping], thresholds: FloatArray
-) -> list[tuple[IntArray, IntArray]]:
+    trials: TrialSet,
+    groupings: Sequence[Grouping],
+    thresholds: FloatArray,
+    *,
+    deployed: int | None = None,
+    within: Sequence[Grouping] = (),
+) -> list[tuple[Grouping, str, Matrix]]:
     """False accepts and trials of nontarget pairs, by group of either side (METHODS 2.2).
+
+    Parameters
+    ----------
+    trials, groupings, within
+        As in :func:`count_cells`.
+    thresholds
+        At which trials are accepted; NaN for never.
+    deployed
+        Which of the thresholds stands for the deployed decisions, if one does.
 
     Returns
     -------
-    list of (errors, trials)
-        One pair a grouping: integers of shapes ``(threshold, enrol group, test group)`` and
-        ``(enrol group, test group)``.
+    list of (grouping, level, Matrix)
+        The level as the column ``within`` has it.
     """
-    sizes = [len(grouping.groups) for grouping in groupings]
-    errors = [np.zeros((thresholds.size, n * n), dtype=np.int64) for n in sizes]
-    totals = [np.zeros(n * n, dtype=np.int64) for n in sizes]
+    layouts = [Layout(g, "", w) for w in (None, *within) for g in groupings]
+    sizes = [(one.levels, one.groups * one.groups) for one in layouts]
+    errors = [np.zeros((thresholds.size, levels * n), dtype=np.int64) for levels, n in sizes]
+    totals = [np.zeros_like(one) for one in errors]
+    found = {id(g): g.on(trials) for g in (*groupings, *within)}
     for part in trials.partitions():
         kept = part.without_conflicts()
-        other = ~kept.target
-        score = kept.score[other]
-        enrol = trials.utterance_speaker[kept.enrol[other]]
-        test = trials.utterance_speaker[kept.test[other]]
-        accepted = [score >= t for t in thresholds]  # never, where the threshold is NaN
-        for i, (grouping, n) in enumerate(zip(groupings, sizes, strict=True)):
-            one, two = _of(grouping, enrol), _of(grouping, test)
-            # unknown groups count in a cell of their own, which is then left out
-            pair = np.where((one < 0) | (two < 0), np.int32(n * n), one * np.int32(n) + two)
-            totals[i] += np.bincount(pair, minlength=n * n + 1)[:-1]
-            for row, chosen in enumerate(accepted):
-                errors[i][row] += np.bincount(pair[chosen], minlength=n * n + 1)[:-1]
-    return [
-        (wrong.reshape(-1, n, n), total.reshape(n, n))
-        for n, wrong, total in zip(sizes, errors, totals, strict=True)
-    ]
-
-
-class _Exact:
-    """Counts per distinct score: one sort of the scores, then stable sorts by group."""
-
-    def __init__(self, layout: Sequence[tuple[Grouping, str]]) -> None:
-        self.layout = layout
-        self.tally = Tally(_EMPTY, 0)
-
-    def add(
-        self, score: FloatArray, target: NDArray[np.bool_], placed: Sequence[Sequence[Codes]]
-    ) -> None:
-        everything = Counts.from_sorted(score, target)
-        self.tally.everything = everything
-        for (grouping, rule), here in zip(self.layout, placed, strict=True):
-            inside = np.logical_or.reduce([code >= 0 for code in here])
-            pooled = (
-                everything if inside.all() else Counts.from_sorted(score[inside], target[inside])
-            )
-            groups = _split(score, target, here, len(grouping.groups))
-            counts = [np.zeros(n, dtype=np.int64) for n in (len(groups) + 1, 2)]
-            self.tally.cells.append(Cells(grouping, rule, groups, pooled, *counts))
-
-    def finish(self) -> Tally:
-        return self.tally
-
-
-def _split(
-    score: FloatArray, target: NDArray[np.bool_], codes: Sequence[Codes], n: int
-) -> list[Counts]:
-    """Counts of each group, from trials in rising order of score."""
-    if len(codes) == 2:  # a trial may count for two groups: merge keeps the order of scores
-        index = np.concatenate((np.arange(score.size), np.arange(score.size)))
-        code = np.concatenate(codes)
-        rank = np.argsort(index, kind="stable")
-        code, score, target = code[rank], score[index[rank]], target[index[rank]]
-    else:
-        code = codes[0]
-    by_group = np.argsort(code.astype(np.int16 if n < 1 << 15 else np.int32), kind="stable")
-    ends = np.cumsum(np.bincount(code + 1, minlength=n + 1))
-    score, target = score[by_group], target[by_group]
-    return [
-        Counts.from_sorted(score[start:end], target[start:end]) for start, end in pairwise(ends)
-    ]
-
-
-class _Binned:
-    """Counts per bin: one bincount per partition and cell layout."""
-
-    def __init__(self, layout: Sequence[tuple[Grouping, str]], edges: FloatArray) -> None:
-        self.layout, self.edges = layout, edges
-        self.all = np.zeros((2, edges.size), dtype=np.int64)
-        self.pooled = [np.zeros((2, edges.size), dtype=np.int64) for _ in layout]
-        self.groups = [
-            np.zeros((len(grouping.groups) + 1, 2, edges.size), dtype=np.int32)
-            for grouping, _ in layout
-        ]
-
-    def add(
-        self, score: FloatArray, target: NDArray[np.bool_], placed: Sequence[Sequence[Codes]]
-    ) -> None:
-        size = self.edges.size
-        for start in range(0, score.size, CHUNK):
-            part = slice(start, start + CHUNK)
-            code = np.searchsorted(self.edges, score[part], side="right") - 1
-            code += size * target[part]
-            self.all += np.bincount(code, minlength=2 * size).reshape(2, size)
-            for i, codes in enumerate(placed):
-                here = [group[part] for group in codes]
-                inside = np.logical_or.reduce([group >= 0 for group in here])
-                self.pooled[i] += np.bincount(code[inside], minlength=2 * size).reshape(2, size)
-                flat = self.groups[i].reshape(-1)
-                for group in here:
-                    cell = (group.astype(np.int64) + 1) * (2 * size) + code
-                    np.add.at(flat, cell, 1)
-
-    def finish(self) -> Tally:
-        width = float(np.diff(self.edges[1:-1]).max(initial=0.0))
-        tally = Tally(self._counts(self.all), 0, bound=_largest_share(self.all), width=width)
-        for (grouping, rule), total, pooled in zip(
-            self.layout, self.groups, self.pooled, strict=True
-        ):
-            groups = [self._counts(one) for one in total[1:]]
-            counts = [np.zeros(n, dtype=np.int64) for n in (len(groups) + 1, 2)]
-            tally.cells.append(Cells(grouping, rule, groups, self._counts(pooled), *counts))
-            tally.bound = max(tally.bound, *(_largest_share(one) for one in total[1:]))
-        return tally
-
-    def _counts(self, both: IntArray) -> Counts:
-        used = both.any(axis=0)
-        nontarget, target = both[:, used].astype(np.int64)
-        return Counts(self.edges[used], target, nontarget)
-
-
-def _edges(trials: TrialSet, thresholds: Iterable[float]) -> FloatArray:
-    """Lower bin edges: an even grid over the finite scores, the infinities, and thresholds."""
-    low, high = trials.score_range
-    grid = np.linspace(low, high, BINS)
-    extra = np.array([t for t in thresholds if not np.isnan(t)], dtype=np.float64)
-    return np.unique(np.concatenate(([-np.inf], grid, [np.inf], extra)))
-
-
-def _largest_share(both: IntArray) -> float:
-    """Largest share of a class of trials in one bin, of the bins that hold both classes.
-
-    In a bin of one class nothing is lost: no threshold inside it beats both of its ends.
-    """
-    mixed = both[:, both.all(axis=0)]
-    total = both.sum(axis=-1)
-    return float((mixed.max(axis=-1, initial=0) / np.maximum(total, 1)).max())
-
-
-_EMPTY = Counts.from_sorted(np.empty(0), np.empty(0, dtype=bool))
+        kept = kept.take(~kept.target)
+        accepted = [kept.score >= t for t in thresholds]  # never, where the threshold is NaN
+        known: list[NDArray[np.bool_] | None] = [None] * len(accepted)
+        if deployed is not None:
+            decided = trials.decided(kept)
+            accepted[deployed], known[deployed] = decided == 1, decided >= 0
+        sides = {key: one(kept) for key, one in found.items()}
+        for i, one in enumerate(layouts):
+            enrol, test = sides[id(one.grouping)]
+            n = one.groups
+            outside = (enrol < 0) | (test < 0)
+            pair = enrol * np.int32(n) + test
+            if one.within is not None:
+                (level,) = placements(*sides[id(one.within)], "both")
+                outside |= level < 0
+                pair += level * np.int32(n * n)
+            size = errors[i].shape[1]
+            pair[outside] = size  # counted in a cell of its own, which is then left out
+            every = np.bincount(pair, minlength=size + 1)[:-1]
+            for row, (chosen, seen) in enumerate(zip(accepted, known, strict=True)):
+                errors[i][row] += np.bincount(pair[chosen], minlength=size + 1)[:-1]
+                totals[i][row] += (
+                    every if seen is None else np.bincount(pair[seen], minlength=size + 1)[:-1]
+                )
+    made = []
+    for one, wrong, total in zip(layouts, errors, totals, strict=True):
+        shape = (-1, one.levels, one.groups, one.groups)
+        by_level = wrong.reshape(shape), total.reshape(shape)
+        for at, name in enumerate(one.names()):
+            assert one.grouping is not None
+            made.append((one.grouping, name, Matrix(*(array[:, at] for array in by_level))))
+    return made

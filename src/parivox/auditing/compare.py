@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from parivox.auditing.base import Base, Key
     from parivox.auditing.cells import Cells
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Rows
+    from parivox.auditing.rows import Base, Key, Rows
     from parivox.core.bias import Reference, ZeroPolicy
     from parivox.core.counts import Counts, FloatArray
 
-__all__ = ["bias_rows", "meta_rows", "sweep_rows"]
+__all__ = ["bias_rows", "meta_rows", "summary_rows", "sweep_rows"]
 
 RATES = ("fpr", "fnr")
 _MEASURES = {
@@ -105,8 +104,12 @@ def bias_rows(
     cheapest: Sequence[Found],
     options: Options,
 ) -> None:
-    """Each group against each reference, by each measure (METHODS 3.1)."""
+    """Each group against each reference, by each measure (METHODS 3.1).
+
+    Of intersections, :func:`summary_rows` follow.
+    """
     groups = cells.grouping.groups
+    start = len(rows.cells["value"])
     whole = _Stack.of(own, pooled)
     rates = whole.where(*RATES)
     for zero in options.zero:
@@ -124,6 +127,7 @@ def bias_rows(
                 found = function(above, reference)
                 _add_bias(rows, where, groups, stack, measure, name, zero, found)
     _cheapest(rows, where, cells, whole, cheapest)
+    summary_rows(rows, where, start, cells.grouping.attributes, cells.grouping.parts)
 
 
 def _cheapest(
@@ -196,6 +200,68 @@ def _add_bias(
         value=found.value.reshape(-1).tolist(),
         reason=reasons,
     )
+
+
+def summary_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    start: int,
+    attributes: Sequence[str],
+    parts: Sequence[Sequence[str]],
+) -> None:
+    """Mean bias of intersections by the values of each of their attributes (paper 001).
+
+    Each is the unweighted mean of one measure over the groups that share a value, as of
+    threshold bias over the nationalities of one gender: group ``gender=f``, measure
+    ``mean_threshold_bias``. Groups where the measure is undefined are left out of the mean, and
+    its reason says so.
+
+    Parameters
+    ----------
+    rows
+        Of ``bias``; from `start` on, blocks of one row a group.
+    where
+        Columns that all of these rows share.
+    start
+        First of the rows to summarise.
+    attributes
+        What the groups intersect; there is nothing to summarise unless there are several.
+    parts
+        Of each group, its value of each attribute.
+    """
+    if len(attributes) < 2 or not parts:
+        return
+    n = len(parts)
+    values = np.array(rows.cells["value"][start:], dtype=np.float64).reshape(-1, n)
+    names = ("metric", "definition", "operating_point", "reference", "zero")
+    shared = {name: rows.cells[name][start::n] for name in names}
+    measures = [f"mean_{measure}" for measure in rows.cells["measure"][start::n]]
+    for attribute, held in zip(attributes, zip(*parts, strict=True), strict=True):
+        for value in dict.fromkeys(held):
+            mean, reasons = _means(values[:, [one == value for one in held]])
+            rows.add(
+                **where,
+                **shared,
+                group=f"{attribute}={value}",
+                measure=measures,
+                value=mean,
+                reason=reasons,
+            )
+
+
+def _means(values: FloatArray) -> tuple[FloatArray, list[str]]:
+    """Means over the groups that have a value, ``[row]``, and what is amiss with each."""
+    n = values.shape[1]
+    used = (~np.isnan(values)).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(used > 0, np.nansum(values, axis=1) / np.maximum(used, 1), np.nan)
+    told = {n: "", 0: "undefined in every group"}
+    reasons = [
+        told.get(k, f"mean over {k} of {n} groups; undefined in {n - k}") for k in used.tolist()
+    ]
+    for i in np.flatnonzero(np.isinf(values).any(axis=1)):
+        reasons[i] = "; ".join(filter(None, (reasons[i], "infinite_value")))
+    return mean, reasons
 
 
 def meta_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from parivox.auditing.base import Base
+from parivox.auditing.rows import Base
 from parivox.core.compat import (
     AtThreshold,
     bt4vt_cdet_at,
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from parivox.auditing.base import Key
     from parivox.auditing.cells import Cells
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Rows
+    from parivox.auditing.rows import Key, Rows
     from parivox.core.counts import Counts
 
 __all__ = ["TOLD", "compat_metrics", "compat_ratios"]

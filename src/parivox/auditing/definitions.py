@@ -31,6 +31,13 @@ BASE_METRICS = {
     "cal_loss": "what Cllr loses to calibration: cllr - min_cllr",
     "shift_target": "target scores of the group minus those of the pooled row, in units of score",
     "shift_nontarget": "nontarget scores of the group minus those of the pooled row, likewise",
+    "fte": "failure-to-enrol rate: enrolments that failed, of those attempted",
+    "fta": "failure-to-acquire rate: test recordings that failed, of those attempted",
+    "frr": "false reject rate: as fnr, recordings that could not be acquired being rejected",
+    "far": "false accept rate: as fpr, recordings that could not be acquired being rejected",
+    "gfrr": "generalised false reject rate: as frr, enrolments that failed being rejected too",
+    "gfar": "generalised false accept rate: as far, enrolments that failed being rejected too",
+    "seconds": "seconds that a trial took: mean, median and 95 % quantile (within half a percent)",
 }
 """Every base metric by its id. Fractions in [0, 1] unless the words say otherwise."""
 
@@ -45,6 +52,23 @@ BIAS_MEASURES = {
     "threshold_bias": (
         "group's cost at that threshold over its own smallest cost; at least 1 by construction, "
         "and larger for small groups (paper 001, eq. 3)"
+    ),
+}
+
+BIAS_MEASURES |= {
+    f"mean_{measure}": (
+        f"unweighted mean of {measure} over the groups of an intersection that share a value of "
+        "one attribute, as in group gender=f (paper 001); groups where it is undefined are left "
+        "out, and the reason says how many"
+    )
+    for measure in tuple(BIAS_MEASURES)
+}
+
+FAILURE_RULES = {
+    "attempts": "each trial of a recording that failed is one attempt, and a rejection",
+    "shares": (
+        "rates of comparisons joined with the shares of recordings that failed (ISO/IEC 19795-1): "
+        "FRR = FTA + (1 - FTA) FNMR, FAR = (1 - FTA) FMR; generalised ones with FTE likewise"
     ),
 }
 
@@ -76,7 +100,12 @@ def all_definitions(options: Options) -> dict[str, object]:
         "rows": {
             "pooled": REFERENCES["pooled"],
             "all": "every scored trial of the system and list; operating points are found on it",
+            "within": (
+                "the same at the same thresholds on the trials of one level only, both sides of "
+                "which are in it; pooled and all are then the level's own"
+            ),
         },
+        "failure_rules": FAILURE_RULES,
         "base_metrics": BASE_METRICS,
         "bias_measures": BIAS_MEASURES,
         "meta_measures": {
@@ -97,6 +126,10 @@ def all_definitions(options: Options) -> dict[str, object]:
                 *(point.cost for point in options.points() or [] if point.cost is not None),
             )
         },
+        "deployed": (
+            "the operating point of the decisions that were made: told in a column, or by a "
+            "threshold for each trial; where groups have several, none stands in their rows"
+        ),
         "score_quantiles": (
             "the smallest score with at least that share of the trials at or below it"
         ),

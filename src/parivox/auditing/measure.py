@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,23 +13,28 @@ from parivox.auditing.cells import count_cells, count_matrices
 from parivox.auditing.compare import bias_rows, meta_rows, sweep_rows
 from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import det_rows
-from parivox.auditing.operating_points import OperatingPoint, default_points, find_all
+from parivox.auditing.operating_points import (
+    DEPLOYED,
+    OperatingPoint,
+    default_points,
+    find_all,
+)
 from parivox.core.separation import auc
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
-    from parivox.auditing.base import Base, Key
-    from parivox.auditing.cells import Cells, Tally
+    from parivox.auditing.beside import Beside
+    from parivox.auditing.cells import Cells, Level, Tally
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Rows
-    from parivox.core.counts import Counts, Curve, IntArray
+    from parivox.auditing.rows import Base, Key, Rows
+    from parivox.core.counts import Counts, Curve
     from parivox.tables.groups import Grouping
-    from parivox.tables.trials import TrialSet
+    from parivox.tables.trialset import TrialSet
 
 __all__ = ["Measurement"]
 
@@ -52,6 +58,8 @@ class Measurement:
         Trials to find the operating points on, instead of these.
     orientation
         What the user declared about the scores' direction; None checks it.
+    within
+        Groupings within whose levels all is measured again, at the same thresholds.
 
     Attributes
     ----------
@@ -69,11 +77,13 @@ class Measurement:
         metrics: Mapping[str, Callable[[Curve], ArrayLike]],
         development: TrialSet | None = None,
         orientation: str | None = None,
+        within: Sequence[Grouping] = (),
     ) -> None:
-        self.trials, self.groupings = trials, groupings
+        self.trials, self.groupings, self.within = trials, groupings, within
         self.options, self.metrics = options, metrics
         self.name = {"system": trials.system, "list": trials.list}
         asked = options.points()
+        _check_deployed(trials, asked)
         fixed = [point.level for point in asked or [] if point.rule == "threshold"]
         self.on: Counts | None = None
         if development is not None:
@@ -81,16 +91,28 @@ class Measurement:
             _check_polarity(development, self.on, orientation)
             points = asked or default_points(self.on)
             fixed += [point.threshold_on(self.on)[0] for point in points]
-        self.tally: Tally = count_cells(trials, groupings, options.allocate, thresholds=fixed)
+        self.tally: Tally = count_cells(
+            trials, groupings, options.allocate, within=within, thresholds=fixed
+        )
         everything = self.tally.everything
         _check_polarity(trials, everything, orientation)
         self.source = "these trials" if self.on is None else "development trials"
         source = everything if self.on is None else self.on
-        self.found: list[Found] = self._found(asked or default_points(source))
+        if asked is None:
+            asked = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
+            asked += default_points(source) if trials.is_scored or self.on is not None else []
+        self.found: list[Found] = self._found(asked)
 
     def _found(self, points: Sequence[OperatingPoint]) -> list[Found]:
         """Find points where the audit's own are found: on these or the development trials."""
-        return find_all(points, self.tally.everything, self.options.costs[0], on=self.on)
+        return find_all(
+            points,
+            self.tally.everything,
+            self.options.costs[0],
+            on=self.on,
+            is_scored=self.trials.is_scored,
+            deployed=self.tally.levels[0].beside,
+        )
 
     @cached_property
     def grid(self) -> list[Found]:
@@ -119,30 +141,36 @@ class Measurement:
 
     def add_to(self, rows: Mapping[str, Rows]) -> None:
         """Add this system's rows to every table but ``data``."""
-        self._operating_points(rows["operating_points"])
-        everything = self.tally.everything
-        whole = self._measure(everything)
-        self._group_rows(rows, "all", "all", "", whole, everything, self.tally.speakers)
-        rows["det"].add(**self._where("all", "all", ""), **det_rows(everything))
         # groupings often pool the very same trials, or all of them: those are measured once
-        measured = {id(everything): whole}
+        measured: dict[int, Mapping[Key, Base]] = {}
         located: dict[int, Mapping[tuple[str, str], float]] = {}
+        is_scored = self.trials.is_scored
+        for level in self.tally.levels:
+            self._operating_points(rows["operating_points"], level)
+            whole = self._measure(level.counts, level.beside)
+            measured[id(level.counts)] = whole
+            where = self._where("all", "all", "", level)
+            self._group_rows(rows, where, whole, level.counts, level.speakers)
+            self._det(rows["det"], where, level.counts)
         for cells in self.tally.cells:
             same = id(cells.pooled)
             if same not in measured:
-                measured[same] = self._measure(cells.pooled)
+                measured[same] = self._measure(cells.pooled, cells.beside[-1])
             if same not in located:
-                located[same] = locations(cells.pooled)
+                located[same] = locations(cells.pooled) if is_scored else {}
             reference = located[same]
-            pooled = {**measured[same], **shifts(cells.pooled, reference)}
+            pooled = {
+                **measured[same], **shifts(cells.pooled, reference, is_scored=is_scored)
+            }  # fmt: skip
             own = [
-                {**self._measure(counts), **shifts(counts, reference)} for counts in cells.groups
+                {
+                    **self._measure(counts, beside),
+                    **shifts(counts, reference, is_scored=is_scored),
+                }
+                for counts, beside in zip(cells.groups, cells.beside[:-1], strict=True)
             ]
             self._cells(rows, cells, own, pooled)
-        thresholds = np.array([f.threshold for f in self.found])
-        matrices = count_matrices(self.trials, self.groupings, thresholds)
-        for grouping, matrix in zip(self.groupings, matrices, strict=True):
-            self._matrix(rows["matrix"], grouping, *matrix)
+        self._matrices(rows["matrix"])
         if self.options.compat:
             self._compat(rows)
 
@@ -150,21 +178,32 @@ class Measurement:
         """Add another tool's numbers, under that tool's allocation."""
         everything = self.tally.everything
         whole = compat_metrics(everything, everything, self.options)
-        self._group_rows(rows, "all", "all", "", whole, everything, self.tally.speakers)
+        level = self.tally.levels[0]
+        self._group_rows(
+            rows, self._where("all", "all", "", level), whole, everything, level.speakers
+        )
         for cells in self.tally.cells:
-            if cells.allocation != "enrol":
+            if cells.allocation != "enrol" or cells.level is not level:
                 continue
             grouping = cells.grouping.name
             own = [compat_metrics(counts, everything, self.options) for counts in cells.groups]
             for group, bases, counts, speakers in zip(
-                cells.grouping.groups, own, cells.groups, cells.speakers.tolist()[:-1], strict=True
+                cells.grouping.groups, own, cells.groups, cells.speakers[:-1], strict=True
             ):
-                self._group_rows(rows, grouping, group, "enrol", bases, counts, speakers)
-            where = {**self.name, "grouping": grouping, "allocation": "enrol"}
+                where = self._where(grouping, group, "enrol", level)
+                self._group_rows(rows, where, bases, counts, speakers)
+            where = {**self.name, "grouping": grouping, "allocation": "enrol", "within": ""}
             compat_ratios(rows["bias"], where, cells, own, whole)
 
-    def _measure(self, counts: Counts) -> dict[Key, Base]:
-        return base_metrics(counts, self.found, self.options, self.metrics)
+    def _measure(self, counts: Counts, beside: Beside) -> dict[Key, Base]:
+        return base_metrics(
+            counts,
+            self.found,
+            self.options,
+            self.metrics,
+            beside,
+            is_scored=self.trials.is_scored,
+        )
 
     def _cells(
         self,
@@ -178,33 +217,38 @@ class Measurement:
             (*cells.grouping.groups, "pooled"),
             (*own, pooled),
             (*cells.groups, cells.pooled),
-            cells.speakers.tolist(),
+            cells.speakers,
             strict=True,
         ):
-            self._group_rows(rows, grouping, group, allocation, bases, counts, speakers)
-            rows["det"].add(**self._where(grouping, group, allocation), **det_rows(counts))
-        where = {**self.name, "grouping": grouping, "allocation": allocation}
+            where = self._where(grouping, group, allocation, cells.level)
+            self._group_rows(rows, where, bases, counts, speakers)
+            self._det(rows["det"], where, counts)
+        within = {"within": cells.level.name}
+        where = {**self.name, "grouping": grouping, "allocation": allocation, **within}
         bias_rows(rows["bias"], where, cells, own, pooled, self.cheapest, self.options)
         meta_rows(rows["meta"], where, cells, own, pooled, self.found, self.area, self.options)
         if self.options.sweep:
             sweep_rows(rows["sweep"], where, cells, self.grid, self.options)
 
-    def _where(self, grouping: str, group: str, allocation: str) -> dict[str, str]:
-        return {**self.name, "grouping": grouping, "group": group, "allocation": allocation}
+    def _det(self, rows: Rows, where: Mapping[str, str], counts: Counts) -> None:
+        if self.trials.is_scored:
+            rows.add(**where, **det_rows(counts))
+
+    def _where(self, grouping: str, group: str, allocation: str, level: Level) -> dict[str, str]:
+        where = {"grouping": grouping, "group": group, "allocation": allocation}
+        return {**self.name, **where, "within": level.name}
 
     def _group_rows(
         self,
         rows: Mapping[str, Rows],
-        grouping: str,
-        group: str,
-        allocation: str,
+        where: Mapping[str, str],
         bases: Mapping[Key, Base],
         counts: Counts,
-        speakers: int,
+        speakers: int | None,
     ) -> None:
         found = list(bases.values())
         rows["groups"].add(
-            **self._where(grouping, group, allocation),
+            **where,
             metric=[metric for metric, _, _ in bases],
             definition=[definition for _, definition, _ in bases],
             operating_point=[point for _, _, point in bases],
@@ -218,40 +262,74 @@ class Measurement:
             reason=[base.reason for base in found],
         )
 
-    def _operating_points(self, rows: Rows) -> None:
+    def _operating_points(self, rows: Rows, level: Level) -> None:
+        """The thresholds, and what each gives on all trials or within a level."""
         found = self.found
+        if level.name:
+            found = [f if f.reason else self._again(f, level) for f in self.found]
         rows.add(
             **self.name,
             operating_point=[f.point.text for f in found],
             definition=[f.point.definition for f in found],
             threshold=[f.threshold for f in found],
             source=[
-                "given" if f.point.rule in {"threshold", "bayes"} else self.source for f in found
+                "given" if f.point.rule in {"threshold", "bayes", DEPLOYED} else self.source
+                for f in found
             ],
             fpr=[f.fpr for f in found],
             fnr=[f.fnr for f in found],
             cdet_norm=[f.cdet_norm for f in found],
             reason=[f.reason for f in found],
+            within=level.name,
         )
 
-    def _matrix(self, rows: Rows, grouping: Grouping, errors: IntArray, total: IntArray) -> None:
-        names = np.array(grouping.groups, dtype=object)
-        n = total.reshape(-1)
-        for f, counted in zip(self.found, errors, strict=True):
-            lost = bool(f.reason)
-            reason = np.where(n == 0, "no nontarget trials", f.reason)
-            value = np.where((n == 0) | lost, np.nan, counted.reshape(-1) / np.maximum(n, 1))
-            rows.add(
-                **self.name,
-                grouping=grouping.name,
-                operating_point=f.point.text,
-                enrol_group=np.repeat(names, names.size),
-                test_group=np.tile(names, names.size),
-                errors=[None] * n.size if lost else counted.reshape(-1),
-                trials=n,
-                value=value,
-                reason=reason,
-            )
+    def _again(self, found: Found, level: Level) -> Found:
+        """A point at its threshold on the trials of one level."""
+        point = found.point
+        if point.rule != DEPLOYED:
+            point = replace(point, rule="threshold", level=found.threshold)
+        (here,) = find_all([point], level.counts, self.options.costs[0], deployed=level.beside)
+        return replace(here, point=found.point)
+
+    def _matrices(self, rows: Rows) -> None:
+        """False accepts between groups."""
+        rules = [f.point.rule for f in self.found]
+        matrices = count_matrices(
+            self.trials,
+            self.groupings,
+            np.array([f.threshold for f in self.found]),
+            deployed=rules.index(DEPLOYED) if DEPLOYED in rules else None,
+            within=self.within,
+        )
+        for grouping, level, (errors, totals) in matrices:
+            names = np.array(grouping.groups, dtype=object)
+            for f, counted, total in zip(self.found, errors, totals, strict=True):
+                n = total.reshape(-1)
+                lost = bool(f.reason)
+                reason = np.where(n == 0, "no nontarget trials", f.reason)
+                value = np.where((n == 0) | lost, np.nan, counted.reshape(-1) / np.maximum(n, 1))
+                rows.add(
+                    **self.name,
+                    grouping=grouping.name,
+                    operating_point=f.point.text,
+                    enrol_group=np.repeat(names, names.size),
+                    test_group=np.tile(names, names.size),
+                    errors=[None] * n.size if lost else counted.reshape(-1),
+                    trials=n,
+                    value=value,
+                    reason=reason,
+                    within=level,
+                )
+
+
+def _check_deployed(trials: TrialSet, asked: Sequence[OperatingPoint] | None) -> None:
+    """Refuse the point ``deployed`` where nothing was decided."""
+    if any(point.rule == DEPLOYED for point in asked or ()) and not trials.has_decisions:
+        msg = (
+            f"--operating-point {DEPLOYED}: {trials.provenance[0]['name']} has neither a column "
+            "'decision' nor a column 'threshold'; add one, or give threshold=X"
+        )
+        raise ConfigError(msg)
 
 
 def _check_polarity(trials: TrialSet, everything: Counts, orientation: str | None) -> None:
@@ -262,6 +340,13 @@ def _check_polarity(trials: TrialSet, everything: Counts, orientation: str | Non
     if area >= CHANCE:
         return
     name = trials.provenance[0]["name"]
+    if not trials.is_scored:
+        msg = (
+            f"{name}: target trials are accepted less often than nontarget ones (AUC {area:.4f}); "
+            "check which word of the column of decisions means what, or keep them as they are "
+            "with --similarity"
+        )
+        raise DataError(msg)
     if orientation == "distance":
         msg = (
             f"{name}: as distances, scores of target trials would lie further off than those of "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.auditing.beside import NOTHING
 from parivox.core.costs import bayes_threshold, cdet, min_cdet, parse_cost
 from parivox.core.rates import threshold_at_eer, threshold_at_fnr, threshold_at_fpr
 from parivox.errors import ConfigError
@@ -15,10 +16,13 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parivox.auditing.beside import Beside
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts
 
 __all__ = [
+    "DEPLOYED",
+    "NO_SCORES",
     "Found",
     "OperatingPoint",
     "default_points",
@@ -27,6 +31,8 @@ __all__ = [
     "parse_sweep",
 ]
 
+DEPLOYED = "deployed"
+NO_SCORES = "decisions without scores"
 RESOLVABLE = 30
 """Expected errors below which an operating point is not taken by default (METHODS 4.11)."""
 
@@ -54,7 +60,7 @@ class OperatingPoint:
     ----------
     text : str
         What the user wrote; names the point in every table.
-    rule : {"threshold", "fpr", "fnr", "eer", "min-cdet", "bayes"}
+    rule : {"threshold", "fpr", "fnr", "eer", "min-cdet", "bayes", "deployed"}
     level : float
         The threshold or the rate aimed at; NaN for the other rules.
     cost : CostModel or None
@@ -73,9 +79,14 @@ class OperatingPoint:
             return self.cost.name
         return "conservative" if self.rule in {"fpr", "fnr"} else ""
 
-    def threshold_on(self, counts: Counts) -> tuple[float, str]:
-        """The threshold on these trials; NaN with a reason where it cannot be found."""
-        reason = self._unresolvable(counts)
+    def threshold_on(self, counts: Counts, *, is_scored: bool = True) -> tuple[float, str]:
+        """The threshold on these trials; NaN with a reason where it cannot be found.
+
+        That of ``deployed`` is NaN without a reason: each trial may have its own.
+        """
+        if self.rule == DEPLOYED:
+            return math.nan, ""
+        reason = self._unresolvable(counts) if is_scored else NO_SCORES
         return (math.nan, reason) if reason else (self._threshold(counts), "")
 
     def _threshold(self, counts: Counts) -> float:
@@ -116,6 +127,8 @@ def find_all(
     cost: CostModel,
     *,
     on: Counts | None = None,
+    is_scored: bool = True,
+    deployed: Beside = NOTHING,
 ) -> list[Found]:
     """Find the threshold of each point and what it gives on all trials.
 
@@ -129,21 +142,29 @@ def find_all(
         The cost model that each point's cost is told in.
     on
         Trials to find the thresholds on instead (a development list).
+    is_scored
+        Whether the trials have scores.
+    deployed
+        The decisions on all trials, for the point ``deployed``.
     """
     source = everything if on is None else on
-    told_on = [point.threshold_on(source) for point in points]
-    thresholds = [threshold for threshold, _ in told_on]
-    reasons = [reason for _, reason in told_on]
-    at = everything.at(thresholds)
-    told = cdet(at, cost)
-    return [
-        Found(point, threshold, *(math.nan,) * 3, reason)
-        if reason
-        else Found(point, threshold, float(fpr), float(fnr), float(value), "")
-        for point, threshold, reason, fpr, fnr, value in zip(
-            points, thresholds, reasons, at.fpr, at.fnr, told, strict=True
-        )
-    ]
+    found = []
+    for point in points:
+        if point.rule == DEPLOYED and deployed.deployed is not None:
+            levels = list(deployed.thresholds or ())
+            threshold = levels[0] if len(levels) == 1 else math.nan
+            found.append(Found(point, threshold, *_told(deployed.deployed, 1.0, cost), ""))
+            continue
+        threshold, reason = point.threshold_on(source, is_scored=is_scored)
+        rates = (math.nan,) * 3 if reason else _told(everything, threshold, cost)
+        found.append(Found(point, threshold, *rates, reason))
+    return found
+
+
+def _told(counts: Counts, threshold: float, cost: CostModel) -> tuple[float, float, float]:
+    """FPR, FNR and cost at a threshold."""
+    at = counts.at([threshold])
+    return float(at.fpr[0]), float(at.fnr[0]), float(cdet(at, cost)[0])
 
 
 def missing_class(n_target: int, n_nontarget: int) -> str:
@@ -162,7 +183,7 @@ def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> 
     ----------
     text
         ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``min-cdet:NAME``,
-        ``bayes`` or ``bayes:NAME``.
+        ``bayes``, ``bayes:NAME`` or ``deployed``.
     costs
         The audit's cost models; the first is the one that ``min-cdet`` alone means.
     llr
@@ -184,8 +205,8 @@ def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> 
         return OperatingPoint(text.strip(), head, _level(text, head, value))
     name, colon, model = text.strip().partition(":")
     name = name.lower()
-    if name == "eer" and not colon:
-        return OperatingPoint(text.strip(), "eer")
+    if name in {"eer", DEPLOYED} and not colon:
+        return OperatingPoint(text.strip(), name)
     if name in {"min-cdet", "bayes"}:
         cost = parse_cost(model) if model else costs[0]
         if len(cost.p_target) > 1:
@@ -203,7 +224,7 @@ def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> 
         return OperatingPoint(text.strip(), name, cost=cost)
     msg = (
         f"operating point {text!r} is not known; write threshold=X, fpr=X, fnr=X, eer, "
-        "min-cdet, min-cdet:COST or bayes"
+        "min-cdet, min-cdet:COST, bayes or deployed"
     )
     raise ConfigError(msg)
 

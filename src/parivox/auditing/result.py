@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "Audit", "check_folder", "check_format", "load"]
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 _KEY = {"system": "str", "list": "str", "grouping": "str"}
 _METRIC = {"allocation": "str", "metric": "str", "definition": "str", "operating_point": "str"}
 
@@ -43,6 +43,7 @@ TABLES: dict[str, dict[str, str]] = {
         "speakers": "int",
         "threshold": "float",
         "reason": "str",
+        "within": "str",
     },
     "bias": {
         **_KEY,
@@ -53,6 +54,7 @@ TABLES: dict[str, dict[str, str]] = {
         "zero": "str",
         "value": "float",
         "reason": "str",
+        "within": "str",
     },
     "meta": {
         **_KEY,
@@ -66,6 +68,7 @@ TABLES: dict[str, dict[str, str]] = {
         "groups": "int",
         "higher_is_fairer": "bool",
         "reason": "str",
+        "within": "str",
     },
     "matrix": {
         **_KEY,
@@ -76,6 +79,7 @@ TABLES: dict[str, dict[str, str]] = {
         "trials": "int",
         "value": "float",
         "reason": "str",
+        "within": "str",
     },
     "operating_points": {
         "system": "str",
@@ -88,6 +92,7 @@ TABLES: dict[str, dict[str, str]] = {
         "fnr": "float",
         "cdet_norm": "float",
         "reason": "str",
+        "within": "str",
     },
     "data": {
         "system": "str",
@@ -99,6 +104,7 @@ TABLES: dict[str, dict[str, str]] = {
         "count": "int",
         "value": "float",
         "note": "str",
+        "within": "str",
     },
     "det": {
         **_KEY,
@@ -107,6 +113,7 @@ TABLES: dict[str, dict[str, str]] = {
         "fpr": "float",
         "fnr": "float",
         "allocation": "str",
+        "within": "str",
     },
     "sweep": {
         **_KEY,
@@ -123,6 +130,7 @@ TABLES: dict[str, dict[str, str]] = {
         "groups": "int",
         "higher_is_fairer": "bool",
         "reason": "str",
+        "within": "str",
     },
 }
 """Columns of each table, in order, with their kinds."""

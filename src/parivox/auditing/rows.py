@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,20 @@ from parivox.tables.table import Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Rows"]
+__all__ = ["Base", "Key", "Rows"]
+
+Key = tuple[str, str, str]
+"""Metric, definition, operating point."""
+
+
+class Base(NamedTuple):
+    """One base metric of one cell; ``errors`` is None where no threshold is involved."""
+
+    value: float
+    errors: int | None
+    trials: int
+    threshold: float
+    reason: str
 
 
 class Rows:

@@ -7,8 +7,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
 from parivox.auditing.compat import TOLD
@@ -19,9 +17,14 @@ from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, developments
 from parivox.errors import ConfigError
-from parivox.tables.groups import Grouping, make_groupings
+from parivox.tables.failures import read_failures
+from parivox.tables.groups import Grouping, make_groupings, wanted
+from parivox.tables.groups_file import GroupsFile, read_groups_file
+from parivox.tables.models import read_models
 from parivox.tables.speakers import Speakers, read_speakers
-from parivox.tables.trials import TrialSet, read_trials
+from parivox.tables.trials import read_trials
+from parivox.tables.trialset import TrialSet, together
+from parivox.tables.utterances import read_utterances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,17 +44,21 @@ ENTRY_POINTS = "parivox.metrics"
 def audit(
     scores: Any,
     *,
-    speakers: Any,
+    speakers: Any = None,
     trials: Any = None,
     utterances: Any = None,
+    models: Any = None,
+    failures: Any = None,
+    groups: Any = None,
     by: Sequence[str] | str | None = None,
+    within: Sequence[str] | str | None = None,
     allocate: Sequence[str] | str = "both",
     operating_points: Sequence[str] | str | None = None,
     threshold_from: Any = None,
     cost: Sequence[str] | str = "voxsrc",
     eer: Sequence[str] | str = "linear",
     rule: Sequence[str] | str = "conservative",
-    reference: Sequence[str] | str = ("pooled", "macro", "geomean", "best"),
+    reference: Sequence[str] | str | None = None,
     zero: Sequence[str] | str = ("none", "jeffreys"),
     alpha: Sequence[float | str] | float | str = 0.5,
     sweep: str | None = None,
@@ -73,18 +80,31 @@ def audit(
         A path, ``-`` for standard input, a dataframe, a mapping of arrays, or a mapping from
         ``system`` or ``system@list`` to any of these.
     speakers
-        Path or table of speakers with their attributes.
+        Path or table of speakers with their attributes; without it, nothing but their names is
+        known, from the trials or the other tables.
     trials
         Separate trial list (labels), joined on the pair of ids.
     utterances
-        Table of utterance, speaker and recording, where ids do not tell the speaker.
+        Table of utterances: their speakers, where ids do not tell them, and attributes of the
+        recordings such as language, channel or age at recording.
+    models
+        Table of model, speaker and recording, one row a recording, where enrolments are models.
+    failures
+        Table of recording, stage (enrol or acquire) and reason: what could not be enrolled or
+        acquired.
+    groups
+        Groups file: which groups are made of which values, and what to compare.
     by
         Groupings: attributes, combinations as in ``gender+nationality``, bands as in
-        ``age:18,30,60``. Without it, every attribute with 2 to 50 values.
+        ``age:18,30,60``; ``enrol.x``, ``test.x`` and ``same:x`` for one side or whether both are
+        alike. Without it, every attribute with 2 to 50 values.
+    within
+        Attributes within whose levels the audit is repeated.
     allocate
         Which group a nontarget trial counts for: both, enrol, test, either.
     operating_points
-        Common thresholds: ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``bayes``.
+        Common thresholds: ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``bayes``;
+        ``deployed`` stands for the decisions or thresholds that the trials tell.
     threshold_from
         Development scores to find the thresholds on; one source, or a mapping like ``scores``.
     cost, eer, rule, reference, zero, alpha, sweep, llr, compat
@@ -117,14 +137,16 @@ def audit(
     ConfigError
         If an option is wrong.
     """
+    file = None if groups is None else read_groups_file(groups)
     options = Options(
-        by=None if by is None else _several(by),
+        by=_chosen(by, file.by if file else None),
+        within=_chosen(within, file.within if file else None) or (),
         allocate=_several(allocate),
         operating_points=None if operating_points is None else _several(operating_points),
         cost=_several(cost),
         eer=_several(eer),
         rule=cast("Any", _several(rule)),
-        reference=_several(reference),
+        reference=_chosen(reference, file.reference if file else None) or REFERENCES,
         zero=cast("Any", _several(zero)),
         alpha=parse_alpha([alpha] if isinstance(alpha, (float, int, str)) else alpha),
         sweep=sweep,
@@ -132,25 +154,42 @@ def audit(
         compat=compat,
     )
     own = _own_metrics(metrics)
+    tell = progress or (lambda _: None)
+    sources = by_name(scores)
+    development_of = developments(threshold_from, sources)
+    people = None
+    if speakers is not None:
+        tell("reading the speakers")
+        people = read_speakers(speakers, id=id, conflicts=conflicts)
     how: dict[str, Any] = {
-        "utterances": utterances,
+        "utterances": None if utterances is None else read_utterances(utterances),
         "format": scores_format,
         "columns": columns,
         "orientation": orientation,
         "conflicts": conflicts,
     }
-    tell = progress or (lambda _: None)
-    sources = by_name(scores)
-    development_of = developments(threshold_from, sources)
-    tell("reading the speakers")
-    people = read_speakers(speakers, id=id, conflicts=conflicts)
+    beside: dict[str, Any] = {
+        "models": None if models is None else read_models(models),
+        "failures": None if failures is None else read_failures(failures),
+        "attributes": wanted((*(options.by or ()), *options.within)),
+    }
     sets = []
     for (system, list_), source in sources.items():
         tell(f"reading {system}{'@' + list_ if list_ else ''}")
         sets.append(
-            read_trials(source, system=system, list_=list_, speakers=people, trials=trials, **how)
+            read_trials(
+                source,
+                system=system,
+                list_=list_,
+                speakers=people,
+                trials=trials,
+                **how,
+                **beside,
+            )
         )
-    groupings = make_groupings(people, options.by, speakers_in_use=_in_use(sets))
+    people, sets = together(people, sets)
+    groupings = make_groupings(people, options.by, sets=sets, file=file)
+    levels = make_groupings(people, options.within, sets=sets, file=file, option="--within")
     _check_references(options, groupings)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     bounds: dict[str, dict[str, float]] = {}
@@ -171,7 +210,7 @@ def audit(
             )
             read.append(found_on)
         tell(f"measuring {name}")
-        measured = Measurement(one, groupings, options, own, found_on, orientation)
+        measured = Measurement(one, groupings, options, own, found_on, orientation, levels)
         measured.add_to(rows)
         account_for(rows["data"], one, people, groupings, measured.tally)
         if conflicts == "set-aside":
@@ -179,8 +218,11 @@ def audit(
         bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
     return Audit(
         **{name: block.table() for name, block in rows.items()},
-        record=_record(options, people, (sets, read[len(sets) :]), groupings, bounds, conflicts),
-        provenance=[*people.provenance, *(entry for one in read for entry in one.provenance)],
+        record=_record(
+            options, people, (sets, read[len(sets) :]), (groupings, levels), bounds, conflicts
+        )
+        | ({"groups_file": file.told()} if file is not None else {}),
+        provenance=_provenance(people, read, file),
     )
 
 
@@ -188,7 +230,7 @@ def _record(
     options: Options,
     people: Speakers,
     sets: tuple[Sequence[TrialSet], Sequence[TrialSet]],
-    groupings: Sequence[Grouping],
+    groups: tuple[Sequence[Grouping], Sequence[Grouping]],
     bounds: Mapping[str, Mapping[str, float]],
     conflicts: str,
 ) -> dict[str, Any]:
@@ -196,10 +238,10 @@ def _record(
     return {
         "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
         "options": {**options.told(), "conflicts": conflicts},
-        "groupings": [grouping.name for grouping in groupings],
+        "groupings": [grouping.name for grouping in groups[0]],
         "groupings_chosen_by": "user" if options.by else "every attribute with 2 to 50 values",
-        "inputs": [_told(one) for one in sets[0]],
-        "development": [_told(one) for one in sets[1]],
+        "inputs": [_told(one, [*groups[0], *groups[1]]) for one in sets[0]],
+        "development": [_told(one, ()) for one in sets[1]],
         "speakers_content_sha256": people.content_sha256,
         "resolution": {
             "exact": all(one.n_partitions == 1 for one in sets[0]),
@@ -209,13 +251,37 @@ def _record(
     } | ({"compat": TOLD} if options.compat else {})
 
 
-def _told(trials: TrialSet) -> dict[str, Any]:
-    return {
+def _told(trials: TrialSet, groupings: Sequence[Grouping]) -> dict[str, Any]:
+    told = {
         "system": trials.system,
         "list": trials.list,
         "trials": trials.n_trials,
         "content_sha256": trials.content_sha256,
     }
+    columns = sorted({key for one in groupings for key in one.keys(trials)})
+    if columns:
+        told["columns_sha256"] = trials.columns_sha256(columns)
+    if trials.recordings is not None and any(one.is_of_recordings for one in groupings):
+        told["recordings_sha256"] = trials.recordings.content_sha256
+    return told
+
+
+def _provenance(
+    people: Speakers, read: Sequence[TrialSet], file: GroupsFile | None
+) -> list[dict[str, Any]]:
+    """Every file that was read, once."""
+    told = [*people.provenance, *(entry for one in read for entry in one.provenance)]
+    if file is not None:
+        told.append(file.provenance)
+    shared = {"utterances", "models", "failures"}  # read once, told by every system
+    return [e for i, e in enumerate(told) if e["role"] not in shared or e not in told[:i]]
+
+
+def _chosen(given: Sequence[str] | str | None, filed: Sequence[str] | None) -> Any:
+    """What the user gives, else what the groups file says."""
+    if given is not None:
+        return _several(given)
+    return None if filed is None else tuple(filed)
 
 
 def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
@@ -233,12 +299,6 @@ def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
 
 def _several(value: Sequence[str] | str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _in_use(sets: Sequence[TrialSet]) -> np.ndarray[Any, Any]:
-    """Speakers of any utterance of any trial, as indices."""
-    every = np.concatenate([one.utterance_speaker for one in sets])
-    return np.unique(every[every >= 0])
 
 
 def entry_points() -> Iterable[EntryPoint]:

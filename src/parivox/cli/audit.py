@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser(
         "audit",
         help="how each group of people fares, by every measure",
-        usage="parivox audit SCORES... --speakers FILE [options]",
+        usage="parivox audit SCORES... [--speakers FILE] [options]",
         description="Audit scores: how does each group of people fare, by every measure?",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -46,19 +46,31 @@ def add_to(commands: Any) -> None:
         metavar="SCORES",
         help="score file, or - for standard input; several as NAME=FILE or NAME@LIST=FILE",
     )
-    what.add_argument("--speakers", required=True, metavar="FILE", help="table of speakers")
+    what.add_argument("--speakers", metavar="FILE", help="table of speakers and their attributes")
     repeatable(
         what,
         "--by",
         "ATTRIBUTES",
-        "groups: gender, gender+nationality, age:18,30,60 (default: every attribute with 2 to 50 "
-        "values)",
+        "groups: gender, gender+nationality, age:18,30,60, enrol.language, same:device (default: "
+        "every attribute with 2 to 50 values)",
+    )
+    repeatable(
+        what, "--within", "ATTRIBUTES", "repeat the audit within each level of these: channel"
+    )
+    what.add_argument(
+        "--groups", metavar="FILE", help="which groups to make of which values (YAML)"
     )
     what.add_argument(
         "--trials", metavar="FILE", help="separate trial list, joined on the pair of ids"
     )
     what.add_argument(
-        "--utterances", metavar="FILE", help="table of utterance, speaker and recording"
+        "--utterances", metavar="FILE", help="table of recordings: speaker and any attributes"
+    )
+    what.add_argument(
+        "--models", metavar="FILE", help="table of model, speaker, recording: enrolments"
+    )
+    what.add_argument(
+        "--failures", metavar="FILE", help="table of recording, stage (enrol, acquire), reason"
     )
 
     how = command.add_argument_group("how it is measured")
@@ -66,8 +78,8 @@ def add_to(commands: Any) -> None:
         how,
         "--operating-point",
         "POINT",
-        "threshold=X, fpr=X, fnr=X, eer, min-cdet, min-cdet:COST, bayes (default: fpr=0.01 and, "
-        "with 30,000 nontarget trials, fpr=0.001)",
+        "threshold=X, fpr=X, fnr=X, eer, min-cdet, min-cdet:COST, bayes, deployed (default: "
+        "deployed if there is any, fpr=0.01 and, with 30,000 nontarget trials, fpr=0.001)",
     )
     repeatable(how, "--threshold-from", "FILE", "development scores to find the thresholds on")
     repeatable(
@@ -150,14 +162,14 @@ def _run(given: argparse.Namespace) -> None:
         name: value
         for name in (
             *("by", "allocate", "cost", "eer", "rule", "reference", "zero", "alpha", "sweep"),
-            *("trials", "utterances", "llr", "compat", "scores_format", "id", "conflicts"),
+            *("trials", "utterances", "models", "failures", "groups", "within", "llr", "compat"),
+            *("scores_format", "id", "conflicts", "speakers"),
         )
         if (value := getattr(given, name)) is not None
     }
     with _Progress(quiet=given.quiet) as tell:
         result = audit(
             _named(given.scores),
-            speakers=given.speakers,
             operating_points=given.operating_point,
             threshold_from=_named(given.threshold_from) if given.threshold_from else None,
             columns=_mapping(given.columns),
@@ -185,7 +197,8 @@ def _run(given: argparse.Namespace) -> None:
 def _check_standard_input(given: argparse.Namespace) -> None:
     """Refuse ``-`` where there is no standard input."""
     paths = [text.rpartition("=")[2] for text in (*given.scores, *(given.threshold_from or ()))]
-    if "-" in {*paths, given.speakers, given.trials, given.utterances} and sys.stdin is None:
+    tables = (given.speakers, given.trials, given.utterances, given.models, given.failures)
+    if "-" in {*paths, *tables, given.groups} and sys.stdin is None:
         msg = "-: standard input is closed; name a file, or send one to standard input"
         raise ConfigError(msg)
 

@@ -117,14 +117,24 @@ class Counts:
         return cls.from_sorted(score[order], target[order])
 
     @classmethod
-    def from_sorted(cls, score: FloatArray, target: NDArray[np.bool_]) -> Counts:
-        """Count trials whose scores are already in rising order (no checks)."""
+    def from_sorted(
+        cls, score: FloatArray, target: NDArray[np.bool_], weight: IntArray | None = None
+    ) -> Counts:
+        """Count trials whose scores are already in rising order (no checks).
+
+        Each counts once or, with `weight`, as often as that.
+        """
         first = np.flatnonzero(np.concatenate(([True], score[1:] != score[:-1])))[: score.size]
         ends = np.append(first[1:], score.size) if first.size else first
-        running = np.concatenate(([0], np.cumsum(target, dtype=np.int64)))
+        running = np.zeros(score.size + 1, dtype=np.int64)
+        np.cumsum(target if weight is None else target * weight, dtype=np.int64, out=running[1:])
         n_target = running[ends] - running[first]
+        n = ends - first
+        if weight is not None:
+            np.cumsum(weight, out=running[1:])
+            n = running[ends] - running[first]
         # + 0.0 makes -0.0 and 0.0 one value with one spelling
-        return cls(score[first] + 0.0, n_target, ends - first - n_target)
+        return cls(score[first] + 0.0, n_target, n - n_target)
 
     def __add__(self, other: Counts) -> Counts:
         """Counts of both sets of trials, on the union of their values."""

@@ -33,6 +33,12 @@ _REASONS = {
     "no_groups": "no group has the rate",
     "no_errors": "no group has errors",
 }
+_SHARES, _ATTEMPTS = ("fte", "fta"), ("frr", "far")
+_RULES = {
+    "attempts": "each of their trials is an attempt",
+    "shares": "by the share of recordings that failed, as the list holds none of their trials",
+}
+FEW_THRESHOLDS = 5
 _READ = {"rows", "trials", "target trials", "nontarget trials"}
 PLAIN_WIDTH = 100
 CAUTION = (
@@ -106,7 +112,7 @@ def summary(audit: Audit, *, out: Path | None = None) -> Group:
 def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     """One system on one list."""
     label = f"{name['system']} on {name['list']}" if name["list"] else name["system"]
-    whole = audit.groups.where(**name, grouping="all").rows()
+    whole = audit.groups.where(**name, grouping="all", within="").rows()
     first = whole[0]
     yield _text(label, style="bold", apart=True)
     yield _text(
@@ -118,25 +124,29 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
         yield _text("Noted: " + "; ".join(aside) + ".")
     if audit.record["options"].get("conflicts") == "set-aside":
         yield from _contradictions(audit, name)
-    points = audit.operating_points.where(**name).rows()
+    points = audit.operating_points.where(**name, within="").rows()
     yield _text(
         "Thresholds, each one for all groups, found on all trials:"
         if all(p["source"] == "these trials" for p in points)
         else "Thresholds, each one for all groups:"
     )
-    yield Padding(_points(points), (0, 0, 0, 2))
+    deployed = _deployed(audit, name)
+    yield Padding(_points(points, deployed), (0, 0, 0, 2))
     first_found = next((p for p in points if not p["reason"]), None)
     if first_found is None:
         yield _no_threshold(points, first)
     for grouping in audit.record["groupings"]:
         for allocation in audit.record["options"]["allocate"]:
-            rows = _group_rows(audit, {**name, "grouping": grouping, "allocation": allocation})
+            where = {**name, "grouping": grouping, "allocation": allocation}
+            rows = _group_rows(audit, {**where, "within": ""})
             if not rows:
                 continue
             if first_found is None:
                 yield from _sizes(grouping, allocation, rows)
             else:
                 yield from _grouping(audit, name, grouping, allocation, rows, points, first_found)
+                yield from _failures(audit, where, rows, first_found["operating_point"])
+                yield from _within(audit, where, first_found)
     if "compat" in audit.record:
         yield from _compat(audit, name)
 
@@ -244,7 +254,17 @@ def _aside(row: Row) -> str:
     return f"{row['count']:,} {row['item']}{where}{note}"
 
 
-def _points(points: list[Row]) -> Grid:
+def _deployed(audit: Audit, name: Row) -> str:
+    """The thresholds that trials were decided at."""
+    rows = audit.data.where(**name, grouping="all", group="all", within="").rows()
+    levels = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
+    if not levels:
+        return "decisions"
+    told = [f"{level:.6g}" for level in sorted(levels)]
+    return ", ".join(told) if len(told) <= FEW_THRESHOLDS else f"{told[0]} to {told[-1]}"
+
+
+def _points(points: list[Row], deployed: str) -> Grid:
     grid = _grid("operating point", "threshold", "FPR", "FNR", "cost", "found on")
     for row in points:
         if row["reason"]:
@@ -253,7 +273,7 @@ def _points(points: list[Row]) -> Grid:
         _add(
             grid,
             row["operating_point"],
-            f"{row['threshold']:.6g}",
+            deployed if row["threshold"] is None else f"{row['threshold']:.6g}",
             _percent(row["fpr"]),
             _percent(row["fnr"]),
             "–" if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}",
@@ -287,8 +307,9 @@ def _grouping(
     if extremes.row_count:
         yield Padding(extremes, (0, 0, 1, 2))
     text = point["operating_point"]
+    at = "as decided" if point["threshold"] is None else f"threshold {point['threshold']:.6g}"
     yield _text(
-        f"Every group at {text}, threshold {point['threshold']:.6g}. FNR: target trials rejected "
+        f"Every group at {text}, {at}. FNR: target trials rejected "
         "(locked out); FPR: nontarget trials accepted (impostors let in); x: times pooled"
     )
     grid = _grid(
@@ -311,11 +332,99 @@ def _grouping(
             f"* fewer than {FEW_SPEAKERS} speakers or {FEW_ERRORS} errors: chance weighs most."
         )
     where = {**name, "grouping": grouping, "allocation": allocation, "operating_point": text}
-    yield from _spread(audit, where)
+    yield from _spread(audit, {**where, "within": ""})
+
+
+def _failures(
+    audit: Audit, where: Row, rows: dict[str, dict[tuple[str, str], Row]], point: str
+) -> Iterator[RenderableType]:
+    """Failures to enrol and to acquire, the rates that count them, and how long trials took."""
+    found: dict[str, dict[str, Row]] = {group: {} for group in rows}
+    for row in audit.groups.where(**where, within="").rows():
+        if row["metric"] in {*_SHARES, *_ATTEMPTS, "seconds"} and row["operating_point"] in {
+            "",
+            point,
+        }:
+            found[row["group"]][f"{row['metric']} {row['definition']}".strip()] = row
+    told = found[next(iter(rows))]
+    if "fte" in told:
+        rule = "attempts"
+        if all(one.get("frr attempts", {}).get("value") is None for one in found.values()):
+            rule = "shares"
+        grid = _grid("group", "FTE", "failed / tried", "FTA", "failed / tried", "FRR", "FAR")
+        for group, one in found.items():
+            cells = [text for metric in _SHARES for text in _share(one[metric])]
+            cells += [_percent(one[f"{metric} {rule}"]["value"]) for metric in ("frr", "far")]
+            _add(grid, group, *cells, dim=group == "pooled")
+        yield _text(
+            "Failures to enrol (FTE) and to acquire (FTA); FRR and FAR count recordings that could "
+            f"not be acquired as rejected ({_RULES[rule]}):"
+        )
+        yield Padding(grid, (0, 0, 0, 2))
+    if "seconds mean" in told:
+        grid = _grid("group", "trials timed", "mean s", "median s", "95 % within s")
+        for group, one in found.items():
+            values = [one[f"seconds {name}"]["value"] for name in ("mean", "q50", "q95")]
+            seconds = ["–" if value is None else f"{value:.3g}" for value in values]
+            timed = f"{one['seconds mean']['trials']:,}"
+            _add(grid, group, timed, *seconds, dim=group == "pooled")
+        yield Padding(grid, (0, 0, 0, 2))
+
+
+def _share(row: Row) -> tuple[str, str]:
+    """A share of failures, with its counts."""
+    if row["value"] is None:
+        return "–", row["reason"]
+    return _percent(row["value"]), f"{row['errors']:,} / {row['trials']:,}"
+
+
+def _within(audit: Audit, where: Row, point: Row) -> Iterator[RenderableType]:
+    """Who fares worst within each level, against the level's own pooled row."""
+    levels = list(dict.fromkeys(row["within"] for row in audit.operating_points.rows()))
+    grid = _grid(
+        "within",
+        "FNR",
+        "locked out most",
+        "x",
+        "errors",
+        "FPR",
+        "let impostors in most",
+        "x",
+        "errors",
+    )
+    for column in (2, 6):
+        grid.columns[column].justify = "left"
+    for level in levels[1:]:
+        rows = _group_rows(audit, {**where, "within": level})
+        cells = []
+        for metric in ("fnr", "fpr"):
+            pooled = rows["pooled"][metric, point["operating_point"]]["value"]
+            found = [
+                one[metric, point["operating_point"]] for g, one in rows.items() if g != "pooled"
+            ]
+            found = sorted((row for row in found if row["value"] is not None), key=_value)
+            if not found or not pooled:
+                cells += [_percent(pooled), "–", "–", "–"]
+                continue
+            worst = found[-1]
+            name = worst["group"] + (" *" if _is_small(worst) else "")
+            cells += [
+                _percent(pooled),
+                name,
+                f"{worst['value'] / pooled:.2f}",
+                f"{worst['errors']:,}",
+            ]
+        _add(grid, level, *cells)
+    if grid.row_count:
+        text = point["operating_point"]
+        yield _text(f"Within each level at {text}, same thresholds, x the level's own pooled row:")
+        yield Padding(grid, (0, 0, 0, 2))
 
 
 def _extremes(
-    rows: dict[str, dict[tuple[str, str], Row]], groups: list[str], points: list[Row]
+    rows: dict[str, dict[tuple[str, str], Row]],
+    groups: list[str],
+    points: list[Row],
 ) -> Grid:
     """Who fares worst and best at each point; the worst of the larger groups beside a small one."""
     grid = _grid("at", "who", "group", "rate", "x pooled", "errors / trials, speakers")

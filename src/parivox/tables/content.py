@@ -1,4 +1,4 @@
-"""The bytes of a source: read once, hashed, unpacked; large ones stay on disk."""
+"""The bytes of a source: read once, hashed, unpacked, in UTF-8; large ones stay on disk."""
 
 from __future__ import annotations
 
@@ -6,26 +6,32 @@ import hashlib
 import io
 import os
 import sys
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from parivox.errors import DataError
 from parivox.tables.compression import compression_of, unpacked
 from parivox.tables.folder import Folder
+from parivox.tables.transcoding import encoding_of, transcoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["IN_MEMORY_BYTES", "Content", "read_content"]
 
 IN_MEMORY_BYTES = 256 << 20
 """Unpacked files beyond this many bytes are read in batches from disk."""
 HEAD = 1 << 16
+_BLOCK = 1 << 24
 _STDIN: list[IO[bytes]] = []  # standard input, once it has been read
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Unpacked bytes of a file or of standard input.
+    """Unpacked bytes of a file or of standard input; text is in UTF-8.
 
     Attributes
     ----------
@@ -39,6 +45,11 @@ class Content:
         Of the bytes as they were found, packed or not.
     compression : str
         gz, bz2, xz, zst or empty.
+    encoding : str
+        That the text was in, as Python names it; empty for what is no text.
+    dialect : dict
+        What its reader sees of how it is written: ``separator``, ``decimal`` where that is a
+        comma; of a workbook ``sheet``, ``header_row`` and what is hidden or passed over.
     """
 
     name: str
@@ -47,6 +58,8 @@ class Content:
     sha256: str
     compression: str
     folder: Folder | None = field(default=None, repr=False)  # lives as long as the file is needed
+    encoding: str = ""
+    dialect: dict[str, Any] = field(default_factory=dict)
 
     def open(self) -> IO[bytes]:
         """The unpacked bytes as a file."""
@@ -60,6 +73,12 @@ class Content:
         """First bytes, as many as it takes to know the format."""
         with self.open() as file:
             return file.read(HEAD)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What it took to read it, and the hash of its bytes."""
+        told: dict[str, Any] = {"compression": self.compression, "sha256": self.sha256}
+        return told | ({"encoding": self.encoding} if self.encoding else {}) | self.dialect
 
     @property
     def for_polars(self) -> bytes | Path:
@@ -86,7 +105,7 @@ def read_content(source: str | os.PathLike[str]) -> Content:
             )
             raise DataError(msg)
         _STDIN[:] = [sys.stdin.buffer]
-        return _kept("standard input", sys.stdin.buffer)
+        return _in_utf8(_kept("standard input", sys.stdin.buffer))
     path = Path(source)
     name = path.name or str(path)
     try:
@@ -94,7 +113,7 @@ def read_content(source: str | os.PathLike[str]) -> Content:
             msg = f"{source}: is a folder; name a file in it"
             raise DataError(msg)
         with path.open("rb") as file:
-            return _kept(name, file, path)
+            return _in_utf8(_kept(name, file, path))
     except FileNotFoundError as error:
         msg = f"{source}: there is no such file; check the name"
         raise DataError(msg) from error
@@ -149,9 +168,34 @@ def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
             msg = f"{name}: is empty once unpacked; give one trial, or one speaker, a row"
             raise DataError(msg)
         return Content(name, b"".join(held), None, hashed.hash.hexdigest(), compression)
-    folder = Folder()
-    large = folder / "unpacked"
-    with large.open("wb") as out:
-        out.writelines(held)
-        out.writelines(blocks)
+    folder, large = _on_disk(chain(held, blocks))
     return Content(name, None, large, hashed.hash.hexdigest(), compression, folder)
+
+
+def _on_disk(blocks: Iterable[bytes]) -> tuple[Folder, Path]:
+    folder = Folder()
+    path = folder / "content"
+    with path.open("wb") as out:
+        out.writelines(blocks)
+    return folder, path
+
+
+def _blocks(content: Content) -> Iterator[bytes]:
+    if content.data is not None:
+        yield content.data
+        return
+    with content.open() as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def _in_utf8(content: Content) -> Content:
+    """The content, its text in UTF-8."""
+    encoding = encoding_of(content.head, partial(_blocks, content), content.name)
+    if not encoding or encoding.startswith("utf-8"):
+        return replace(content, encoding=encoding)
+    blocks = transcoded(_blocks(content), encoding, content.name)
+    if content.data is not None:
+        return replace(content, data=b"".join(blocks), encoding=encoding)
+    folder, path = _on_disk(blocks)
+    return replace(content, path=path, folder=folder, encoding=encoding)

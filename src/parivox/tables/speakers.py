@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.content import read_content
-from parivox.tables.formats.binary import ARROW, ARROW_STREAM, PARQUET, binary_frame
-from parivox.tables.formats.delimited import read_frame
-from parivox.tables.formats.frames import frame_of
-from parivox.tables.formats.scan import Columns, is_cell
+from parivox.tables.attributes import UNKNOWN
 from parivox.tables.notes import DataNote
+from parivox.tables.reading import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-__all__ = ["UNKNOWN", "Speakers", "read_speakers", "read_table"]
+__all__ = ["Speakers", "read_speakers", "read_table", "speakers_of"]
 
-UNKNOWN = ("", "na", "n/a", "unknown", "nan", "none", "null")
-"""What stands for an unknown attribute, in lower case."""
 _SAME = "\x1f"
 
 
@@ -216,49 +210,16 @@ def read_speakers(
     return Speakers(table, name=name, id=id, conflicts=conflicts, provenance=provenance)
 
 
-def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
-    """A whole table as stripped text with a column ``row``, its name, and what was read."""
-    rows: Sequence[int] | None = None
-    told: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
-    if not isinstance(source, (str, os.PathLike)):
-        frame = frame_of(source, what)
-    else:
-        content = read_content(source)
-        kinds = [k for k in (PARQUET, ARROW, ARROW_STREAM) if k.matches(content.head, Columns())]
-        told |= {"name": content.name, "compression": content.compression, "sha256": content.sha256}
-        told["format"] = kinds[0].name if kinds else "delimited"
-        if kinds:
-            frame = binary_frame(content, kinds[0].name)
-        else:
-            names, blocks = read_frame(content)
-            parts = list(blocks)
-            rows = [row for numbers, _ in parts for row in numbers]
-            frame = pl.concat([part for _, part in parts]) if parts else pl.DataFrame()
-            if len(set(names)) < len(names):
-                twice = next(n for n in names if names.count(n) > 1)
-                msg = f"{content.name}: has two columns named {twice!r}; rename one"
-                raise DataError(msg)
-            frame = frame.rename(dict(zip(frame.columns, names, strict=True))) if parts else frame
-    name = str(told["name"])
-    frame = frame.rename({c: f"{c} (column)" for c in frame.columns if c == "row"})
-    if not frame.width:
-        msg = f"{name}: holds a header and nothing else; give a file with rows below it"
-        raise DataError(msg)
-    for column, kind in frame.schema.items():
-        if not is_cell(kind):
-            msg = (
-                f"{name}: column {column!r} holds {kind}, neither text nor numbers; "
-                "save it as text, or leave it out"
-            )
-            raise DataError(msg)
-    text = frame.select(pl.all().cast(pl.String).str.strip_chars())
-    blank = pl.all_horizontal(pl.all().exclude("row").is_null())
-    numbers = pl.Series("row", range(1, text.height + 1) if rows is None else rows, pl.Int64)
-    text = text.insert_column(0, numbers).filter(~blank)
-    if not text.height:
-        msg = f"{name}: holds no row; give a file with rows below its header"
-        raise DataError(msg)
-    return text, name, told
+def speakers_of(names: pl.Series) -> Speakers:
+    """Speakers of whom nothing is known but their names, distinct and rising.
+
+    Examples
+    --------
+    >>> speakers_of(pl.Series(["a", "b"])).ids
+    ('a', 'b')
+    """
+    table = pl.DataFrame({"row": range(1, len(names) + 1), "speaker": names})
+    return Speakers(table, name="the trials", id="speaker", conflicts="error", provenance={})
 
 
 def _coverage(needed: pl.Series, column: pl.Series) -> float:

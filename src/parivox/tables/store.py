@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parivox.tables.folder import Folder
+from parivox.tables.formats.scan import ATTRIBUTE
 from parivox.tables.validation import Encoded, Trials
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["IN_MEMORY_TRIALS", "PART_TRIALS", "Settled", "Store", "ranges", "records"]
+__all__ = ["IN_MEMORY_TRIALS", "PART_TRIALS", "Ranks", "Settled", "Store", "ranges", "records"]
 
 IN_MEMORY_TRIALS = 20_000_000
 """Lists with more rows are kept on disk and checked in partitions."""
@@ -23,10 +26,8 @@ PART_TRIALS = 2_000_000
 """Rows of a partition, about."""
 BATCH = 1_000_000
 
-ROW = np.dtype([("enrol", "<i4"), ("test", "<i4"), ("label", "i1"), ("score", "<f8")])
-TRIAL = np.dtype(
-    [("enrol", "<i4"), ("test", "<i4"), ("target", "?"), ("score", "<f8"), ("conflict", "?")]
-)
+ROW = (("enrol", "<i4"), ("test", "<i4"), ("label", "i1"), ("score", "<f8"))
+TRIAL = (*ROW[:2], ("target", "?"), ROW[3], ("conflict", "?"))
 
 
 class Store:
@@ -37,45 +38,46 @@ class Store:
         self.rows = 0
         self.folder: Folder | None = None
         self._held: list[Encoded] = []
+        self._kind = kind_of(ROW, {})
 
     def add(self, chunk: Encoded) -> None:
         """Add rows; beyond :data:`IN_MEMORY_TRIALS` all of them go to disk."""
         self.rows += chunk.score.size
         self._held.append(chunk)
+        self._kind = kind_of(ROW, chunk.more)
         if self.folder is None and self.rows > IN_MEMORY_TRIALS:
             self.folder = Folder()
         if self.folder is not None:
             with (self.folder / self.name).open("ab") as file:
                 for held in self._held:
-                    _packed(held, ROW).tofile(file)
+                    _packed(held, self._kind).tofile(file)
             self._held.clear()
 
-    def whole(self, rank: NDArray[np.int32]) -> Encoded:
+    def whole(self, rank: Ranks) -> Encoded:
         """All rows at once, with the final codes of the utterances."""
         chunks = list(self.batches())
         if len(chunks) == 1:
             joined = chunks[0]
         else:
             self._held.clear()
-            empty = (np.empty(0, dtype=kind) for kind in ("i4", "i4", "i1", "f8"))
-            joined = Encoded(*(np.concatenate(c) for c in zip(tuple(empty), *chunks, strict=True)))
-        return joined._replace(enrol=rank[joined.enrol], test=rank[joined.test])
+            joined = _joined(chunks)
+        return rank.of(joined)
 
     def batches(self) -> Iterator[Encoded]:
         """All rows in pieces, as they were added."""
         if self.folder is None:
             yield from self._held
             return
-        for rows in _records(self.folder / self.name, ROW):
-            yield Encoded(*(np.ascontiguousarray(rows[name]) for name in ROW.names or ()))
+        for rows in _records(self.folder / self.name, self._kind):
+            yield _encoded(rows)
 
-    def scatter(self, rank: NDArray[np.int32], part: NDArray[np.int32], folder: Folder) -> None:
+    def scatter(self, rank: Ranks, part: NDArray[np.int32], folder: Folder) -> None:
         """Write every row, with its final codes, to the file of its partition."""
         for batch in self.batches():
-            rows = batch._replace(enrol=rank[batch.enrol], test=rank[batch.test])
+            rows = rank.of(batch)
             home = part[np.minimum(rows.enrol, rows.test)]
             order = np.argsort(home, kind="stable")
-            packed, home = _packed(rows, ROW)[order], home[order]
+            packed, home = _packed(rows, self._kind)[order], home[order]
             starts = np.flatnonzero(np.concatenate(([True], home[1:] != home[:-1])))
             for start, end in zip(starts, [*starts[1:], home.size], strict=True):
                 with (folder / f"{self.name}-{home[start]}").open("ab") as file:
@@ -86,9 +88,30 @@ class Store:
     def part(self, number: int, folder: Folder) -> Encoded:
         """Rows of one partition; its file is removed."""
         path = folder / f"{self.name}-{number}"
-        rows = np.fromfile(path, dtype=ROW) if path.exists() else np.empty(0, dtype=ROW)
+        rows = (
+            np.fromfile(path, dtype=self._kind) if path.exists() else np.empty(0, dtype=self._kind)
+        )
         path.unlink(missing_ok=True)
-        return Encoded(*(np.ascontiguousarray(rows[name]) for name in ROW.names or ()))
+        return _encoded(rows)
+
+
+class Ranks(NamedTuple):
+    """Final codes: of enrolments and of test utterances, often the same ones, and of columns.
+
+    The last entry of those of a column stands for an unknown cell, -1.
+    """
+
+    enrol: NDArray[np.int32]
+    test: NDArray[np.int32]
+    columns: Mapping[str, NDArray[np.int32]] = MappingProxyType({})
+
+    def of(self, rows: Encoded) -> Encoded:
+        """The rows with their final codes."""
+        more = {
+            name: self.columns[name][column] if name in self.columns else column
+            for name, column in rows.more.items()
+        }
+        return rows._replace(enrol=self.enrol[rows.enrol], test=self.test[rows.test], more=more)
 
 
 class Settled:
@@ -99,8 +122,11 @@ class Settled:
         self.parts = 0
 
     def add(self, trials: Trials) -> None:
-        """Keep one partition."""
-        _packed(trials, TRIAL).tofile(self.folder / f"settled-{self.parts}")
+        """Keep one partition, and what of it failed."""
+        for name, some in (("settled", trials), ("failed", trials.failed)):
+            if some is not None:
+                kind = kind_of(TRIAL, some.more)
+                np.save(self.folder / f"{name}-{self.parts}", _packed(some, kind))
         self.parts += 1
 
     def __len__(self) -> int:
@@ -108,24 +134,64 @@ class Settled:
 
     def __iter__(self) -> Iterator[Trials]:
         for number in range(self.parts):
-            rows = np.fromfile(self.folder / f"settled-{number}", dtype=TRIAL)
-            yield Trials(*(np.ascontiguousarray(rows[name]) for name in TRIAL.names or ()))
+            trials = _trials(np.load(self.folder / f"settled-{number}.npy"))
+            failed = self.folder / f"failed-{number}.npy"
+            yield replace(trials, failed=_trials(np.load(failed)) if failed.exists() else None)
 
 
-def ranges(stores: list[Store], rank: NDArray[np.int32], n: int) -> NDArray[np.int32]:
+def ranges(stores: list[Store], rank: Ranks, n: int) -> NDArray[np.int32]:
     """Partition of each utterance, shape (utterance,): ranges with about as many rows each."""
     rows = np.zeros(n, dtype=np.int64)
     for store in stores:
         for batch in store.batches():
-            rows += np.bincount(np.minimum(rank[batch.enrol], rank[batch.test]), minlength=n)
+            low = np.minimum(rank.enrol[batch.enrol], rank.test[batch.test])
+            np.add.at(rows, low, 1)
     return ((np.cumsum(rows) - 1).clip(min=0) // PART_TRIALS).astype(np.int32)
 
 
-def _packed(columns: Encoded | Trials, kind: np.dtype[np.void]) -> NDArray[np.void]:
+def kind_of(
+    fields: Sequence[tuple[str, str]], more: Mapping[str, NDArray[Any]]
+) -> np.dtype[np.void]:
+    """What a record holds."""
+    return np.dtype([*fields, *((name, column.dtype.str) for name, column in more.items())])
+
+
+def _joined(chunks: Sequence[Encoded]) -> Encoded:
+    if not chunks:
+        return _encoded(np.empty(0, dtype=kind_of(ROW, {})))
+    return Encoded(
+        np.concatenate([chunk.enrol for chunk in chunks]),
+        np.concatenate([chunk.test for chunk in chunks]),
+        np.concatenate([chunk.label for chunk in chunks]),
+        np.concatenate([chunk.score for chunk in chunks]),
+        {name: np.concatenate([c.more[name] for c in chunks]) for name in chunks[0].more},
+    )
+
+
+def _columns(
+    rows: NDArray[np.void], fields: Sequence[tuple[str, str]]
+) -> tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]:
+    names = rows.dtype.names or ()
+    columns = [np.ascontiguousarray(rows[name]) for name in names]
+    n = len(fields)
+    return columns[:n], dict(zip(names[n:], columns[n:], strict=True))
+
+
+def _encoded(rows: NDArray[np.void]) -> Encoded:
+    (enrol, test, label, score), more = _columns(rows, ROW)
+    return Encoded(enrol, test, label, score, more)
+
+
+def _trials(rows: NDArray[np.void]) -> Trials:
+    (enrol, test, target, score, conflict), more = _columns(rows, TRIAL)
+    return Trials(enrol, test, target, score, conflict, more)
+
+
+def _packed(rows: Encoded | Trials, kind: np.dtype[np.void]) -> NDArray[np.void]:
     """Columns as records."""
-    packed = np.empty(columns.score.size, dtype=kind)
+    packed = np.empty(rows.score.size, dtype=kind)
     for name in kind.names or ():
-        packed[name] = getattr(columns, name)
+        packed[name] = rows.more[name] if name in rows.more else getattr(rows, name)
     return packed
 
 
@@ -136,5 +202,7 @@ def _records(path: Path, kind: np.dtype[np.void]) -> Iterator[NDArray[np.void]]:
 
 
 def records(trials: Trials) -> bytes:
-    """Trials as bytes that depend on nothing but them, for hashing."""
-    return _packed(trials, TRIAL).tobytes()
+    """Trials as bytes that depend on nothing but them, for hashing; attributes left out."""
+    plain = {name: trials.more[name] for name in sorted(trials.more) if name[0] != ATTRIBUTE}
+    told = _packed(trials, kind_of(TRIAL, plain)).tobytes()
+    return told if trials.failed is None else told + b"failed" + records(trials.failed)

@@ -21,6 +21,8 @@ __all__ = ["Table"]
 
 _KINDS = {"str": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
 _SHOWN = 20
+_FORMULA = r"^[=+\-@\t\r\n]"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 class Table:
@@ -79,13 +81,21 @@ class Table:
             raise DataError(msg) from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write CSV or Parquet, by the ending of the name."""
+        """Write CSV or Parquet, by the ending of the name.
+
+        CSV is what spreadsheets open, and they take a text that begins with ``=``, ``+``, ``-``,
+        ``@``, a tab or a line end for a formula. Unless it is a number, such a text is written
+        there with an apostrophe before it. Parquet holds every text as it is.
+        """
         path = Path(path)
         if path.suffix == ".parquet":
             self._frame.write_parquet(path)
         else:
-            empty = pl.col(pl.String).replace("", None)  # which would be written as ""
-            self._frame.with_columns(empty).write_csv(path)
+            text = pl.col(pl.String)
+            is_formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+            safe = pl.when(is_formula).then("'" + text).otherwise(text)
+            empty = safe.replace("", None)  # which would be written as ""
+            self._frame.with_columns(empty.name.keep()).write_csv(path)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -9,68 +9,92 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.tables.attributes import UNKNOWN
 from parivox.tables.formats.scan import plain
-from parivox.tables.speakers import read_table
+from parivox.tables.reading import read_table
+from parivox.tables.rewritten import rewritten
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.tables.speakers import Speakers
 
-__all__ = ["Utterances", "matched", "owners", "read_utterances"]
+__all__ = [
+    "SPEAKER",
+    "UTTERANCE",
+    "Utterances",
+    "check_filled",
+    "find_column",
+    "matched",
+    "owners",
+    "read_utterances",
+    "some",
+]
 
-_UTTERANCE = (
+UTTERANCE = (
     *("utterance", "utt", "utteranceid", "uttid"),
-    *("file", "path", "segment", "segmentid", "id"),
+    *("file", "path", "segment", "segmentid", "recording", "recordingid", "call", "callid", "id"),
 )
-_SPEAKER = ("speaker", "spk", "speakerid", "spkid", "spkr")
+SPEAKER = (
+    *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
+    *("customer", "customerid", "client", "clientid"),
+)
 _EXAMPLES = 3
 _MOST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Utterances:
-    """Table of utterances: the speaker of each.
+    """Table of utterances, each of which is a recording: the speaker of each, and what else.
 
     Attributes
     ----------
     table : DataFrame
-        Columns ``row``, ``utterance`` and ``speaker``, each utterance once.
+        Columns ``row``, ``utterance`` and, if it is told, ``speaker``, each utterance once.
     name : str
     provenance : dict
+    attributes : DataFrame
+        Every other column as text, in the same order; null is unknown.
     """
 
     table: pl.DataFrame
     name: str
     provenance: dict[str, Any]
+    attributes: pl.DataFrame
+
+    @property
+    def tell_speakers(self) -> bool:
+        """Whether the table says whose each utterance is."""
+        return "speaker" in self.table.columns
 
 
 def read_utterances(source: Any) -> Utterances:
-    """Read a table of utterance, speaker and, if any, recording.
+    """Read a table of utterances: speaker, recording, and any attributes of the recording.
 
     Parameters
     ----------
     source
-        CSV, TSV, Parquet or Arrow file, a dataframe or a mapping of arrays.
+        CSV, TSV, XLSX, Parquet or Arrow file, a dataframe or a mapping of arrays.
 
     Raises
     ------
     DataError
-        If a column is missing, a cell is empty or an utterance has two speakers.
+        If there is no column of utterances, one of its cells is empty, or an utterance has two
+        speakers or two values of an attribute.
     """
-    table, name, provenance = read_table(source, "utterances")
-    columns = {role: _find(table, role, known, name) for role, known in
-               (("utterance", _UTTERANCE), ("speaker", _SPEAKER))}  # fmt: skip
-    table = table.select("row", **columns)
+    if isinstance(source, Utterances):
+        return source
+    whole, name, provenance = read_table(source, "utterances")
+    columns = {"utterance": find_column(whole, "utterance", UTTERANCE, name)}
+    told = find_column(whole, "speaker", SPEAKER, "")
+    if told:
+        columns["speaker"] = told
+    taken = {*columns.values(), "row"}
+    rest = [column for column in whole.columns if column not in taken]
+    table = whole.select("row", **columns)
     for role, column in columns.items():
-        empty = table.filter(pl.col(role).is_null() | (pl.col(role) == ""))
-        if empty.height:
-            msg = (
-                f"{name}: row {empty['row'][0]}, column {column!r}: is empty; "
-                "give the id, or remove the row"
-            )
-            raise DataError(msg)
-    distinct = table.unique(["utterance", "speaker"], keep="first", maintain_order=True)
+        check_filled(table, role, column, name)
+    distinct = table.unique(list(columns), keep="first", maintain_order=True)
     odd = distinct.filter(pl.col("utterance").is_duplicated())
     if odd.height:
         first = odd.filter(pl.col("utterance") == odd["utterance"][0])
@@ -80,19 +104,55 @@ def read_utterances(source: Any) -> Utterances:
             f"speakers {speakers[0]!r} and {speakers[1]!r}; keep one"
         )
         raise DataError(msg)
-    return Utterances(distinct, name, {**provenance, "columns": columns})
+    is_unknown = pl.col(rest).str.to_lowercase().is_in(UNKNOWN)
+    known = whole.select("row", pl.col(columns["utterance"]).alias("utterance")).with_columns(
+        whole.select(pl.when(~is_unknown).then(pl.col(rest))) if rest else []
+    )
+    if distinct.height < known.height:
+        known = _once(known, rest, name)
+    return Utterances(distinct, name, {**provenance, "columns": columns}, known.select(rest))
 
 
-def _find(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> str:
+def _once(known: pl.DataFrame, rest: list[str], name: str) -> pl.DataFrame:
+    """Each utterance once, with what any of its rows says."""
+    merged = known.group_by("utterance", maintain_order=True).agg(
+        *(pl.col(c).drop_nulls().unique(maintain_order=True) for c in rest)
+    )
+    for column in rest:
+        odd = merged.filter(pl.col(column).list.len() > 1)
+        if odd.height:
+            first = odd["utterance"][0]
+            rows = known.filter((pl.col("utterance") == first) & pl.col(column).is_not_null())
+            rows = rows.unique(column, keep="first", maintain_order=True)
+            msg = (
+                f"{name}: rows {rows['row'][0]} and {rows['row'][1]}, column {column!r}: utterance "
+                f"{first!r} is {rows[column][0]!r} and {rows[column][1]!r}; keep one"
+            )
+            raise DataError(msg)
+    return merged.with_columns(pl.col(rest).list.first())
+
+
+def check_filled(table: pl.DataFrame, role: str, column: str, name: str) -> None:
+    """Refuse a table with an empty id."""
+    empty = table.filter(pl.col(role).is_null() | (pl.col(role) == ""))
+    if empty.height:
+        msg = (
+            f"{name}: row {empty['row'][0]}, column {column!r}: is empty; "
+            "give the id, or remove the row"
+        )
+        raise DataError(msg)
+
+
+def find_column(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> str:
+    """The column of a role by its known names; without `name`, one that is missing is empty."""
     columns = [column for column in table.columns if column != "row"]
     names = {plain(column): column for column in reversed(columns)}
     for word in known:
         if word in names:
             return names[word]
-    msg = (
-        f"{name}: has no column {role!r} but {', '.join(repr(c) for c in columns)}; "
-        "give the columns utterance and speaker"
-    )
+    if not name:
+        return ""
+    msg = f"{name}: has no column {role!r} but {', '.join(repr(c) for c in columns)}; name it so"
     raise DataError(msg)
 
 
@@ -124,28 +184,35 @@ def owners(
     DataError
         If any utterance has no speaker in the table of speakers.
     """
-    if utterances is not None:
+    if utterances is not None and utterances.tell_speakers:
         found = pl.DataFrame({"utterance": ids}).join(
             utterances.table, on="utterance", how="left", maintain_order="left"
         )["speaker"]
         if found.null_count():
             missing = ids.filter(found.is_null())
+            there = utterances.table["utterance"]
+            mend = rewritten(missing, there, utterances.name) or (
+                f"add them to it{_endings(missing, there)}"
+            )
             msg = (
-                f"{name}: {_some(missing, ids, 'utterance ids')} are not in {utterances.name}; "
-                f"add them to it{_endings(missing, utterances.table['utterance'])}"
+                f"{name}: {some(missing, ids, 'utterance ids')} are not in {utterances.name}; "
+                f"{mend}"
             )
             raise DataError(msg)
         return matched(found, speakers, utterances.name)
     components = ids.str.split_exact("/", 1).struct.field("field_0")
     share = speakers.choose_id(components)
-    if share < _MOST and not known and not _headless(components, speakers).any():
+    odd = _headless(components, speakers).any()
+    if share < _MOST and not known and not odd and not _rewritten(components, speakers, share):
         pattern = _pattern(ids, speakers, share)
         if pattern:
             missing = ids.filter(~components.is_in(_known(speakers, share)))
             msg = (
-                f"{name}: the first components of {_some(missing, ids, 'utterance ids')} are no "
+                f"{name}: the first components of {some(missing, ids, 'utterance ids')} are no "
                 f"speakers in {speakers.name}; {pattern}"
             )
+            if utterances is not None:
+                msg += f"; {utterances.name} has no column 'speaker'"
             raise DataError(msg)
     return matched(components, speakers, name)
 
@@ -163,10 +230,10 @@ def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32
                 f"{headless[0]!r}; put a row with names of the columns above it"
             )
             raise DataError(msg)
-        msg = (
-            f"{name}: {_some(missing, distinct, 'speakers')} are not in {speakers.name}; add them "
-            "to it, check case and spelling, or name its id column with --id"
+        mend = _rewritten(missing, speakers, share) or (
+            "add them to it, check case and spelling, or name its id column with --id"
         )
+        msg = f"{name}: {some(missing, distinct, 'speakers')} are not in {speakers.name}; {mend}"
         raise DataError(msg)
     place = found.cast(pl.Enum(speakers.ids)).to_physical()
     return place.to_numpy().astype(np.int32)
@@ -182,7 +249,17 @@ def _known(speakers: Speakers, share: float) -> pl.Series:
     return pl.Series([list(speakers.ids) if share else []], dtype=pl.List(pl.String))
 
 
-def _some(missing: pl.Series, every: pl.Series, what: str) -> str:
+def _rewritten(found: pl.Series, speakers: Speakers, share: float) -> str:
+    """What a spreadsheet did to ids of which this share is known, if it did anything."""
+    if share:
+        missing = found.filter(~found.is_in(_known(speakers, share)))
+        return rewritten(missing.unique().sort(), speakers.ids, speakers.name)
+    there = [one for column in speakers.columns for one in speakers.table_column(column)]
+    return rewritten(found.unique().sort(), there, speakers.name)
+
+
+def some(missing: pl.Series, every: pl.Series, what: str) -> str:
+    """How many of the ids are missing, and which, for messages."""
     shown = ", ".join(repr(one) for one in missing[:_EXAMPLES])
     more = ", ..." if len(missing) > _EXAMPLES else ""
     return f"{len(missing):,} of {len(every):,} {what} ({shown}{more})"

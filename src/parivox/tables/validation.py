@@ -7,25 +7,32 @@ lower id is a partition on which every check is exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
 __all__ = [
+    "ACQUIRE",
     "CONFLICTS",
     "DUPLICATES",
+    "ENROL",
+    "FAILED",
     "INFINITE",
     "OF_ITSELF",
     "REVERSED",
     "UNSCORED",
     "Encoded",
+    "Known",
     "Tally",
     "Trials",
     "settle",
@@ -37,15 +44,26 @@ CONFLICTS = "contradicting rows"
 REVERSED = "reversed pairs"
 OF_ITSELF = "trials of an utterance with itself"
 INFINITE = "infinite scores"
+FAILED = "trials of a recording that failed"
+ACQUIRE, ENROL = 1, 2
+"""Stage at which a trial failed, 0 where it did not."""
+UNKNOWN_CELL = {"f": np.nan, "i": -1}
+"""What stands for an unknown number or code, by the kind of the column."""
 
 
 class Encoded(NamedTuple):
-    """Rows as read: utterance codes, label (-1 for none), score (NaN for none)."""
+    """Rows as read: utterance codes, label (-1 for none), score (NaN for none), what else."""
 
     enrol: NDArray[np.int32]
     test: NDArray[np.int32]
     label: NDArray[np.int8]
     score: NDArray[np.float64]
+    more: Mapping[str, NDArray[Any]] = MappingProxyType({})
+
+    def take(self, rows: Bools | Ints) -> Encoded:
+        """Some of the rows."""
+        more = {name: column[rows] for name, column in self.more.items()}
+        return Encoded(self.enrol[rows], self.test[rows], self.label[rows], self.score[rows], more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +79,13 @@ class Trials:
         Higher is more alike; may be infinite, never NaN.
     conflict : bool ndarray of shape (trial,)
         Rows that contradict others or the speakers and are set aside.
+    more : mapping of str to ndarray of shape (trial,)
+        What else is known of them, where the file has it: ``accepted`` (1 or 0, -1 for
+        unknown), ``threshold`` (as an index), ``seconds`` (NaN for unknown), and the values of
+        attributes by :attr:`~parivox.tables.attributes.Attribute` column (-1 for unknown).
+    failed : Trials or None
+        Trials without score because a recording failed; ``more["failed"]`` is 1 where it was the
+        test recording that could not be acquired, 2 where it was the enrolment.
     """
 
     enrol: NDArray[np.int32]
@@ -68,6 +93,8 @@ class Trials:
     target: NDArray[np.bool_]
     score: NDArray[np.float64]
     conflict: NDArray[np.bool_]
+    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    failed: Trials | None = None
 
     def __len__(self) -> int:
         return int(self.score.size)
@@ -84,6 +111,8 @@ class Trials:
             self.target[rows],
             self.score[rows],
             self.conflict[rows],
+            {name: column[rows] for name, column in self.more.items()},
+            self.failed,
         )
 
 
@@ -107,6 +136,9 @@ class Tally:
     conflicts: int = 0
     conflict_pairs: int = 0
     wrong_labels: int = 0
+    wrong_decisions: int = 0
+    failed: int = 0
+    failed_scored: int = 0
     reversed: int = 0
     reversed_differ: int = 0
     reversed_by: float = 0.0
@@ -136,13 +168,39 @@ class Tally:
             self.first[what] = int(enrol[at]), int(test[at])
 
 
+class Known(NamedTuple):
+    """What is known of the utterances, each of shape (utterance,) or None.
+
+    Attributes
+    ----------
+    speaker : int32 ndarray
+        Speaker of each, all known; None where every row has a label and speakers are not asked
+        for.
+    failed_enrol, failed_test : bool ndarrays
+        Whether it failed as an enrolment, as a test recording.
+    thresholds : float64 ndarray of shape (threshold,)
+        What ``more["threshold"]`` is an index of, NaN last.
+    made_of : int64 ndarray
+        Of models, the recordings that each is made of: ``model * n + recording``, rising.
+    """
+
+    speaker: NDArray[np.int32] | None
+    failed_enrol: Bools | None = None
+    failed_test: Bools | None = None
+    thresholds: NDArray[np.float64] | None = None
+    made_of: Ints | None = None
+
+    def itself(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
+        """Whether a trial compares a recording with itself, or with a model made of it."""
+        if self.made_of is None:
+            return np.asarray(enrol == test)
+        key = enrol.astype(np.int64) * n + test
+        place = np.searchsorted(self.made_of, key).clip(max=max(self.made_of.size - 1, 0))
+        return self.made_of[place] == key if self.made_of.size else np.zeros(key.size, dtype=bool)
+
+
 def settle(
-    scored: Encoded,
-    listed: Encoded | None,
-    *,
-    n: int,
-    speaker: NDArray[np.int32] | None,
-    tally: Tally,
+    scored: Encoded, listed: Encoded | None, *, n: int, known: Known, tally: Tally
 ) -> Trials:
     """Check one partition and put it in order.
 
@@ -154,22 +212,28 @@ def settle(
         Rows of the trial list, if it stands apart: only its pairs are trials.
     n
         Number of utterances.
-    speaker : int32 ndarray of shape (utterance,), or None
-        Speaker of each utterance, all known; None where every row has a label and speakers are
-        not asked for.
+    known
+        Speakers and failures.
     tally
         Is added to.
     """
+    speaker = known.speaker
     tally.rows += scored.score.size
     if listed is not None:
-        scored, doubt = _joined(scored, listed, n, speaker, tally)
+        scored, doubt = _joined(scored, listed, n, known, tally)
     else:
         doubt = np.zeros(scored.score.size, dtype=bool)
     empty = np.isnan(scored.score)
+    failed = _failures(scored, known)
+    if failed is not None:
+        doubt = _without_score(scored, failed, empty, doubt, tally)
+        empty &= failed == 0
+        scored.score[failed > 0] = -np.inf  # so that it is in order; no metric sees it
+        scored = scored._replace(more={**scored.more, "failed": failed})
     if empty.any():
         tally.unscored += int(empty.sum())
         tally.by_speaker(UNSCORED, scored.enrol[empty], speaker)
-        scored, doubt = _rows(scored, ~empty), doubt[~empty]
+        scored, doubt = scored.take(~empty), doubt[~empty]
     target = scored.label == 1
     if speaker is not None:
         same = speaker[scored.enrol] == speaker[scored.test]
@@ -177,10 +241,14 @@ def settle(
     key = pair_key(scored.enrol, scored.test, n)
     order = np.argsort(key)
     key = key[order]
+    more = {name: column[order] for name, column in scored.more.items()}
     trials = Trials(
-        scored.enrol[order], scored.test[order], target[order], scored.score[order], doubt[order]
+        *(scored.enrol[order], scored.test[order], target[order], scored.score[order]),
+        doubt[order],
+        more,
     )
     key, trials = _once(key, trials, speaker, tally)
+    _check_decisions(trials, known.thresholds, tally)
     if speaker is not None:
         wrong = trials.target != (speaker[trials.enrol] == speaker[trials.test])
         if wrong.any():
@@ -190,12 +258,60 @@ def settle(
     if trials.conflict.any():
         tally.conflicts += int(trials.conflict.sum())
         tally.by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
-    _count(key, trials, speaker, tally)
+    if failed is not None:
+        key, trials = _apart(key, trials, speaker, tally)
+    _count(key, trials, known, n, tally)
     return trials
 
 
-def _rows(rows: Encoded, kept: Bools) -> Encoded:
-    return Encoded(rows.enrol[kept], rows.test[kept], rows.label[kept], rows.score[kept])
+def _failures(rows: Encoded, known: Known) -> NDArray[np.int8] | None:
+    """Stage at which each row failed, 0 where it did not; None if nothing can have failed."""
+    said = rows.more.get("failed")
+    if said is None and known.failed_enrol is None:
+        return None
+    stage = np.zeros(rows.score.size, dtype=np.int8) if said is None else said.copy()
+    if known.failed_enrol is not None and known.failed_test is not None:
+        stage[known.failed_test[rows.test]] = ACQUIRE
+        stage[known.failed_enrol[rows.enrol]] = ENROL
+    return stage
+
+
+def _without_score(
+    rows: Encoded, failed: NDArray[np.int8], empty: Bools, doubt: Bools, tally: Tally
+) -> Bools:
+    """A trial that failed can have no score: True where one has, or was doubtful before."""
+    odd = (failed > 0) & ~empty
+    tally.failed_scored += int(odd.sum())
+    tally.point("failed", rows.enrol, rows.test, odd)
+    return doubt | odd
+
+
+def _check_decisions(trials: Trials, thresholds: NDArray[np.float64] | None, tally: Tally) -> None:
+    """Mark decisions that their own scores and thresholds contradict."""
+    decided, at = trials.more.get("accepted"), trials.more.get("threshold")
+    if decided is None or at is None or thresholds is None:
+        return
+    level = thresholds[at]
+    wrong = (decided >= 0) & ~np.isnan(level) & ((trials.score >= level) != (decided == 1))
+    if "failed" in trials.more:
+        wrong &= trials.more["failed"] == 0
+    if wrong.any():
+        tally.wrong_decisions += int(wrong.sum())
+        tally.point("decision", trials.enrol, trials.test, wrong)
+        np.logical_or(trials.conflict, wrong, out=trials.conflict)
+
+
+def _apart(
+    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: Tally
+) -> tuple[Ints, Trials]:
+    """The trials that were scored, with those that failed beside them."""
+    hit = trials.more["failed"] > 0
+    failed = trials.take(hit).without_conflicts()
+    tally.failed += len(failed)
+    tally.by_speaker(FAILED, failed.enrol, speaker)
+    more = {name: column for name, column in trials.more.items() if name != "failed"}
+    scored = replace(trials, more=more).take(~hit)
+    return key[~hit], replace(scored, failed=failed)
 
 
 def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
@@ -217,14 +333,14 @@ def _once(
         return key, trials
     involved = np.concatenate((again, [False])) | np.concatenate(([False], again))
     at = np.flatnonzero(involved)
-    rank = np.lexsort((trials.conflict[at], trials.score[at], trials.target[at], key[at]))
-    columns = (key, trials.enrol, trials.test, trials.target, trials.score, trials.conflict)
-    for column in columns:
+    told: list[NDArray[Any]] = [trials.score, trials.target, *trials.more.values()]
+    rank = np.lexsort((trials.conflict[at], *(column[at] for column in told), key[at]))
+    whole: list[NDArray[Any]] = [key, trials.enrol, trials.test, trials.conflict, *told]
+    for column in whole:
         column[at] = column[at[rank]]
-    pair = key[1:] == key[:-1]
-    equal = (
-        pair & (trials.target[1:] == trials.target[:-1]) & (trials.score[1:] == trials.score[:-1])
-    )
+    equal = key[1:] == key[:-1]
+    for column in told:
+        equal &= _alike(column[1:], column[:-1])
     keep = np.concatenate(([True], ~equal))
     tally.duplicates += int(equal.sum())
     tally.by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
@@ -238,22 +354,32 @@ def _once(
     return key, trials
 
 
+def _alike(one: NDArray[Any], other: NDArray[Any]) -> Bools:
+    """Where two columns say the same; two unknown numbers are the same."""
+    same: Bools = one == other
+    if one.dtype.kind == "f":
+        same |= np.isnan(one) & np.isnan(other)
+    return same
+
+
 def _joined(
-    scored: Encoded, listed: Encoded, n: int, speaker: NDArray[np.int32] | None, tally: Tally
+    scored: Encoded, listed: Encoded, n: int, known: Known, tally: Tally
 ) -> tuple[Encoded, Bools]:
     """Scores with the labels of the trial list; True where the list contradicts itself or them."""
     wanted = pair_key(listed.enrol, listed.test, n)
     tally.trial_rows += wanted.size
-    order = np.lexsort((listed.label, wanted))
-    wanted, label = wanted[order], listed.label[order]
+    order = np.lexsort((*listed.more.values(), listed.label, wanted))
+    wanted, listed = wanted[order], listed.take(order)
     first = np.concatenate(([True], wanted[1:] != wanted[:-1]))[: wanted.size]
     starts = np.flatnonzero(first)
-    ends = np.append(starts[1:], wanted.size) if starts.size else starts
-    clash = label[starts] != label[ends - 1]
-    repeated = ~first & np.concatenate(([False], label[1:] == label[:-1]))[: wanted.size]
-    tally.trial_duplicates += int(repeated.sum())
-    tally.point("trials", listed.enrol[order][starts], listed.test[order][starts], clash)
-    wanted, label = wanted[starts], label[starts]
+    again = ~first
+    for column in (listed.label, *listed.more.values()):
+        again[1:] &= _alike(column[1:], column[:-1])
+    tally.trial_duplicates += int(again.sum())
+    clash = np.zeros(starts.size, dtype=bool)
+    clash[np.cumsum(first)[~first & ~again] - 1] = True
+    wanted, listed = wanted[starts], listed.take(starts)
+    tally.point("trials", listed.enrol, listed.test, clash)
     have = pair_key(scored.enrol, scored.test, n)
     place = np.searchsorted(wanted, have)
     found = place < wanted.size
@@ -262,25 +388,43 @@ def _joined(
     met[place[found]] = True
     tally.met += int(met.sum())
     tally.not_in_trials += int((~found).sum())
-    tally.not_in_scores += int((~met).sum())
-    tally.by_speaker(UNSCORED, listed.enrol[order][starts][~met], speaker)
-    place = place[found]
-    own = scored.label[found]
-    theirs = label[place]
+    scored, place = scored.take(found), place[found]
+    own, theirs = scored.label, listed.label[place]
     doubt = clash[place]
     differ = (own >= 0) & (theirs >= 0) & (own != theirs)
-    tally.point("list", scored.enrol[found], scored.test[found], differ)
-    joined = Encoded(
-        scored.enrol[found],
-        scored.test[found],
-        np.where(theirs >= 0, theirs, own),
-        scored.score[found],
-    )
+    tally.point("list", scored.enrol, scored.test, differ)
+    more = {**scored.more, **{name: column[place] for name, column in listed.more.items()}}
+    joined = scored._replace(label=np.where(theirs >= 0, theirs, own), more=more)
+    lost = ~met
+    if known.failed_enrol is not None and known.failed_test is not None:
+        never = lost & (known.failed_enrol[listed.enrol] | known.failed_test[listed.test])
+        lost &= ~never
+        joined, doubt = _with_rows(joined, listed.take(never)), np.append(doubt, clash[never])
+        differ = np.append(differ, np.zeros(int(never.sum()), dtype=bool))
+    tally.not_in_scores += int(lost.sum())
+    tally.by_speaker(UNSCORED, listed.enrol[lost], known.speaker)
     return joined, doubt | differ
 
 
-def _count(key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: Tally) -> None:
+def _with_rows(scored: Encoded, listed: Encoded) -> Encoded:
+    """Scored rows with some of the trial list that have no score."""
+    more = {}
+    for name, column in scored.more.items():
+        unknown = UNKNOWN_CELL[column.dtype.kind]
+        rest = np.full(listed.label.size, unknown, dtype=column.dtype)
+        more[name] = np.concatenate((column, listed.more.get(name, rest)))
+    return Encoded(
+        np.concatenate((scored.enrol, listed.enrol)),
+        np.concatenate((scored.test, listed.test)),
+        np.concatenate((scored.label, listed.label)),
+        np.concatenate((scored.score, np.full(listed.label.size, np.nan))),
+        more,
+    )
+
+
+def _count(key: Ints, trials: Trials, known: Known, n: int, tally: Tally) -> None:
     """Count what is no error but worth knowing, on the trials that are kept."""
+    speaker = known.speaker
     if trials.conflict.any():
         key, trials = key[~trials.conflict], trials.without_conflicts()
     back = np.flatnonzero((key[1:] ^ key[:-1]) == 1)
@@ -294,7 +438,7 @@ def _count(key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: 
             tally.reversed_by = max(
                 tally.reversed_by, float(np.fmax.reduce(np.abs(pair[0] - pair[1]), initial=0.0))
             )
-    itself = trials.enrol == trials.test
+    itself = known.itself(trials.enrol, trials.test, n)
     tally.of_itself += int(itself.sum())
     tally.by_speaker(OF_ITSELF, trials.enrol[itself], speaker)
     finite = np.isfinite(trials.score)
@@ -302,6 +446,6 @@ def _count(key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: 
     tally.by_speaker(INFINITE, trials.enrol[~finite], speaker)
     tally.kept += trials.score.size
     tally.targets += int(trials.target.sum())
-    known = trials.score if finite.all() else trials.score[finite]
-    tally.low = min(tally.low, float(known.min(initial=np.inf)))
-    tally.high = max(tally.high, float(known.max(initial=-np.inf)))
+    bounded = trials.score if finite.all() else trials.score[finite]
+    tally.low = min(tally.low, float(bounded.min(initial=np.inf)))
+    tally.high = max(tally.high, float(bounded.max(initial=-np.inf)))

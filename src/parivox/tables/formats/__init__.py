@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import ConfigError, DataError
 from parivox.tables.content import read_content
 from parivox.tables.formats.binary import ARROW, ARROW_STREAM, PARQUET
+from parivox.tables.formats.bob import BOB_4, BOB_5
 from parivox.tables.formats.delimited import DELIMITED, header_of
 from parivox.tables.formats.frames import scan_frame
 from parivox.tables.formats.kaldi import KALDI_SCORES, KALDI_TRIALS
-from parivox.tables.formats.kinds import is_unknown_header, sample
+from parivox.tables.formats.kinds import is_unknown_header, may_be_of_bob, readings, sample
+from parivox.tables.formats.nist import NIST_KEY, NIST_SCORES, with_sides
 from parivox.tables.formats.text import check_text
 from parivox.tables.formats.voxceleb import VOXCELEB, VOXCELEB_SCORES
 from parivox.tables.formats.wespeaker import WESPEAKER
@@ -36,6 +38,10 @@ FORMATS: tuple[Format, ...] = (
     KALDI_TRIALS,
     KALDI_SCORES,
     WESPEAKER,
+    BOB_4,
+    BOB_5,
+    NIST_KEY,
+    NIST_SCORES,
 )
 
 
@@ -65,10 +71,10 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
         msg = f"--scores-format {format!r} is not known; choose from {', '.join(known)}"
         raise ConfigError(msg)
     if not isinstance(source, (str, os.PathLike)):
-        return scan_frame(source, columns, name)
+        return with_sides(scan_frame(source, columns, name), columns)
     content = read_content(source)
     chosen = known[format] if format else _detected(content, columns)
-    return chosen.scan(content, columns)
+    return with_sides(chosen.scan(content, columns), columns)
 
 
 def _detected(content: Content, columns: Columns) -> Format:
@@ -76,6 +82,13 @@ def _detected(content: Content, columns: Columns) -> Format:
         if one.matches(content.head, columns):
             return one
     check_text(content)
+    if len(readings(content.head)) > 1:
+        msg = (
+            f"{content.name}: its rows may be label, enrol, test, score, or claimed identity, real "
+            "identity, test, score as bob writes them; say which with --scores-format voxceleb or "
+            "--scores-format bob-4"
+        )
+        raise DataError(msg)
     if columns.by_role and not columns.elsewhere:
         return DELIMITED  # which says which of the columns is missing
     names, _, _ = header_of(content)
@@ -91,4 +104,7 @@ def _detected(content: Content, columns: Columns) -> Format:
         "columns with --columns enrol=...,test=...,score=...,label=..., or the format with "
         "--scores-format"
     )
+    perhaps = may_be_of_bob(content.head)
+    if perhaps:
+        msg += f" {perhaps} if it is one of bob's"
     raise DataError(msg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from parivox.errors import DataError
@@ -9,7 +10,7 @@ from parivox.tables.formats.scan import ALIASES, Format, Scan, name_columns, pla
 from parivox.tables.formats.text import check_text, head_lines, is_text, read_text, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["DELIMITED", "header_of", "read_frame"]
 
 SEPARATORS = (",", "\t", ";", "|")
+_SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, above the header
 
 
 def separator_of(line: str) -> str:
@@ -33,12 +35,27 @@ def header_of(content: Content) -> tuple[list[str], str, int]:
     if not lines:
         msg = f"{content.name}: holds blank lines only; give a file with a header and rows below it"
         raise DataError(msg)
-    separator = separator_of(lines[0][1])
-    names = split(lines[0][1], separator)
-    if len(lines) < 2:
+    names, separator, below = _header(lines)
+    if not below:
         msg = f"{content.name}: holds a header and nothing else; give a file with rows below it"
         raise DataError(msg)
-    return names, separator, lines[1][0]
+    return names, separator, below[0][0]
+
+
+def _header(lines: Sequence[tuple[int, str]]) -> tuple[list[str], str, Sequence[tuple[int, str]]]:
+    """Names of the columns, the separator, and the lines below them.
+
+    Examples
+    --------
+    >>> _header([(1, "sep=;"), (2, "id;sex"), (3, "a;f")])
+    (['id', 'sex'], ';', [(3, 'a;f')])
+    """
+    hint = _SEPARATOR_HINT.fullmatch(lines[0][1])
+    if hint:
+        lines = lines[1:]
+    header = lines[0][1] if lines else ""
+    separator = hint[1] if hint else separator_of(header)
+    return split(header, separator), separator, lines[1:]
 
 
 def read_frame(
@@ -47,6 +64,7 @@ def read_frame(
     """Column names and blocks of rows of a table with a header."""
     check_text(content)
     names, separator, start = header_of(content)
+    content.dialect["separator"] = separator
     quote = None if separator == " " else '"'
     return names, read_text(
         content, separator=separator, width=len(names), start=start, quote=quote
@@ -57,7 +75,7 @@ def _matches(head: bytes, columns: Columns) -> bool:
     lines = head_lines(head) if is_text(head) else []
     if not lines:
         return False
-    names = split(lines[0][1], separator_of(lines[0][1]))
+    names, _, _ = _header(lines)
     known = {plain(name) for name in names}
     roles = sum(bool(aliases & known) for aliases in ALIASES.values())
     asked = set(columns.by_role.values())

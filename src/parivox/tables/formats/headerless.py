@@ -30,12 +30,14 @@ def positional(
     name
         Of the format.
     places
-        Place of each role, from 0.
+        Place of each role, from 0; a column may have more than one.
     optional
         Places of roles that hold numbers and may be missing.
     more
         Whether columns of words may follow, which are ignored.
     """
+    told = _told({**places, **optional})
+    least, most = len(set(places.values())), len(told)
 
     def scan(content: Content, columns: Columns) -> Scan:
         check_text(content)
@@ -48,20 +50,18 @@ def positional(
             raise DataError(msg)
         lines = head_lines(content.head)
         rows, separator, width = sample(content.head)
-        if width < len(places):
+        if width < least:
             msg = (
                 f"{content.name}: row {lines[0][0] if lines else 1} does not hold the "
-                f"{len(places)} columns of {name}: {', '.join(places)}"
+                f"{least} columns of {name}: {', '.join(told[:least])}"
             )
             raise DataError(msg)
-        most = len(places) + len(optional)
         beyond = [column(rows, place, width) for place in range(most, width)]
         if beyond and (not more or any(map(mostly_numbers, beyond))):
             row = next(lines[i][0] for i, cells in enumerate(rows) if len(cells) == width)
             msg = (
                 f"{content.name}: row {row} has {width} columns where {name} has {most} "
-                f"({', '.join((*places, *optional))}); name the columns in a header, or remove "
-                "the others"
+                f"({', '.join(told)}); name the columns in a header, or remove the others"
             )
             raise DataError(msg)
         found = {r: p for r, p in optional.items() if mostly_scores(column(rows, p, width))}
@@ -79,3 +79,17 @@ def positional(
         return Scan(content.name, name, names, ignored, chunks, content)
 
     return Format(name, lambda head, _: kind_of(head) == name, scan)
+
+
+def _told(places: Mapping[str, int]) -> list[str]:
+    """What each column holds, as messages say it.
+
+    Examples
+    --------
+    >>> _told({"enrol": 0, "enrol_speaker": 0, "score": 1})
+    ['enrol and enrol_speaker', 'score']
+    """
+    return [
+        " and ".join(role for role, at in places.items() if at == place)
+        for place in sorted(set(places.values()))
+    ]

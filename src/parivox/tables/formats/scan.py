@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALIASES",
+    "ATTRIBUTE",
     "ENGINE_ERRORS",
     "Columns",
     "Format",
@@ -50,15 +51,26 @@ _SIDES = {
         "ref",
         "reference",
         "model",
+        "bioref",
         "left",
         "a",
         "1",
     ],
     "test": ["test", "com", "comparison", "probe", "segment", "right", "b", "2"],
 }
-_UTTERANCE = ["utterance", "utt", "file", "path", "wav", "audio", "recording", "segment", "id"]
-_SPEAKER = ["speaker", "spk", "spkr", "speakerid", "spkid"]
+_UTTERANCE = [
+    *("utterance", "utt", "file", "path", "wav", "audio", "recording", "segment", "id"),
+    *("templateid", "referenceid"),
+]
+_SPEAKER = ["speaker", "spk", "spkr", "speakerid", "spkid", "subject", "subjectid"]
 _SCORE = ["score", "scores", "sc", "llr", "similarity", "sim", "cosine", "cos", "distance", "dist"]
+_OUTCOME = {
+    "decision": ["decision", "decided", "accept", "accepted", "isaccepted"],
+    "threshold": ["threshold", "thr", "deployedthreshold"],
+    "status": ["status", "trialstatus"],
+    "stage": ["stage", "failurestage"],
+    "seconds": ["seconds", "elapsed", "elapsedseconds", "elapsedtime"],
+}
 _LABEL = [
     *("label", "labels", "lab", "target", "istarget", "targettype", "trialtype", "key", "class"),
     *("same", "issame", "samespeaker", "match", "genuine", "ytrue", "groundtruth", "truth"),
@@ -80,8 +92,13 @@ ALIASES: dict[str, frozenset[str]] = {
         f"{side}_speaker": frozenset(_side_aliases(words, _SPEAKER))
         for side, words in _SIDES.items()
     },
+    "side": frozenset({"side"}),
+    **{role: frozenset(words) for role, words in _OUTCOME.items()},
 }
 """Names that columns are known by, in lower case, letters and digits only."""
+
+ATTRIBUTE = "@"
+"""What the role of an attribute's column begins with: ``@device``, ``@enrol.device``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +152,13 @@ class Columns:
         Column of some roles.
     elsewhere : bool
         Whether they may stand in another file instead.
+    attributes : tuple of str
+        Attributes that trials are grouped by, of which columns may be in the file.
     """
 
     by_role: Mapping[str, str] = field(default_factory=dict)
     elsewhere: bool = False
+    attributes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for role in self.by_role:
@@ -231,6 +251,29 @@ def name_columns(names: Sequence[str], asked: Columns, source: str) -> dict[str,
             raise DataError(msg)
         if fits:
             found[role] = (exact or fits)[0]
+    return found | _attributes(names, asked.attributes)
+
+
+def _attributes(names: Sequence[str], wanted: Sequence[str]) -> dict[str, int]:
+    """Position of the column, or of one for either side, of each attribute that there is.
+
+    Examples
+    --------
+    >>> _attributes(["enrol", "test", "device", "ref_sex", "probe_sex"], ["device", "sex", "age"])
+    {'@device': 2, '@enrol.sex': 3, '@test.sex': 4}
+    """
+    found: dict[str, int] = {}
+    for attribute in wanted:
+        exact = [i for i, name in enumerate(names) if name == attribute]
+        fits = exact or [i for i, name in enumerate(names) if plain(name) == plain(attribute)]
+        if fits:
+            found[ATTRIBUTE + attribute] = fits[0]
+            continue
+        for side, words in _SIDES.items():
+            known = _side_aliases([w for w in words if len(w) > 1], [plain(attribute)])
+            place = next((i for i, name in enumerate(names) if plain(name) in known), None)
+            if place is not None:
+                found[f"{ATTRIBUTE}{side}.{attribute}"] = place
     return found
 
 

@@ -36,42 +36,17 @@ def is_text(head: bytes) -> bool:
 
 
 def check_text(content: Content) -> None:
-    """Refuse what is no text in UTF-8 with rows, in words that tell what it is instead."""
+    """Refuse what is no text with rows, in words that tell what it is instead."""
     head, name = content.head, content.name
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _every_other_is_zero(head):
-        msg = f"{name}: is text in UTF-16; save it in the encoding UTF-8"
+    if not content.encoding or b"\x00" in head:
+        msg = f"{name}: is neither text nor Parquet, Arrow or XLSX; save it in one of these formats"
         raise DataError(msg)
-    if b"\x00" in head:
-        msg = (
-            f"{name}: is neither text in UTF-8 nor Parquet nor Arrow; "
-            "save it in one of these formats"
-        )
-        raise DataError(msg)
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError as wrong:
-        raise _not_utf8(name, head, 1, wrong) from wrong
     if b"\r" in head.strip() and b"\n" not in head:
         msg = (
             f"{name}: its lines end as on an old Mac, in CR alone; "
             "save it with line ends of today, LF or CR LF"
         )
         raise DataError(msg)
-
-
-def _every_other_is_zero(head: bytes) -> bool:
-    """Whether it may be Western text in UTF-16 without a mark."""
-    half = len(head) // 2
-    few, many = sorted((head[::2].count(0), head[1::2].count(0)))
-    return half > 1 and few < 0.1 * half and many > 0.9 * half
-
-
-def _not_utf8(name: str, block: bytes, first: int, wrong: UnicodeDecodeError) -> DataError:
-    row = first + block.count(b"\n", 0, wrong.start)
-    return DataError(
-        f"{name}: row {row}: byte {block[wrong.start]:#04x} is not UTF-8; "
-        "save the file in the encoding UTF-8"
-    )
 
 
 @lru_cache(maxsize=4)
@@ -121,12 +96,12 @@ def read_text(
     """
     schema = {f"f{i}": pl.String for i in range(width)}
     for first, block, skip in _blocks(content, start):
+        data = _blanks(block) if separator == " " and _untidy(block) else block
+        lead = _after_blank_lines(data, skip)
+        blank = data.count(b"\n", 0, lead)
+        if lead == len(data):
+            continue
         try:
-            data = _blanks(block) if separator == " " and _untidy(block) else block
-            lead = _after_blank_lines(data, skip)
-            blank = data.count(b"\n", 0, lead)
-            if lead == len(data):
-                continue
             frame = pl.read_csv(
                 data,
                 has_header=False,
@@ -137,9 +112,13 @@ def read_text(
                 infer_schema=False,
             )
         except ENGINE_ERRORS as error:
-            raise _explained(content.name, block, first, separator, width, quote, error) from error
+            odd = _odd_row(data[lead:], first + blank, separator, width, quote)
+            if odd is not None:
+                raise _ragged(content.name, *odd, width) from error
+            msg = f"{content.name}: cannot be read as a table ({why(error)}); repair the file"
+            raise DataError(msg) from error
         if frame.height and frame[:, -1].null_count():
-            short = _odd_row(block, first, separator, width, quote)
+            short = _odd_row(data[lead:], first + blank, separator, width, quote)
             if short is not None:
                 raise _ragged(content.name, *short, width)
         yield _rows(data, lead, first + blank, frame.height, separator, quote), frame
@@ -213,25 +192,6 @@ def _untidy(block: bytes) -> bool:
 def _blanks(block: bytes) -> bytes:
     """The lines with single blanks between fields."""
     return b"\n".join(b" ".join(line.split()) for line in block.split(b"\n"))
-
-
-def _explained(
-    name: str,
-    block: bytes,
-    first: int,
-    separator: str,
-    width: int,
-    quote: str | None,
-    error: BaseException,
-) -> DataError:
-    try:
-        block.decode("utf-8")
-    except UnicodeDecodeError as wrong:
-        return _not_utf8(name, block, first, wrong)
-    odd = _odd_row(block, first, separator, width, quote)
-    if odd is not None:
-        return _ragged(name, *odd, width)
-    return DataError(f"{name}: cannot be read as a table ({why(error)}); repair the file")
 
 
 def _odd_row(

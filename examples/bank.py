@@ -1,0 +1,86 @@
+"""The bank of docs/bring-your-data.md: decisions on calls, enrolments of several calls, failures.
+
+    python examples/bank.py FOLDER
+
+Writes made-up files as a bank's log of genuine attempts might give them, and checks what an audit
+of them says.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import parivox as pv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+THRESHOLDS = {"app": 1.8, "phone": 1.2}
+LANGUAGES = ("French", "Dutch")
+DEVICES = ("headset", "handset")
+TOO_BAD = 0.03
+"""So many calls cannot be used."""
+
+
+def write(folder: Path) -> None:
+    """Write customers, calls, enrolments, failures, and the decisions of each day and of all."""
+    draw = random.Random(3)  # noqa: S311 - made-up customers, not secrets
+    customers, calls, enrolments, failures = [], [], [], []
+    days: tuple[list[Sequence[object]], ...] = ([], [])
+    for i in range(400):
+        customer, model = f"{i:06d}", f"m{i:06d}"
+        gender, mother_tongue = draw.choice("fm"), draw.choice(LANGUAGES)
+        customers.append((customer, gender))
+        device, is_lost = draw.choice(DEVICES), draw.random() < TOO_BAD
+        for _ in range(2):
+            call = f"c{len(calls):05d}"
+            calls.append((call, customer, "phone", mother_tongue, device))
+            enrolments.append((model, customer, call))
+        if is_lost:
+            failures.append((model, "enrol", "too short"))
+        for n in range(0 if is_lost else 10):
+            call, channel = f"c{len(calls):05d}", draw.choice(list(THRESHOLDS))
+            language = mother_tongue if draw.random() < 0.7 else draw.choice(LANGUAGES)
+            calls.append((call, customer, channel, language, draw.choice(DEVICES)))
+            score = draw.gauss(3.2 if gender == "m" else 2.9, 0.9) - (language != mother_tongue)
+            decision = "accept" if score >= THRESHOLDS[channel] else "reject"
+            if draw.random() < TOO_BAD:
+                failures.append((call, "acquire", "no speech"))
+                decision = ""
+            days[n % 2].append((model, call, decision, THRESHOLDS[channel]))
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def table(name: str, header: str, rows: Iterable[Sequence[object]]) -> None:
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header.split(","), *rows])
+
+    table("customers.csv", "customer,gender", customers)
+    table("calls.csv", "call,customer,channel,language,device", calls)
+    table("enrolments.csv", "model,customer,call", enrolments)
+    table("failures.csv", "recording,stage,reason", failures)
+    for name, rows in (("decisions", sum(days, [])), ("day1", days[0]), ("day2", days[1])):
+        table(f"{name}.csv", "model,call,decision,threshold", rows)
+
+
+def check(folder: Path) -> None:
+    """Audit, and compare what comes out with what was put in."""
+    audit = pv.audit(
+        folder / "decisions.csv",
+        speakers=folder / "customers.csv",
+        utterances=folder / "calls.csv",
+        models=folder / "enrolments.csv",
+        failures=folder / "failures.csv",
+        columns={"test": "call"},
+        by=["gender", "same:language"],
+        within="test.channel",
+    )
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[1] if len(sys.argv) > 1 else "build/bank")
+    write(where)
+    check(where)

@@ -1,0 +1,93 @@
+"""Run every command of docs/bring-your-data.md and write down what it prints.
+
+    python examples/bring_your_data.py
+
+Each block ``console`` of the page holds one command. It is run in a folder with the files that
+the script named in the heading above it writes. A comment above a block, as in
+``<!-- from "Noted" to "Thresholds" -->``, names the beginnings of the first and the last line that
+are shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+EXAMPLES = Path(__file__).parent
+PAGE = EXAMPLES.parent / "docs" / "bring-your-data.md"
+BLOCK = re.compile(
+    r'^## The (?P<who>\w+)$|^(?:<!-- from "(?P<first>.*)" to "(?P<last>.*)" -->\n)?'
+    r"```console\n(?P<command>\$ (?:.*\\\n)*.*\n)(?P<output>(?:(?!```).*\n)*)```$",
+    flags=re.MULTILINE,
+)
+WIDTH = 100
+
+
+def fresh(page: str, folder: Path) -> str:
+    """The page with what its commands print now."""
+    who = folder
+
+    def block(found: re.Match[str]) -> str:
+        nonlocal who
+        whole, head = found[0], found["command"]
+        if head is None:
+            who = folder / found["who"]
+            script = EXAMPLES / f"{who.name}.py"
+            subprocess.run([sys.executable, script, who], check=True)  # noqa: S603 - our own
+            return whole
+        lines = printed(head.removeprefix("$ "), who)
+        if found["first"] is not None:
+            lines = part(lines, found["first"], found["last"])
+        start = whole[: found.start("output") - found.start()]
+        return start + "".join(f"{wrapped(line)}\n" for line in lines) + "```"
+
+    return BLOCK.sub(block, page)
+
+
+def printed(command: str, folder: Path) -> list[str]:
+    """Lines that a command prints in a folder."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    done = subprocess.run(  # noqa: S602 - the page's own commands
+        command,
+        shell=True,
+        check=True,
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONIOENCODING": "utf-8"},
+        stdout=subprocess.PIPE,
+    )
+    return done.stdout.decode().splitlines()
+
+
+def part(lines: list[str], first: str, last: str) -> list[str]:
+    """From the first line that begins with the one text to the next that begins with the other."""
+    begins = [line.strip().startswith(first) for line in lines]
+    start = begins.index(True)
+    end = next(i for i in range(start, len(lines)) if lines[i].strip().startswith(last))
+    before = ["..."] if any(lines[:start]) else []
+    after = ["..."] if any(lines[end + 1 :]) else []
+    return [*before, *lines[start : end + 1], *after]
+
+
+def wrapped(line: str) -> str:
+    """A long line as a terminal shows it, what follows further in."""
+    if len(line) <= WIDTH:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(
+        line.strip(),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        PAGE.write_text(fresh(PAGE.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")

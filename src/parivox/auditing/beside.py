@@ -1,0 +1,211 @@
+"""What is counted of a cell besides its scores: decisions, thresholds, failures, seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.core.counts import Counts
+from parivox.tables.validation import ACQUIRE, ENROL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.cells import Codes
+    from parivox.core.counts import IntArray
+    from parivox.tables.groups import Grouping
+    from parivox.tables.trialset import TrialSet
+    from parivox.tables.validation import Trials
+
+__all__ = ["NOTHING", "Beside", "Besides", "Recorded", "Share", "quantile", "recorded"]
+
+_GRID = np.concatenate(([0.0], np.geomspace(1e-3, 1e4, 3501)))
+"""Lower edges of the bins of seconds, half a percent wide."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many."""
+
+    count: int
+    of: int
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Of one cell.
+
+    Attributes
+    ----------
+    deployed : Counts or None
+        Decisions as scores, 1 for accepted and 0 for rejected; None if there are none.
+    thresholds : dict of float to int
+        Trials at each deployed threshold.
+    failed : integer ndarray of shape (2, 2), or None
+        Trials that failed, by stage (acquire, enrol) and class (nontarget, target); None if
+        nothing is told of failures.
+    seconds : (float, int, FloatArray or None) or None
+        Sum, number of trials, and the trials in each bin of :data:`_GRID`.
+    enrolments, recordings : Share or None
+        Failed enrolments and test recordings, of all that were attempted; None where they cannot
+        be told by group.
+    """
+
+    deployed: Counts | None = None
+    thresholds: dict[float, int] | None = None
+    failed: IntArray | None = None
+    seconds: tuple[float, int, IntArray | None] | None = None
+    enrolments: Share | None = None
+    recordings: Share | None = None
+
+
+NOTHING = Beside()
+
+
+class Besides:
+    """What is counted of `n` cells at once.
+
+    Parameters
+    ----------
+    trials
+        Which tells what there is to count.
+    n
+        Number of cells.
+    """
+
+    def __init__(self, trials: TrialSet, n: int) -> None:
+        self.trials, self.n = trials, n
+        more = trials.more
+        self.decided = np.zeros((n, 2, 2), dtype=np.int64) if trials.has_decisions else None
+        self.levels = (
+            np.zeros((n, trials.thresholds.size), dtype=np.int64) if "threshold" in more else None
+        )
+        self.failed = np.zeros((n, 2, 2), dtype=np.int64) if trials.failures is not None else None
+        timed = "seconds" in more
+        self.seconds = np.zeros(n) if timed else None
+        self.times = np.zeros((n, _GRID.size), dtype=np.int64) if timed else None
+
+    @property
+    def counts_more(self) -> bool:
+        """Whether scored trials have anything to count."""
+        return any(one is not None for one in (self.decided, self.levels, self.seconds))
+
+    def add(self, part: Trials, cells: Sequence[Codes]) -> None:
+        """Count scored trials."""
+        decided = self.trials.decided(part) if self.decided is not None else None
+        for cell in cells:
+            inside = cell >= 0
+            if self.decided is not None and decided is not None:
+                known = inside & (decided >= 0)
+                _add(self.decided, cell[known], 2 * part.target[known] + decided[known])
+            if self.levels is not None:
+                _add(self.levels, cell[inside], part.more["threshold"][inside])
+            if self.seconds is not None and self.times is not None:
+                took = part.more["seconds"]
+                known = inside & ~np.isnan(took)
+                self.seconds += np.bincount(cell[known], weights=took[known], minlength=self.n)
+                _add(self.times, cell[known], np.searchsorted(_GRID, took[known], "right") - 1)
+
+    def add_failed(self, part: Trials, cells: Sequence[Codes]) -> None:
+        """Count trials that failed."""
+        assert self.failed is not None
+        stage = part.more["failed"].astype(np.int64) - ACQUIRE
+        for cell in cells:
+            inside = cell >= 0
+            _add(self.failed, cell[inside], (2 * stage + part.target)[inside])
+
+    def finish(self) -> list[Beside]:
+        """What was counted of each cell."""
+        made = []
+        for i in range(self.n):
+            deployed = seconds = levels = None
+            if self.decided is not None:
+                nontarget, target = self.decided[i]
+                used = (nontarget + target) > 0
+                deployed = Counts(np.array([0.0, 1.0])[used], target[used], nontarget[used])
+            if self.levels is not None:
+                named = zip(self.trials.thresholds.tolist(), self.levels[i].tolist(), strict=True)
+                levels = {level: n for level, n in named if n and level == level}  # noqa: PLR0124
+            if self.seconds is not None and self.times is not None:
+                seconds = (float(self.seconds[i]), int(self.times[i].sum()), self.times[i])
+            failed = None if self.failed is None else self.failed[i]
+            made.append(Beside(deployed, levels, failed, seconds))
+        return made
+
+
+def _add(into: NDArray[Any], cell: NDArray[Any], code: NDArray[Any]) -> None:
+    """Count codes by cell."""
+    flat = into.reshape(-1)
+    size = flat.size // into.shape[0]
+    at = cell.astype(np.int64) * size + np.where(code < 0, size - 1, code)
+    flat += np.bincount(at, minlength=flat.size)
+
+
+def quantile(times: IntArray, share: float) -> float:
+    """Seconds that at least that share of the trials took no longer than, within half a percent."""
+    total = np.cumsum(times)
+    at = int(np.searchsorted(total, share * total[-1]))
+    return float(_GRID[min(at + 1, _GRID.size - 1)])
+
+
+class Recorded:
+    """Which enrolments and test recordings were attempted, and which failed."""
+
+    def __init__(self, trials: TrialSet) -> None:
+        self.trials = trials
+        self.is_needed = trials.failures is not None
+        if trials.failures is not None:
+            self.failed = [side.copy() for side in trials.failures]
+            self.tried = [side.copy() for side in trials.failures]
+
+    def add(self, scored: Trials, failed: Trials | None) -> None:
+        """Note the utterances of some trials."""
+        if not self.is_needed:
+            return
+        for some in (scored, failed):
+            if some is not None:
+                self.tried[0][some.enrol] = True
+                self.tried[1][some.test] = True
+        if failed is not None:
+            stage = failed.more["failed"]
+            self.failed[0][failed.enrol[stage == ENROL]] = True
+            self.failed[1][failed.test[stage == ACQUIRE]] = True
+
+
+def recorded(
+    attempts: Recorded,
+    grouping: Grouping | None,
+    within: Grouping | None,
+    cells: Sequence[Beside],
+    levels: Sequence[Beside],
+) -> tuple[list[Beside], list[Beside]]:
+    """Shares of failed enrolments and recordings, where a recording has a group of its own."""
+    if any(one is not None and one.is_of_trials for one in (grouping, within)):
+        return list(cells), list(levels)
+    trials = attempts.trials
+    zero = np.zeros(trials.utterance_speaker.size, dtype=np.int32)
+    group = zero if grouping is None else grouping.of_utterance(trials)
+    level = zero if within is None else within.of_utterance(trials)
+    n_groups = len(cells) // len(levels)
+    known = (group >= 0) & (level >= 0)
+    shares = []
+    for tried, failed in zip(attempts.tried, attempts.failed, strict=True):
+        counted = []
+        for which in (failed & known, tried & known):
+            code = level[which].astype(np.int64) * n_groups + group[which]
+            counted.append(np.bincount(code, minlength=len(cells)))
+        shares.append(np.array(counted))  # (failed or tried, cell)
+    both = np.array(shares)
+
+    def with_shares(besides: Sequence[Beside], counts: IntArray) -> list[Beside]:
+        return [
+            replace(one, enrolments=Share(*enrol.tolist()), recordings=Share(*test.tolist()))
+            for one, enrol, test in zip(besides, counts[0].T, counts[1].T, strict=True)
+        ]
+
+    pooled = both.reshape(2, 2, len(levels), n_groups).sum(axis=-1)
+    return with_shares(cells, both), with_shares(levels, pooled)

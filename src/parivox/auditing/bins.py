@@ -1,0 +1,137 @@
+"""Score values that trials are counted at: each score, bins of one width, given thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.core.counts import FloatArray
+
+__all__ = ["AT_THRESHOLDS", "Bins", "parse_bins"]
+
+AT_THRESHOLDS = "counted at given thresholds only"
+FINEST = 1 << 50
+"""Most steps from zero to a score: beyond them the next edge cannot be told from the last."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Where a score is counted: at itself, or at the lower edge of its bin.
+
+    Attributes
+    ----------
+    step : str
+        Width of a bin as a decimal number; empty for none.
+    thresholds : tuple of float
+        Rising; edges as well or, without a step, the only ones.
+
+    Examples
+    --------
+    >>> Bins("0.01", (0.333,)).of(np.array([0.07, 0.079, 0.3329, 0.334, np.inf])).tolist()
+    [0.07, 0.07, 0.33, 0.333, inf]
+    """
+
+    step: str = ""
+    thresholds: tuple[float, ...] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each score is counted at itself."""
+        return not self.step and not self.thresholds
+
+    @property
+    def no_curve(self) -> str:
+        """Why there is no curve of error rates; empty if there is one."""
+        return AT_THRESHOLDS if self.thresholds and not self.step else ""
+
+    @property
+    def width(self) -> float:
+        """Of a bin; 0 where nothing is lost by it."""
+        return float(self.step or 0)
+
+    @cached_property
+    def _ratio(self) -> tuple[float, float]:
+        up, down = Decimal(self.step).as_integer_ratio()
+        return float(up), float(down)
+
+    def of(self, scores: FloatArray) -> FloatArray:
+        """Where each score is counted: the same place in whatever file it stands."""
+        if self.is_exact:
+            return scores
+        found = np.full(scores.shape, -np.inf)
+        if self.step:
+            finite = np.isfinite(scores)
+            found[finite] = self._edges(scores[finite])
+            found[~finite] = scores[~finite]
+        if self.thresholds:
+            lowest = np.array([-np.inf, *self.thresholds])
+            given = lowest[np.searchsorted(lowest[1:], scores, side="right")]
+            found = np.maximum(found, given)
+        return found
+
+    def _edges(self, scores: FloatArray) -> FloatArray:
+        """Lower edges: whole multiples of the step, each the nearest number to its decimal."""
+        up, down = self._ratio
+        if np.abs(scores).max(initial=0.0) > FINEST * self.width:
+            msg = (
+                f"--step {self.step}: is too fine for scores as far from 0 as "
+                f"{float(np.abs(scores).max()):.6g}; give a larger one"
+            )
+            raise ConfigError(msg)
+        place = np.floor(scores / self.width)
+        place -= place * up / down > scores
+        place += (place + 1) * up / down <= scores
+        edges: FloatArray = place * up / down
+        return edges
+
+    def has(self, threshold: float) -> bool:
+        """Whether counts at this threshold are exact."""
+        return bool(self.of(np.array([threshold]))[0] == threshold)
+
+    def told(self) -> str:
+        """In words, for messages."""
+        at = ", ".join(f"{t:g}" for t in self.thresholds[:8])
+        at += f" and {len(self.thresholds) - 8} more" if len(self.thresholds) > 8 else ""
+        if self.step:
+            return f"bins of {self.step}" + (f" with edges at {at}" if at else "")
+        return f"thresholds {at}" if at else "each score"
+
+
+def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
+    """Read what a user gives as ``--step`` and ``--threshold``.
+
+    Examples
+    --------
+    >>> parse_bins("0.010", ["1.5", "0.5"])
+    Bins(step='0.01', thresholds=(0.5, 1.5))
+    """
+    width = ""
+    if step is not None:
+        try:
+            number = Decimal(str(step))
+        except InvalidOperation:
+            number = Decimal(0)
+        if not number.is_finite() or not 1e-15 <= number <= 1e15:
+            msg = f"--step {step}: is not the width of a bin; give a number above 0, as in 0.001"
+            raise ConfigError(msg)
+        width = f"{number.normalize():f}"
+    found = []
+    for given in thresholds:
+        try:
+            level = float(str(given))
+        except ValueError:
+            level = np.nan
+        if not np.isfinite(level):
+            msg = f"--threshold {given}: is not a number; give a score, as in 0.5"
+            raise ConfigError(msg)
+        found.append(level + 0.0)
+    return Bins(width, tuple(sorted(set(found))))

@@ -1,0 +1,169 @@
+"""Trials counted by cell and score: exactly where they are in memory, else in bins."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.core.counts import Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.cells import Codes, Placed
+    from parivox.core.counts import FloatArray, IntArray
+    from parivox.tables.trialset import TrialSet
+
+__all__ = ["BINS", "Binned", "Exact"]
+
+BINS = 1 << 16
+CHUNK = 1 << 21
+
+Counted = tuple[list[Counts], list[Counts]]
+"""Counts of each cell, and of each level: every trial that counts in one of its cells, once."""
+
+
+class Exact:
+    """Counts per distinct score: one sort of the scores, then stable sorts by cell."""
+
+    bound = width = 0.0
+
+    def __init__(self, sizes: Sequence[tuple[int, int]]) -> None:
+        self.sizes = sizes
+        self.counted: list[Counted] = []
+
+    def add(
+        self,
+        score: FloatArray,
+        target: NDArray[np.bool_],
+        placed: Sequence[Placed],
+        weight: IntArray | None = None,
+    ) -> None:
+        """Count all trials, which stand in rising order of their scores; once only."""
+        everything = Counts.from_sorted(score, target, weight)
+        for (n_cells, n_levels), here in zip(self.sizes, placed, strict=True):
+            if n_levels > 1:
+                pooled = _split(score, target, [here.level], n_levels, weight)
+            elif (here.level == 0).all():
+                pooled = [everything]
+            else:
+                pooled = _split(score, target, [here.level], 1, weight)
+            if n_cells == n_levels:
+                self.counted.append((pooled, pooled))
+            else:
+                self.counted.append((_split(score, target, here.cells, n_cells, weight), pooled))
+
+    def finish(self) -> list[Counted]:
+        """Counts of every layout."""
+        return self.counted
+
+
+def _split(
+    score: FloatArray,
+    target: NDArray[np.bool_],
+    codes: Sequence[Codes],
+    n: int,
+    weight: IntArray | None,
+) -> list[Counts]:
+    """Counts of each cell, from trials in rising order of score."""
+    code = codes[0]
+    if len(codes) == 2:  # a trial may count for two groups: merge keeps the order of scores
+        index = np.concatenate((np.arange(score.size), np.arange(score.size)))
+        code = np.concatenate(codes)
+        rank = np.argsort(index, kind="stable")
+        rows = index[rank]
+        code, score, target = code[rank], score[rows], target[rows]
+        weight = None if weight is None else weight[rows]
+    by_cell = np.argsort(code.astype(np.int16 if n < 1 << 15 else np.int32), kind="stable")
+    ends = np.cumsum(np.bincount(code + 1, minlength=n + 1))
+    score, target = score[by_cell], target[by_cell]
+    weight = None if weight is None else weight[by_cell]
+    return [
+        Counts.from_sorted(
+            score[start:end], target[start:end], None if weight is None else weight[start:end]
+        )
+        for start, end in pairwise(ends)
+    ]
+
+
+class Binned:
+    """Counts per bin: one bincount per partition and layout."""
+
+    def __init__(
+        self, sizes: Sequence[tuple[int, int]], trials: TrialSet, thresholds: Iterable[float]
+    ) -> None:
+        self.sizes, self.edges = sizes, _edges(trials.score_range, thresholds)
+        size = self.edges.size
+        self.levels = [np.zeros((levels, 2, size), dtype=np.int64) for _, levels in sizes]
+        self.cells = [
+            None if cells == levels else np.zeros((cells, 2, size), dtype=np.int32)
+            for cells, levels in sizes
+        ]
+        self.bound = 0.0
+        self.width = float(np.diff(self.edges[1:-1]).max(initial=0.0))
+
+    def add(self, score: FloatArray, target: NDArray[np.bool_], placed: Sequence[Placed]) -> None:
+        """Count the trials of one partition."""
+        size = self.edges.size
+        for start in range(0, score.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            code = np.searchsorted(self.edges, score[part], side="right") - 1
+            code += size * target[part]
+            for levels, cells, here in zip(self.levels, self.cells, placed, strict=True):
+                _count(levels, here.level[part], code)
+                if cells is None:
+                    continue
+                for cell in here.cells:
+                    _count(cells, cell[part], code)
+
+    def finish(self) -> list[Counted]:
+        """Counts of every layout."""
+        made = []
+        for levels, cells in zip(self.levels, self.cells, strict=True):
+            pooled = [self._counts(one) for one in levels]
+            many = pooled if cells is None else [self._counts(one) for one in cells]
+            made.append((many, pooled))
+            several = levels if cells is None else cells
+            self.bound = max(self.bound, *(_largest_share(one) for one in (*levels, *several)))
+        return made
+
+    def _counts(self, both: NDArray[np.integer]) -> Counts:
+        used = both.any(axis=0)
+        nontarget, target = both[:, used].astype(np.int64)
+        return Counts(self.edges[used], target, nontarget)
+
+
+def _count(into: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> None:
+    """Add trials, each in its bin, to their cells; -1 is no cell."""
+    inside = cell >= 0
+    whole = bool(inside.all())
+    at = (
+        cell.astype(np.int64) * into[0].size + code
+        if whole
+        else (cell[inside].astype(np.int64) * into[0].size + code[inside])
+    )
+    if into.shape[0] == 1:
+        into.reshape(-1)[:] += np.bincount(at, minlength=into.size)
+    else:
+        np.add.at(into.reshape(-1), at, 1)
+
+
+def _edges(limits: tuple[float, float], thresholds: Iterable[float]) -> FloatArray:
+    """Lower bin edges: an even grid over the finite scores, the infinities, and thresholds."""
+    grid = np.linspace(*limits, BINS)
+    extra = np.array([t for t in thresholds if not np.isnan(t)], dtype=np.float64)
+    return np.unique(np.concatenate(([-np.inf], grid, [np.inf], extra)))
+
+
+def _largest_share(both: NDArray[np.integer]) -> float:
+    """Largest share of a class of trials in one bin, of the bins that hold both classes.
+
+    In a bin of one class nothing is lost: no threshold inside it beats both of its ends.
+    """
+    mixed = both[:, both.all(axis=0)]
+    total = both.sum(axis=-1)
+    return float((mixed.max(axis=-1, initial=0) / np.maximum(total, 1)).max())

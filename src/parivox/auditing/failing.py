@@ -1,0 +1,110 @@
+"""Rates that count failures to enrol and to acquire, and how long a trial took (ISO/IEC 19795-1).
+
+FNMR and FMR are of comparisons that were made; FRR and FAR are of attempts, in which a recording
+that cannot be acquired is a rejection; the generalised rates count enrolments that failed too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from parivox.auditing.beside import quantile
+from parivox.auditing.rows import Base
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from parivox.auditing.beside import Beside, Share
+    from parivox.auditing.rows import Key
+    from parivox.core.counts import IntArray
+
+__all__ = ["ATTEMPTS", "SHARES", "times", "with_failures"]
+
+ATTEMPTS, SHARES = "attempts", "shares"
+"""Rules: failed trials counted as rejections; or rates of comparisons joined with FTE and FTA."""
+_NO_ROWS = "no trial of a failed recording is in the list"
+_BY_TRIAL = "a group of trials, not of recordings"
+_QUANTILES = {"q50": 0.5, "q95": 0.95}
+
+
+def with_failures(
+    rows: Mapping[Key, Base], beside: Beside, points: Sequence[str]
+) -> Iterator[tuple[Key, Base]]:
+    """FTE, FTA and, at each operating point, FRR, FAR, GFRR and GFAR by either rule.
+
+    Parameters
+    ----------
+    rows
+        FPR and FNR at the operating points.
+    beside
+        What failed in the cell.
+    points
+        The operating points.
+    """
+    shares = {"fte": beside.enrolments, "fta": beside.recordings}
+    rates = {}
+    for metric, share in shares.items():
+        rates[metric], base = _share(share)
+        yield (metric, "", ""), base
+    assert beside.failed is not None
+    acquire, both = beside.failed[0], beside.failed.sum(axis=0)
+    some_failed = any(share is None or share.count for share in shares.values())
+    lacks_rows = some_failed and not both.any()
+    for point in points:
+        if ("fpr", "", point) not in rows:
+            continue
+        fpr, fnr = rows["fpr", "", point], rows["fnr", "", point]
+        for metric, base, lost, adds in (
+            ("far", fpr, acquire[0], False),
+            ("frr", fnr, acquire[1], True),
+            ("gfar", fpr, both[0], False),
+            ("gfrr", fnr, both[1], True),
+        ):
+            yield (
+                (metric, ATTEMPTS, point),
+                _counted(base, int(lost), adds=adds, lacks_rows=lacks_rows),
+            )
+            general = metric.startswith("g")
+            joined = _joined(base, rates["fta"], rates["fte"] if general else 0.0, adds=adds)
+            yield (metric, SHARES, point), joined
+
+
+def _share(share: Share | None) -> tuple[float, Base]:
+    if share is None:
+        return math.nan, Base(math.nan, None, 0, math.nan, _BY_TRIAL)
+    if not share.of:
+        return math.nan, Base(math.nan, 0, 0, math.nan, "none was attempted")
+    rate = share.count / share.of
+    return rate, Base(rate, share.count, share.of, math.nan, "")
+
+
+def _counted(base: Base, lost: int, *, adds: bool, lacks_rows: bool) -> Base:
+    """A rate of all attempts: those that failed are rejections."""
+    trials = base.trials + lost
+    if base.errors is None or not trials:
+        return base._replace(value=math.nan, reason=base.reason or "no trials", trials=trials)
+    errors = base.errors + (lost if adds else 0)
+    if lacks_rows:
+        return Base(math.nan, None, trials, base.threshold, _NO_ROWS)
+    return Base(errors / trials, errors, trials, base.threshold, "")
+
+
+def _joined(base: Base, fta: float, fte: float, *, adds: bool) -> Base:
+    """A rate of comparisons joined with the shares of recordings that failed."""
+    made = (1 - fta) * (1 - fte)
+    value = base.value * made + (1 - made if adds else 0.0)
+    reason = base.reason or ("" if not math.isnan(value) else _BY_TRIAL)
+    return Base(math.nan if reason else value, None, base.trials, base.threshold, reason)
+
+
+def times(seconds: tuple[float, int, IntArray | None]) -> Iterator[tuple[Key, Base]]:
+    """Mean and quantiles of the seconds that trials took."""
+    total, n, grid = seconds
+    reason = "" if n else "no trial tells its seconds"
+    mean = total / n if n else math.nan
+    yield ("seconds", "mean", ""), Base(mean, None, n, math.nan, reason)
+    for name, share in _QUANTILES.items():
+        told = reason or ("" if grid is not None else "not known from counts alone")
+        value = math.nan if told or grid is None else quantile(grid, share)
+        yield ("seconds", name, ""), Base(value, None, n, math.nan, told)

@@ -1,0 +1,69 @@
+"""``parivox inspect``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from parivox.cli.process import set_up
+from parivox.cli.streams import print_json, printing
+from parivox.errors import ConfigError
+
+__all__ = ["add_to"]
+
+EXAMPLES = """\
+examples:
+  parivox inspect scores.txt people.xlsx
+  parivox inspect scores.csv trials.txt calls.csv speakers.csv failures.csv
+  zcat scores.gz | parivox inspect -
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command and its options."""
+    command = commands.add_parser(
+        "inspect",
+        help="what files hold, how they fit together, what is odd; no audit",
+        usage="parivox inspect FILE... [options]",
+        description="Tell what files hold, how they fit together and what is odd, before an audit.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_run)
+    command.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="scores, trial list, table of speakers, utterances, models or failures, in any "
+        "order; - for standard input",
+    )
+    command.add_argument(
+        "--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,score=sc,label=lab"
+    )
+    command.add_argument(
+        "--scores-format", metavar="NAME", help="format of trials whose rows fit several"
+    )
+    command.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+
+def _run(given: argparse.Namespace) -> None:
+    set_up()
+    from parivox.cli.audit import _mapping  # noqa: PLC0415 - the same option
+    from parivox.report.inspection import print_inspection, to_json  # noqa: PLC0415
+    from parivox.tables.inspection import inspect  # noqa: PLC0415
+
+    if "-" in given.files and sys.stdin is None:
+        msg = "-: standard input is closed; name a file, or send one to standard input"
+        raise ConfigError(msg)
+    found = inspect(
+        *given.files, columns=_mapping(given.columns), scores_format=given.scores_format
+    )
+    with printing():
+        if given.json:
+            print_json(to_json(found))
+        else:
+            print_inspection(found)
+    if not found.readable:
+        sys.exit(2)

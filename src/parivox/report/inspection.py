@@ -1,0 +1,279 @@
+"""What an inspection found, in words: a few lines for each file, then how the files fit."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from parivox.errors import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from parivox.tables.inspection.findings import Column, Found, Inspection, Join
+
+__all__ = ["lines", "print_inspection", "to_json"]
+
+_KINDS = {
+    "scores": "scores of trials",
+    "trials": "a list of trials without scores",
+    "speakers": "a table of speakers",
+    "utterances": "a table of utterances",
+    "models": "a table of enrolment models",
+    "failures": "a table of failures",
+    "counts": "counts of trials, as parivox count makes them",
+    "unknown": "neither trials nor a table that Parivox knows",
+}
+_FORMATS = {
+    "wespeaker": "WeSpeaker's four columns",
+    "voxceleb": "VoxCeleb's columns",
+    "voxceleb-scores": "VoxSRC's columns",
+    "kaldi-trials": "Kaldi's columns",
+    "kaldi-scores": "Kaldi's columns",
+    "bob-4": "bob's four columns",
+    "bob-5": "bob's five columns",
+    "nist-key": "the columns of a NIST key",
+    "nist-scores": "the columns of a NIST system output",
+    "delimited": "columns with a header",
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "arrow-stream": "an Arrow stream",
+    "xlsx": "an Excel workbook",
+    "dataframe": "a dataframe",
+}
+_SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
+_STYLES = {"": "bold", "odd": "yellow", "problem": "red", "next": "green", "then": "green"}
+_FEW_VALUES, _MANY_ROWS = 50, 1000
+_CHANCE = 0.5
+
+
+def print_inspection(inspection: Inspection) -> None:
+    """Print it: with colours in a terminal, plain lines elsewhere."""
+    if not sys.stdout.isatty():
+        for label, words in lines(inspection):
+            sys.stdout.write((f"  {label}: {words}" if label else words) + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415 - for terminals only
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(highlight=False)
+    for label, words in lines(inspection):
+        style = _STYLES.get(label, "dim")
+        text = Text(f"  {label}: ", style=style) if label else Text(words, style=style)
+        # left to the terminal to wrap, so that a command can be copied whole
+        console.print(text.append(words, style="") if label else text, soft_wrap=True)
+
+
+def to_json(inspection: Inspection) -> str:
+    """The findings as they are, as JSON."""
+    return json.dumps(asdict(inspection), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
+    """Lines to print: what each is about, empty for a file's first one, and its words."""
+    placed = {join.of for join in inspection.joins if join.what in {"utterances", "enrolments"}}
+    for found in inspection.files:
+        for label, words in _file(found, is_placed=found.name in placed):
+            yield label, shown(words)
+    short = _short([found.name for found in inspection.files])
+    if inspection.joins or inspection.problems:
+        yield "", "together"
+    for join in inspection.joins:
+        yield "join", shown(_join(join, short))
+    for problem in inspection.problems:
+        yield "problem", shown(problem)
+    if inspection.next:
+        problems = inspection.problems or any(found.problems for found in inspection.files)
+        yield "then" if problems else "next", shown(inspection.next)
+        if "PEOPLE" in inspection.next.split():
+            yield (
+                "where",
+                "PEOPLE is a table of the speakers with their attributes, yet to be given",
+            )
+
+
+def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
+    yield "", f"{found.name}: {_headline(found)}"
+    is_table = found.kind not in {"scores", "trials"}
+    if found.ids and found.rows:
+        whose = _whose(found, is_placed=is_placed)
+        yield "ids", "; ".join(filter(None, (_ids(found, is_table=is_table), whose)))
+    for label, told in (("labels", _labels(found)), ("scores", _scores(found))):
+        if told and found.rows:
+            yield label, told
+    others = [column for column in found.columns if column.role or not column.groups]
+    if not is_table:
+        others = [column for column in others if column.role]
+    elif found.ids:  # the ids have a line of their own
+        kinds = {one.what.removesuffix("s") for one in found.ids}
+        others = [column for column in others if column.role not in kinds]
+    if others:
+        yield "columns", ", ".join(map(_column, others))
+    groups = [column for column in found.columns if column.groups]
+    if groups:
+        yield "can be grouped by", ", ".join(map(_column, groups))
+    odd = [f"{one.what}: {one.count:,}{f' ({one.note})' if one.note else ''}" for one in found.odd]
+    odd += [
+        f"{column.name} is spelt {' and '.join(map(repr, one))}"
+        for column in found.columns
+        if not (is_table and column.role)
+        for one in column.spellings
+    ]
+    if odd:
+        yield "odd", "; ".join(odd)
+    for problem in found.problems:
+        yield "problem", problem
+
+
+def _headline(found: Found) -> str:
+    told = _KINDS[found.kind]
+    if found.kind == "unknown" and len(found.problems) == 1:
+        return "cannot be read"
+    if found.kind in {"scores", "trials"} and not found.rows:
+        told = "trials, of which none can be read"
+    elif found.kind == "scores" and "score" not in (found.roles or {}):
+        told = "decisions on trials"
+    if found.format and (found.format != "delimited" or found.kind in {"scores", "trials"}):
+        told += f", in {_FORMATS.get(found.format, found.format)}"
+    facts = list(_facts(found.read or {}))
+    if facts:
+        told += f" ({', '.join(facts)})"
+    if found.kind in {"scores", "trials"} and found.roles:
+        told += f": {', '.join(_roles(found.roles))}"
+    if found.rows:
+        rows = f"{found.rows:,} row{'s' if found.rows != 1 else ''}"
+        told += f"; {rows}" if found.whole else f"; more than {rows}, of which the first are told"
+    return told
+
+
+def _facts(read: Mapping[str, str]) -> Iterator[str]:
+    for fact, value in read.items():
+        if fact == "separator":
+            yield f"separated by {_SEPARATORS.get(value, value)}"
+        elif fact == "header_row":
+            yield f"header in row {value}"
+        elif fact == "sheet":
+            yield f"sheet {value!r}"
+        elif fact == "decimal":
+            if value != ".":
+                yield f"decimals with {value!r}"
+        elif fact == "encoding":
+            yield value.removesuffix("-sig").upper() if value.startswith("utf") else value
+        else:
+            yield value
+
+
+def _roles(roles: Mapping[str, str]) -> Iterator[str]:
+    for role, column in roles.items():
+        is_plain = column == role or column.endswith(f"({role})")
+        yield role if is_plain else f"{role} = {column}"
+
+
+def _ids(found: Found, *, is_table: bool) -> str:
+    told = []
+    for one in found.ids:
+        words = f"{one.count:,} {one.what}"
+        column = (found.roles or {}).get(one.what.removesuffix("s"))
+        if is_table and column:
+            words += f" in column {column!r}"
+        told.append(words + (f" such as {', '.join(one.examples)}" if one.examples else ""))
+    return "; ".join(told)
+
+
+def _whose(found: Found, *, is_placed: bool) -> str:
+    whose = found.whose
+    if whose is None:
+        return ""
+    n = f"{whose.speakers:,}"
+    if whose.rule == "columns":
+        return f"their {n} speakers stand in columns of the file{_contradicted(whose.wrong)}"
+    if whose.rule == "component":
+        return f"the speaker is the first component ({n} of them){_contradicted(whose.wrong)}"
+    if whose.wrong == 0:
+        return "each is a speaker"
+    told = "they do not tell their speaker"
+    return told if is_placed else f"{told}, so give --utterances, or --models for models"
+
+
+def _contradicted(wrong: float | None) -> str:
+    if wrong is None:
+        return ""
+    if not wrong:
+        return ", as the labels say"
+    return f", but {_percent(wrong)} of the labels contradict that: see --utterances"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _labels(found: Found) -> str:
+    labels = found.labels
+    if labels is None:
+        return "none, so trials of one speaker are target ones" if found.kind == "scores" else ""
+    told = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
+    if bool(labels.target) != bool(labels.nontarget):
+        told += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
+    return told
+
+
+def _scores(found: Found) -> str:
+    scores = found.scores
+    if scores is None:
+        return ""
+    told = f"from {scores.low:.4g} to {scores.high:.4g}"
+    if scores.distinct < _FEW_VALUES and found.rows >= _MANY_ROWS:
+        told += f", only {scores.distinct} different ones"
+    if scores.auc is None:
+        return told
+    if scores.auc < _CHANCE:
+        return (
+            f"{told}; targets score lower (AUC {scores.auc:.4g}), as distances do: give "
+            "--distance, or --similarity if they are right"
+        )
+    return f"{told}; targets score higher (AUC {scores.auc:.4g})"
+
+
+def _column(column: Column) -> str:
+    if column.values is None:
+        told = "more than 10,000 values"
+    elif not column.values:
+        told = "nothing known"
+    else:
+        told = f"{column.values:,} value{'s' if column.values != 1 else ''}"
+    few = column.values is not None and column.values <= len(column.examples)
+    if column.numbers is not None and (column.bands or not column.examples):
+        told += f" from {column.numbers[0]:.6g} to {column.numbers[1]:.6g}"
+    elif column.examples:
+        told += f": {', '.join(column.examples)}{'' if few else ', ...'}"
+    if column.bands:
+        told += f"; bands as in {column.name}:{column.bands}"
+    if column.unknown:
+        told += f"; {column.unknown:,} unknown"
+    name = column.name
+    if column.role and column.role != column.name.lower():
+        name = f"{column.role} = {name}"
+    return f"{name} ({told})"
+
+
+def _join(join: Join, short: Mapping[str, str]) -> str:
+    what = "enrolment ids" if join.what == "enrolments" else join.what
+    of, in_ = short[join.of], short[join.in_]
+    where = f"in {in_}" + (f", column {join.column!r}" if join.column else "")
+    if join.met == join.count == 1:
+        return f"the one {what.removesuffix('s')} of {of} is {where}"
+    if join.met == join.count:
+        return f"all {join.count:,} {what} of {of} are {where}"
+    told = f"{join.met:,} of {join.count:,} {what} of {of} are {where}"
+    if join.missing:
+        more = ", ..." if join.count - join.met > len(join.missing) else ""
+        told += f"; not {', '.join(join.missing)}{more}"
+    return f"{told}; {join.pattern}" if join.pattern else told
+
+
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """Names without their folders, where these still tell the files apart."""
+    ends = {name: name.rpartition("/")[2] or name for name in names}
+    return ends if len(set(ends.values())) == len(ends) else {name: name for name in names}

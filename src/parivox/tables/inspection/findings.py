@@ -1,0 +1,221 @@
+"""What an inspection finds in files: data, which the report puts into words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Column", "Found", "Ids", "Inspection", "Join", "Labels", "Odd", "Scores", "Whose"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column and its values.
+
+    Attributes
+    ----------
+    name : str
+        As the file names it.
+    role : str
+        What it means, as ``decision`` or ``speaker``; empty for an attribute.
+    values : int or None
+        Distinct known values; None for more than are counted.
+    unknown : int
+        Cells that are empty or say that the value is unknown.
+    examples : tuple of str
+        The most frequent values, if the column has few; else none, since they may be names.
+    numbers : (float, float) or None
+        Lowest and highest value, where every known one is a number.
+    spellings : tuple of tuple of str
+        Values that differ in case and blanks only.
+    groups : bool
+        Whether trials could be grouped by it.
+    bands : str
+        Edges that put the numbers into three bands of about one size, where they are many.
+    """
+
+    name: str
+    role: str
+    values: int | None
+    unknown: int
+    examples: tuple[str, ...]
+    numbers: tuple[float, float] | None = None
+    spellings: tuple[tuple[str, ...], ...] = ()
+    groups: bool = False
+    bands: str = ""
+
+    @property
+    def by(self) -> str:
+        """As ``--by`` takes it."""
+        return f"{self.name}:{self.bands}" if self.bands else self.name
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Distinct ids of one kind: ``utterances``, ``enrolments``, ``tests``, ``speakers``, ..."""
+
+    what: str
+    count: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Whose:
+    """How the speaker of an utterance is known from the file alone.
+
+    Attributes
+    ----------
+    rule : {"columns", "component", "id"}
+        By columns of the file; by the first component of the id; or the id is the speaker.
+    speakers : int
+        How many there would be.
+    wrong : float or None
+        Share of the labelled trials that contradict this; None without labels.
+    """
+
+    rule: str
+    speakers: int
+    wrong: float | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Trials by label."""
+
+    target: int
+    nontarget: int
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The finite scores.
+
+    Attributes
+    ----------
+    low, high : float
+    distinct : int
+        How many different ones there are.
+    auc : float or None
+        Probability that a target trial scores higher than a nontarget one; None without both.
+    """
+
+    low: float
+    high: float
+    distinct: int
+    auc: float | None = None
+
+
+@dataclass(frozen=True)
+class Odd:
+    """Something that is no error but worth a look: how often, and an example or a remark."""
+
+    what: str
+    count: int
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One file.
+
+    Attributes
+    ----------
+    name : str
+        As it was given.
+    kind : str
+        ``scores``, ``trials``, ``speakers``, ``utterances``, ``models``, ``failures``, ``counts``
+        or ``unknown``.
+    format : str
+        Name of the format, as ``--scores-format`` takes it for trials.
+    read : mapping of str to str
+        What else it took to read it: compression, encoding, separator, sheet, ...
+    roles : mapping of str to str
+        Column of each role.
+    columns : tuple of Column
+        All columns of a table; of trials, those besides ids, labels and scores.
+    rows : int
+        Rows looked at.
+    whole : bool
+        Whether these are all rows.
+    ids : tuple of Ids
+    whose : Whose or None
+    labels : Labels or None
+    scores : Scores or None
+    odd : tuple of Odd
+    problems : tuple of str
+        What an audit would refuse it for, in the audit's words.
+    """
+
+    name: str
+    kind: str
+    format: str = ""
+    read: Mapping[str, str] | None = None
+    roles: Mapping[str, str] | None = None
+    columns: tuple[Column, ...] = ()
+    rows: int = 0
+    whole: bool = True
+    ids: tuple[Ids, ...] = ()
+    whose: Whose | None = None
+    labels: Labels | None = None
+    scores: Scores | None = None
+    odd: tuple[Odd, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Join:
+    """How much of one file is found in another one.
+
+    Attributes
+    ----------
+    what : str
+        ``trials``, ``utterances``, ``enrolments``, ``speakers`` or ``recordings``.
+    of, in_ : str
+        Names of the files: those of the first are looked up in the second.
+    column : str
+        Column of the second file that holds them; empty for trials.
+    met, count : int
+        So many of how many distinct ones are found.
+    missing : tuple of str
+        Some of those that are not.
+    pattern : str
+        What explains most of those that are not, if one thing does.
+    """
+
+    what: str
+    of: str
+    in_: str
+    column: str
+    met: int
+    count: int
+    missing: tuple[str, ...] = ()
+    pattern: str = ""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found in some files.
+
+    Attributes
+    ----------
+    files : tuple of Found
+        In the order in which they were given.
+    joins : tuple of Join
+    problems : tuple of str
+        What an audit of the files together would be refused for, in the audit's words.
+    next : str
+        The command to type next; empty if there is none.
+    """
+
+    files: tuple[Found, ...]
+    joins: tuple[Join, ...]
+    problems: tuple[str, ...]
+    next: str
+
+    @property
+    def readable(self) -> bool:
+        """Whether every file could be read as something."""
+        return all(one.kind != "unknown" for one in self.files)

@@ -1,0 +1,154 @@
+"""YAML whose scalars are all text: no ``no`` becomes false, no ``007`` a 7.
+
+Read from the parser's events, so that nothing is built but mappings, lists and texts, each with
+its line; anchors, aliases and tags, which could grow or run, are refused where they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+__all__ = ["Node", "node_of", "read_yaml"]
+
+DEEPEST = 4
+"""Mappings and lists within each other."""
+
+
+class Node(NamedTuple):
+    """A text, a list or a mapping, and where it stands."""
+
+    value: Value
+    where: str
+
+
+Value: TypeAlias = "str | list[Node] | dict[str, Node]"
+
+
+def read_yaml(text: str, name: str) -> Node | None:
+    """Read one document; None if it holds nothing.
+
+    Parameters
+    ----------
+    text
+        Of the file.
+    name
+        What messages call it.
+
+    Raises
+    ------
+    ConfigError
+        If it is no YAML, holds a key twice, or more than mappings, lists and texts.
+
+    Examples
+    --------
+    >>> found = read_yaml("nordic: [NO, 007]", "groups.yaml")
+    >>> [node.value for node in found.value["nordic"].value]
+    ['NO', '007']
+    """
+    try:
+        parser = yaml.BaseLoader(text)
+        parser.get_event()  # the stream starts
+        if parser.check_event(yaml.StreamEndEvent):
+            return None
+        parser.get_event()  # the document starts
+        found = _node(parser, name, 0)
+        parser.get_event()  # the document ends
+        if not parser.check_event(yaml.StreamEndEvent):
+            line = parser.peek_event().start_mark.line + 1
+            msg = f"{name}: line {line}: a second document starts; keep one in a file"
+            raise ConfigError(msg)
+    except yaml.YAMLError as error:
+        raise ConfigError(_told(error, text, name)) from error
+    return found
+
+
+def _node(parser: Any, name: str, depth: int) -> Node:
+    event = parser.get_event()
+    where = f"{name}: line {event.start_mark.line + 1}"
+    if event.anchor is not None or event.tag is not None:  # an alias has an anchor, too
+        msg = (
+            f"{where}: holds an anchor, an alias or a tag (& * !), which are not read; write the "
+            "values out, and put texts that begin so in quotes"
+        )
+        raise ConfigError(msg)
+    if isinstance(event, yaml.ScalarEvent):
+        return Node(_text(event.value, where), where)
+    if depth == DEEPEST:
+        raise ConfigError(_deep(where))
+    value: Value
+    if isinstance(event, yaml.SequenceStartEvent):
+        value = []
+        while not parser.check_event(yaml.SequenceEndEvent):
+            value.append(_node(parser, name, depth + 1))
+    else:
+        value = {}
+        while not parser.check_event(yaml.MappingEndEvent):
+            key, held = (_node(parser, name, depth + 1) for _ in range(2))
+            _enter(value, key, held)
+    parser.get_event()
+    return Node(value, where)
+
+
+def node_of(value: object, where: str, depth: int = 0) -> Node:
+    """The same of mappings, lists and texts in Python; numbers become text."""
+    if isinstance(value, str):
+        return Node(_text(value, where), where)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Node(str(value), where)
+    if not isinstance(value, (list, tuple, Mapping)):
+        msg = f"{where}: {value!r} is no text; write it as text, in quotes"
+        raise ConfigError(msg)
+    if depth == DEEPEST:
+        raise ConfigError(_deep(where))
+    if isinstance(value, (list, tuple)):
+        return Node([node_of(one, where, depth + 1) for one in value], where)
+    entries: dict[str, Node] = {}
+    for key, held in value.items():
+        _enter(entries, *(node_of(one, where, depth + 1) for one in (key, held)))
+    return Node(entries, where)
+
+
+def _enter(entries: dict[str, Node], key: Node, held: Node) -> None:
+    """Add an entry, which stands where its key does."""
+    if not isinstance(key.value, str):
+        msg = f"{key.where}: a name is a list or mapping; give a text before the colon"
+        raise ConfigError(msg)
+    if key.value in entries:
+        msg = f"{key.where}: {key.value!r} stands twice; keep one, or join the two"
+        raise ConfigError(msg)
+    entries[key.value] = Node(held.value, key.where)
+
+
+def _text(text: str, where: str) -> str:
+    """Text as tables hold it: no blanks around it, nothing that UTF-8 cannot write."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        msg = f"{where}: {text!r} holds half a character; write the character itself"
+        raise ConfigError(msg) from error
+    return text.strip()
+
+
+def _deep(where: str) -> str:
+    return f"{where}: lists and mappings lie more than {DEEPEST} deep; write them flat"
+
+
+def _told(error: yaml.YAMLError, text: str, name: str) -> str:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if mark is None:  # a character that YAML does not know
+        position = int(getattr(error, "position", 0))
+        line = text.count("\n", 0, position) + 1
+        return f"{name}: line {line}: holds {text[position : position + 1]!r}; take it out"
+    problem = getattr(error, "problem", None) or "it ends too early"
+    mend = "put texts with special signs in quotes, and indent alike what belongs together"
+    if "'\\t'" in problem:
+        mend = "indent with blanks, not with tabs"
+    return f"{name}: line {mark.line + 1}: is no YAML ({problem}); {mend}"

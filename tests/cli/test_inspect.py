@@ -1,0 +1,110 @@
+"""``parivox inspect`` as a process: what it prints, where, and with which exit code."""
+
+import contextlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.minimal
+ESCAPE = "\x1b"
+
+
+def test_help_names_the_command_and_its_options(parivox):
+    assert "inspect" in parivox("--help").stdout
+    told = parivox("inspect", "--help").stdout
+    for option in ("FILE", "--columns", "--scores-format", "--json"):
+        assert option in told
+
+
+def test_the_command_to_type_next_works(parivox):
+    found = parivox("inspect", "speakers.csv", "scores.csv")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert ESCAPE not in found.stdout
+    (line,) = [line for line in found.stdout.splitlines() if line.startswith("  next: ")]
+    command, *words = shlex.split(line.removeprefix("  next: "))
+    assert command == "parivox"
+    assert words[:2] == ["audit", "scores.csv"]
+    audited = parivox(*words)
+    assert audited.returncode == 0, audited.stderr
+
+
+def test_a_file_that_cannot_be_read_is_told_after_the_others_are_shown(parivox):
+    found = parivox("inspect", "nosuch.csv", "scores.csv")
+    assert found.returncode == 2
+    assert "there is no such file" in found.stdout
+    assert "435 rows" in found.stdout
+    assert "Traceback" not in found.stderr
+
+
+def test_a_problem_that_an_audit_would_refuse_is_no_failure_here(parivox, tmp_path):
+    (tmp_path / "s.csv").write_text("enrol,test,score\na/1,a/2,high\n")
+    found = parivox("inspect", tmp_path / "s.csv")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "problem: s.csv: row 2, column 'score': 'high' is no number" in found.stdout
+
+
+def test_json(parivox):
+    found = parivox("inspect", "scores.csv", "speakers.csv", "--json")
+    record = json.loads(found.stdout)
+    assert [one["kind"] for one in record["files"]] == ["scores", "speakers"]
+    assert record["joins"][0]["column"] == "speaker"
+
+
+def test_standard_input(parivox, files):
+    found = parivox("inspect", "-", "speakers.csv", stdin=(files / "scores.csv").read_text())
+    assert found.returncode == 0
+    assert found.stdout.startswith("-: scores of trials")
+    assert "are in speakers.csv, column 'speaker'" in found.stdout
+
+
+def test_columns_by_their_names(parivox, files, tmp_path):
+    text = (files / "scores.csv").read_text().replace("enrol,test,score", "u,v,p", 1)
+    (tmp_path / "s.csv").write_text(text)
+    words = ("--columns", "enrol=u,test=v,score=p")
+    found = parivox("inspect", tmp_path / "s.csv", *words)
+    assert "enrol = u, test = v, score = p" in found.stdout
+    assert "problem" not in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "FILE"),
+        (("scores.csv", "--columns", "a"), "ROLE=COLUMN"),
+        (("scores.csv", "--columns", "nosuch=a"), "nosuch"),
+        (("scores.csv", "--nosuch"), "--nosuch"),
+    ],
+)
+def test_options_that_are_wrong_end_in_a_sentence(parivox, words, told):
+    found = parivox("inspect", *words)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert len(found.stderr.splitlines()) == 1
+    assert told in found.stderr
+
+
+def test_names_and_values_are_no_markup_in_a_terminal(tmp_path):
+    pty = pytest.importorskip("pty")
+    (tmp_path / "[red].csv").write_text("speaker,sex\na,[bold]f\nb,:smile:\n")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "parivox", "inspect", "[red].csv"],
+        cwd=tmp_path,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+    ) as process:
+        os.close(theirs)
+        told = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while some := os.read(ours, 65536):
+                told += some
+        _, errors = process.communicate()
+    os.close(ours)
+    assert (process.returncode, errors) == (0, b"")
+    assert b"[red].csv" in told
+    assert b"[bold]f" in told
+    assert b":smile:" in told

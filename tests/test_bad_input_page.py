@@ -1,0 +1,78 @@
+"""Every sentence that docs/bad-input.md shows is the one that is said."""
+
+from pathlib import Path
+
+import pytest
+
+import parivox as pv
+from parivox.errors import ParivoxError
+
+PAGE = (Path(__file__).parents[1] / "docs" / "bad-input.md").read_text(encoding="utf-8")
+FILES = {
+    "scores.csv": "enrol,test,score,label\na/1,a/2,0.9,1\na/1,b/1,0.2,0\nb/1,b/2,0.4,1\n",
+    "people.csv": "speaker,gender,age\na,f,34\nb,m,61\n",
+    "calls.csv": "call,age\na/1,34\na/2,35\nb/1,61\nb/2,61\n",
+    "decisions.csv": "enrol,test,score,threshold,decision\na/1,a/2,0.61,0.5,reject\n"
+    "b/1,b/2,0.4,0.5,reject\n",
+    "status.csv": "enrol,test,score,label,status\na/1,a/2,0.9,1,no speech\na/1,b/1,0.2,0,ok\n",
+    "enrolments.csv": "model,speaker,recording\nm1,a,a/1\nm1,b,b/1\n",
+    "failures.csv": "recording,stage\na/2,upload\n",
+    "twice.csv": "speaker,gender\na,f\nb,m\na,m\n",
+    "zeros.csv": "enrol,test,score,label\n007/1,007/2,0.9,1\n007/1,012/1,0.2,0\n",
+    "excel.csv": "speaker,gender\n7,f\n12,m\n",
+    "sides.txt": "m1 s1 a 1.52\nm1 s2 c -3.1\nm1 s3 b 0.2\n",
+    "rows.txt": "1 1 x 0.52\n1 2 y 0.31\n0 1 z 0.11\n",
+    "groups.yaml": "groups:\n  gender:\n    women: [woman]\n    men: [m]\n",
+    "both.yaml": "groups:\n  gender:\n    women: [f, w]\n    men: [m, f]\n",
+    "no.csv": "enrol,test,score,label\na1,a2,0.9,1\na1,b1,0.2,0\n",
+}
+
+
+def workbooks(folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    two = openpyxl.Workbook()
+    for name in ("north", "south"):
+        sheet = two.create_sheet(name)
+        for row in (("speaker", "gender"), ("a", "f"), ("b", "m")):
+            sheet.append(row)
+    two.remove(two.worksheets[0])
+    two.save(folder / "two.xlsx")
+    merged = openpyxl.Workbook()
+    for row in (("speaker", "voice", None), ("a", "f", "34"), ("b", "m", "61")):
+        merged.active.append(row)
+    merged.active.merge_cells("B1:C1")
+    merged.save(folder / "merged.xlsx")
+    formula = openpyxl.Workbook()
+    for row in (("speaker", "gender"), ("a", '=IF(1,"f","m")'), ("b", "m")):
+        formula.active.append(row)
+    formula.save(folder / "formula.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("scores", "options"),
+    [
+        ("scores.csv", {"speakers": "two.xlsx"}),
+        ("scores.csv", {"speakers": "merged.xlsx"}),
+        ("scores.csv", {"speakers": "formula.xlsx"}),
+        ("scores.csv", {"speakers": "twice.csv"}),
+        ("zeros.csv", {"speakers": "excel.csv"}),
+        ("scores.csv", {"speakers": "people.csv", "models": "enrolments.csv"}),
+        ("scores.csv", {"speakers": "people.csv", "failures": "failures.csv"}),
+        ("scores.csv", {"speakers": "people.csv", "utterances": "calls.csv", "by": "age"}),
+        ("scores.csv", {"speakers": "people.csv", "groups": "groups.yaml"}),
+        ("scores.csv", {"speakers": "people.csv", "groups": "both.yaml"}),
+        ("decisions.csv", {"speakers": "people.csv"}),
+        ("status.csv", {"speakers": "people.csv"}),
+        ("sides.txt", {}),
+        ("rows.txt", {}),
+        ("no.csv", {}),
+    ],
+)
+def test_the_page_shows_the_sentence(scores, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    workbooks(tmp_path)
+    with pytest.raises(ParivoxError) as told:
+        pv.audit(scores, **options)
+    assert f"`{told.value}`" in PAGE
