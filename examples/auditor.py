@@ -50,7 +50,15 @@ def write(folder: Path) -> None:
     with (folder / "scores.csv").open("w", newline="", encoding="cp1252") as file:
         rows = csv.writer(file, delimiter=";")
         rows.writerow(
-            ["Enrol file", "Enrol speaker", "Test file", "Test speaker", "Score", "Same speaker", "Büro"]
+            [
+                "Enrol file",
+                "Enrol speaker",
+                "Test file",
+                "Test speaker",
+                "Score",
+                "Same speaker",
+                "Büro",
+            ]
         )
         for (first, enrol), (second, test) in combinations(FILES, 2):
             if first != second and draw.random() > 0.3:
@@ -65,10 +73,10 @@ def write(folder: Path) -> None:
 
 def check(folder: Path) -> None:
     """Audit, and compare what comes out with what was put in."""
-    files = {"scores": folder / "scores.csv", "speakers": folder / "people.xlsx"}
-    audit = pv.audit(**files, by="Age group")
+    scores, people = folder / "scores.csv", folder / "people.xlsx"
+    audit = pv.audit(scores, speakers=people, by="Age group")
     assert {row["group"] for row in audit.groups} == {*AGES, "pooled", "all"}
-    merged = pv.audit(**files, groups=folder / "groups.yaml")
+    merged = pv.audit(scores, speakers=people, groups=folder / "groups.yaml")
     older, younger = (
         merged.groups.where(group=name, metric="fnr").rows()[0]["value"]
         for name in ("older", "younger")

@@ -12,9 +12,10 @@ import csv
 import random
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import parivox as pv
+from parivox.auditing.count import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +30,8 @@ TOO_BAD = 0.03
 def write(folder: Path) -> None:
     """Write customers, calls, enrolments, failures, and the decisions of each day and of all."""
     draw = random.Random(3)  # noqa: S311 - made-up customers, not secrets
-    customers, calls, enrolments, failures = [], [], [], []
+    calls: list[Sequence[object]] = []
+    customers, enrolments, failures = [], [], []
     days: tuple[list[Sequence[object]], ...] = ([], [])
     for i in range(400):
         customer, model = f"{i:06d}", f"m{i:06d}"
@@ -40,8 +42,8 @@ def write(folder: Path) -> None:
             call = f"c{len(calls):05d}"
             calls.append((call, customer, "phone", mother_tongue, device))
             enrolments.append((model, customer, call))
-        if is_lost:
-            failures.append((model, "enrol", "too short"))
+            if is_lost:
+                failures.append((call, "enrol", "too short"))
         for n in range(0 if is_lost else 10):
             call, channel = f"c{len(calls):05d}", draw.choice(list(THRESHOLDS))
             language = mother_tongue if draw.random() < 0.7 else draw.choice(LANGUAGES)
@@ -61,23 +63,58 @@ def write(folder: Path) -> None:
     table("customers.csv", "customer,gender", customers)
     table("calls.csv", "call,customer,channel,language,device", calls)
     table("enrolments.csv", "model,customer,call", enrolments)
-    table("failures.csv", "recording,stage,reason", failures)
-    for name, rows in (("decisions", sum(days, [])), ("day1", days[0]), ("day2", days[1])):
+    table("failures.csv", "call,stage,reason", failures)
+    for name, rows in (("decisions", [*days[0], *days[1]]), ("day1", days[0]), ("day2", days[1])):
         table(f"{name}.csv", "model,call,decision,threshold", rows)
 
 
 def check(folder: Path) -> None:
-    """Audit, and compare what comes out with what was put in."""
-    audit = pv.audit(
-        folder / "decisions.csv",
-        speakers=folder / "customers.csv",
-        utterances=folder / "calls.csv",
-        models=folder / "enrolments.csv",
-        failures=folder / "failures.csv",
-        columns={"test": "call"},
-        by=["gender", "same:language"],
-        within="test.channel",
+    """Audit, and compare what comes out with a count by hand, and with the counts of the days."""
+    how: dict[str, Any] = {
+        "speakers": folder / "customers.csv",
+        "utterances": folder / "calls.csv",
+        "models": folder / "enrolments.csv",
+        "failures": folder / "failures.csv",
+        "columns": {"test": "call"},
+        "by": ["gender", "same:device"],
+        "within": "test.channel",
+    }
+    audit = pv.audit(folder / "decisions.csv", **how)
+    gender = dict(rows_of(folder / "customers.csv"))
+    decided = [
+        (gender[row[0].removeprefix("m")], row[2]) for row in rows_of(folder / "decisions.csv")
+    ]
+    for group in ("f", "m"):
+        mine = [decision for one, decision in decided if one == group]
+        rejected, lost = mine.count("reject"), mine.count("")
+        assert errors(audit, group, "fnr") == (rejected, len(mine) - lost)
+        assert errors(audit, group, "frr") == (rejected + lost, len(mine))
+    thresholds = {
+        row["within"]: row["threshold"] for row in audit.operating_points.rows() if row["within"]
+    }
+    assert thresholds == {f"test.channel={name}": level for name, level in THRESHOLDS.items()}
+    for day in ("day1", "day2"):
+        count(folder / f"{day}.csv", **how).write(folder / f"{day}.counts")
+    days = pv.audit([folder / "day1.counts", folder / "day2.counts"])
+    for group in ("f", "m"):
+        for metric in ("fnr", "frr"):
+            assert errors(days, group, metric) == errors(audit, group, metric)
+
+
+def errors(audit: pv.Audit, group: str, metric: str) -> tuple[int, int]:
+    """Errors and trials of a gender in the whole, each failure an attempt."""
+    (row,) = (
+        row
+        for row in audit.groups.where(grouping="gender", group=group, metric=metric, within="")
+        if row["definition"] in {"", "attempts"}
     )
+    return row["errors"], row["trials"]
+
+
+def rows_of(file: Path) -> list[list[str]]:
+    """Rows of a table below its header."""
+    with file.open(newline="", encoding="utf-8") as text:
+        return list(csv.reader(text))[1:]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
+from parivox.auditing.count import count
 from parivox.errors import ParivoxError
 
 PAGE = (Path(__file__).parents[1] / "docs" / "bad-input.md").read_text(encoding="utf-8")
@@ -48,6 +49,27 @@ def workbooks(folder):
     formula.save(folder / "formula.xlsx")
 
 
+def counts(folder, monkeypatch):
+    scores, people = folder / "scores.csv", folder / "people.csv"
+    half = FILES["scores.csv"].splitlines(keepends=True)
+    for name, lines in (
+        ("day1", half[:3]),
+        ("again", [half[0], half[2], half[1]]),
+        ("day2", [half[0], half[3]]),
+    ):
+        (folder / f"{name}.csv").write_text("".join(lines), encoding="utf-8")
+    how = {"speakers": people, "withhold": 0}
+    for name, file, more in (
+        ("day1", "day1.csv", {"by": "gender"}),
+        ("again", "again.csv", {"by": "gender"}),
+        ("binned", "day2.csv", {"by": "gender", "step": 0.01}),
+        ("aged", "day2.csv", {"by": "age:40"}),
+    ):
+        count(folder / file, **how, **more).write(folder / f"{name}.counts")
+    monkeypatch.setattr("parivox.auditing.trial_counts.VERSION", "0")
+    count(scores, **how, by="gender").write(folder / "old.counts")
+
+
 @pytest.mark.parametrize(
     ("scores", "options"),
     [
@@ -66,6 +88,11 @@ def workbooks(folder):
         ("sides.txt", {}),
         ("rows.txt", {}),
         ("no.csv", {}),
+        (["day1.counts", "again.counts"], {}),
+        (["day1.counts", "binned.counts"], {}),
+        (["day1.counts", "aged.counts"], {}),
+        ("old.counts", {}),
+        ("day1.counts", {"by": "gender"}),
     ],
 )
 def test_the_page_shows_the_sentence(scores, options, tmp_path, monkeypatch):
@@ -73,6 +100,7 @@ def test_the_page_shows_the_sentence(scores, options, tmp_path, monkeypatch):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     workbooks(tmp_path)
+    counts(tmp_path, monkeypatch)
     with pytest.raises(ParivoxError) as told:
         pv.audit(scores, **options)
     assert f"`{told.value}`" in PAGE

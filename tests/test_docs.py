@@ -68,21 +68,45 @@ def test_every_cost_model_and_eer_definition_has_its_row():
     assert [name for name in DEFINITIONS if f"`{name}`" not in text("metrics/eer.md")] == []
 
 
-def test_every_format_has_a_line_that_is_read_as_such(tmp_path):
-    from parivox.tables.formats import FORMATS, scan
-    from parivox.tables.formats.scan import Columns
-
+@pytest.fixture
+def format_lines():
+    """Names of formats and a line of each, as the page "Bring your data" has them."""
     table = text("bring-your-data.md").split("## Formats of trials")[1].split("\n- ")[0]
     rows = [row.split("|")[1:3] for row in table.splitlines() if row.startswith("| `")]
-    lines = [(name, line) for names, one in rows for name in re.findall("`(.+?)`", names) if (line := one.strip(" `"))]
-    assert {name for names, _ in rows for name in re.findall("`(.+?)`", names)} - {"--scores-format"} == {one.name for one in FORMATS}
-    for name, line in lines:
-        if name == "--scores-format":
-            continue
-        file = tmp_path / "trials"
-        below = "a,b,0.5,1\n" if name == "delimited" else ""
-        file.write_text(f"{line}\n{below}", encoding="utf-8")
-        assert scan(file, columns=Columns(), format=None, name="trials").format == name
+    return [
+        (name, line.strip(" `"))
+        for names, line in rows[1:]
+        for name in re.findall("`(.+?)`", names)
+    ]
+
+
+def test_every_format_has_its_row(format_lines):
+    from parivox.tables.formats import FORMATS
+
+    assert {name for name, _ in format_lines} == {one.name for one in FORMATS}
+
+
+def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
+    from parivox.tables.formats import scan
+    from parivox.tables.formats.scan import Columns
+
+    for name, line in format_lines:
+        if line:
+            below = "a/1,a/2,0.5,1\n" if name == "delimited" else ""
+            (tmp_path / "trials").write_text(f"{line}\n{below}", encoding="utf-8")
+            found = scan(tmp_path / "trials", columns=Columns(), format=None, name="trials")
+            assert (found.format, line) == (name, line)
+
+
+def test_the_page_shows_what_its_commands_print(tmp_path):
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("shown", DOCS.parent / "examples" / "bring_your_data.py")
+    example = module_from_spec(spec)
+    spec.loader.exec_module(example)
+    page = text("bring-your-data.md")
+    assert page.count("```console\n$ parivox ") > 6
+    assert example.fresh(page, tmp_path) == page, "mend with: python examples/bring_your_data.py"
 
 
 def heading_anchors(page):

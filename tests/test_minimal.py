@@ -57,7 +57,7 @@ def test_the_functions_of_scipy_are_there():
 
 
 @pytest.mark.parametrize(
-    "package", ["altair", "bt4vt", "pandas", "pyarrow", "scipy.stats", "sklearn"]
+    "package", ["altair", "bt4vt", "openpyxl", "pandas", "pyarrow", "scipy.stats", "sklearn"]
 )
 def test_importing_parivox_imports_none_of(package):
     code = f"import sys, parivox, parivox.cli; sys.exit({package!r} in sys.modules)"

@@ -11,8 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from parivox.auditing.count import count
+    from parivox.auditing.inspection import inspect
     from parivox.auditing.result import Audit, load
     from parivox.auditing.run import audit
+    from parivox.auditing.trial_counts import TrialCounts
     from parivox.core.bias import (
         difference,
         neg_log_ratio,
@@ -54,11 +57,14 @@ if TYPE_CHECKING:
     from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
     from parivox.core.separation import auc, dprime, shift
     from parivox.errors import ConfigError, DataError, ParivoxError
-    from parivox.tables.inspection import Inspection, inspect
+    from parivox.tables.inspection.findings import Inspection
 
 _HOMES = {
     "parivox.auditing.result": ("Audit", "load"),
+    "parivox.auditing.count": ("count",),
+    "parivox.auditing.inspection": ("inspect",),
     "parivox.auditing.run": ("audit",),
+    "parivox.auditing.trial_counts": ("TrialCounts",),
     "parivox.core.bias": (
         "difference",
         "neg_log_ratio",
@@ -100,7 +106,7 @@ _HOMES = {
     "parivox.core.rates": ("fnr_at_fpr", "fpr_at_fnr", "hter"),
     "parivox.core.separation": ("auc", "dprime", "shift"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
-    "parivox.tables.inspection": ("Inspection", "inspect"),
+    "parivox.tables.inspection.findings": ("Inspection",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -116,6 +122,7 @@ __all__ = [
     "DataError",
     "Inspection",
     "ParivoxError",
+    "TrialCounts",
     "act_cdet",
     "au_fdr",
     "auc",
@@ -124,6 +131,7 @@ __all__ = [
     "calibration_loss",
     "cdet",
     "cllr",
+    "count",
     "cv",
     "difference",
     "dprime",

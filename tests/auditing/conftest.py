@@ -105,3 +105,152 @@ def small(trials, speakers):
         reference=["pooled", "macro", "geomean", "best", "f+India"],
         sweep="fpr=0.01:0.1:log5",
     )
+
+
+CHANNELS, DEVICES, LANGUAGES = ("app", "branch", "phone"), ("new", "old"), ("en", "fr", "sw")
+DEPLOYED = {"app": 0.75, "branch": 1.0, "phone": 1.25}
+
+
+class Bank:
+    """A simulated bank: customers, their calls, and trials as plain rows.
+
+    Attributes
+    ----------
+    customers, calls : dict of str to list
+        Tables of people and of recordings, with unknown cells.
+    rows : list of dict
+        Trials with everything that a column may tell. Those that failed have no score.
+    """
+
+    def __init__(self, seed):
+        draw = np.random.default_rng(seed)
+        names = [f"c{i:02d}" for i in range(40)]
+        self.customers = {
+            "customer": names,
+            "gender": [("f", "m", "f", "m", "unknown")[i % 5] for i in range(40)],
+            "region": [("north", "south", "west")[i % 3] for i in range(40)],
+        }
+        self.calls = {"call": [], "customer": [], "channel": [], "language": [], "age": []}
+        for i, name in enumerate(names):
+            age = int(draw.integers(18, 80))
+            for k in range(int(draw.integers(2, 5))):
+                cells = (
+                    *(f"call{len(self.calls['call']):03d}", name),
+                    CHANNELS[draw.integers(3)] if draw.random() > 0.05 else "",
+                    LANGUAGES[i % 3] if draw.random() > 0.1 else "n/a",
+                    str(age + 2 * k),
+                )
+                for column, cell in zip(self.calls.values(), cells, strict=True):
+                    column.append(cell)
+        self.rows = self._rows(draw)
+
+    def _rows(self, draw):
+        calls = self.calls["call"]
+        pairs = {(a, b) for a in calls for b in calls if a < b and self.who(a) == self.who(b)}
+        while len(pairs) < 1600:
+            one, two = draw.choice(len(calls), 2, replace=False)
+            pairs.add((calls[one], calls[two]))
+        lost = {(stage, draw.choice(calls)) for stage in ("enrol", "acquire") for _ in range(4)}
+        rows = []
+        for enrol, test in sorted(pairs):
+            target = self.who(enrol) == self.who(test)
+            score = float(np.round(draw.normal(2.0 * target), 2))
+            level = DEPLOYED.get(self.call(test)["channel"])
+            stage = "enrol" if ("enrol", enrol) in lost else ""
+            stage = stage or ("acquire" if ("acquire", test) in lost else "")
+            rows.append({
+                "enrol": enrol,
+                "test": test,
+                "label": int(target),
+                "score": None if stage else score,
+                "device": draw.choice(DEVICES) if draw.random() > 0.05 else None,
+                "days apart": int(draw.integers(0, 60)) if draw.random() > 0.05 else None,
+                "threshold": level,
+                "decision": None
+                if stage or level is None
+                else ("reject", "accept")[score >= level],
+                "status": "failed" if stage else "ok",
+                "stage": stage,
+                "seconds": float(np.round(draw.lognormal(), 3)) if draw.random() > 0.1 else None,
+            })  # fmt: skip
+        return rows
+
+    def who(self, call):
+        return self.calls["customer"][int(call[4:])]
+
+    def call(self, call):
+        """What is known of a call, None for what is not."""
+        cells = {name: column[int(call[4:])] for name, column in self.calls.items()}
+        return {name: None if cell in {"", "n/a"} else cell for name, cell in cells.items()}
+
+    def customer(self, call):
+        """What is known of the one who calls."""
+        at = self.customers["customer"].index(self.who(call))
+        cells = {name: column[at] for name, column in self.customers.items()}
+        return {name: None if cell == "unknown" else cell for name, cell in cells.items()}
+
+    @property
+    def scored(self):
+        """The trials that did not fail."""
+        return [row for row in self.rows if row["status"] == "ok"]
+
+    def table(self, rows, *names):
+        """Trials as columns; ids, label and score always."""
+        return {n: [row[n] for row in rows] for n in ("enrol", "test", "label", "score", *names)}
+
+
+@pytest.fixture(scope="session")
+def bank():
+    return Bank(4)
+
+
+@pytest.fixture(scope="session")
+def allocated():
+    """Rows of each group and of all of them, by a plain loop: ``sides`` gives both groups."""
+
+    def placed(rows, sides, rule):
+        found = {}
+        for row in rows:
+            one, two = sides(row)
+            inside = {
+                "both": {one} if one == two else set(),
+                "enrol": {one},
+                "test": {two},
+                "either": {one, two},
+            }[rule] - {None}
+            for group in [*inside, *(["pooled"] if inside else [])]:
+                found.setdefault(group, []).append(row)
+        return found
+
+    return placed
+
+
+@pytest.fixture(scope="session")
+def errors():
+    """False accepts of nontarget trials, false rejects of target trials, at a threshold."""
+
+    def counted(rows, threshold):
+        other, own = ([row for row in rows if row["label"] == label] for label in (0, 1))
+        return (
+            *(sum(row["score"] >= threshold for row in other), len(other)),
+            *(sum(row["score"] < threshold for row in own), len(own)),
+        )
+
+    return counted
+
+
+@pytest.fixture(scope="session")
+def shown():
+    """What an audit's table says of each group: as `errors` does."""
+
+    def told(audit, point, **where):
+        fpr, fnr = (
+            audit.groups.where(metric=metric, operating_point=point, **where)
+            for metric in ("fpr", "fnr")
+        )
+        return {
+            one["group"]: (one["errors"], one["trials"], two["errors"], two["trials"])
+            for one, two in zip(fpr, fnr, strict=True)
+        }
+
+    return told

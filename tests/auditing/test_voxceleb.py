@@ -127,7 +127,7 @@ def test_every_group_and_nobody_unknown(systems):
         assert audit.record["groupings"] == ["gender+nationality"]
         rows = audit.groups.where(metric="auc", allocation="both").rows()
         assert {row["group"] for row in rows} == {*TABLE_4, "pooled"}
-        (unknown,) = (r for r in audit.data if r["item"].endswith("whose group is unknown"))
+        (unknown,) = (r for r in audit.data if r["item"].endswith("group is unknown or left out"))
         assert unknown["count"] == 0
         outside = [r["count"] for r in audit.data if "in no group (allocation" in r["item"]]
         assert sum(outside) == 0 < len(outside)

@@ -108,7 +108,7 @@ SCORES = {
     "two scores": ("enrol,test,score\ns0/1,s0/2,0.5\ns0/1,s0/2,0.6\n", "set-aside"),
     "unknown speakers": ("enrol,test,score\nx0/1,x0/2,0.5\n", "speaker"),
     "reversed": ("enrol,test,score\ns0/1,s0/2,0.1\ns0/1,s1/2,0.9\n", "--distance"),
-    "wrong encoding": (b"enrol,test,score\ns0/\xff,s0/2,0.5\n", ""),
+    "wrong encoding": (b"enrol,test,score\ns0/\x81,s0/2,0.5\n", ""),
     "truncated gz": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcbH", ""),
     "zeros": (bytes(100), ""),
     "prose": ("Dear all,\nplease find the scores attached.\n", ""),

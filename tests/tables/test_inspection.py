@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import shlex
 
 import polars as pl
 import pytest
@@ -10,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
+from parivox.auditing.inspection import inspect
 from parivox.errors import DataError
 from parivox.report.inspection import lines, to_json
-from parivox.tables.inspection import COUNTS_KEY, inspect
 from parivox.tables.inspection import trials as seen_trials
 
 TRIALS = [
@@ -148,14 +147,6 @@ def test_rows_that_fit_several_formats_are_read_in_the_one_that_is_named(write):
     named = inspect(path, scores_format="bob-4")
     assert (named.files[0].kind, named.files[0].rows) == ("scores", 3)
     assert named.next.endswith("--scores-format bob-4")
-
-
-def test_counts_are_known_by_their_metadata(tmp_path):
-    path = tmp_path / "day1.counts"
-    pl.DataFrame({"a": [1]}).write_parquet(path, metadata={COUNTS_KEY: "1"})
-    found = inspect(path)
-    assert found.files[0].kind == "counts"
-    assert shlex.split(found.next) == ["parivox", "audit", str(path)]
 
 
 def test_dataframes_and_arrays_are_looked_at_like_files():

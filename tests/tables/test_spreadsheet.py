@@ -3,6 +3,7 @@
 import contextlib
 import datetime as dt
 import io
+import sys
 import zipfile
 
 import pytest
@@ -10,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parivox.errors import DataError, ParivoxError
-from parivox.tables.formats import workbook
-from parivox.tables.formats.scan import Columns
-from parivox.tables.formats.xlsx import XLSX
+from parivox.tables.formats import xlsx
 from parivox.tables.reading import read_table
 from parivox.tables.speakers import read_speakers
+from parivox.tables.trials import read_trials
 from parivox.tables.utterances import read_utterances
 
 FUZZ = settings(
@@ -23,6 +23,8 @@ FUZZ = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 NOON = dt.datetime(2024, 2, 29, 12)  # noqa: DTZ001 - sheets know no zone
 MIDNIGHT = NOON.replace(hour=0)
@@ -84,6 +86,12 @@ def plain(cells, **others):
     )
     return packed(
         {
+            "[Content_Types].xml": (
+                f'<Types xmlns="{TYPES}">'
+                f'<Override PartName="/xl/workbook.xml" ContentType="{KIND}.sheet.main+xml"/>'
+                f'<Override PartName="/xl/texts.xml" ContentType="{KIND}.sharedStrings+xml"/>'
+                "</Types>"
+            ),
             "xl/workbook.xml": (
                 f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>'
                 '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>'
@@ -91,7 +99,7 @@ def plain(cells, **others):
             "xl/_rels/workbook.xml.rels": rels,
             "xl/texts.xml": (
                 f'<sst xmlns="{MAIN}"><si><t>id</t></si><si><r><t>s</t></r><r><t>ex</t></r>'
-                "<rPh><t>not shown</t></rPh></si></sst>"
+                '<rPh sb="0" eb="1"><t>not shown</t></rPh></si></sst>'
             ),
             "xl/worksheets/s.xml": (
                 f'<worksheet xmlns="{MAIN}"><sheetData>{cells}</sheetData></worksheet>'
@@ -105,8 +113,7 @@ HEADER = '<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>'
 ROW = '<row><c t="inlineStr"><is><t>a</t></is></c><c t="str"><f>"f"</f><v>f</v></c></row>'
 
 
-@pytest.mark.minimal
-def test_a_workbook_needs_no_other_package(write):
+def test_the_least_workbook_is_read(write):
     table, name, told = read_table(write("people", plain(HEADER + ROW)), "speakers")
     assert table.columns == ["row", "id", "sex"]
     assert table.rows() == [(2, "a", "f")]
@@ -153,6 +160,8 @@ def test_cells_are_read_as_the_sheet_shows_them(book, read):
         ("#N/A", "General", None),
         ("=1+1", "@", "'=1+1"),
         (-1.0, "dd/mm/yyyy", "-1"),
+        (1e9, "dd/mm/yyyy", "1000000000"),
+        ("_x000D_", "General", None),
     ]
     sheet = filled(book, [("id", "cell"), *((f"s{i}", cell[0]) for i, cell in enumerate(cells))])
     for row, (cell, code, wanted) in enumerate(cells, 2):
@@ -261,7 +270,6 @@ def test_faults_outside_the_table_do_not_count(book, read):
     assert read(book)[2]["header_row"] == 2
 
 
-@pytest.mark.minimal
 def test_a_formula_is_worth_the_value_beside_it(write):
     cells = (
         '<c r="A2" t="str"><f>"a"&amp;"b"</f><v>ab</v></c><c r="B2"><f>1+1</f><v>2</v></c>',
@@ -273,22 +281,47 @@ def test_a_formula_is_worth_the_value_beside_it(write):
 
 
 @pytest.mark.minimal
-def test_what_is_no_workbook_is_named(write, monkeypatch):
+def test_a_workbook_without_openpyxl_is_told_apart_from_what_is_none(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    monkeypatch.delitem(sys.modules, "parivox.tables.formats.workbook", raising=False)
     mimetype = "application/vnd.oasis.opendocument.spreadsheet"
+    strict = '<workbook xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main"/>'
     for data, match in {
+        plain(HEADER + ROW): (
+            r'^p: is a workbook; to read it, pip install "parivox\[xlsx\]", or save the table as C'
+        ),
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "p: is an old workbook .* or one with a password",
         packed({"mimetype": mimetype}): r"p: is an OpenDocument file \(.ods\); save it as XLSX or",
         packed({"xl/workbook.bin": ""}): r"p: is a binary workbook \(.xlsb\); save it as XLSX or C",
         packed({"a.csv": "id"}): "p: is a zip archive without a workbook; unpack it and give the",
-        plain(HEADER + ROW)[:-30]: "p: cannot be read as XLSX .* it may be truncated, so copy",
-        plain(HEADER + "<row>"): "p: cannot be read as XLSX",
-        plain(HEADER + '<row><c t="s"><v>7</v></c></row>'): "p: cannot be read as XLSX",
-        plain(HEADER + ROW + '<row r="2"><c><v>1</v></c></row>'): "sheet 'S' has row 2 twice",
-        plain(HEADER + "<row><c><v>nan</v></c></row>"): "p: cannot be read as XLSX .'nan' is no n",
+        packed({"xl/workbook.xml": strict}): "p: is a workbook in strict Open XML; save it as XLSX",
     }.items():
         with pytest.raises(DataError, match=match):
             read_table(write("p", data), "speakers")
-    monkeypatch.setattr(workbook, "MOST_BYTES", 1 << 20)
+
+
+def test_a_damaged_workbook_is_named(write):
+    for data, match in {
+        plain(HEADER + ROW)[:-30]: "p: cannot be read as XLSX .* it may be truncated, so copy",
+        plain(HEADER + "<row>"): "p: cannot be read as XLSX",
+        plain(HEADER + '<row><c t="s"><v>7</v></c></row>'): "p: cannot be read as XLSX",
+        plain(
+            HEADER + ROW + '<row r="2"><c><v>1</v></c></row>'
+        ): "row 2 of sheet 'S' is there twice",
+        plain(HEADER + "<row><c><v>nan</v></c></row>"): "p: cannot be read as XLSX .*'nan'",
+        plain(HEADER + "<row>" + "<c/>" * 16_385 + "</row>"): "'S' has a row of 16,385 cells",
+        plain(
+            HEADER + "<row><c><v>1e999</v></c></row>"
+        ): "p: cannot be read as XLSX .inf is no num",
+        plain(HEADER + '<row r="1048577"><c><v>1</v></c></row>'): "row 1048577 .* out of bounds",
+        plain(HEADER + '<row><c r="XFE2"><v>1</v></c></row>'): "row 2 .* out of bounds",
+    }.items():
+        with pytest.raises(DataError, match=match):
+            read_table(write("p", data), "speakers")
+
+
+def test_a_workbook_too_large_is_named(write, monkeypatch):
+    monkeypatch.setattr(xlsx, "MOST_BYTES", 1 << 20)
     bomb = plain(HEADER + " " * (3 << 20) + ROW)
     assert len(bomb) < 10_000
     with pytest.raises(
@@ -297,25 +330,65 @@ def test_what_is_no_workbook_is_named(write, monkeypatch):
         read_table(write("p", bomb), "speakers")
 
 
-@pytest.mark.minimal
 @pytest.mark.parametrize("declared", ['SYSTEM "file:///etc/hostname"', '"&b;&b;&b;&b;"'])
-def test_entities_are_not_followed(write, declared):
+@pytest.mark.parametrize(
+    ("part", "kind", "held"),
+    [
+        ("xl/texts.xml", "sst", "<si><t>id</t></si><si><t>&a;</t></si>"),
+        ("xl/worksheets/s.xml", "worksheet", f"<sheetData>{HEADER}{ROW}&a;</sheetData>"),
+        ("xl/workbook.xml", "workbook", '<sheets><sheet name="&a;" sheetId="1"/></sheets>'),
+    ],
+)
+def test_entities_are_not_followed(write, declared, part, kind, held):
     laughs = "".join(
         f'<!ENTITY {a} "{f"&{b};" * 50}">' for a, b in zip("bcdefg", "cdefgh", strict=True)
     )
-    texts = (
-        f'<!DOCTYPE sst [<!ENTITY a {declared}>{laughs}<!ENTITY h "ha">]>'
-        f'<sst xmlns="{MAIN}"><si><t>id</t></si><si><t>&a;</t></si></sst>'
-    )
-    path = write("p.xlsx", plain(HEADER + ROW, **{"xl/texts.xml": texts}))
+    document = f'<!DOCTYPE {kind} [<!ENTITY a {declared}>{laughs}<!ENTITY h "ha">]>'
+    document += f'<{kind} xmlns="{MAIN}">{held}</{kind}>'
+    path = write("p.xlsx", plain(HEADER + ROW, **{part: document}))
     with pytest.raises(DataError, match=r"p.xlsx: cannot be read as XLSX"):
         read_table(path, "speakers")
 
 
-@pytest.mark.minimal
+def test_rows_and_cells_out_of_order_are_read(write):
+    first = '<row r="3"><c r="B3"><v>1</v></c><c r="A3" t="inlineStr"><is><t>a</t></is></c></row>'
+    second = '<row r="2"><c r="A2" t="inlineStr"><is><t>b</t></is></c></row>'
+    table, _, _ = read_table(write("p", plain(HEADER + first + second)), "speakers")
+    assert table.rows() == [(2, "b", None), (3, "a", "1")]
+
+
+def test_the_size_that_a_sheet_states_is_not_trusted(write):
+    stated = f'<worksheet xmlns="{MAIN}"><dimension ref="A1:A1"/>'
+    sheet = f"{stated}<sheetData>{HEADER}{ROW}</sheetData></worksheet>"
+    table, _, _ = read_table(write("p", plain("", **{"xl/worksheets/s.xml": sheet})), "speakers")
+    assert table.rows() == [(2, "a", "f")]
+
+
+def test_east_asian_dates_are_dates(write):
+    kinds = "".join(f'<xf numFmtId="{kind}"/>' for kind in (0, 31, 57))
+    styles = f'<styleSheet xmlns="{MAIN}"><cellXfs>{kinds}</cellXfs></styleSheet>'
+    row = '<row><c t="s" s="0"><v>0</v></c><c s="{}"><v>45351</v></c></row>'
+    parts = plain(HEADER + "".join(map(row.format, range(3))), **{"xl/styles.xml": styles})
+    table, _, _ = read_table(write("p", parts), "speakers")
+    assert table["sex"].to_list() == ["45351", "2024-02-29", "2024-02-29"]
+
+
+def test_what_openpyxl_warns_of_is_no_matter(write):
+    others = '</sheetData><extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}"/></extLst>'
+    others += '<conditionalFormatting><cfRule type="none"/></conditionalFormatting><sheetData>'
+    assert read_table(write("p", plain(HEADER + ROW + others)), "speakers")[0].height == 1
+
+
+def test_sheets_of_charts_are_passed_over(book, read, optional):
+    filled(book, PEOPLE)
+    book.create_chartsheet("Chart", 0).add_chart(optional("openpyxl.chart").BarChart())
+    assert read(book)[2]["sheet"] == "People"
+
+
 def test_one_cell_far_away_takes_neither_time_nor_memory(write):
-    rows = HEADER + ROW + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
     merged = '</sheetData><mergeCells><mergeCell ref="D1:XFD1048576"/></mergeCells><sheetData>'
+    assert read_table(write("p", plain(HEADER + ROW + merged)), "speakers")[0].height == 1
+    rows = HEADER + ROW + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
     with pytest.raises(DataError, match="cell XFD1048576 holds '1', but column XFD has no name in"):
         read_table(write("p", plain(rows + merged)), "speakers")
 
@@ -339,17 +412,19 @@ def test_a_workbook_is_worth_its_csv(book, tmp_path, write):
     assert read_utterances(tmp_path / "u.xlsx").table.rows() == [(2, "x", "007")]
 
 
-def test_scores_in_a_workbook(book, tmp_path, write):
-    filled(book, [("Enrol", "Test", "Score", "Label"), ("a/1", "a/2", 0.125, 1)])
+def test_scores_in_a_workbook_are_worth_their_csv(book, tmp_path, write):
+    rows = [("a/1", "a/2", 0.125, 1), ("a/1", "b/1", -2, 0), ("b/1", "b/2", 1e-7, 1)]
+    filled(book, [("Scores of a system",), ("Enrol", "Test", "Score", "Label"), *rows])
     book.save(tmp_path / "s.xlsx")
-    from parivox.tables.content import read_content
-
-    content = read_content(tmp_path / "s.xlsx")
-    assert XLSX.matches(content.head, Columns())
-    found = XLSX.scan(content, Columns())
-    assert [chunk.rows() for _, chunk in found.chunks()] == [[("a/1", "a/2", "0.125", "1")]]
-    assert [list(rows) for rows, _ in found.chunks()] == [[2]]
-    assert found.content.provenance["sheet"] == "People"
+    text = "\n".join(["Enrol,Test,Score,Label", *(",".join(map(str, row)) for row in rows)])
+    speakers = read_speakers(write("p.csv", "speaker,sex\na,f\nb,m\n"))
+    found = [
+        read_trials(source, system="s", list_="", speakers=speakers)
+        for source in (tmp_path / "s.xlsx", write("s.csv", text))
+    ]
+    assert found[0].content_sha256 == found[1].content_sha256
+    told = found[0].provenance[0]
+    assert (told["format"], told["sheet"], told["header_row"]) == ("xlsx", "People", 2)
 
 
 SEED = plain(HEADER + ROW)
@@ -383,7 +458,6 @@ def test_any_sheet_gives_all_its_rows_or_one_sentence(optional, tmp_path, rows, 
         assert table.height == len(held)
 
 
-@pytest.mark.minimal
 @FUZZ
 @given(data=st.data())
 def test_a_damaged_workbook_gives_a_table_or_one_sentence(tmp_path, data):

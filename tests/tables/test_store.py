@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from parivox.errors import DataError
-from parivox.tables import content, store
+from parivox.tables import content, ids, store
 from parivox.tables.folder import Folder
 from parivox.tables.formats import binary, frames, text
 from parivox.tables.speakers import read_speakers
@@ -24,7 +24,8 @@ def large(monkeypatch, tmp_path):
     def enlarge():
         monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 100)
         monkeypatch.setattr(store, "PART_TRIALS", 60)
-        monkeypatch.setattr(store, "BATCH", 77)
+        monkeypatch.setattr(ids, "HELD", 30)
+        monkeypatch.setattr(ids, "RANGE", 50)
         for module in (binary, frames):
             monkeypatch.setattr(module, "ROWS", 64)
         monkeypatch.setattr(text, "BLOCK", 1000)
@@ -72,13 +73,13 @@ def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large
     assert plain(parts) == plain(whole)  # they may be read again
     assert told(parts) == told(whole)
     folders = [path for path in tmp_path.iterdir() if path.is_dir()]
-    assert len(folders) == 1
-    assert sorted(path.name for path in folders[0].iterdir()) == sorted(
-        f"settled-{i}.npy" for i in range(parts.n_partitions)
-    )
+    files = {path.name for folder in folders for path in folder.iterdir()}
+    settled = {f"settled-{i}.npy" for i in range(parts.n_partitions)}
+    assert settled < files
+    assert {name.rpartition("-")[0] for name in files - settled} == {"part"}  # ids, in ranges
     del parts
     gc.collect()
-    assert not folders[0].exists()
+    assert not any(folder.exists() for folder in folders)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv.gz", "frame"])

@@ -299,7 +299,9 @@ def test_a_format_is_read_by_its_name_too(trials, people, tmp_path):
     for name in ("bob-4", "bob-5", "wespeaker", "voxceleb"):
         scores, _ = TOOLKITS[name][0](tmp_path, trials)
         detected, named = (
-            pv.audit(scores, speakers=people, by="speaker.gender", scores_format=one).to_dict()["tables"]
+            pv.audit(scores, speakers=people, by="speaker.gender", scores_format=one).to_dict()[
+                "tables"
+            ]
             for one in (None, name)
         )
         assert named == detected

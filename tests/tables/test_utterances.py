@@ -32,7 +32,10 @@ def test_a_table_of_utterances(read, write, count):
         ),
         ("utt,spk\nu1,a\nu1,b\n", "rows 2 and 3: utterance 'u1' has the speakers 'a' and 'b'"),
         ("utt,spk\nu1,\n", "row 2, column 'spk': is empty"),
-        ("utt,who\nu1,a\n", "no part of the ids is known as a speaker.*u.csv has no column 'speaker'"),
+        (
+            "utt,who\nu1,a\n",
+            "no part of the ids is known as a speaker.*u.csv has no column 'speaker'",
+        ),
         ("utt,spk\nx/u1.wav,a\nx/u2.wav,a\nx/v1.wav,a\n", "they differ by folder or ending only"),
     ],
 )

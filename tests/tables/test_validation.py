@@ -39,7 +39,7 @@ def refused(read, source, match, **options):
             "a/2,b/1,0.3,1",
             r"row 7, column 'label': \(a/2, b/1\) is labelled '1', but they are of a",
         ),
-        ("a/3,a/2,0.3,0", r"row 7.*is labelled '0', but both are of a \(1 such trials\)"),
+        ("a/3,a/2,0.3,0", r"row 7.*is labelled '0', but both are of a \(the only such trial\)"),
         (
             "x/3,a/2,0.3,0",
             r"scores.csv: 1 of 4 speakers \('x'\) are not in speakers.csv; add them to it, check",

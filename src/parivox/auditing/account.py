@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parivox.auditing.cells import count_cells
 from parivox.auditing.operating_points import DEPLOYED
+from parivox.auditing.trial_counts import TrialCounts
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 
@@ -27,24 +28,39 @@ if TYPE_CHECKING:
 
 __all__ = ["account_for", "with_and_without"]
 
+_ONE_SIDE = "both sides must have one value; enrol.x or test.x takes that of one side"
 MOST_THRESHOLDS = 50
 """Of more deployed thresholds than these, only the lowest and the highest are told."""
 
 
 def account_for(
     rows: Rows,
-    trials: TrialSet,
-    people: Speakers,
+    trials: TrialSet | TrialCounts,
+    people: Speakers | None,
     groupings: Sequence[Grouping],
     tally: Tally,
 ) -> None:
     """Count what was read and set aside, per file and per grouping."""
     name = {"system": trials.system, "list": trials.list}
     plain = {**name, "group": "", "value": None, "note": "", "within": ""}
-    used = np.unique(trials.utterance_speaker)
-    for note in (*trials.data, *people.notes(used.tolist())):
-        told = {"source": note.source, "item": note.item, "count": note.count, "note": note.note}
-        rows.add(**{**plain, "grouping": "", **told})
+    if isinstance(trials, TrialCounts):
+        for row in trials.account():
+            rows.add(**{**plain, **row})
+    else:
+        used = np.unique(trials.utterance_speaker)
+        of_people = [] if people is None else people.notes(used.tolist())
+        for note in (*trials.data, *of_people):
+            told = {"source": note.source, "item": note.item, "count": note.count}
+            rows.add(**{**plain, "grouping": "", **told, "note": note.note})
+    _left_out(rows, plain, tally, is_counted=isinstance(trials, TrialCounts))
+    if not isinstance(trials, TrialCounts):
+        _per_group(rows, name, trials, groupings)
+        _of_people(rows, plain, trials, groupings)
+    _thresholds(rows, name, tally)
+
+
+def _left_out(rows: Rows, plain: dict[str, Any], tally: Tally, *, is_counted: bool) -> None:
+    """Trials that are in no group, or in no level."""
     for cells in tally.cells:
         if cells.level.name:
             continue
@@ -52,28 +68,21 @@ def account_for(
         whose = "speaker" if cells.grouping.of_speaker is not None else "side"
         which = "nontarget trials" if cells.grouping.of_speaker is not None else "trials"
         for words, count in (
-            (f"trials of a {whose} whose group is unknown", unknown),
+            (f"trials of a {whose} whose group is unknown{' or withheld' * is_counted}", unknown),
             (f"{which} between two groups", between),
         ):
             item = f"{words}, in no group (allocation {cells.allocation})"
             where = {**plain, "source": "scores", "grouping": cells.grouping.name}
-            rows.add(**where, item=item, count=count)
+            note = _ONE_SIDE if count and words.startswith("trials between") else ""
+            rows.add(**{**where, "item": item, "count": count, "note": note})
     for within, count in tally.outside.items():
         item = "trials in no level of --within, or between two"
-        rows.add(**plain, source="scores", grouping=within, item=item, count=count)
-    _per_group(rows, name, trials, groupings)
-    for grouping in groupings:
-        for unit, value, count in grouping.left_out(trials):
-            item = f"{unit} whose {value} is left out by the groups file"
-            rows.add(**plain, source="groups", grouping=grouping.name, item=item, count=count)
-        if grouping.of_speaker is not None:
-            item = "speakers of these trials whose group is unknown"
-            count = int((grouping.of_speaker[used] < 0).sum())
-            rows.add(**plain, source="speakers", grouping=grouping.name, item=item, count=count)
-        elif not grouping.is_of_trials:
-            item = "utterances of these trials whose group is unknown"
-            count = int((grouping.of_utterance(trials) < 0).sum())
-            rows.add(**plain, source="utterances", grouping=grouping.name, item=item, count=count)
+        where = {**plain, "source": "scores", "grouping": within}
+        rows.add(**{**where, "item": item, "count": count, "note": _ONE_SIDE if count else ""})
+
+
+def _thresholds(rows: Rows, name: dict[str, str], tally: Tally) -> None:
+    """Deployed thresholds of every cell."""
     for level in tally.levels:
         of_all = {**name, "grouping": "all", "group": "all", "within": level.name}
         _deployed(rows, of_all, level.beside, "")
@@ -82,6 +91,25 @@ def account_for(
             of_group = {**name, "grouping": cells.grouping.name, "group": group}
             suffix = f" (allocation {cells.allocation})"
             _deployed(rows, {**of_group, "within": cells.level.name}, beside, suffix)
+
+
+def _of_people(
+    rows: Rows, plain: dict[str, Any], trials: TrialSet, groupings: Sequence[Grouping]
+) -> None:
+    """Speakers and utterances that are in no group."""
+    used = np.unique(trials.utterance_speaker)
+    for grouping in groupings:
+        for unit, value, count in grouping.left_out(trials):
+            item = f"{unit} whose {value} is left out by the groups file"
+            rows.add(**plain, source="groups", grouping=grouping.name, item=item, count=count)
+        if grouping.of_speaker is not None:
+            item = "speakers of these trials whose group is unknown or left out"
+            count = int((grouping.of_speaker[used] < 0).sum())
+            rows.add(**plain, source="speakers", grouping=grouping.name, item=item, count=count)
+        elif not grouping.is_of_trials:
+            item = "utterances of these trials whose group is unknown or left out"
+            count = int((grouping.of_utterance(trials) < 0).sum())
+            rows.add(**plain, source="utterances", grouping=grouping.name, item=item, count=count)
 
 
 def _deployed(rows: Rows, where: dict[str, str], beside: Beside, suffix: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from parivox.auditing.beside import NOTHING
 from parivox.auditing.failing import times, with_failures
-from parivox.auditing.operating_points import DEPLOYED, NO_SCORES, missing_class
+from parivox.auditing.operating_points import DEPLOYED, missing_class
 from parivox.auditing.rows import Base, Key
 from parivox.core.costs import act_cdet, bayes_threshold, cdet, min_cdet
 from parivox.core.counts import Counts, Curve
@@ -54,7 +54,7 @@ def base_metrics(
     metrics: Mapping[str, Callable[[Curve], ArrayLike]],
     beside: Beside = NOTHING,
     *,
-    is_scored: bool = True,
+    no_curve: str = "",
 ) -> dict[Key, Base]:
     """Every base metric of one cell but its score shifts.
 
@@ -70,13 +70,14 @@ def base_metrics(
         The user's own metrics by name.
     beside
         What else was counted of the cell.
-    is_scored
-        Whether the counts are of scores, not of decisions.
+    no_curve
+        Why only the operating points can be told; empty if all can.
     """
-    cell = _Cell(counts, "" if is_scored else NO_SCORES)
+    cell = _Cell(counts, no_curve)
     rows: dict[Key, Base] = {}
     of_scores = [found for found in points if found.point.rule != DEPLOYED]
-    rows.update(_at_points(cell, of_scores, counts.at([f.threshold for f in of_scores]), options))
+    at = counts.at([f.threshold for f in of_scores])
+    rows.update(_at_points(_Cell(counts), of_scores, at, options))
     for found in points:
         if found.point.rule == DEPLOYED and beside.deployed is not None:
             levels = list(beside.thresholds or ())
@@ -91,20 +92,23 @@ def base_metrics(
     rows.update(_at_own_rate(cell, points, options))
     rows.update(_scores(cell, options))
     for name, function in metrics.items():
-        rows.update(_users(cell, name, function, of_scores))
+        if no_curve:
+            rows[name, "", ""] = cell.base(math.nan, no_curve)
+        else:
+            rows.update(_users(cell, name, function, of_scores))
     return rows
 
 
 class _Cell:
     """A cell's counts with the words for what they lack."""
 
-    def __init__(self, counts: Counts, no_scores: str = "") -> None:
+    def __init__(self, counts: Counts, no_curve: str = "") -> None:
         self.counts = counts
         self.target, self.nontarget = int(counts.n_target), int(counts.n_nontarget)
         self.trials = self.target + self.nontarget
-        self.no_target = no_scores or ("" if self.target else "no target trials")
-        self.no_nontarget = no_scores or ("" if self.nontarget else "no nontarget trials")
-        self.lacks = no_scores or missing_class(self.target, self.nontarget)
+        self.no_target = no_curve or ("" if self.target else "no target trials")
+        self.no_nontarget = no_curve or ("" if self.nontarget else "no nontarget trials")
+        self.lacks = no_curve or missing_class(self.target, self.nontarget)
 
     def base(
         self,
@@ -239,7 +243,7 @@ def locations(counts: Counts) -> dict[tuple[str, str], float]:
 
 
 def shifts(
-    counts: Counts, reference: Mapping[tuple[str, str], float], *, is_scored: bool = True
+    counts: Counts, reference: Mapping[tuple[str, str], float], *, no_curve: str = ""
 ) -> dict[Key, Base]:
     """How a cell's scores lie against a reference, in units of score.
 
@@ -249,10 +253,10 @@ def shifts(
         The cell's counts.
     reference
         :func:`locations` of the grouping's pooled row.
-    is_scored
-        Whether the counts are of scores, not of decisions.
+    no_curve
+        Why nothing can be told of scores; empty if it can.
     """
-    cell = _Cell(counts, "" if is_scored else NO_SCORES)
+    cell = _Cell(counts, no_curve)
     rows: dict[Key, Base] = {}
     for (metric, definition), here in locations(counts).items():
         is_target = metric == "shift_target"
@@ -267,9 +271,6 @@ def _users(
     cell: _Cell, name: str, function: Callable[[Curve], ArrayLike], points: Sequence[Found]
 ) -> Iterator[tuple[Key, Base]]:
     """A user's metric: at the operating points if it keeps that axis, else of the curve."""
-    if cell.lacks == NO_SCORES:
-        yield (name, "", ""), cell.base(math.nan, NO_SCORES)
-        return
     at = _as_group(cell.counts.at([found.threshold for found in points]))
     try:
         with np.errstate(all="ignore"):

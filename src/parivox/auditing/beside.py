@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cells import Codes
+    from parivox.auditing.trial_counts import TrialCounts
     from parivox.core.counts import IntArray
     from parivox.tables.groups import Grouping
     from parivox.tables.trialset import TrialSet
     from parivox.tables.validation import Trials
 
-__all__ = ["NOTHING", "Beside", "Besides", "Recorded", "Share", "quantile", "recorded"]
+__all__ = ["MICRO", "NOTHING", "Beside", "Besides", "Recorded", "Share", "quantile", "recorded"]
 
-_GRID = np.concatenate(([0.0], np.geomspace(1e-3, 1e4, 3501)))
+_GRID = np.concatenate(([0.0], np.geomspace(1e-3, 1e6, 4501)))
 """Lower edges of the bins of seconds, half a percent wide."""
+MICRO = 1e6
+"""Seconds are added up in whole millionths."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,9 @@ class Beside:
     enrolments, recordings : Share or None
         Failed enrolments and test recordings, of all that were attempted; None where they cannot
         be told by group.
+    no_shares : str
+        Why these rates cannot be told, if it is for another reason; whether there are any
+        failures at all is then told by whether the count is 0.
     """
 
     deployed: Counts | None = None
@@ -61,6 +67,7 @@ class Beside:
     seconds: tuple[float, int, IntArray | None] | None = None
     enrolments: Share | None = None
     recordings: Share | None = None
+    no_shares: str = ""
 
 
 NOTHING = Beside()
@@ -77,7 +84,7 @@ class Besides:
         Number of cells.
     """
 
-    def __init__(self, trials: TrialSet, n: int) -> None:
+    def __init__(self, trials: TrialSet | TrialCounts, n: int) -> None:
         self.trials, self.n = trials, n
         more = trials.more
         self.decided = np.zeros((n, 2, 2), dtype=np.int64) if trials.has_decisions else None
@@ -86,8 +93,11 @@ class Besides:
         )
         self.failed = np.zeros((n, 2, 2), dtype=np.int64) if trials.failures is not None else None
         timed = "seconds" in more
-        self.seconds = np.zeros(n) if timed else None
-        self.times = np.zeros((n, _GRID.size), dtype=np.int64) if timed else None
+        # added up in whole millionths, so that the order of adding changes nothing
+        self.seconds = np.zeros((n, 2), dtype=np.int64) if timed else None  # sum, trials
+        self.times = (
+            np.zeros((n, _GRID.size), dtype=np.int64) if timed and trials.has_times else None
+        )
 
     @property
     def counts_more(self) -> bool:
@@ -97,26 +107,33 @@ class Besides:
     def add(self, part: Trials, cells: Sequence[Codes]) -> None:
         """Count scored trials."""
         decided = self.trials.decided(part) if self.decided is not None else None
+        weight = part.more.get("count")
         for cell in cells:
             inside = cell >= 0
             if self.decided is not None and decided is not None:
                 known = inside & (decided >= 0)
-                _add(self.decided, cell[known], 2 * part.target[known] + decided[known])
+                _add(self.decided, cell, 2 * part.target + decided, known, weight)
             if self.levels is not None:
-                _add(self.levels, cell[inside], part.more["threshold"][inside])
-            if self.seconds is not None and self.times is not None:
+                _add(self.levels, cell, part.more["threshold"], inside, weight)
+            if self.seconds is not None:
                 took = part.more["seconds"]
                 known = inside & ~np.isnan(took)
-                self.seconds += np.bincount(cell[known], weights=took[known], minlength=self.n)
-                _add(self.times, cell[known], np.searchsorted(_GRID, took[known], "right") - 1)
+                if self.times is not None:
+                    code = np.searchsorted(_GRID, took, "right") - 1
+                    _add(self.times, cell, code, known)
+                    took, timed = np.rint(took * MICRO), known
+                else:
+                    timed = part.more["timed"]
+                for i, what in enumerate((took, timed)):
+                    found = np.bincount(cell[known], what[known], minlength=self.n)
+                    self.seconds[:, i] += found.astype(np.int64)
 
     def add_failed(self, part: Trials, cells: Sequence[Codes]) -> None:
         """Count trials that failed."""
         assert self.failed is not None
         stage = part.more["failed"].astype(np.int64) - ACQUIRE
         for cell in cells:
-            inside = cell >= 0
-            _add(self.failed, cell[inside], (2 * stage + part.target)[inside])
+            _add(self.failed, cell, 2 * stage + part.target, cell >= 0, part.more.get("count"))
 
     def finish(self) -> list[Beside]:
         """What was counted of each cell."""
@@ -130,19 +147,28 @@ class Besides:
             if self.levels is not None:
                 named = zip(self.trials.thresholds.tolist(), self.levels[i].tolist(), strict=True)
                 levels = {level: n for level, n in named if n and level == level}  # noqa: PLR0124
-            if self.seconds is not None and self.times is not None:
-                seconds = (float(self.seconds[i]), int(self.times[i].sum()), self.times[i])
+            if self.seconds is not None:
+                total, trials = self.seconds[i].tolist()
+                seconds = total / MICRO, trials, None if self.times is None else self.times[i]
             failed = None if self.failed is None else self.failed[i]
             made.append(Beside(deployed, levels, failed, seconds))
         return made
 
 
-def _add(into: NDArray[Any], cell: NDArray[Any], code: NDArray[Any]) -> None:
-    """Count codes by cell."""
+def _add(
+    into: NDArray[Any],
+    cell: NDArray[Any],
+    code: NDArray[Any],
+    chosen: NDArray[np.bool_],
+    weight: IntArray | None = None,
+) -> None:
+    """Count the codes of chosen trials by cell."""
     flat = into.reshape(-1)
     size = flat.size // into.shape[0]
+    cell, code = cell[chosen], code[chosen]
     at = cell.astype(np.int64) * size + np.where(code < 0, size - 1, code)
-    flat += np.bincount(at, minlength=flat.size)
+    weight = None if weight is None else weight[chosen]
+    flat += np.bincount(at, weight, minlength=flat.size).astype(np.int64, copy=False)
 
 
 def quantile(times: IntArray, share: float) -> float:

@@ -95,7 +95,7 @@ class Bins:
 
     def has(self, threshold: float) -> bool:
         """Whether counts at this threshold are exact."""
-        return bool(self.of(np.array([threshold]))[0] == threshold)
+        return bool(np.isinf(threshold) or self.of(np.array([threshold]))[0] == threshold)
 
     def told(self) -> str:
         """In words, for messages."""
@@ -120,7 +120,7 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
             number = Decimal(str(step))
         except InvalidOperation:
             number = Decimal(0)
-        if not number.is_finite() or not 1e-15 <= number <= 1e15:
+        if not number.is_finite() or not Decimal("1e-15") <= number <= Decimal("1e15"):
             msg = f"--step {step}: is not the width of a bin; give a number above 0, as in 0.001"
             raise ConfigError(msg)
         width = f"{number.normalize():f}"

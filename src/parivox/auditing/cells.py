@@ -16,9 +16,10 @@ import numpy as np
 
 from parivox.auditing.beside import NOTHING, Beside, Besides, Recorded, recorded
 from parivox.auditing.counting import Binned, Exact
+from parivox.auditing.trial_counts import TrialCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -76,6 +77,8 @@ class Cells:
         The trials that the cells are of.
     beside : sequence of Beside
         What else was counted, of each group and, last, of all groups.
+    missing : sequence of str
+        Of each group, why nothing is known of it; empty for those that were counted.
     """
 
     grouping: Grouping
@@ -86,6 +89,7 @@ class Cells:
     left_out: IntArray
     level: Level
     beside: Sequence[Beside]
+    missing: Sequence[str]
 
 
 @dataclass(eq=False)
@@ -179,7 +183,7 @@ def placements(enrol: Codes, test: Codes, allocation: str) -> list[Codes]:
     return [enrol, np.where(enrol == test, _NONE, test)]
 
 
-class _People:
+class People:
     """Which speakers take part in a trial of which cell."""
 
     def __init__(self, layout: Layout, n_speakers: int) -> None:
@@ -222,7 +226,7 @@ class _People:
 
 
 def count_cells(
-    trials: TrialSet,
+    trials: TrialSet | TrialCounts,
     groupings: Sequence[Grouping],
     allocations: Sequence[str],
     *,
@@ -235,7 +239,7 @@ def count_cells(
     Parameters
     ----------
     trials
-        Encoded trials, in one partition (exact counts) or several (binned).
+        Encoded trials, in one partition (exact counts) or several (binned); or counts of them.
     groupings, allocations
         What the cells are.
     within
@@ -253,47 +257,57 @@ def count_cells(
         *(Layout(g, rule, w) for w in outer for g in groupings for rule in allocations),
     ]
     exact = trials.n_partitions == 1
-    n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
     sizes = [(one.levels * one.groups, one.levels) for one in layouts]
-    counter: Exact | Binned = Exact(sizes) if exact else Binned(sizes, trials, thresholds)
+    counter: Exact | Binned
+    if isinstance(trials, TrialCounts):
+        counter = Exact(sizes, trials.bins.width)
+    else:
+        counter = Exact(sizes) if exact else Binned(sizes, trials, thresholds)
     besides = [(Besides(trials, cells), Besides(trials, levels)) for cells, levels in sizes]
-    people = [_People(one, n_speakers) for one in layouts]
+    people = _Everyone(trials, layouts)
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
-    found = {id(g): g.on(trials) for g in (*groupings, *within)}
-    attempts = Recorded(trials)
-    for part in trials.partitions():
+    found = _sides(trials, groupings, within)
+    for part, which in _parts(trials, layouts):
         kept = part if keep_conflicts else part.without_conflicts()
         if exact:
             kept = kept.take(np.argsort(kept.score))
-        speakers = trials.utterance_speaker[kept.enrol], trials.utterance_speaker[kept.test]
+        weight = kept.more.get("count")
         sides = {key: one(kept) for key, one in found.items()}
-        placed = [_placed(one, sides, len(kept), left_out[i]) for i, one in enumerate(layouts)]
-        for one, here, who in zip(layouts, placed, people, strict=True):
-            own = sides[id(one.grouping)] if one.grouping is not None else _nowhere(len(kept))
-            who.add(speakers, own, here)
-        counter.add(kept.score, kept.target, placed)
+        here = {i: placed(layouts[i], sides, len(kept), left_out[i], weight) for i in which}
+        people.add(kept, part.failed, sides, here)
+        counter.add(kept.score, kept.target, here, weight)
         if besides[0][0].counts_more:
-            for here, (cells, levels) in zip(placed, besides, strict=True):
-                cells.add(kept, here.cells)
-                levels.add(kept, [here.level])
+            for i, where in here.items():
+                cells, levels = besides[i]
+                cells.add(kept, where.cells)
+                levels.add(kept, [where.level])
         if part.failed is not None and len(part.failed):
             failed = part.failed
             sides = {key: one(failed) for key, one in found.items()}
-            for one, (cells, levels) in zip(layouts, besides, strict=True):
-                here = _placed(one, sides, len(failed))
-                cells.add_failed(failed, here.cells)
-                levels.add_failed(failed, [here.level])
-        attempts.add(kept, part.failed)
+            for i in which:
+                cells, levels = besides[i]
+                where = placed(layouts[i], sides, len(failed))
+                cells.add_failed(failed, where.cells)
+                levels.add_failed(failed, [where.level])
+    return _tallied(layouts, counter, besides, people, left_out)
+
+
+def _tallied(
+    layouts: Sequence[Layout],
+    counter: Exact | Binned,
+    besides: Sequence[tuple[Besides, Besides]],
+    people: _Everyone,
+    left_out: IntArray,
+) -> Tally:
+    """What was counted of each layout, by cell."""
     counts = counter.finish()
     tally = Tally([], bound=counter.bound, width=counter.width)
     by_within: dict[int, list[Level]] = {}
     for i, (one, (each, pooled), (inside, outer_)) in enumerate(
         zip(layouts, counts, besides, strict=True)
     ):
-        seen = people[i].count()
-        many, few = inside.finish(), outer_.finish()
-        if attempts.is_needed:
-            many, few = recorded(attempts, one.grouping, one.within, many, few)
+        seen = people.count(i)
+        many, few = people.recorded(i, inside.finish(), outer_.finish())
         if one.grouping is None:
             made = [
                 Level(name, whole_, who[-1], beside)
@@ -311,9 +325,90 @@ def count_cells(
                 Cells(
                     *(one.grouping, one.allocation, each[part_of], pooled[at], seen[at]),
                     *(outside, level, [*many[part_of], few[at]]),
+                    people.missing(one.grouping, level.name),
                 )
             )
     return tally
+
+
+class _Everyone:
+    """The speakers and recordings behind the cells: seen in the trials, or told by counts."""
+
+    def __init__(self, trials: TrialSet | TrialCounts, layouts: Sequence[Layout]) -> None:
+        self.trials, self.layouts = trials, layouts
+        if not isinstance(trials, TrialCounts):
+            n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
+            self.people = [People(one, n_speakers) for one in layouts]
+            self.attempts = Recorded(trials)
+
+    def add(
+        self,
+        part: Trials,
+        failed: Trials | None,
+        sides: dict[int, tuple[Codes, Codes]],
+        here: dict[int, Placed],
+    ) -> None:
+        """Note those of one partition."""
+        if isinstance(self.trials, TrialCounts):
+            return
+        speakers = [self.trials.utterance_speaker[side] for side in (part.enrol, part.test)]
+        for i, at in here.items():
+            grouping = self.layouts[i].grouping
+            own = sides[id(grouping)] if grouping is not None else _nowhere(len(part))
+            self.people[i].add(speakers, own, at)
+        self.attempts.add(part, failed)
+
+    def count(self, i: int) -> Sequence[Sequence[int | None]]:
+        """Speakers of each group and, last, of all groups, for each level."""
+        if isinstance(self.trials, TrialCounts):
+            return self.trials.speakers(self.layouts[i])
+        return self.people[i].count()
+
+    def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
+        """Why nothing is known of each group within a level, if counts withhold it."""
+        if isinstance(self.trials, TrialCounts):
+            return self.trials.missing(grouping, level)
+        return [""] * len(grouping.groups)
+
+    def recorded(
+        self, i: int, cells: Sequence[Beside], levels: Sequence[Beside]
+    ) -> tuple[Sequence[Beside], Sequence[Beside]]:
+        """What was counted of the cells and levels, with shares of failed recordings."""
+        one, trials = self.layouts[i], self.trials
+        if trials.failures is None:
+            return cells, levels
+        if isinstance(trials, TrialCounts):
+            return trials.recorded(one, cells, levels)
+        return recorded(self.attempts, one.grouping, one.within, cells, levels)
+
+
+def _parts(
+    trials: TrialSet | TrialCounts, layouts: Sequence[Layout]
+) -> Iterator[tuple[Trials, Sequence[int]]]:
+    """Trials in pieces, and the layouts that they count in: those of counts in one block's."""
+    if isinstance(trials, TrialCounts):
+        yield from trials.parts(layouts)
+        return
+    for part in trials.partitions():
+        yield part, range(len(layouts))
+
+
+def _sides(
+    trials: TrialSet | TrialCounts, groupings: Sequence[Grouping], within: Sequence[Grouping]
+) -> dict[int, Sides]:
+    """What gives the groups of both sides, by the grouping's identity."""
+    if isinstance(trials, TrialCounts):
+        return {id(one): trials.on(one) for one in (*groupings, *within)}
+    return {id(one): one.on(trials) for one in (*groupings, *within)}
+
+
+def _by_cell(
+    pair: Codes, size: int, chosen: NDArray[np.bool_] | None, weight: IntArray | None
+) -> IntArray:
+    """How many of the chosen trials are in each cell; those of the last one are in none."""
+    if chosen is not None:
+        pair, weight = pair[chosen], None if weight is None else weight[chosen]
+    return np.bincount(pair, weight, minlength=size + 1)[:-1].astype(np.int64, copy=False)
 
 
 def _nowhere(n: int) -> tuple[Codes, Codes]:
@@ -322,13 +417,17 @@ def _nowhere(n: int) -> tuple[Codes, Codes]:
     return both, both
 
 
-def _placed(
+def placed(
     layout: Layout,
     sides: dict[int, tuple[Codes, Codes]],
     n: int,
     left_out: IntArray | None = None,
+    weight: IntArray | None = None,
 ) -> Placed:
-    """Where trials count; those that are in no group are added to `left_out`."""
+    """Where trials count; those that are in no group are added to `left_out`.
+
+    Each counts once or, with `weight`, as often as that.
+    """
     group = layout.grouping
     both = sides[id(group)] if group is not None else _nowhere(n)
     cells = placements(*both, layout.allocation or "both")
@@ -348,7 +447,10 @@ def _placed(
         known = np.logical_or(*(cell >= 0 for cell in cells))
     if left_out is not None and not known.all():
         of_known = (both[0] >= 0) & (both[1] >= 0) & ~known
-        left_out += int((~known & ~of_known).sum()), int(of_known.sum())
+        left_out += [
+            int(one.sum() if weight is None else weight[one].sum())
+            for one in (~known & ~of_known, of_known)
+        ]
     if layout.within is None:
         return Placed(cells, np.where(known, np.int32(0), _NONE))
     return Placed(cells, np.where(known, level, _NONE))
@@ -367,7 +469,7 @@ class Matrix(NamedTuple):
 
 
 def count_matrices(
-    trials: TrialSet,
+    trials: TrialSet | TrialCounts,
     groupings: Sequence[Grouping],
     thresholds: FloatArray,
     *,
@@ -394,17 +496,19 @@ def count_matrices(
     sizes = [(one.levels, one.groups * one.groups) for one in layouts]
     errors = [np.zeros((thresholds.size, levels * n), dtype=np.int64) for levels, n in sizes]
     totals = [np.zeros_like(one) for one in errors]
-    found = {id(g): g.on(trials) for g in (*groupings, *within)}
-    for part in trials.partitions():
+    found = _sides(trials, groupings, within)
+    for part, which in _parts(trials, layouts):
         kept = part.without_conflicts()
         kept = kept.take(~kept.target)
+        weight = kept.more.get("count")
         accepted = [kept.score >= t for t in thresholds]  # never, where the threshold is NaN
         known: list[NDArray[np.bool_] | None] = [None] * len(accepted)
         if deployed is not None:
             decided = trials.decided(kept)
             accepted[deployed], known[deployed] = decided == 1, decided >= 0
         sides = {key: one(kept) for key, one in found.items()}
-        for i, one in enumerate(layouts):
+        for i in which:
+            one = layouts[i]
             enrol, test = sides[id(one.grouping)]
             n = one.groups
             outside = (enrol < 0) | (test < 0)
@@ -415,12 +519,10 @@ def count_matrices(
                 pair += level * np.int32(n * n)
             size = errors[i].shape[1]
             pair[outside] = size  # counted in a cell of its own, which is then left out
-            every = np.bincount(pair, minlength=size + 1)[:-1]
+            every = _by_cell(pair, size, None, weight)
             for row, (chosen, seen) in enumerate(zip(accepted, known, strict=True)):
-                errors[i][row] += np.bincount(pair[chosen], minlength=size + 1)[:-1]
-                totals[i][row] += (
-                    every if seen is None else np.bincount(pair[seen], minlength=size + 1)[:-1]
-                )
+                errors[i][row] += _by_cell(pair, size, chosen, weight)
+                totals[i][row] += every if seen is None else _by_cell(pair, size, seen, weight)
     made = []
     for one, wrong, total in zip(layouts, errors, totals, strict=True):
         shape = (-1, one.levels, one.groups, one.groups)

@@ -288,8 +288,8 @@ def meta_rows(
             alpha=None,
             **block,
         )
-    texts = [f.point.text for f in points]
     both = (stack.where("fpr"), stack.where("fnr"))
+    texts = [point for _, _, point in both[0].keys]
     for spec, zero, alphas, found in _joints(*both, options):
         rows.add(
             **where,

@@ -10,7 +10,7 @@ import numpy as np
 from parivox.core.counts import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,22 +30,21 @@ Counted = tuple[list[Counts], list[Counts]]
 class Exact:
     """Counts per distinct score: one sort of the scores, then stable sorts by cell."""
 
-    bound = width = 0.0
-
-    def __init__(self, sizes: Sequence[tuple[int, int]]) -> None:
-        self.sizes = sizes
-        self.counted: list[Counted] = []
+    def __init__(self, sizes: Sequence[tuple[int, int]], width: float = 0.0) -> None:
+        self.sizes, self.width, self.bound = sizes, width, 0.0
+        self.counted: dict[int, Counted] = {}
 
     def add(
         self,
         score: FloatArray,
         target: NDArray[np.bool_],
-        placed: Sequence[Placed],
+        placed: Mapping[int, Placed],
         weight: IntArray | None = None,
     ) -> None:
-        """Count all trials, which stand in rising order of their scores; once only."""
+        """Count all trials of some layouts, in rising order of their scores; once only."""
         everything = Counts.from_sorted(score, target, weight)
-        for (n_cells, n_levels), here in zip(self.sizes, placed, strict=True):
+        for i, here in placed.items():
+            n_cells, n_levels = self.sizes[i]
             if n_levels > 1:
                 pooled = _split(score, target, [here.level], n_levels, weight)
             elif (here.level == 0).all():
@@ -53,13 +52,18 @@ class Exact:
             else:
                 pooled = _split(score, target, [here.level], 1, weight)
             if n_cells == n_levels:
-                self.counted.append((pooled, pooled))
+                self.counted[i] = pooled, pooled
             else:
-                self.counted.append((_split(score, target, here.cells, n_cells, weight), pooled))
+                self.counted[i] = _split(score, target, here.cells, n_cells, weight), pooled
 
     def finish(self) -> list[Counted]:
         """Counts of every layout."""
-        return self.counted
+        counted = [self.counted[i] for i in range(len(self.sizes))]
+        if self.width:  # each score stands for a bin
+            every = (one for pair in counted for cells in pair for one in cells)
+            shares = (_largest_share(np.stack((one.nontarget, one.target))) for one in every)
+            self.bound = max(shares)
+        return counted
 
 
 def _split(
@@ -106,14 +110,21 @@ class Binned:
         self.bound = 0.0
         self.width = float(np.diff(self.edges[1:-1]).max(initial=0.0))
 
-    def add(self, score: FloatArray, target: NDArray[np.bool_], placed: Sequence[Placed]) -> None:
+    def add(
+        self,
+        score: FloatArray,
+        target: NDArray[np.bool_],
+        placed: Mapping[int, Placed],
+        _: IntArray | None = None,
+    ) -> None:
         """Count the trials of one partition."""
         size = self.edges.size
         for start in range(0, score.size, CHUNK):
             part = slice(start, start + CHUNK)
             code = np.searchsorted(self.edges, score[part], side="right") - 1
             code += size * target[part]
-            for levels, cells, here in zip(self.levels, self.cells, placed, strict=True):
+            for i, here in placed.items():
+                levels, cells = self.levels[i], self.cells[i]
                 _count(levels, here.level[part], code)
                 if cells is None:
                     continue

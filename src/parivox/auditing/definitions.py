@@ -105,6 +105,10 @@ def all_definitions(options: Options) -> dict[str, object]:
                 "which are in it; pooled and all are then the level's own"
             ),
         },
+        "counts": (
+            "of files of counts, what takes the trials themselves is missing; groups of few "
+            "speakers are withheld, which are then in neither pooled nor any group but in all"
+        ),
         "failure_rules": FAILURE_RULES,
         "base_metrics": BASE_METRICS,
         "bias_measures": BIAS_MEASURES,

@@ -43,9 +43,8 @@ def with_failures(
         The operating points.
     """
     shares = {"fte": beside.enrolments, "fta": beside.recordings}
-    rates = {}
-    for metric, share in shares.items():
-        rates[metric], base = _share(share)
+    rates = {metric: _share(share, beside.no_shares) for metric, share in shares.items()}
+    for metric, base in rates.items():
         yield (metric, "", ""), base
     assert beside.failed is not None
     acquire, both = beside.failed[0], beside.failed.sum(axis=0)
@@ -65,18 +64,19 @@ def with_failures(
                 (metric, ATTEMPTS, point),
                 _counted(base, int(lost), adds=adds, lacks_rows=lacks_rows),
             )
-            general = metric.startswith("g")
-            joined = _joined(base, rates["fta"], rates["fte"] if general else 0.0, adds=adds)
+            stages = ("fta", "fte") if metric.startswith("g") else ("fta",)
+            joined = _joined(base, [rates[stage] for stage in stages], adds=adds)
             yield (metric, SHARES, point), joined
 
 
-def _share(share: Share | None) -> tuple[float, Base]:
+def _share(share: Share | None, no_shares: str) -> Base:
+    if no_shares:
+        return Base(math.nan, None, 0, math.nan, no_shares)
     if share is None:
-        return math.nan, Base(math.nan, None, 0, math.nan, _BY_TRIAL)
+        return Base(math.nan, None, 0, math.nan, _BY_TRIAL)
     if not share.of:
-        return math.nan, Base(math.nan, 0, 0, math.nan, "none was attempted")
-    rate = share.count / share.of
-    return rate, Base(rate, share.count, share.of, math.nan, "")
+        return Base(math.nan, 0, 0, math.nan, "none was attempted")
+    return Base(share.count / share.of, share.count, share.of, math.nan, "")
 
 
 def _counted(base: Base, lost: int, *, adds: bool, lacks_rows: bool) -> Base:
@@ -90,11 +90,11 @@ def _counted(base: Base, lost: int, *, adds: bool, lacks_rows: bool) -> Base:
     return Base(errors / trials, errors, trials, base.threshold, "")
 
 
-def _joined(base: Base, fta: float, fte: float, *, adds: bool) -> Base:
+def _joined(base: Base, failed: Sequence[Base], *, adds: bool) -> Base:
     """A rate of comparisons joined with the shares of recordings that failed."""
-    made = (1 - fta) * (1 - fte)
+    made = math.prod(1 - share.value for share in failed)
     value = base.value * made + (1 - made if adds else 0.0)
-    reason = base.reason or ("" if not math.isnan(value) else _BY_TRIAL)
+    reason = next((one.reason for one in (base, *failed) if one.reason), "")
     return Base(math.nan if reason else value, None, base.trials, base.threshold, reason)
 
 

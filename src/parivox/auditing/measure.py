@@ -15,28 +15,32 @@ from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import det_rows
 from parivox.auditing.operating_points import (
     DEPLOYED,
+    NO_SCORES,
     OperatingPoint,
     default_points,
     find_all,
 )
+from parivox.auditing.rows import Base
+from parivox.auditing.trial_counts import TrialCounts
+from parivox.core.costs import bayes_threshold
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.auditing.beside import Beside
     from parivox.auditing.cells import Cells, Level, Tally
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Base, Key, Rows
+    from parivox.auditing.rows import Key, Rows
     from parivox.core.counts import Counts, Curve
     from parivox.tables.groups import Grouping
     from parivox.tables.trialset import TrialSet
 
-__all__ = ["Measurement"]
+__all__ = ["Measurement", "check_polarity"]
 
 CHANCE = 0.5
 
@@ -47,7 +51,7 @@ class Measurement:
     Parameters
     ----------
     trials
-        The encoded trials.
+        The encoded trials, or counts of them.
     groupings
         Groups of speakers.
     options
@@ -71,48 +75,58 @@ class Measurement:
 
     def __init__(
         self,
-        trials: TrialSet,
+        trials: TrialSet | TrialCounts,
         groupings: Sequence[Grouping],
         options: Options,
         metrics: Mapping[str, Callable[[Curve], ArrayLike]],
-        development: TrialSet | None = None,
+        development: TrialSet | TrialCounts | None = None,
         orientation: str | None = None,
         within: Sequence[Grouping] = (),
     ) -> None:
         self.trials, self.groupings, self.within = trials, groupings, within
         self.options, self.metrics = options, metrics
         self.name = {"system": trials.system, "list": trials.list}
+        self.no_curve = _no_curve(trials)
         asked = options.points()
         _check_deployed(trials, asked)
         fixed = [point.level for point in asked or [] if point.rule == "threshold"]
         self.on: Counts | None = None
         if development is not None:
             self.on = count_cells(development, [], []).everything
-            _check_polarity(development, self.on, orientation)
+            check_polarity(development, self.on, orientation)
             points = asked or default_points(self.on)
             fixed += [point.threshold_on(self.on)[0] for point in points]
         self.tally: Tally = count_cells(
             trials, groupings, options.allocate, within=within, thresholds=fixed
         )
         everything = self.tally.everything
-        _check_polarity(trials, everything, orientation)
+        check_polarity(trials, everything, orientation)
         self.source = "these trials" if self.on is None else "development trials"
         source = everything if self.on is None else self.on
         if asked is None:
             asked = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
-            asked += default_points(source) if trials.is_scored or self.on is not None else []
+            if not self.no_curve or self.on is not None:
+                asked += default_points(source)
+            elif isinstance(trials, TrialCounts):
+                asked += [
+                    OperatingPoint(f"threshold={level!r}", "threshold", level)
+                    for level in trials.bins.thresholds
+                ]
         self.found: list[Found] = self._found(asked)
 
     def _found(self, points: Sequence[OperatingPoint]) -> list[Found]:
         """Find points where the audit's own are found: on these or the development trials."""
-        return find_all(
+        found = find_all(
             points,
             self.tally.everything,
             self.options.costs[0],
             on=self.on,
-            is_scored=self.trials.is_scored,
+            no_curve=self.no_curve,
             deployed=self.tally.levels[0].beside,
         )
+        if isinstance(self.trials, TrialCounts):
+            self.trials.check(found)
+        return found
 
     @cached_property
     def grid(self) -> list[Found]:
@@ -144,7 +158,7 @@ class Measurement:
         # groupings often pool the very same trials, or all of them: those are measured once
         measured: dict[int, Mapping[Key, Base]] = {}
         located: dict[int, Mapping[tuple[str, str], float]] = {}
-        is_scored = self.trials.is_scored
+        no_curve = self.no_curve
         for level in self.tally.levels:
             self._operating_points(rows["operating_points"], level)
             whole = self._measure(level.counts, level.beside)
@@ -154,20 +168,25 @@ class Measurement:
             self._det(rows["det"], where, level.counts)
         for cells in self.tally.cells:
             same = id(cells.pooled)
-            if same not in measured:
+            # of failed trials, another part may be in no group
+            if same not in measured or cells.beside[-1].failed is not None:
                 measured[same] = self._measure(cells.pooled, cells.beside[-1])
             if same not in located:
-                located[same] = locations(cells.pooled) if is_scored else {}
+                located[same] = {} if no_curve else locations(cells.pooled)
             reference = located[same]
             pooled = {
-                **measured[same], **shifts(cells.pooled, reference, is_scored=is_scored)
+                **measured[same], **shifts(cells.pooled, reference, no_curve=no_curve)
             }  # fmt: skip
             own = [
-                {
+                _withheld(pooled, why)
+                if why
+                else {
                     **self._measure(counts, beside),
-                    **shifts(counts, reference, is_scored=is_scored),
+                    **shifts(counts, reference, no_curve=no_curve),
                 }
-                for counts, beside in zip(cells.groups, cells.beside[:-1], strict=True)
+                for counts, beside, why in zip(
+                    cells.groups, cells.beside[:-1], cells.missing, strict=True
+                )
             ]
             self._cells(rows, cells, own, pooled)
         self._matrices(rows["matrix"])
@@ -186,9 +205,12 @@ class Measurement:
             if cells.allocation != "enrol" or cells.level is not level:
                 continue
             grouping = cells.grouping.name
-            own = [compat_metrics(counts, everything, self.options) for counts in cells.groups]
+            own = [
+                _withheld(whole, why) if why else compat_metrics(counts, everything, self.options)
+                for counts, why in zip(cells.groups, cells.missing, strict=True)
+            ]
             for group, bases, counts, speakers in zip(
-                cells.grouping.groups, own, cells.groups, cells.speakers[:-1], strict=True
+                cells.grouping.groups, own, _known(cells), cells.speakers[:-1], strict=True
             ):
                 where = self._where(grouping, group, "enrol", level)
                 self._group_rows(rows, where, bases, counts, speakers)
@@ -196,14 +218,22 @@ class Measurement:
             compat_ratios(rows["bias"], where, cells, own, whole)
 
     def _measure(self, counts: Counts, beside: Beside) -> dict[Key, Base]:
-        return base_metrics(
+        found = base_metrics(
             counts,
             self.found,
             self.options,
             self.metrics,
             beside,
-            is_scored=self.trials.is_scored,
+            no_curve=self.no_curve,
         )
+        if isinstance(self.trials, TrialCounts) and self.options.llr:
+            for cost in self.options.costs:
+                levels = [bayes_threshold(part) for part in cost.parts]
+                key = "act_cdet_norm", cost.name, ""
+                if not found[key].reason and not all(map(self.trials.bins.has, levels)):
+                    reason = f"its threshold is no edge of {self.trials.bins.told()}"
+                    found[key] = Base(np.nan, None, found[key].trials, np.nan, reason)
+        return found
 
     def _cells(
         self,
@@ -216,13 +246,14 @@ class Measurement:
         for group, bases, counts, speakers in zip(
             (*cells.grouping.groups, "pooled"),
             (*own, pooled),
-            (*cells.groups, cells.pooled),
+            (*_known(cells), cells.pooled),
             cells.speakers,
             strict=True,
         ):
             where = self._where(grouping, group, allocation, cells.level)
             self._group_rows(rows, where, bases, counts, speakers)
-            self._det(rows["det"], where, counts)
+            if counts is not None:
+                self._det(rows["det"], where, counts)
         within = {"within": cells.level.name}
         where = {**self.name, "grouping": grouping, "allocation": allocation, **within}
         bias_rows(rows["bias"], where, cells, own, pooled, self.cheapest, self.options)
@@ -231,7 +262,7 @@ class Measurement:
             sweep_rows(rows["sweep"], where, cells, self.grid, self.options)
 
     def _det(self, rows: Rows, where: Mapping[str, str], counts: Counts) -> None:
-        if self.trials.is_scored:
+        if not self.no_curve:
             rows.add(**where, **det_rows(counts))
 
     def _where(self, grouping: str, group: str, allocation: str, level: Level) -> dict[str, str]:
@@ -243,9 +274,10 @@ class Measurement:
         rows: Mapping[str, Rows],
         where: Mapping[str, str],
         bases: Mapping[Key, Base],
-        counts: Counts,
+        counts: Counts | None,
         speakers: int | None,
     ) -> None:
+        """Rows of one cell; without counts, nothing is known of it but why."""
         found = list(bases.values())
         rows["groups"].add(
             **where,
@@ -254,9 +286,9 @@ class Measurement:
             operating_point=[point for _, _, point in bases],
             value=[base.value for base in found],
             errors=[base.errors for base in found],
-            trials=[base.trials for base in found],
-            target_trials=int(counts.n_target),
-            nontarget_trials=int(counts.n_nontarget),
+            trials=[None if counts is None else base.trials for base in found],
+            target_trials=None if counts is None else int(counts.n_target),
+            nontarget_trials=None if counts is None else int(counts.n_nontarget),
             speakers=speakers,
             threshold=[base.threshold for base in found],
             reason=[base.reason for base in found],
@@ -301,12 +333,20 @@ class Measurement:
             deployed=rules.index(DEPLOYED) if DEPLOYED in rules else None,
             within=self.within,
         )
+        missing = {
+            (cells.grouping.name, cells.level.name): cells.missing for cells in self.tally.cells
+        }
         for grouping, level, (errors, totals) in matrices:
             names = np.array(grouping.groups, dtype=object)
+            own = missing[grouping.name, level]
+            why = [one or other for one in own for other in own]
             for f, counted, total in zip(self.found, errors, totals, strict=True):
                 n = total.reshape(-1)
                 lost = bool(f.reason)
-                reason = np.where(n == 0, "no nontarget trials", f.reason)
+                reason = [
+                    mine or ("" if of else "no nontarget trials") or f.reason
+                    for mine, of in zip(why, n.tolist(), strict=True)
+                ]
                 value = np.where((n == 0) | lost, np.nan, counted.reshape(-1) / np.maximum(n, 1))
                 rows.add(
                     **self.name,
@@ -314,32 +354,62 @@ class Measurement:
                     operating_point=f.point.text,
                     enrol_group=np.repeat(names, names.size),
                     test_group=np.tile(names, names.size),
-                    errors=[None] * n.size if lost else counted.reshape(-1),
-                    trials=n,
+                    errors=[None] * n.size if lost else _unless(why, counted.reshape(-1)),
+                    trials=_unless(why, n),
                     value=value,
                     reason=reason,
                     within=level,
                 )
 
 
-def _check_deployed(trials: TrialSet, asked: Sequence[OperatingPoint] | None) -> None:
+def _no_curve(trials: TrialSet | TrialCounts) -> str:
+    """Why error rates are known at some thresholds only; empty if they are at all."""
+    if not trials.is_scored:
+        return NO_SCORES
+    return trials.bins.no_curve if isinstance(trials, TrialCounts) else ""
+
+
+def _withheld(pooled: Mapping[Key, Base], why: str) -> dict[Key, Base]:
+    """Every base metric of a group of which nothing is known."""
+    return dict.fromkeys(pooled, Base(np.nan, None, 0, np.nan, why))
+
+
+def _known(cells: Cells) -> list[Counts | None]:
+    """Counts of each group, None for those of which nothing is known."""
+    pairs = zip(cells.groups, cells.missing, strict=True)
+    return [None if why else counts for counts, why in pairs]
+
+
+def _unless(why: Sequence[str], numbers: NDArray[np.int64]) -> list[int | None]:
+    """Numbers where there is no reason against them."""
+    pairs = zip(why, numbers.tolist(), strict=True)
+    return [None if mine else number for mine, number in pairs]
+
+
+def _check_deployed(trials: TrialSet | TrialCounts, asked: Sequence[OperatingPoint] | None) -> None:
     """Refuse the point ``deployed`` where nothing was decided."""
     if any(point.rule == DEPLOYED for point in asked or ()) and not trials.has_decisions:
         msg = (
-            f"--operating-point {DEPLOYED}: {trials.provenance[0]['name']} has neither a column "
+            f"--operating-point {DEPLOYED}: {_name(trials)} has neither a column "
             "'decision' nor a column 'threshold'; add one, or give threshold=X"
         )
         raise ConfigError(msg)
 
 
-def _check_polarity(trials: TrialSet, everything: Counts, orientation: str | None) -> None:
+def _name(trials: TrialSet | TrialCounts) -> str:
+    return trials.name if isinstance(trials, TrialCounts) else str(trials.provenance[0]["name"])
+
+
+def check_polarity(
+    trials: TrialSet | TrialCounts, everything: Counts, orientation: str | None
+) -> None:
     """Refuse scores that are higher for different speakers than for the same one."""
     if orientation == "similarity" or not (everything.n_target and everything.n_nontarget):
         return
     area = float(auc(everything))
     if area >= CHANCE:
         return
-    name = trials.provenance[0]["name"]
+    name = _name(trials)
     if not trials.is_scored:
         msg = (
             f"{name}: target trials are accepted less often than nontarget ones (AUC {area:.4f}); "

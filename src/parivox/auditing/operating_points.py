@@ -79,14 +79,15 @@ class OperatingPoint:
             return self.cost.name
         return "conservative" if self.rule in {"fpr", "fnr"} else ""
 
-    def threshold_on(self, counts: Counts, *, is_scored: bool = True) -> tuple[float, str]:
+    def threshold_on(self, counts: Counts, *, no_curve: str = "") -> tuple[float, str]:
         """The threshold on these trials; NaN with a reason where it cannot be found.
 
         That of ``deployed`` is NaN without a reason: each trial may have its own.
         """
         if self.rule == DEPLOYED:
             return math.nan, ""
-        reason = self._unresolvable(counts) if is_scored else NO_SCORES
+        is_given = self.rule in {"threshold", "bayes"} and no_curve != NO_SCORES
+        reason = self._unresolvable(counts) if is_given or not no_curve else no_curve
         return (math.nan, reason) if reason else (self._threshold(counts), "")
 
     def _threshold(self, counts: Counts) -> float:
@@ -127,7 +128,7 @@ def find_all(
     cost: CostModel,
     *,
     on: Counts | None = None,
-    is_scored: bool = True,
+    no_curve: str = "",
     deployed: Beside = NOTHING,
 ) -> list[Found]:
     """Find the threshold of each point and what it gives on all trials.
@@ -142,12 +143,13 @@ def find_all(
         The cost model that each point's cost is told in.
     on
         Trials to find the thresholds on instead (a development list).
-    is_scored
-        Whether the trials have scores.
+    no_curve
+        Why no threshold can be found on the trials; empty if one can.
     deployed
         The decisions on all trials, for the point ``deployed``.
     """
     source = everything if on is None else on
+    lacks = no_curve if on is None or no_curve == NO_SCORES else ""
     found = []
     for point in points:
         if point.rule == DEPLOYED and deployed.deployed is not None:
@@ -155,7 +157,7 @@ def find_all(
             threshold = levels[0] if len(levels) == 1 else math.nan
             found.append(Found(point, threshold, *_told(deployed.deployed, 1.0, cost), ""))
             continue
-        threshold, reason = point.threshold_on(source, is_scored=is_scored)
+        threshold, reason = point.threshold_on(source, no_curve=lacks)
         rates = (math.nan,) * 3 if reason else _told(everything, threshold, cost)
         found.append(Found(point, threshold, *rates, reason))
     return found

@@ -45,13 +45,13 @@ class Options:
     zero : policies for rates without errors
     alpha : weights of the FPR in measures that join both rates
     sweep : grid of operating points for the meta-measures, or None
-    within : groupings within whose levels the audit is repeated
+    within : groupings within whose levels the audit is repeated, or None
     llr : scores are natural-log likelihood ratios
     compat : another tool whose rules are followed beside the exact ones
     """
 
     by: tuple[str, ...] | None = None
-    within: tuple[str, ...] = ()
+    within: tuple[str, ...] | None = None
     allocate: tuple[str, ...] = ("both",)
     operating_points: tuple[str, ...] | None = None
     cost: tuple[str, ...] = ("voxsrc",)
@@ -67,8 +67,11 @@ class Options:
 
     def __post_init__(self) -> None:
         """Check every option, once."""
-        choices = ("by", "allocate", "operating_points", "cost", "eer", "rule", "reference", "zero")
-        for name in (*choices, "within"):
+        choices = (
+            *("by", "within", "allocate", "operating_points", "cost", "eer", "rule"),
+            *("reference", "zero"),
+        )
+        for name in choices:
             values = getattr(self, name)
             if values is not None:
                 object.__setattr__(self, name, tuple(text.strip() for text in values))
@@ -90,10 +93,6 @@ class Options:
                 what = "nothing" if twice is None else f"{twice!r} twice"
                 msg = f"--{name.replace('_', '-')} names {what}; name each choice once"
                 raise ConfigError(msg)
-        twice = next((one for one in self.within if self.within.count(one) > 1), None)
-        if twice is not None:
-            msg = f"--within names {twice!r} twice; name each choice once"
-            raise ConfigError(msg)
         if not self.alpha or not all(0 <= alpha <= 1 for alpha in self.alpha):
             msg = (
                 f"--alpha is given {list(self.alpha)}; weights lie between 0 and 1, as in 0:1:0.05"

@@ -11,20 +11,17 @@ from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
 from parivox.auditing.compat import TOLD
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
+from parivox.auditing.gather import Reading, gather, gather_counts
 from parivox.auditing.measure import Measurement
 from parivox.auditing.options import REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
-from parivox.auditing.sources import by_name, developments
+from parivox.auditing.sources import by_name, count_files, developments
+from parivox.auditing.trial_counts import SIMILARITY, TrialCounts
 from parivox.errors import ConfigError
-from parivox.tables.failures import read_failures
-from parivox.tables.groups import Grouping, make_groupings, wanted
+from parivox.tables.counts_file import holds_counts
 from parivox.tables.groups_file import GroupsFile, read_groups_file
-from parivox.tables.models import read_models
-from parivox.tables.speakers import Speakers, read_speakers
 from parivox.tables.trials import read_trials
-from parivox.tables.trialset import TrialSet, together
-from parivox.tables.utterances import read_utterances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +29,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from parivox.auditing.gather import Gathered
     from parivox.core.counts import Curve
+    from parivox.tables.groups import Grouping
+    from parivox.tables.speakers import Speakers
+    from parivox.tables.trialset import TrialSet
 
     Metric = Callable[[Curve], ArrayLike]
 
@@ -78,7 +79,8 @@ def audit(
     ----------
     scores
         A path, ``-`` for standard input, a dataframe, a mapping of arrays, or a mapping from
-        ``system`` or ``system@list`` to any of these.
+        ``system`` or ``system@list`` to any of these. Or one or several files of counts, of
+        which those of one system and list are added up.
     speakers
         Path or table of speakers with their attributes; without it, nothing but their names is
         known, from the trials or the other tables.
@@ -138,9 +140,27 @@ def audit(
         If an option is wrong.
     """
     file = None if groups is None else read_groups_file(groups)
+    tell = progress or (lambda _: None)
+    reading = Reading(
+        speakers=speakers,
+        trials=trials,
+        utterances=utterances,
+        models=models,
+        failures=failures,
+        file=file,
+        by=_stripped(_chosen(by, file.by if file else None)),
+        within=_stripped(_chosen(within, file.within if file else None)),
+        scores_format=scores_format,
+        columns=columns,
+        id=id,
+        orientation=orientation,
+        conflicts=conflicts,
+    )
+    files = count_files(scores)
+    counted = None if files is None else gather_counts(files, reading, tell)
     options = Options(
-        by=_chosen(by, file.by if file else None),
-        within=_chosen(within, file.within if file else None) or (),
+        by=reading.by if counted is None else counted.names(counted.groupings),
+        within=reading.within if counted is None else counted.names(counted.levels) or None,
         allocate=_several(allocate),
         operating_points=None if operating_points is None else _several(operating_points),
         cost=_several(cost),
@@ -150,87 +170,69 @@ def audit(
         zero=cast("Any", _several(zero)),
         alpha=parse_alpha([alpha] if isinstance(alpha, (float, int, str)) else alpha),
         sweep=sweep,
-        llr=llr,
+        llr=llr or (counted is not None and counted.is_llr),
         compat=compat,
     )
     own = _own_metrics(metrics)
-    tell = progress or (lambda _: None)
-    sources = by_name(scores)
-    development_of = developments(threshold_from, sources)
-    people = None
-    if speakers is not None:
-        tell("reading the speakers")
-        people = read_speakers(speakers, id=id, conflicts=conflicts)
-    how: dict[str, Any] = {
-        "utterances": None if utterances is None else read_utterances(utterances),
-        "format": scores_format,
-        "columns": columns,
-        "orientation": orientation,
-        "conflicts": conflicts,
-    }
-    beside: dict[str, Any] = {
-        "models": None if models is None else read_models(models),
-        "failures": None if failures is None else read_failures(failures),
-        "attributes": wanted((*(options.by or ()), *options.within)),
-    }
-    sets = []
-    for (system, list_), source in sources.items():
-        tell(f"reading {system}{'@' + list_ if list_ else ''}")
-        sets.append(
-            read_trials(
-                source,
-                system=system,
-                list_=list_,
-                speakers=people,
-                trials=trials,
-                **how,
-                **beside,
-            )
-        )
-    people, sets = together(people, sets)
-    groupings = make_groupings(people, options.by, sets=sets, file=file)
-    levels = make_groupings(people, options.within, sets=sets, file=file, option="--within")
+    if counted is None:
+        sources = by_name(scores)
+        development_of = developments(threshold_from, sources)
+        found = gather(sources, reading, tell)
+    else:
+        found = counted
+        names = {(one.system, one.list): one for one in found.sets}
+        development_of = developments(threshold_from, names)
+    sets, groupings, levels = found.sets, found.groupings, found.levels
     _check_references(options, groupings)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     bounds: dict[str, dict[str, float]] = {}
-    read = list(sets)
+    read: list[TrialSet | TrialCounts] = [*sets]
     for one in sets:
         name = f"{one.system}@{one.list}" if one.list else one.system
         development = development_of.get((one.system, one.list))
         found_on = None
         if development is not None:
             tell(f"reading the development scores of {one.system}")
-            found_on = read_trials(
-                development,
-                system=one.system,
-                list_="development",
-                speakers=people,
-                strangers=True,
-                **how,
-            )
+            found_on = _development(development, one.system, found)
             read.append(found_on)
         tell(f"measuring {name}")
-        measured = Measurement(one, groupings, options, own, found_on, orientation, levels)
+        way = orientation
+        if isinstance(one, TrialCounts) and SIMILARITY in one.told:
+            way = "similarity"
+        measured = Measurement(one, groupings, options, own, found_on, way, levels)
         measured.add_to(rows)
-        account_for(rows["data"], one, people, groupings, measured.tally)
-        if conflicts == "set-aside":
+        account_for(rows["data"], one, found.people, groupings, measured.tally)
+        if conflicts == "set-aside" and not isinstance(one, TrialCounts):
             with_and_without(rows["data"], one, groupings, measured.tally, measured.found, options)
         bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
     return Audit(
         **{name: block.table() for name, block in rows.items()},
-        record=_record(
-            options, people, (sets, read[len(sets) :]), (groupings, levels), bounds, conflicts
-        )
+        record=_record(options, found, read[len(sets) :], bounds, conflicts)
         | ({"groups_file": file.told()} if file is not None else {}),
-        provenance=_provenance(people, read, file),
+        provenance=_provenance(found.people, read, file),
+    )
+
+
+def _development(source: Any, system: str, found: Gathered) -> TrialSet | TrialCounts:
+    """Trials, or counts of them, to find thresholds on."""
+    if holds_counts(source):
+        from parivox.auditing.merging import read_all  # noqa: PLC0415 - for files of counts only
+
+        return read_all([((system, "development"), source)])[0]
+    return read_trials(
+        source,
+        system=system,
+        list_="development",
+        speakers=found.people,
+        strangers=True,
+        **found.how,
     )
 
 
 def _record(
     options: Options,
-    people: Speakers,
-    sets: tuple[Sequence[TrialSet], Sequence[TrialSet]],
-    groups: tuple[Sequence[Grouping], Sequence[Grouping]],
+    found: Gathered,
+    development: Sequence[TrialSet | TrialCounts],
     bounds: Mapping[str, Mapping[str, float]],
     conflicts: str,
 ) -> dict[str, Any]:
@@ -238,26 +240,28 @@ def _record(
     return {
         "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
         "options": {**options.told(), "conflicts": conflicts},
-        "groupings": [grouping.name for grouping in groups[0]],
-        "groupings_chosen_by": "user" if options.by else "every attribute with 2 to 50 values",
-        "inputs": [_told(one, [*groups[0], *groups[1]]) for one in sets[0]],
-        "development": [_told(one, ()) for one in sets[1]],
-        "speakers_content_sha256": people.content_sha256,
+        "groupings": [grouping.name for grouping in found.groupings],
+        "groupings_chosen_by": found.chosen_by,
+        "inputs": [_told(one, [*found.groupings, *found.levels]) for one in found.sets],
+        "development": [_told(one, ()) for one in development],
+        "speakers_content_sha256": found.people.content_sha256 if found.people else None,
         "resolution": {
-            "exact": all(one.n_partitions == 1 for one in sets[0]),
+            "exact": all(one.is_exact for one in found.sets),
             "bounds": dict(bounds),
         },
         "definitions": all_definitions(options),
     } | ({"compat": TOLD} if options.compat else {})
 
 
-def _told(trials: TrialSet, groupings: Sequence[Grouping]) -> dict[str, Any]:
+def _told(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> dict[str, Any]:
     told = {
         "system": trials.system,
         "list": trials.list,
         "trials": trials.n_trials,
         "content_sha256": trials.content_sha256,
     }
+    if isinstance(trials, TrialCounts):
+        return told | {"counts_files": len(trials.sources)}
     columns = sorted({key for one in groupings for key in one.keys(trials)})
     if columns:
         told["columns_sha256"] = trials.columns_sha256(columns)
@@ -267,10 +271,11 @@ def _told(trials: TrialSet, groupings: Sequence[Grouping]) -> dict[str, Any]:
 
 
 def _provenance(
-    people: Speakers, read: Sequence[TrialSet], file: GroupsFile | None
+    people: Speakers | None, read: Sequence[TrialSet | TrialCounts], file: GroupsFile | None
 ) -> list[dict[str, Any]]:
     """Every file that was read, once."""
-    told = [*people.provenance, *(entry for one in read for entry in one.provenance)]
+    of_people = [] if people is None else people.provenance
+    told = [*of_people, *(entry for one in read for entry in one.provenance)]
     if file is not None:
         told.append(file.provenance)
     shared = {"utterances", "models", "failures"}  # read once, told by every system
@@ -295,6 +300,10 @@ def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
                 f"nearest groups: {', '.join(near)}"
             )
             raise ConfigError(msg)
+
+
+def _stripped(texts: Sequence[str] | None) -> Any:
+    return None if texts is None else tuple(text.strip() for text in texts)
 
 
 def _several(value: Sequence[str] | str) -> tuple[str, ...]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from parivox.errors import ConfigError, shown
+from parivox.tables.counts_file import holds_counts
 
-__all__ = ["by_name", "developments", "split_name", "stem", "storable"]
+__all__ = ["Named", "by_name", "count_files", "developments", "split_name", "stem", "storable"]
+
+Named: TypeAlias = list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]
+"""Files with the system and list that the user names, None where they are not named."""
 
 ENDINGS = {
     "csv", "tsv", "txt", "scores", "score", "trials", "parquet", "pq", "arrow", "ipc", "feather",
-    "gz", "bz2", "xz", "zst",
+    "counts", "gz", "bz2", "xz", "zst",
 }  # fmt: skip
 
 
@@ -65,6 +69,37 @@ def stem(source: object) -> str:
         if not head or not dot or ending.lower() not in ENDINGS:
             return storable(name)
         name = head
+
+
+def count_files(scores: Any) -> Named | None:
+    """Files of counts with the names that the user gives them; None where there are none.
+
+    Raises
+    ------
+    ConfigError
+        If some sources are files of counts and others are not.
+    """
+    named: list[tuple[tuple[str, str] | None, Any]] = []
+    if isinstance(scores, Mapping):
+        for name, source in scores.items():
+            several = source if isinstance(source, (list, tuple)) else [source]
+            named += [(split_name(name) if name else None, one) for one in several]
+    else:
+        several = scores if isinstance(scores, (list, tuple)) else [scores]
+        named = [(None, one) for one in several]
+    are = [holds_counts(source) for _, source in named]
+    if not any(are):
+        return None
+    if not all(are):
+        other = next(source for (_, source), is_ in zip(named, are, strict=True) if not is_)
+        told = other if isinstance(other, (str, os.PathLike)) else "another source"
+        counts = next(source for (_, source), is_ in zip(named, are, strict=True) if is_)
+        msg = (
+            f"{os.fspath(counts)}: holds counts, but {storable(str(told))} does not; count that "
+            "first with parivox count"
+        )
+        raise ConfigError(msg)
+    return named
 
 
 def developments(

@@ -7,8 +7,7 @@ attribute's levels (or within none) are a *block*; each block holds every trial.
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,10 +20,12 @@ from parivox.tables.notes import DataNote
 from parivox.tables.validation import Trials
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.beside import Beside
     from parivox.auditing.bins import Bins
     from parivox.auditing.cells import Codes, Layout
     from parivox.auditing.operating_points import Found
@@ -40,6 +41,9 @@ DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS = (
     *("decisions", "failures", "log-likelihood ratios", "scores"),
     *("seconds", "scores taken as similarities", "thresholds"),
 )
+
+
+SEVERAL = "not known of several files of counts: one may be in all of them"
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,9 @@ class TrialCounts:
         Likewise for levels, which are not in `within` then.
     sources : tuple of str
         Hash of the trials of each file, rising.
-    seen : tuple of Seen, or None
-        Of each block, then of all trials and of all within the levels of each of `within`; None
-        where several files are added up.
+    seen : tuple of Seen
+        Of each block, then of all trials and of all within the levels of each of `within`. Of
+        several files it is not known, but for recordings of which none failed in any.
     notes : tuple of Note
     chosen_by : str
         Who chose the groupings.
@@ -120,14 +124,14 @@ class TrialCounts:
     withheld: Mapping[Place, str]
     levels_withheld: Mapping[tuple[str, str], str]
     sources: tuple[str, ...]
-    seen: tuple[Seen, ...] | None
+    seen: tuple[Seen, ...]
     notes: tuple[Note, ...]
     chosen_by: str
     name: str = "counts"
-    provenance: Sequence[dict[str, Any]] = field(default_factory=list)
+    provenance: Sequence[dict[str, Any]] = ()
 
     n_partitions = 1
-    is_counts = True
+    has_times = False  # each trial's own
 
     # what Measurement asks of trials
 
@@ -154,18 +158,18 @@ class TrialCounts:
     @property
     def more(self) -> frozenset[str]:
         """What the rows hold besides, in the words of ``Trials.more``."""
-        found = {"threshold" if THRESHOLDS in self.told else "", SECONDS if SECONDS in self.told else ""}
-        return frozenset(found - {""})
+        words = {THRESHOLDS: "threshold", SECONDS: "seconds"}
+        return frozenset(word for what, word in words.items() if what in self.told)
 
     @property
     def data(self) -> Sequence[Note]:
         """What was counted, derived and set aside."""
         return self.notes
 
-    @cached_property
+    @property
     def columns(self) -> dict[str, NDArray[Any]]:
         """The rows."""
-        return self.rows.columns()
+        return self.rows.columns
 
     @cached_property
     def thresholds(self) -> NDArray[np.float64]:
@@ -197,7 +201,7 @@ class TrialCounts:
             return lambda part: (part.more["level"], part.more["level"])
         return lambda part: (part.enrol, part.test)
 
-    def parts(self, layouts: Sequence[Layout]) -> Iterator[tuple[Trials, list[int]]]:
+    def parts(self, layouts: Sequence[Layout]) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Rows of one block after the other as trials, and the layouts that they count in."""
         names = [one.name for one in self.groupings]
         levels = ["", *(one.name for one in self.within)]
@@ -233,23 +237,32 @@ class TrialCounts:
             every.take(failed) if failed.any() else None,
         )
 
-    def speakers(self, layout: Layout) -> list[list[int | None]]:
+    def speakers(self, layout: Layout) -> Sequence[Sequence[int | None]]:
         """Speakers of each group and, last, of all groups, for each level."""
-        if self.seen is None:
-            return [[None] * (layout.groups + 1)] * layout.levels
         return self._seen(layout).speakers[layout.allocation]
 
-    def shares(self, layout: Layout, kind: str) -> list[list[Share | None]]:
-        """Failed enrolments or recordings likewise; None where they cannot be told."""
-        if self.seen is None:
-            return [[None] * (layout.groups + 1)] * layout.levels
-        return [
-            [None if one is None else Share(*one) for one in level]
-            for level in self._seen(layout).failed[kind]
-        ]
+    def recorded(
+        self, layout: Layout, cells: Sequence[Beside], levels: Sequence[Beside]
+    ) -> tuple[Sequence[Beside], Sequence[Beside]]:
+        """What was counted of the cells and levels, with shares of failed recordings."""
+        failed = self._seen(layout).failed
+        no_shares = SEVERAL if len(self.sources) > 1 else ""
+
+        def told(beside: Beside, level: int, group: int) -> Beside:
+            enrolments, recordings = (
+                None if one is None else Share(*one)
+                for one in (failed[kind][level][group] for kind in ("enrolments", "recordings"))
+            )
+            return replace(
+                beside, enrolments=enrolments, recordings=recordings, no_shares=no_shares
+            )
+
+        return (
+            [told(one, *divmod(at, layout.groups)) for at, one in enumerate(cells)],
+            [told(one, level, -1) for level, one in enumerate(levels)],
+        )
 
     def _seen(self, layout: Layout) -> Seen:
-        assert self.seen is not None
         levels = ["", *(one.name for one in self.within)]
         at = levels.index("" if layout.within is None else layout.within.name)
         n = len(self.groupings)
@@ -257,7 +270,7 @@ class TrialCounts:
             return self.seen[len(levels) * n + at]
         return self.seen[at * n + [one.name for one in self.groupings].index(layout.grouping.name)]
 
-    def missing(self, grouping: Grouping, level: str) -> list[str]:
+    def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
         """Why each group is withheld within a level; empty for those that are not."""
         return [self.withheld.get((grouping.name, level, group), "") for group in grouping.groups]
 
@@ -292,14 +305,42 @@ class TrialCounts:
             "groupings": [_told(one) for one in self.groupings],
             "within": [_told(one) for one in self.within],
             "groupings_chosen_by": self.chosen_by,
-            "seen": None
-            if self.seen is None
-            else [{"speakers": one.speakers, "failed": one.failed} for one in self.seen],
+            "seen": [{"speakers": one.speakers, "failed": one.failed} for one in self.seen],
             "notes": [
                 [one.source, one.item, one.count, one.note, one.grouping, one.group]
                 for one in self.notes
             ],
         }
+
+    def account(self) -> Iterator[dict[str, Any]]:
+        """What was read, is withheld, and cannot be told: rows of the audit's data."""
+        for note in self.notes:
+            told = {"source": note.source, "grouping": note.grouping, "group": note.group}
+            yield {**told, "item": note.item, "count": note.count, "note": note.note}
+        told = {"source": "counts", "grouping": "", "group": ""}
+        yield {**told, "item": "files of counts", "count": len(self.sources), "note": ""}
+        for (grouping, level, group), why in self.withheld.items():
+            where = {"grouping": grouping, "group": group, "within": level}
+            yield {**told, **where, "item": "group withheld", "count": None, "note": why}
+        for (within, level), why in self.levels_withheld.items():
+            item = f"level withheld: {level}"
+            yield {**told, "grouping": within, "item": item, "count": None, "note": why}
+        for what, why in self.unknown().items():
+            item = f"not known from counts: {what}"
+            yield {**told, "item": item, "count": None, "note": why}
+
+    def unknown(self) -> dict[str, str]:
+        """What cannot be had from the counts alone, and why."""
+        rows = "it takes the rows of the trials"
+        found = {"anything by speaker or recording": rows}
+        if SECONDS in self.told:
+            found["median and quantile of seconds"] = "counts hold sums of them"
+        if len(self.sources) > 1:
+            found["speakers"] = SEVERAL
+            if FAILURES in self.told:
+                found["failure-to-enrol and failure-to-acquire rates"] = SEVERAL
+            found["trials that are in several files"] = rows
+        return found
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the counts as one file, all of it or nothing.
@@ -312,8 +353,28 @@ class TrialCounts:
         write_file(path, self.rows.written(self.header()))
 
     def __repr__(self) -> str:
+        return f"<{self.size()}>"
+
+    def size(self) -> str:
+        """How many trials and rows, and by what."""
         by = ", ".join(one.name for one in self.groupings)
-        return f"<{self.n_trials:,} trials as counts by {by}; {len(self.rows):,} rows>"
+        within = ", ".join(one.name for one in self.within)
+        by += f", within {within}" if within else ""
+        return f"{self.n_trials:,} trials as counts by {by}; {len(self.rows):,} rows"
+
+    def told_apart(self) -> Iterator[str]:
+        """What one who shares or gets the counts should know, in sentences."""
+        if self.bins.is_exact and self.is_scored:
+            yield "Every score stands in it as it is; --step WIDTH counts scores in bins."
+        elif self.is_scored:
+            yield f"Counted at {self.bins.told()}."
+        names = dict.fromkeys(f"{g} ({by})" for by, _, g in self.withheld)
+        names |= dict.fromkeys(f"{level} ({of})" for of, level in self.levels_withheld)
+        if names:
+            few = f"for the sake of groups of fewer than {self.least} speakers"
+            yield f"Withheld {few}: {', '.join(names)}."
+        elif self.least:
+            yield f"No group has fewer than {self.least} speakers, so none is withheld."
 
 
 def _told(grouping: Grouping) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def words(code: int, least: int) -> str:
     """Why a cell is withheld; empty if it is not."""
     if code == SMALL:
         return f"withheld: fewer than {least} speakers"
-    return f"withheld: else a group of fewer than {least} speakers could be told" if code == JOINED else ""
+    told = f"withheld: else a group of fewer than {least} speakers could be told"
+    return told if code == JOINED else ""
 
 
 def hide_levels(used: Bools, least: int) -> Codes:
@@ -58,7 +59,8 @@ def hide_levels(used: Bools, least: int) -> Codes:
     """
     cells = _Cells([used[None]], least)
     cells.mend([_Sum(None, [(0, 0, i) for i in range(used.shape[0])])])
-    return cells.codes[0][0]
+    codes: Codes = cells.codes[0][0]
+    return codes
 
 
 def hide(used: Sequence[Bools], groupings: Sequence[Grouping], least: int) -> list[Codes]:
@@ -108,7 +110,7 @@ class _Cells:
                 whole = self.codes[block % within][0, :-1]
                 inside = code[:-1, :-1]
                 inside[:] = np.where((inside == SHOWN) & (whole != SHOWN), whole, inside)
-            again = any([self._is_mended(one) for one in sums])
+            again = sum(map(self._is_mended, sums)) > 0  # of all sums, not up to the first
 
     def _is_mended(self, one: _Sum) -> bool:
         """Withhold the smallest cell of a sum that gives something away."""
@@ -154,8 +156,9 @@ def _sums(codes: Sequence[Codes], groupings: Sequence[Grouping]) -> Iterator[_Su
             if not set(coarse.attributes) < set(fine.attributes):
                 continue
             place = [fine.attributes.index(one) for one in coarse.attributes]
-            whose = [coarse.parts.index(tuple(of[i] for i in place)) for of in fine.parts]
-            for k in sorted(set(whose)):
+            known = {parts: k for k, parts in enumerate(coarse.parts)}
+            whose = [known.get(tuple(of[i] for i in place), -1) for of in fine.parts]
+            for k in sorted(set(whose) - {-1}):
                 of_it = [i for i, one in enumerate(whose) if one == k]
                 for level in levels:
                     yield _Sum(

@@ -35,7 +35,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
-    from parivox.cli import audit, inspect  # noqa: PLC0415 - each command knows this module
+    from parivox.cli import audit, count, inspect  # noqa: PLC0415 - each command knows this module
 
     whole = _Parser(
         prog="parivox",
@@ -46,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=f"parivox {__version__}")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     audit.add_to(commands)
+    count.add_to(commands)
     inspect.add_to(commands)
     return whole
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
-import sys
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
+from parivox.cli.options import (
+    Progress,
+    add_reading,
+    add_tables,
+    check_standard_input,
+    how_read,
+    repeatable,
+)
 from parivox.cli.process import set_up
-from parivox.cli.streams import print_json, printing, say
-from parivox.errors import ConfigError, shown
+from parivox.cli.streams import print_json, printing
+from parivox.errors import ConfigError
 
 __all__ = ["add_to"]
 
@@ -36,42 +42,15 @@ def add_to(commands: Any) -> None:
     )
     command.set_defaults(run=_run)
 
-    def repeatable(group: Any, name: str, metavar: str, words: str) -> None:
-        group.add_argument(name, action="append", metavar=metavar, help=f"{words}; repeatable")
-
     what = command.add_argument_group("what is audited")
     what.add_argument(
         "scores",
         nargs="+",
         metavar="SCORES",
-        help="score file, or - for standard input; several as NAME=FILE or NAME@LIST=FILE",
+        help="score file, or - for standard input; several as NAME=FILE or NAME@LIST=FILE; files "
+        "of counts, which are added up",
     )
-    what.add_argument("--speakers", metavar="FILE", help="table of speakers and their attributes")
-    repeatable(
-        what,
-        "--by",
-        "ATTRIBUTES",
-        "groups: gender, gender+nationality, age:18,30,60, enrol.language, same:device (default: "
-        "every attribute with 2 to 50 values)",
-    )
-    repeatable(
-        what, "--within", "ATTRIBUTES", "repeat the audit within each level of these: channel"
-    )
-    what.add_argument(
-        "--groups", metavar="FILE", help="which groups to make of which values (YAML)"
-    )
-    what.add_argument(
-        "--trials", metavar="FILE", help="separate trial list, joined on the pair of ids"
-    )
-    what.add_argument(
-        "--utterances", metavar="FILE", help="table of recordings: speaker and any attributes"
-    )
-    what.add_argument(
-        "--models", metavar="FILE", help="table of model, speaker, recording: enrolments"
-    )
-    what.add_argument(
-        "--failures", metavar="FILE", help="table of recording, stage (enrol, acquire), reason"
-    )
+    add_tables(what)
 
     how = command.add_argument_group("how it is measured")
     repeatable(
@@ -118,24 +97,7 @@ def add_to(commands: Any) -> None:
     how.add_argument("--llr", action="store_true", help="scores are natural-log likelihood ratios")
     how.add_argument("--compat", metavar="TOOL", help="bt4vt: its rules beside the exact ones")
 
-    read = command.add_argument_group("how files are read")
-    read.add_argument(
-        "--scores-format", metavar="NAME", help="format of the scores (default: by content)"
-    )
-    read.add_argument(
-        "--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,score=sc,label=lab"
-    )
-    read.add_argument("--id", metavar="COLUMN", help="id column of the speaker table")
-    read.add_argument("--distance", action="store_true", help="scores are distances: negate them")
-    read.add_argument(
-        "--similarity", action="store_true", help="scores are similarities, whatever their AUC"
-    )
-    read.add_argument(
-        "--conflicts",
-        default="error",
-        metavar="WAY",
-        help="rows that contradict each other: error (default) or set-aside",
-    )
+    add_reading(command)
 
     out = command.add_argument_group("what comes out")
     out.add_argument("--out", metavar="DIR", help="folder for the tables and audit.json")
@@ -151,32 +113,26 @@ def _run(given: argparse.Namespace) -> None:
     from parivox.auditing.result import check_folder, check_format  # noqa: PLC0415
     from parivox.auditing.run import audit  # noqa: PLC0415
 
-    if given.distance and given.similarity:
-        msg = "--distance and --similarity contradict each other; give one of them"
-        raise ConfigError(msg)
+    reading = how_read(given)
     check_format(given.format)
     if given.out is not None:
         check_folder(given.out)
-    _check_standard_input(given)
+    check_standard_input(given, *given.scores, *(given.threshold_from or ()))
     options = {
         name: value
         for name in (
-            *("by", "allocate", "cost", "eer", "rule", "reference", "zero", "alpha", "sweep"),
-            *("trials", "utterances", "models", "failures", "groups", "within", "llr", "compat"),
-            *("scores_format", "id", "conflicts", "speakers"),
+            *("allocate", "cost", "eer", "rule", "reference", "zero", "alpha", "sweep"),
+            "compat",
         )
         if (value := getattr(given, name)) is not None
     }
-    with _Progress(quiet=given.quiet) as tell:
+    with Progress(quiet=given.quiet) as tell:
         result = audit(
             _named(given.scores),
             operating_points=given.operating_point,
             threshold_from=_named(given.threshold_from) if given.threshold_from else None,
-            columns=_mapping(given.columns),
-            orientation=(given.distance and "distance")
-            or (given.similarity and "similarity")
-            or None,
             progress=tell,
+            **reading,
             **options,
         )
         if given.out is not None:
@@ -194,75 +150,33 @@ def _run(given: argparse.Namespace) -> None:
         print_summary(result, out=None if given.out is None else Path(given.out))
 
 
-def _check_standard_input(given: argparse.Namespace) -> None:
-    """Refuse ``-`` where there is no standard input."""
-    paths = [text.rpartition("=")[2] for text in (*given.scores, *(given.threshold_from or ()))]
-    tables = (given.speakers, given.trials, given.utterances, given.models, given.failures)
-    if "-" in {*paths, *tables, given.groups} and sys.stdin is None:
-        msg = "-: standard input is closed; name a file, or send one to standard input"
-        raise ConfigError(msg)
-
-
-class _Progress:
-    """What is being done, on stderr: a spinner in a terminal, plain lines elsewhere."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet = quiet
-        self.live: Any = None
-
-    def __enter__(self) -> Self:
-        if not self.quiet and sys.stderr.isatty():
-            from rich.console import Console  # noqa: PLC0415
-
-            self.live = Console(stderr=True).status("")
-            self.live.start()
-        return self
-
-    def __call__(self, what: str) -> None:
-        if self.live is not None:
-            from rich.text import Text  # noqa: PLC0415
-
-            self.live.update(Text(shown(what)))
-        elif not self.quiet:
-            say(what)
-
-    def __exit__(self, *_: object) -> None:
-        if self.live is not None:
-            with contextlib.suppress(OSError):
-                self.live.stop()
-
-
 def _named(sources: list[str]) -> Any:
-    """One path, or several by system and list, which only NAME= or NAME@LIST= tells apart."""
+    """One path, or several by system and list, which only NAME= or NAME@LIST= tells apart.
+
+    Files of counts need no names, and those of one name are added up.
+    """
     from parivox.auditing.sources import split_name, stem  # noqa: PLC0415
+    from parivox.tables.counts_file import holds_counts  # noqa: PLC0415
 
     if len(sources) == 1 and "=" not in sources[0]:
         return sources[0]
-    named: dict[tuple[str, str], str] = {}
+    pairs = []
     for text in sources:
         before, equals, path = text.partition("=")
-        name = split_name(before)
-        if not equals or os.path.exists(text):  # noqa: PTH110 - any text, even what no path can be
-            name, path = (stem(text), ""), text
+        # any text, even what no path can be
+        is_plain = not equals or os.path.exists(text)  # noqa: PTH110
+        pairs.append((None, text) if is_plain else (split_name(before), path))
+    if any(holds_counts(path) for _, path in pairs):
+        counts: dict[object, list[str]] = {}
+        for name, path in pairs:
+            counts.setdefault(name or "", []).append(path)
+        return counts
+    named: dict[tuple[str, str], str] = {}
+    for (given, path), text in zip(pairs, sources, strict=True):
+        name = given or (stem(path), "")
         if name in named:
             told = "@".join(filter(None, name))
             msg = f"{text}: {told!r} is named twice; name each file, as in V2=v2.csv or V2@H=v2.csv"
             raise ConfigError(msg)
         named[name] = path
     return named
-
-
-def _mapping(text: str | None) -> dict[str, str] | None:
-    if text is None:
-        return None
-    found: dict[str, str] = {}
-    for part in text.split(","):
-        role, equals, column = (word.strip() for word in part.partition("="))
-        if not equals or not role or not column:
-            msg = f"--columns {text!r}: {part!r} is not ROLE=COLUMN, as in enrol=ref_file,score=sc"
-            raise ConfigError(msg)
-        if role in found:
-            msg = f"--columns {text!r}: {role} is given twice; give each role one column"
-            raise ConfigError(msg)
-        found[role] = column
-    return found

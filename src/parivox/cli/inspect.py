@@ -36,8 +36,8 @@ def add_to(commands: Any) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="scores, trial list, table of speakers, utterances, models or failures, in any "
-        "order; - for standard input",
+        help="scores, trial list, table of speakers, utterances, models or failures, counts, in "
+        "any order; - for standard input",
     )
     command.add_argument(
         "--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,score=sc,label=lab"
@@ -50,15 +50,15 @@ def add_to(commands: Any) -> None:
 
 def _run(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.cli.audit import _mapping  # noqa: PLC0415 - the same option
+    from parivox.auditing.inspection import inspect  # noqa: PLC0415 - what takes time to load
+    from parivox.cli.options import mapping_of  # noqa: PLC0415 - the same option
     from parivox.report.inspection import print_inspection, to_json  # noqa: PLC0415
-    from parivox.tables.inspection import inspect  # noqa: PLC0415
 
     if "-" in given.files and sys.stdin is None:
         msg = "-: standard input is closed; name a file, or send one to standard input"
         raise ConfigError(msg)
     found = inspect(
-        *given.files, columns=_mapping(given.columns), scores_format=given.scores_format
+        *given.files, columns=mapping_of(given.columns), scores_format=given.scores_format
     )
     with printing():
         if given.json:

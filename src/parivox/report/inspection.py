@@ -12,7 +12,15 @@ from parivox.errors import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.tables.inspection.findings import Column, Found, Inspection, Join
+    from parivox.tables.inspection.findings import (
+        Column,
+        Counted,
+        Found,
+        Inspection,
+        Join,
+        Odd,
+        Shared,
+    )
 
 __all__ = ["lines", "print_inspection", "to_json"]
 
@@ -45,7 +53,13 @@ _FORMATS = {
 }
 _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _STYLES = {"": "bold", "odd": "yellow", "problem": "red", "next": "green", "then": "green"}
-_FEW_VALUES, _MANY_ROWS = 50, 1000
+_LEVELS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
+_MISSING = {
+    "SCORES": "the file with the scores of these trials",
+    "PEOPLE": "a table of the speakers with their attributes",
+    "RECORDINGS": "a table of the recordings with the speaker of each",
+}
+_FEW_VALUES, _MANY_ROWS, _MANY_GROUPS = 50, 1000, 6
 _CHANCE = 0.5
 
 
@@ -78,24 +92,36 @@ def lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         for label, words in _file(found, is_placed=found.name in placed):
             yield label, shown(words)
     short = _short([found.name for found in inspection.files])
-    if inspection.joins or inspection.problems:
+    if inspection.joins or inspection.shared or inspection.problems:
         yield "", "together"
     for join in inspection.joins:
         yield "join", shown(_join(join, short))
+    for shared in inspection.shared:
+        yield "twice", shown(_shared(shared, short))
     for problem in inspection.problems:
         yield "problem", shown(problem)
     if inspection.next:
         problems = inspection.problems or any(found.problems for found in inspection.files)
         yield "then" if problems else "next", shown(inspection.next)
-        if "PEOPLE" in inspection.next.split():
-            yield (
-                "where",
-                "PEOPLE is a table of the speakers with their attributes, yet to be given",
-            )
+        missing = [f"{w} is {_MISSING[w]}" for w in inspection.next.split() if w in _MISSING]
+        if missing:
+            yield "where", f"{'; '.join(missing)}, yet to be given"
+    for one in inspection.differing:
+        yield (
+            "why",
+            shown(
+                f"by {one.by} alone, {_percent(one.share)} of the target trials would be in no "
+                f"group, since their sides differ; {one.instead} is the test side's, for --within "
+                "too"
+            ),
+        )
 
 
 def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     yield "", f"{found.name}: {_headline(found)}"
+    if found.counted is not None:
+        yield from _counts(found, found.counted)
+        return
     is_table = found.kind not in {"scores", "trials"}
     if found.ids and found.rows:
         whose = _whose(found, is_placed=is_placed)
@@ -114,7 +140,7 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     groups = [column for column in found.columns if column.groups]
     if groups:
         yield "can be grouped by", ", ".join(map(_column, groups))
-    odd = [f"{one.what}: {one.count:,}{f' ({one.note})' if one.note else ''}" for one in found.odd]
+    odd = [_odd(one) for one in found.odd]
     odd += [
         f"{column.name} is spelt {' and '.join(map(repr, one))}"
         for column in found.columns
@@ -127,6 +153,11 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
         yield "problem", problem
 
 
+def _odd(one: Odd) -> str:
+    told = f"{one.what}: {one.count:,}" if one.count else one.what
+    return f"{told} ({one.note})" if one.note else told
+
+
 def _headline(found: Found) -> str:
     told = _KINDS[found.kind]
     if found.kind == "unknown" and len(found.problems) == 1:
@@ -135,7 +166,11 @@ def _headline(found: Found) -> str:
         told = "trials, of which none can be read"
     elif found.kind == "scores" and "score" not in (found.roles or {}):
         told = "decisions on trials"
-    if found.format and (found.format != "delimited" or found.kind in {"scores", "trials"}):
+    if found.counted is not None and found.counted.system:
+        told += f", of {found.counted.system}"
+        told += f" on {found.counted.list}" if found.counted.list else ""
+    is_told = found.format != "delimited" or found.kind in {"scores", "trials"}
+    if found.format and is_told and found.kind != "counts":
         told += f", in {_FORMATS.get(found.format, found.format)}"
     facts = list(_facts(found.read or {}))
     if facts:
@@ -156,6 +191,10 @@ def _facts(read: Mapping[str, str]) -> Iterator[str]:
             yield f"header in row {value}"
         elif fact == "sheet":
             yield f"sheet {value!r}"
+        elif fact == "hidden_rows":
+            yield f"{value} hidden row{'s' if value != '1' else ''} read like the others"
+        elif fact in {"other_sheets", "hidden_sheets"}:
+            yield f"not read: {'hidden sheet' if fact == 'hidden_sheets' else 'sheet'} {value}"
         elif fact == "decimal":
             if value != ".":
                 yield f"decimals with {value!r}"
@@ -216,7 +255,49 @@ def _labels(found: Found) -> str:
     told = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
     if bool(labels.target) != bool(labels.nontarget):
         told += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
-    return told
+    if labels.by == "speakers":
+        return f"none, so by whose the sides are: {told}"
+    if not labels.by:
+        return told
+    rest = found.rows - labels.target - labels.nontarget
+    told = f"those of {labels.by}: {told}"
+    return f"{told}; {rest:,} rows have none" if rest else told
+
+
+def _counts(found: Found, counted: Counted) -> Iterator[tuple[str, str]]:
+    """What a file of counts is of."""
+    labels = _labels(found)
+    yield (
+        "trials",
+        f"{labels}; {counted.failed:,} of failed recordings" if counted.failed else labels,
+    )
+    words = ", ".join(one for one in counted.told if one not in {"scores", "failures"})
+    scores = f"counted at {counted.scores}" if counted.scores else "none"
+    yield "scores", f"{scores}; with {words}" if words else scores
+    groups = _grouped(counted.groupings, "group")
+    if counted.within:
+        groups += f"; and again within {_grouped(counted.within, 'level')}"
+    yield "grouped by", groups
+    if counted.withheld:
+        few = f"for the sake of groups of fewer than {counted.least} speakers"
+        yield "withheld", f"{_some(counted.withheld)}, {few}"
+    elif counted.least:
+        yield "withheld", f"nothing, as no group has fewer than {counted.least} speakers"
+    else:
+        yield "withheld", "nothing, however few speakers a group has"
+    yield "not in it", "; ".join(counted.lacks)
+
+
+def _grouped(groupings: Mapping[str, Sequence[str]], what: str) -> str:
+    return "; ".join(
+        f"{name} ({len(groups):,} {what}{'s' if len(groups) != 1 else ''}: {_some(groups)})"
+        for name, groups in groupings.items()
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _MANY_GROUPS:,} more" if len(names) > _MANY_GROUPS else ""
+    return ", ".join(names[:_MANY_GROUPS]) + more
 
 
 def _scores(found: Found) -> str:
@@ -271,6 +352,17 @@ def _join(join: Join, short: Mapping[str, str]) -> str:
         more = ", ..." if join.count - join.met > len(join.missing) else ""
         told += f"; not {', '.join(join.missing)}{more}"
     return f"{told}; {join.pattern}" if join.pattern else told
+
+
+def _shared(shared: Shared, short: Mapping[str, str]) -> str:
+    places = [f"{short[file]} (of {_LEVELS[level]})" for level, file in shared.files.items()]
+    told = f"{shared.name} stands in {' and '.join(places)}"
+    if shared.refused == "":
+        return f"{told}, with the same values"
+    choices = " or ".join(f"{level}.{shared.name}" for level in shared.files)
+    if shared.refused is None:
+        return f"{told}; where they differ, say which is meant, {choices}"
+    return f"{told}: {shared.refused}"
 
 
 def _short(names: Sequence[str]) -> dict[str, str]:

@@ -39,7 +39,7 @@ _RULES = {
     "shares": "by the share of recordings that failed, as the list holds none of their trials",
 }
 FEW_THRESHOLDS = 5
-_READ = {"rows", "trials", "target trials", "nontarget trials"}
+_READ = {"rows", "trials", "target trials", "nontarget trials", "files of counts"}
 PLAIN_WIDTH = 100
 CAUTION = (
     "Intervals and noise floors are still to come. Until then read every ratio as a point value: "
@@ -115,10 +115,14 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     whole = audit.groups.where(**name, grouping="all", within="").rows()
     first = whole[0]
     yield _text(label, style="bold", apart=True)
+    of_whom = "" if first["speakers"] is None else f" of {first['speakers']:,} speakers"
     yield _text(
-        f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials of "
-        f"{first['speakers']:,} speakers. {_headline(whole)}"
+        f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials"
+        f"{of_whom}. {_headline(whole)}"
     )
+    counted = audit.data.where(**name, source="counts").rows()
+    if counted:
+        yield _counted(counted)
     aside = [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
     if aside:
         yield _text("Noted: " + "; ".join(aside) + ".")
@@ -151,6 +155,18 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
         yield from _compat(audit, name)
 
 
+def _counted(rows: list[Row]) -> Text:
+    """Of how many files of counts an audit is, and what they cannot tell."""
+    files = next(row["count"] for row in rows if row["item"] == "files of counts")
+    unknown = [row["item"].partition(": ")[2] for row in rows if row["item"].startswith("not ")]
+    withheld = [row for row in rows if "withheld" in row["item"]]
+    lost = f" {len(withheld)} groups or levels are withheld." if withheld else ""
+    return _text(
+        f"From {files} file{'s' * (files > 1)} of counts, which cannot tell: "
+        f"{'; '.join(unknown)}.{lost}"
+    )
+
+
 def _no_threshold(points: list[Row], whole: Row) -> Text:
     """Why there are no rates, and the mend."""
     reasons = list(dict.fromkeys(point["reason"] for point in points))
@@ -170,7 +186,7 @@ def _sizes(
     for group, found in rows.items():
         row = next(iter(found.values()))
         counts = (row["speakers"], row["target_trials"], row["nontarget_trials"])
-        _add(grid, group, *(f"{count:,}" for count in counts), dim=group == "pooled")
+        _add(grid, group, *map(_number, counts), dim=group == "pooled")
     yield Padding(grid, (0, 0, 0, 2))
 
 
@@ -321,16 +337,17 @@ def _grouping(
         _add(
             grid,
             group,
-            f"{fnr['speakers']:,}",
+            _number(fnr["speakers"]),
             *_rate(fnr, rows["pooled"]["fnr", text]),
             *_rate(fpr, rows["pooled"]["fpr", text]),
             dim=group == "pooled",
         )
     yield Padding(grid, (0, 0, 0, 2))
-    if any(_is_small(row) for group in groups for row in rows[group].values()):
-        yield _text(
-            f"* fewer than {FEW_SPEAKERS} speakers or {FEW_ERRORS} errors: chance weighs most."
-        )
+    every = [row for group in groups for row in rows[group].values()]
+    if any(map(_is_small, every)):
+        are_known = any(row["speakers"] is not None for row in every)
+        speakers = f"{FEW_SPEAKERS} speakers or " if are_known else ""
+        yield _text(f"* fewer than {speakers}{FEW_ERRORS} errors: chance weighs most.")
     where = {**name, "grouping": grouping, "allocation": allocation, "operating_point": text}
     yield from _spread(audit, {**where, "within": ""})
 
@@ -392,6 +409,7 @@ def _within(audit: Audit, where: Row, point: Row) -> Iterator[RenderableType]:
         "x",
         "errors",
     )
+    grid.columns[0].no_wrap = True
     for column in (2, 6):
         grid.columns[column].justify = "left"
     for level in levels[1:]:
@@ -451,9 +469,13 @@ def _extremes(
                     f"{row['group']}{mark}",
                     _percent(row["value"]),
                     f"{row['value'] / pooled:.2f}",
-                    f"{row['errors']:,} / {row['trials']:,}, {row['speakers']:,} speakers",
+                    f"{row['errors']:,} / {row['trials']:,}{_of_whom(row)}",
                 )
     return grid
+
+
+def _of_whom(row: Row) -> str:
+    return "" if row["speakers"] is None else f", {row['speakers']:,} speakers"
 
 
 def _value(row: Row) -> float:
@@ -462,8 +484,8 @@ def _value(row: Row) -> float:
 
 def _is_small(row: Row) -> bool:
     """Whether a rate rests on few speakers or errors; one that is not defined rests on none."""
-    few = row["speakers"] < FEW_SPEAKERS or (row["errors"] or 0) < FEW_ERRORS
-    return row["value"] is not None and few
+    few = row["speakers"] is not None and row["speakers"] < FEW_SPEAKERS
+    return row["value"] is not None and (few or (row["errors"] or 0) < FEW_ERRORS)
 
 
 def _rate(row: Row, pooled: Row) -> tuple[str, str, str]:
@@ -506,6 +528,10 @@ def _grid(*columns: str) -> Grid:
     for i, name in enumerate(columns):
         grid.add_column(name, justify="left" if i == 0 or name == "found on" else "right")
     return grid
+
+
+def _number(count: int | None) -> str:
+    return "–" if count is None else f"{count:,}"
 
 
 def _percent(value: float | None) -> str:

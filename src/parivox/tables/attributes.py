@@ -97,8 +97,8 @@ class Bands:
             if cell is not None and math.isnan(one):
                 name = what.rpartition(":")[0]
                 msg = (
-                    f"--by {what}: {where} holds {cell!r} for {name}, which is no number; "
-                    f"use --by {name}"
+                    f"{what}: {where} holds {cell!r} for {name}, which is no number; "
+                    f"use {name} without bands"
                 )
                 raise ConfigError(msg)
         return found

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from parivox.tables.formats.scan import Columns, Scan
+    from parivox.tables.ids import Merged
     from parivox.tables.validation import Tally
 
 __all__ = ["check_columns", "contradiction", "labels_or_scores", "seen"]
@@ -26,7 +26,7 @@ _MEND = "or leave such rows out with --conflicts set-aside"
 def contradiction(
     scans: Sequence[Scan],
     tally: Tally,
-    ids: pl.Series,
+    ids: Merged,
     speaker: NDArray[np.int32] | None,
     names: Sequence[str],
 ) -> DataError:
@@ -59,7 +59,7 @@ def contradiction(
         row, cells = (labelled.rows_of(*pair) or found)[0]
         return DataError(
             f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {told} "
-            f"({tally.wrong_labels:,} such trials); correct the label or the speakers, {_MEND}"
+            f"({_such(tally.wrong_labels)}); correct the label or the speakers, {_MEND}"
         )
     if kind == "list":
         row, cells = found[0]
@@ -74,15 +74,15 @@ def contradiction(
         by = "" if "status" not in cells else f" (status {cells['status']!r})"
         return DataError(
             f"{source.at(row)}: {shown} failed{by}, but has the {role} {cells[role]!r} "
-            f"({tally.failed_scored:,} such trials); empty it, or correct what failed, {_MEND}"
+            f"({_such(tally.failed_scored)}); empty it, or correct what failed, {_MEND}"
         )
     if kind == "decision":
         row, cells = found[0]
         return DataError(
             f"{source.at(row, 'decision')}: {shown} is {cells['decision']!r} with score "
             f"{cells['score']!r} and threshold {cells['threshold']!r}; a trial is accepted if its "
-            f"score is not below the threshold ({tally.wrong_decisions:,} others are not so), "
-            f"correct one, {_MEND}"
+            f"score is not below the threshold ({_such(tally.wrong_decisions)}); correct "
+            f"one, {_MEND}"
         )
     (row, cells), (other, theirs) = _differing(found, kind)
     roles = ["label", "score", *(role for role in cells if role not in {"enrol", "test"})]
@@ -92,6 +92,10 @@ def contradiction(
         f"{differ.lstrip('@')} {cells.get(differ)!r} and {theirs.get(differ)!r}; correct one, "
         f"{_MEND}"
     )
+
+
+def _such(count: int) -> str:
+    return "the only such trial" if count == 1 else f"one of {count:,} such trials"
 
 
 def _differing(

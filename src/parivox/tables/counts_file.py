@@ -1,7 +1,8 @@
 """Counts of trials as a file: Parquet rows without ids, and in its metadata what they are of.
 
 A row says how many trials have the same groups on both sides, class, score (or lower edge of its
-bin), decision, threshold and failure. Rows of disjoint trials add up.
+bin), decision, threshold and failure. Rows of disjoint trials add up: any rows with the same keys
+may stand for their sum.
 """
 
 from __future__ import annotations
@@ -53,52 +54,74 @@ _MAY_LACK = ("value", "threshold")
 
 
 class CountRows:
-    """Rows of counts, each combination once, in a fixed order.
+    """Rows of counts.
 
     Parameters
     ----------
-    frame
-        As Polars holds them.
+    columns
+        By name: block, level, groups and class of the trials, how they failed, their score or the
+        lower edge of its bin, decision and threshold; how many they are, the sum of what they
+        took, and of how many that is. NaN stands for no score and no threshold, -1 for no group,
+        level or decision.
     """
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-
-    @classmethod
-    def of(cls, columns: Mapping[str, Any]) -> CountRows:
-        """Add up rows; NaN stands for no value and no threshold, -1 for no group and no level."""
-        made = [pl.Series(name, columns[name], dtype=kind) for name, kind in _KINDS.items()]
-        frame = pl.DataFrame(made)
-        # + 0.0 makes -0.0 and 0.0 one value with one spelling
-        return cls.total([cls(frame.with_columns((pl.col(_MAY_LACK) + 0.0).fill_nan(None)))])
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        self.columns = {name: columns[name] for name in _KINDS}
 
     @classmethod
     def total(cls, parts: Sequence[CountRows]) -> CountRows:
-        """The sum of several."""
-        frame = pl.concat([one._frame for one in parts])
-        summed = frame.group_by(list(_KEYS)).agg(pl.col(list(_SUMS)).sum())
-        return cls(summed.select(list(_KINDS)).sort(list(_KEYS)).rechunk())
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Every column as an array; NaN for no value and no threshold."""
-        whole = self._frame.with_columns(pl.col(_MAY_LACK).fill_null(np.nan))
-        return {name: whole[name].to_numpy() for name in _KINDS}
+        """The sum of several: each combination once, in a fixed order."""
+        joined = {name: np.concatenate([one.columns[name] for one in parts]) for name in _KINDS}
+        for name in _MAY_LACK:
+            joined[name] = joined[name] + 0.0  # -0.0 and 0.0 are one value with one spelling
+        code, value, threshold = _order(joined)
+        order = np.lexsort((threshold, value, code))
+        firsts = np.ones(order.size, dtype=np.bool_)
+        firsts[1:] = False
+        for key in (code, value, threshold):
+            firsts[1:] |= key[order[1:]] != key[order[:-1]]
+        starts = np.flatnonzero(firsts)
+        made = {name: joined[name][order[starts]] for name in _KEYS}
+        for name in _SUMS:
+            made[name] = (
+                np.add.reduceat(joined[name][order], starts) if starts.size else joined[name]
+            )
+        return cls(made)
 
     def __len__(self) -> int:
-        return self._frame.height
+        return int(self.columns["count"].size)
 
     def written(self, header: Mapping[str, Any]) -> bytes:
         """The file: a function of the rows and the header alone."""
+        made = [pl.Series(name, self.columns[name], dtype=kind) for name, kind in _KINDS.items()]
         file = io.BytesIO()
-        self._frame.write_parquet(file, metadata={KEY: _json(header)})
+        frame = pl.DataFrame(made).with_columns(pl.col(_MAY_LACK).fill_nan(None))
+        frame.write_parquet(file, metadata={KEY: _json(header)})
         return file.getvalue()
 
     def sha256(self, header: Mapping[str, Any]) -> str:
         """Hash of the rows and the header, whatever wrote the file."""
         digest = hashlib.sha256(_json(header).encode())
-        for column in self.columns().values():
+        for column in self.columns.values():
             digest.update(column.tobytes())
         return digest.hexdigest()
+
+
+def _order(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """What rows are ordered by: one number for all that is whole, score, threshold."""
+    code = np.zeros(columns["count"].size, dtype=np.int64)
+    for name, kind in _KEYS.items():
+        if kind != pl.Float64:
+            column = columns[name].astype(np.int64)
+            code = code * (column.max(initial=0) + 2) + column + 1
+    # no score and no threshold are told apart from 0
+    known = [~np.isnan(columns[name]) for name in _MAY_LACK]
+    for one in known:
+        code = code * 2 + one
+    value, threshold = (
+        np.where(one, columns[name], 0.0) for name, one in zip(_MAY_LACK, known, strict=True)
+    )
+    return code, value, threshold
 
 
 def _json(header: Mapping[str, Any]) -> str:
@@ -110,7 +133,9 @@ def holds_counts(source: object) -> bool:
     if not isinstance(source, (str, os.PathLike)):
         return False
     try:
-        with open(source, "rb") as file:  # noqa: PTH123 - any text, even what no path can be
+        if not os.path.isfile(source):  # noqa: PTH113 - any text; a pipe can be read but once
+            return False
+        with open(source, "rb") as file:  # noqa: PTH123 - likewise
             return file.read(4) == b"PAR1" and KEY in pl.read_parquet_metadata(file)
     except ENGINE_ERRORS:
         return False
@@ -132,8 +157,8 @@ def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any]
     """
     content = read_content(source)
     try:
-        held = content.for_polars
-        file = io.BytesIO(held) if isinstance(held, bytes) else held
+        found = content.for_polars
+        file = io.BytesIO(found) if isinstance(found, bytes) else found
         header = json.loads(pl.read_parquet_metadata(file)[KEY])
     except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
         raise damaged(content.name, why(error)) from error
@@ -149,7 +174,8 @@ def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any]
     if dict(frame.schema) != _KINDS:
         raise damaged(content.name, f"its columns are {', '.join(frame.columns)}")
     _check(frame, content.name)
-    return content, header, CountRows.total([CountRows(frame)])
+    held = frame.with_columns(pl.col(_MAY_LACK).fill_null(np.nan))
+    return content, header, CountRows({name: held[name].to_numpy() for name in _KINDS})
 
 
 def _check(frame: pl.DataFrame, name: str) -> None:

@@ -59,6 +59,8 @@ class Grouping:
         The attributes.
     parts : tuple of tuple of str
         Of each group, its value of each attribute.
+    told : tuple of tuple of str
+        The values of each attribute in order, of a grouping that a file of counts tells of.
     """
 
     name: str
@@ -67,11 +69,15 @@ class Grouping:
     unused: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
     parts: tuple[tuple[str, ...], ...] = ()
+    told: tuple[tuple[str, ...], ...] = ()
     _values: tuple[_Values, ...] = field(default=(), repr=False)
     _place: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32), repr=False)
 
     def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the group of either side of each trial of a partition, -1 for none."""
+        if self.of_speaker is not None:
+            of_speaker, speaker = self.of_speaker.astype(np.int32), trials.utterance_speaker
+            return lambda part: (of_speaker[speaker[part.enrol]], of_speaker[speaker[part.test]])
         if all(part.is_of_utterances for part in self._values):
             of_utterance = self.of_utterance(trials)
             return lambda part: (of_utterance[part.enrol], of_utterance[part.test])
@@ -90,6 +96,16 @@ class Grouping:
 
     def _group(self, codes: Sequence[Codes]) -> Codes:
         return self._place[_combined(codes, self._values)]
+
+    @property
+    def values(self) -> tuple[tuple[str, ...], ...]:
+        """Values of each attribute in order: all of those that bands or a groups file make."""
+        found = [*self.told]
+        for i, part in enumerate(self._values):
+            used = {of[i] for of in self.parts}
+            is_made = part.raw is not None or part.attribute.edges or part.attribute.side == "same"
+            found.append(tuple(one for one in part.values if is_made or one in used))
+        return tuple(found)
 
     @property
     def is_of_trials(self) -> bool:
@@ -371,6 +387,8 @@ class _Source:
             places = self._places(one)
             if one.edges != attribute.edges:  # a column of trials has been put in bands already
                 places.pop("trial", None)
+            if one.side and len(places) > 1 and self._is_of_whole_trials(one):
+                places.pop("trial")  # the sides of which are not told apart
             if places:
                 found = [self._read(one, level) for level in places]
                 for level, other in zip([*places][1:], found[1:], strict=True):
@@ -402,6 +420,10 @@ class _Source:
         )
         raise ConfigError(msg)
 
+    def _is_of_whole_trials(self, one: Attribute) -> bool:
+        """Whether a column of some trials has one value for both sides."""
+        return any(sides_of(_key(one))[0] in trials.more for trials in self.sets)
+
     def _places(self, one: Attribute) -> dict[str, str]:
         """Levels that have the attribute, with the name of what has it."""
         found = {}
@@ -416,7 +438,8 @@ class _Source:
 
     def _unknown(self, attribute: Attribute) -> ConfigError:
         asked, columns = attribute.name, self.names()
-        twice = [c for c in self.speakers.attributes.columns if c.lower() == asked.lower()]
+        shown_as = f"{attribute.level}.{asked}".removeprefix(".")
+        twice = [c for c in self.speakers.attributes.columns if c.lower() == asked.lower()][1:]
         near = get_close_matches(asked.lower(), [c.lower() for c in columns], n=3, cutoff=0.3)
         shown = [c for c in columns if c.lower() in near] or columns[:8]
         told = "may be more than one attribute" if twice else "is no attribute"
@@ -426,7 +449,7 @@ class _Source:
             rest += [str(one.provenance[0]["name"]) for one in self.sets]
             where = ", ".join(dict.fromkeys([where, *rest]))
         return ConfigError(
-            f"{self.option} {asked!r} {told} of {where}; "
+            f"{self.option} {shown_as!r} {told} of {where}; "
             f"nearest: {', '.join(repr(c) for c in shown) or 'none'}"
         )
 
@@ -581,8 +604,8 @@ def _grouping(
         tuple(one for one, _, is_kept in pairs if not is_kept),
         tuple(part.attribute.text for part in parts),
         tuple(of for _, of, is_kept in pairs if is_kept),
-        tuple(parts),
-        place,
+        _values=tuple(parts),
+        _place=place,
     )
 
 

@@ -231,8 +231,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     try:
         text = content.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.data.count(b"\n", 0, error.start) + 1
-        msg = f"{name}: line {line}: is not UTF-8; save the file as UTF-8"
+        msg = f"{name}: is no text; write it as the example in the documentation, in UTF-8"
         raise ConfigError(msg) from error
     told = {"role": "groups", "name": name, "format": "yaml", "sha256": content.sha256}
     return text, told

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from parivox.errors import DataError
 from parivox.tables.contradictions import contradiction, labels_or_scores, seen
 from parivox.tables.encoding import Dictionary, labels, scores
 from parivox.tables.folder import Folder
+from parivox.tables.ids import Ids, Merged, places_in
 from parivox.tables.join import agree, named_rows, unmet
 from parivox.tables.notes import DataNote, lost, reading_notes
 from parivox.tables.outcomes import decisions, failures, numbers
@@ -23,7 +25,7 @@ from parivox.tables.validation import Encoded, Known, Tally, Trials, settle
 from parivox.tables.values import Levels, Values, columns_of, sides_of, whole_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,18 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["Intake"]
 
 _SLICE = 100_000  # ids hashed at once
-
-
-class _Sources(NamedTuple):
-    """Where the speakers of the utterances stand.
-
-    ``named`` are the utterances whose speaker a column names, ``names`` the speakers; ``rest``
-    are the others, with the name of the file that holds them.
-    """
-
-    named: NDArray[np.intp]
-    names: pl.Series
-    rest: Sequence[tuple[NDArray[np.intp], str]]
 
 
 class Intake:
@@ -67,13 +57,12 @@ class Intake:
         self.utterances: Utterances | None = None
         self.models: Models | None = None
         self.failures: Failures | None = None
-        self.ids, self.named = Dictionary(), Dictionary()
-        self.model_ids: Dictionary | None = None
-        self.named_of = np.empty(0, dtype=np.int32)
+        self.ids, self.named = Ids(), Dictionary()
+        self.model_ids: Ids | None = None
         self.values: dict[str, Values] = {}
         self.thresholds: list[NDArray[np.float64]] = []
         self.is_scored = True
-        self.scored = self.listed = 0
+        self.scored = self.listed = 0  # runs of ids of the scores, and of both files
         self.scans: list[Scan] = []
         self.stores: list[Store] = []
 
@@ -89,11 +78,12 @@ class Intake:
             msg = f"{scanned.name}: has no column of scores{seen(scanned)}; {mend}"
             raise DataError(msg + labels_or_scores(scanned))
         self._read(scanned, "scores")
-        self.scored = self.ids.size
+        self.scored = self.listed = self.ids.runs
 
     def open_trials(self, scanned: Scan) -> None:
         """Read the rows of the trial list; scores in it do not count."""
         self._read(scanned, "trials")
+        self.listed = self.ids.runs
 
     def _read(self, scanned: Scan, name: str) -> None:
         for role in ("enrol", "test"):
@@ -115,12 +105,8 @@ class Intake:
         self.stores.append(rows)
 
     def _encoded(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame, *, scored: bool) -> Encoded:
-        enrol = (self.model_ids or self.ids).codes(chunk, "enrol", scanned, rows)
-        test = self.ids.codes(chunk, "test", scanned, rows)
-        for side, codes in (("enrol_speaker", enrol), ("test_speaker", test)):
-            skipped = side == "enrol_speaker" and self.models is not None
-            if side in scanned.columns and self.needs_speakers and not skipped:
-                self._name(codes, chunk, side, scanned, rows)
+        run = self.ids.runs
+        enrol, test = self._coded_ids(run, chunk, scanned, rows)
         n = chunk.height
         label = (
             labels(chunk, scanned, rows)
@@ -133,23 +119,43 @@ class Intake:
             if both not in self.values:
                 self.values[both] = Values(attribute)
             more[key] = self.values[both].codes(chunk[role], role, scanned)
-        if not scored:
-            return Encoded(enrol, test, label, np.full(n, np.nan), more)
-        if "decision" in scanned.columns:
-            more["accepted"] = decisions(chunk, scanned, rows)
-        if self.is_scored:
-            score = scores(chunk, scanned, rows)
+        score = np.full(n, np.nan)
+        if scored:
+            more |= self._outcomes(scanned, rows, chunk)
+            if self.is_scored:
+                score = self.sign * scores(chunk, scanned, rows) + 0.0
+            else:
+                score = np.where(more["accepted"] < 0, np.nan, more["accepted"])
+        return Encoded(enrol, test, label, score, more, run)
+
+    def _coded_ids(
+        self, run: int, chunk: pl.DataFrame, scanned: Scan, rows: Rows
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Codes of the utterances in their run; the speakers of columns are noted."""
+        if self.model_ids is None:
+            enrol, test = self.ids.read(chunk, ("enrol", "test"), scanned, rows)
+            sides = {"enrol_speaker": enrol, "test_speaker": test}
         else:
-            score = np.where(more["accepted"] < 0, np.nan, more["accepted"])
-        if self.sign < 0 and self.is_scored:
-            score = 0.0 - score
+            (enrol,) = self.model_ids.read(chunk, ("enrol",), scanned, rows)
+            (test,) = self.ids.read(chunk, ("test",), scanned, rows)
+            sides = {"test_speaker": test}
+        sides = {side: codes for side, codes in sides.items() if side in scanned.columns}
+        if sides and self.needs_speakers:
+            self._name(run, sides, chunk, scanned, rows)
+        return enrol, test
+
+    def _outcomes(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame) -> dict[str, NDArray[Any]]:
+        """What became of the trials besides their scores."""
+        found: dict[str, NDArray[Any]] = {}
+        if "decision" in scanned.columns:
+            found["accepted"] = decisions(chunk, scanned, rows)
         if "threshold" in scanned.columns:
-            more["threshold"] = self._thresholds(chunk, scanned, rows)
+            found["threshold"] = self._thresholds(chunk, scanned, rows)
         if "status" in scanned.columns:
-            more["failed"] = failures(chunk, scanned, rows)
+            found["failed"] = failures(chunk, scanned, rows)
         if "seconds" in scanned.columns:
-            more["seconds"] = numbers(chunk, "seconds", scanned, rows, least=0.0)
-        return Encoded(enrol, test, label, score, more)
+            found["seconds"] = numbers(chunk, "seconds", scanned, rows, least=0.0)
+        return found
 
     def _thresholds(self, chunk: pl.DataFrame, scanned: Scan, rows: Rows) -> NDArray[np.int32]:
         """Code of each trial's threshold, in the order in which they appear; -1 for none."""
@@ -171,22 +177,30 @@ class Intake:
         return codes
 
     def _name(
-        self, codes: NDArray[np.int32], chunk: pl.DataFrame, role: str, scanned: Scan, rows: Rows
+        self,
+        run: int,
+        sides: dict[str, NDArray[np.int32]],
+        chunk: pl.DataFrame,
+        scanned: Scan,
+        rows: Rows,
     ) -> None:
-        """Take the speaker of each utterance from a column."""
-        owner = self.named.codes(chunk, role, scanned, rows)
-        more = self.ids.size - self.named_of.size
-        if more:
-            self.named_of = np.concatenate((self.named_of, np.full(more, -1, dtype=np.int32)))
-        fresh = np.flatnonzero(self.named_of[codes] < 0)[::-1]  # the first row has the last word
-        self.named_of[codes[fresh]] = owner[fresh]
-        if (self.named_of[codes] != owner).any():
-            said = named_rows(self.scans).unique(
-                ["utterance", "speaker"], keep="first", maintain_order=True
-            )
-            twice = said.filter(pl.col("utterance").is_duplicated())
-            if not twice.height:  # they differ in the blanks around them only
-                return
+        """Take the speaker of each utterance of a run from columns."""
+        named = np.full(self.ids.size(run), -1, dtype=np.int32)
+        for role, codes in sides.items():
+            owner = self.named.codes(chunk, role, scanned, rows)
+            fresh = np.flatnonzero(named[codes] < 0)[::-1]  # the first row has the last word
+            named[codes[fresh]] = owner[fresh]
+            if (named[codes] != owner).any():
+                self._check_names()
+        self.ids.keep_beside(run, named)
+
+    def _check_names(self) -> None:
+        """Refuse an utterance of which columns name two speakers."""
+        said = named_rows(self.scans).unique(
+            ["utterance", "speaker"], keep="first", maintain_order=True
+        )
+        twice = said.filter(pl.col("utterance").is_duplicated())
+        if twice.height:  # else they differ in the blanks around them only
             later = twice.filter(~pl.col("utterance").is_first_distinct()).row(0, named=True)
             above = twice.filter(pl.col("utterance") == later["utterance"]).row(0, named=True)
             source = self.scans[later["scan"]]
@@ -200,38 +214,36 @@ class Intake:
 
     def finish(self, system: str, list_: str, conflicts: str) -> TrialSet:
         """Find the speakers, check every partition, count."""
-        failed = self._failed_codes()
-        ids, rank, n_models = self._ranked()
-        speaker, told = self._owners(ids, rank, n_models)
+        failed = self._failed_runs()
+        whole = self.ids.merge()
+        if whole.clash:
+            self._check_names()
+        models = None if self.model_ids is None else self.model_ids.merge()
+        ids = whole if models is None else models + whole
+        n_models = 0 if models is None else len(models)
+        speaker, told = self._owners(whole, models)
         tally = Tally(n_speakers=0 if self.speakers is None else len(self.speakers.ids))
-        levels, rank = self._levels(rank)
-        known = self._known(ids, rank, n_models, speaker, failed)
-        digest = hashlib.sha256()
+        levels, columns = self._levels()
+        rank = Ranks((whole if models is None else models).places, whole.places, n_models, columns)
+        known = self._known(whole, models, speaker, failed)
+        digest, of_failed = hashlib.sha256(), hashlib.sha256()
         self._digest(digest, ids, speaker)
-        folder: Folder | None = None
+        parts: list[Trials] | Settled = []
         if any(store.folder is not None for store in self.stores):
-            folder = Folder()
-        parts: tuple[Trials, ...] | Settled
-        if folder is None:
-            read = [store.whole(rank) for store in self.stores]
-            parts = (self._settled(read, known, tally, ids, conflicts),)
-            digest.update(records(parts[0]))
-        else:
-            part_of = ranges(self.stores, rank, len(ids))
-            for store in self.stores:
-                store.scatter(rank, part_of, folder)
-            parts = Settled(folder)
-            for number in range(int(part_of.max(initial=0)) + 1):
-                read = [store.part(number, folder) for store in self.stores]
-                one = self._settled(read, known, tally, ids, conflicts)
-                digest.update(records(one))
-                parts.add(one)
+            parts = Settled(Folder())
+        for read in self._partitions(rank, len(ids), parts):
+            one = self._settled(read, known, tally, ids, conflicts)
+            _hash(one, digest, of_failed)
+            parts.append(one)
+        if tally.failed:
+            digest.update(of_failed.digest())
         if not tally.kept and not tally.failed:
             told_why = lost(tally)
             if len(self.scans) > 1 and not tally.met:
                 told_why += f"; {unmet(*self.scans)}"
             msg = f"{self.scans[0].name}: no trial is left to audit; {told_why}"
             raise DataError(msg)
+        ids.forget_runs()
         may_fail = self.failures is not None or "status" in self.scans[0].columns
         nowhere = np.zeros(len(ids), dtype=bool)
         return TrialSet(
@@ -241,13 +253,13 @@ class Intake:
             speaker,
             tally.kept,
             (tally.low, tally.high) if np.isfinite(tally.low) else (0.0, 0.0),
-            [*reading_notes(tally, self.scans), *told, *self._derived()],
+            [*reading_notes(tally, self.scans), *told, *self._derived(), *self._unused()],
             digest.hexdigest(),
             self._provenance(),
             tally.aside,
             parts,
             n_models,
-            self._recordings(ids, n_models),
+            self._recordings(whole, models),
             levels,
             self._deployed(),
             (
@@ -261,15 +273,20 @@ class Intake:
             self.speakers,
         )
 
-    def _ranked(self) -> tuple[pl.Series, Ranks, int]:
-        """Ids in order, models first, and the final code of each code."""
-        ids, rank = self.ids.sorted()
-        if self.model_ids is None:
-            return ids, Ranks(rank, rank), 0
-        models, places = self.model_ids.sorted()
-        return pl.concat([models, ids]), Ranks(places, rank + np.int32(len(models))), len(models)
+    def _partitions(
+        self, rank: Ranks, n: int, parts: list[Trials] | Settled
+    ) -> Iterator[list[Encoded]]:
+        """Rows of either file, in one partition or, on disk, in several."""
+        if isinstance(parts, list):
+            yield [store.whole(rank) for store in self.stores]
+            return
+        part_of = ranges(self.stores, rank, n)
+        for store in self.stores:
+            store.scatter(rank, part_of, parts.folder)
+        for number in range(int(part_of.max(initial=0)) + 1):
+            yield [store.part(number, parts.folder) for store in self.stores]
 
-    def _levels(self, rank: Ranks) -> tuple[dict[str, Levels], Ranks]:
+    def _levels(self) -> tuple[dict[str, Levels], dict[str, NDArray[np.int32]]]:
         """Values of the attributes in the rows, and the final codes of what is coded there."""
         levels: dict[str, Levels] = {}
         columns: dict[str, NDArray[np.int32]] = {}
@@ -282,26 +299,27 @@ class Intake:
             place[np.argsort(known)] = np.arange(known.size)
             place[-1] = -1
             columns["threshold"] = place
-        return levels, rank._replace(columns=columns)
+        return levels, columns
 
     def _known(
         self,
-        ids: pl.Series,
-        rank: Ranks,
-        n_models: int,
+        ids: Merged,
+        models: Merged | None,
         speaker: NDArray[np.int32],
-        failed: tuple[NDArray[np.int32], ...] | None,
+        failed: tuple[int, int] | None,
     ) -> Known:
         """What the checks need to know of the utterances."""
+        n_models = 0 if models is None else len(models)
         failed_enrol = failed_test = made_of = None
-        if self.models is not None:
-            model, recording = self.models.recordings(ids[:n_models])
-            place = _places(recording, ids[n_models:])
-            made_of = model.astype(np.int64) * len(ids) + place + n_models
+        if models is not None and self.models is not None:
+            model, recording = self.models.recordings(models.series())
+            place = ids.where(recording)
+            made_of = model.astype(np.int64) * speaker.size + place + n_models
             made_of = np.sort(made_of[place >= 0])
         if failed is not None:
-            codes = (rank.enrol[failed[0]], rank.test[failed[1]])
-            failed_enrol, failed_test = (np.isin(np.arange(len(ids)), one) for one in codes)
+            failed_enrol, failed_test = np.zeros((2, speaker.size), dtype=bool)
+            failed_enrol[(ids if models is None else models).places[failed[0]]] = True
+            failed_test[n_models + ids.places[failed[1]]] = True
         return Known(
             speaker if self.needs_speakers else None,
             failed_enrol,
@@ -314,109 +332,125 @@ class Intake:
         """Every threshold, rising, then NaN."""
         return np.append(np.sort(np.concatenate((*self.thresholds, []))), np.nan)
 
-    def _failed_codes(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
-        """Codes of the enrolments and the test recordings that failed, which may be new ids."""
+    def _failed_runs(self) -> tuple[int, int] | None:
+        """Runs of the enrolments and of the test recordings that failed, which may be new ids."""
         if self.failures is None:
             return None
-        enrol, acquire = self.failures.enrol, self.failures.acquire
+        enrol, enrolled = self.failures.enrol, self.model_ids or self.ids
         if self.models is not None:
             enrol = self.models.failed(enrol)
-        return (self.model_ids or self.ids).learn(enrol)[0], self.ids.learn(acquire)[0]
+        first = enrolled.runs
+        enrolled.add(enrol.unique().sort())
+        self.ids.add(self.failures.acquire)
+        return first, self.ids.runs - 1
 
-    def _recordings(self, ids: pl.Series, n_models: int) -> Recordings | None:
+    def _recordings(self, ids: Merged, models: Merged | None) -> Recordings | None:
         """Where the utterances stand in their table."""
         if self.utterances is None or not self.utterances.attributes.width:
             return None
         listed = self.utterances.table["utterance"]
-        row = _places(ids, listed)
+        row = np.concatenate([places_in(part, listed) for _, part in ids.parts()])
         model, model_row = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
-        if self.models is not None:
-            row[:n_models] = -1
-            model, recording = self.models.recordings(ids[:n_models])
-            model_row = _places(recording, listed)
+        if models is not None and self.models is not None:
+            row = np.concatenate((np.full(len(models), -1, dtype=np.int32), row))
+            model, recording = self.models.recordings(models.series())
+            model_row = places_in(recording, listed)
         return Recordings(self.utterances, row, model, model_row)
 
-    def _digest(self, digest: Any, ids: pl.Series, speaker: NDArray[np.int32]) -> None:
+    def _digest(self, digest: Any, ids: Merged, speaker: NDArray[np.int32]) -> None:
         """Hash the ids and whose they are."""
         used, place = np.unique(speaker, return_inverse=True)
         known = self.speakers.ids if self.speakers is not None else ()
-        for first in range(0, len(ids), _SLICE):
-            digest.update("\n".join(ids[first : first + _SLICE].to_list()).encode() + b"\n")
+        for _, part in ids.parts():
+            for first in range(0, len(part), _SLICE):
+                digest.update("\n".join([*part[first : first + _SLICE].to_list(), ""]).encode())
         names = [known[i] for i in used.tolist() if i >= 0]
         digest.update(b"\x00" + "\n".join(names).encode() + b"\x00")
         digest.update(place.astype("<i4").tobytes())
 
     def _owners(
-        self, ids: pl.Series, rank: Ranks, n_models: int
+        self, ids: Merged, models: Merged | None
     ) -> tuple[NDArray[np.int32], list[DataNote]]:
-        """Speaker of each utterance, and notes on where it comes from."""
-        speaker = np.full(len(ids), -1, dtype=np.int32)
+        """Speaker of each utterance, models first, and notes on where they come from."""
+        n_models = 0 if models is None else len(models)
+        speaker = np.full(n_models + len(ids), -1, dtype=np.int32)
         if not self.needs_speakers:
             return speaker, []
-        whole = self._sources(ids, rank, n_models)
+        names, place = self.named.sorted()
+        files = self._files(ids)
         if self.speakers is None:
-            self.speakers = speakers_of(self._names(ids, whole))
-        if self.models is not None:
-            theirs = self.models.speakers(ids[:n_models], self.scans[0].name)
+            self.speakers = speakers_of(self._names(ids, files, names))
+        told: list[DataNote] = []
+        if models is not None and self.models is not None:
+            theirs = self.models.speakers(models.series(), self.scans[0].name)
             speaker[:n_models] = matched(theirs, self.speakers, self.models.name)
             if self.utterances is not None:
                 self.models.check_speakers(self.utterances)
-        told: list[DataNote] = []
-        if whole.named.size:
-            names = whole.names
+            told.append(DataNote("models", "enrolments that are models", n_models))
+        own, named = speaker[n_models:], ids.beside >= 0
+        if len(names):
             if self.utterances is not None and self.utterances.tell_speakers:
-                agree(ids.gather(whole.named), names, self.utterances, self.scans)
-            speaker[whole.named] = matched(names, self.speakers, self.scans[0].name)
+                self._agree(ids, names, place)
+            person = matched(names, self.speakers, self.scans[0].name)[place]
+            own[named] = person[ids.beside[named]]
             item = "utterances with a speaker in a column"
-            told.append(DataNote("scores", item, whole.named.size))
-        so_far = False
-        for at, name in whole.rest:
-            if at.size:
-                mine = ids if at.size == len(ids) else ids.gather(at)
-                speaker[at] = owners(mine, self.speakers, self.utterances, name, known=so_far)
-                so_far = True
-        rest = sum(at.size for at, _ in whole.rest)
+            told.append(DataNote("scores", item, int(named.sum())))
+        rest = self._own(ids, files, own)
         if rest:
             by_table = self.utterances is not None and self.utterances.tell_speakers
             item = "utterance ids that begin with their speaker"
             if by_table:
                 item = "utterances with a speaker in the table"
             told.append(DataNote("utterances" if by_table else "scores", item, rest))
-        if n_models:
-            told.append(DataNote("models", "enrolments that are models", n_models))
         return speaker, told
 
-    def _sources(self, ids: pl.Series, rank: Ranks, n_models: int) -> _Sources:
-        """Which utterances have their speaker in a column, and which file holds the others."""
-        named = np.full(len(ids), -1, dtype=np.int32)
-        known = np.flatnonzero(self.named_of >= 0)
-        names = pl.Series([], dtype=pl.String)
-        if known.size:
-            distinct, place = self.named.sorted()
-            named[rank.test[known]] = place[self.named_of[known]]
-            names = distinct.gather(named[named >= 0])
-        free = named < 0
-        free[:n_models] = False
-        scored, failed = np.zeros((2, len(ids)), dtype=bool)
-        scored[rank.test[: self.scored]] = True
-        if self.failures is not None:
-            failed[rank.test[self.listed :]] = True
-        rest = [(np.flatnonzero(free & scored), self.scans[0].name)]
-        rest.append((np.flatnonzero(free & ~scored & ~failed), self.scans[-1].name))
-        if self.failures is not None:
-            rest.append((np.flatnonzero(free & ~scored & failed), self.failures.name))
-        return _Sources(np.flatnonzero(named >= 0), names, rest)
+    def _own(self, ids: Merged, files: NDArray[np.int8], speaker: NDArray[np.int32]) -> int:
+        """Find the speakers that no column names; give how many utterances these are of."""
+        assert self.speakers is not None
+        found = 0
+        for start, part in ids.parts():
+            of = files[start : start + len(part)]
+            for which, name in enumerate(self._file_names()):
+                at = np.flatnonzero(of == which)
+                if at.size:
+                    mine = part if at.size == len(part) else part.gather(at)
+                    speaker[start + at] = owners(
+                        mine, self.speakers, self.utterances, name, known=bool(found)
+                    )
+                    found += at.size
+        return found
 
-    def _names(self, ids: pl.Series, whole: _Sources) -> pl.Series:
+    def _agree(self, ids: Merged, names: pl.Series, place: NDArray[np.int32]) -> None:
+        """Refuse speakers in columns that the table of utterances contradicts."""
+        assert self.utterances is not None
+        for start, part in ids.parts():
+            beside = ids.beside[start : start + len(part)]
+            at = np.flatnonzero(beside >= 0)
+            agree(part.gather(at), names.gather(place[beside[at]]), self.utterances, self.scans)
+
+    def _files(self, ids: Merged) -> NDArray[np.int8]:
+        """Which file holds each utterance whose speaker no column names, as in `_file_names`."""
+        found = np.full(len(ids), 2, dtype=np.int8)
+        for run in range(self.listed - 1, -1, -1):  # the scores come last, and have the last word
+            found[ids.places[run]] = 0 if run < self.scored else 1
+        found[ids.beside >= 0] = -1
+        return found
+
+    def _file_names(self) -> list[str]:
+        """Files that utterances stand in: the scores, the trial list, the failures."""
+        names = [self.scans[0].name, self.scans[-1].name]
+        return names if self.failures is None else [*names, self.failures.name]
+
+    def _names(self, ids: Merged, files: NDArray[np.int8], names: pl.Series) -> pl.Series:
         """Every speaker's name, where no table of speakers is given."""
-        found = [whole.names]
+        found = [names]
         if self.models is not None:
             found.append(self.models.speaker_of["speaker"])
-        rest = np.concatenate([at for at, _ in whole.rest])
-        if rest.size and self.utterances is not None and self.utterances.tell_speakers:
+        if self.utterances is not None and self.utterances.tell_speakers:
             found.append(self.utterances.table["speaker"])
-        elif rest.size:
-            first = ids.gather(rest)
+            return pl.concat(found).unique().sort()
+        for start, part in ids.parts():
+            first = part.gather(np.flatnonzero(files[start : start + len(part)] >= 0))
             bare = first.filter(~first.str.contains("/", literal=True))
             if len(bare):
                 msg = (
@@ -425,15 +459,15 @@ class Intake:
                     "and test_speaker"
                 )
                 raise DataError(msg)
-            found.append(first.str.split_exact("/", 1).struct.field("field_0"))
-        return pl.concat(found).unique().sort()
+            found.append(first.str.split_exact("/", 1).struct.field("field_0").unique())
+        return pl.concat([one.alias("speaker") for one in found]).unique().sort()
 
     def _settled(
         self,
         read: list[Encoded],
         known: Known,
         tally: Tally,
-        ids: pl.Series,
+        ids: Merged,
         conflicts: str,
     ) -> Trials:
         listed = read[1] if len(read) > 1 else None
@@ -442,6 +476,22 @@ class Intake:
             names = () if self.speakers is None else self.speakers.ids
             raise contradiction(self.scans, tally, ids, known.speaker, names)
         return one
+
+    def _unused(self) -> list[DataNote]:
+        """Columns that would tell what became of a trial, but stand where they do not count."""
+        found = []
+        roles = ("decision", "threshold", "status", "seconds")
+        for scanned, store in zip(self.scans[1:], self.stores[1:], strict=True):
+            for role in roles:
+                if role in scanned.columns:
+                    item = f"rows whose column {scanned.columns[role]!r} is not used"
+                    note = "what became of a trial is told by the score file"
+                    found.append(DataNote("trials", item, store.rows, note))
+        first = self.scans[0].columns
+        if "stage" in first and "status" not in first:
+            item = f"rows whose column {first['stage']!r} is not used"
+            found.append(DataNote("scores", item, self.stores[0].rows, "there is no status"))
+        return found
 
     def _derived(self) -> list[DataNote]:
         if any("label" in scanned.columns for scanned in self.scans):
@@ -455,10 +505,17 @@ class Intake:
         for role, one in zip(("scores", "trials"), self.scans, strict=False):
             entry: dict[str, Any] = {"role": role, "name": one.name, "format": one.format}
             if one.content is not None:
-                entry |= {"compression": one.content.compression, "sha256": one.content.sha256}
+                entry |= one.content.provenance
             told.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
         tables = (self.utterances, self.models, self.failures)
         return told + [one.provenance for one in tables if one is not None]
+
+
+def _hash(one: Trials, digest: Any, of_failed: Any) -> None:
+    """Hash the trials of a partition, those that failed apart: so partitions change nothing."""
+    digest.update(records(replace(one, failed=None)))
+    if one.failed is not None:
+        of_failed.update(records(one.failed))
 
 
 def _without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, Rows]:
@@ -467,10 +524,3 @@ def _without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, 
         return chunk, rows
     blank = chunk.select(pl.all_horizontal(pl.all().is_null())).to_series()
     return chunk.filter(~blank), np.asarray(rows)[~blank.to_numpy()]
-
-
-def _places(ids: pl.Series, among: pl.Series) -> NDArray[np.int32]:
-    """Place of each id among distinct others, -1 where it is not there."""
-    listed = pl.DataFrame({"id": among, "place": np.arange(len(among), dtype=np.int32)})
-    found = pl.DataFrame({"id": ids}).join(listed, on="id", how="left", maintain_order="left")
-    return found["place"].fill_null(-1).to_numpy().astype(np.int32)

@@ -97,6 +97,8 @@ def numbers(
     else:
         values = raw.cast(pl.Float64, strict=False)
     wrong = (values.is_null() & raw.is_not_null()) | values.is_nan() | (values < least)
+    if least > -np.inf:
+        wrong |= values.is_infinite()
     wrong = wrong.fill_null(value=False)
     if wrong.any():
         at = int(wrong.arg_max() or 0)

@@ -150,18 +150,19 @@ class Speakers:
         self._settled()
         table = self._attributes.select(sorted(self._attributes.columns))
         lines = [_SAME.join(table.columns)]
-        for id_, row in zip(self._ids, table.iter_rows(), strict=True):
+        rows = table.rows() or [()] * len(self._ids)  # without columns, a table has no rows
+        for id_, row in zip(self._ids, rows, strict=True):
             lines.append(_SAME.join((id_, *("" if cell is None else cell for cell in row))))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     @property
     def provenance(self) -> list[dict[str, Any]]:
         """What was read: one entry."""
-        return [{**self._file, "columns": {"id": self._id}}]
+        return [{**self._file, "columns": {"id": self._id}}] if self._file else []
 
     def notes(self, in_use: Iterable[int]) -> list[DataNote]:
         """Unknown attributes of these speakers, and those set aside."""
-        used = self.attributes[list(in_use)]
+        used = self.attributes[list(in_use)] if self.attributes.width else self.attributes
         found = [
             DataNote("speakers", f"speakers with unknown {c}", used[c].null_count())
             for c in used.columns

@@ -14,7 +14,6 @@ from parivox.tables.validation import Encoded, Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -24,7 +23,6 @@ IN_MEMORY_TRIALS = 20_000_000
 """Lists with more rows are kept on disk and checked in partitions."""
 PART_TRIALS = 2_000_000
 """Rows of a partition, about."""
-BATCH = 1_000_000
 
 ROW = (("enrol", "<i4"), ("test", "<i4"), ("label", "i1"), ("score", "<f8"))
 TRIAL = (*ROW[:2], ("target", "?"), ROW[3], ("conflict", "?"))
@@ -38,6 +36,7 @@ class Store:
         self.rows = 0
         self.folder: Folder | None = None
         self._held: list[Encoded] = []
+        self._written: list[tuple[int, int]] = []  # run and rows of each chunk on disk
         self._kind = kind_of(ROW, {})
 
     def add(self, chunk: Encoded) -> None:
@@ -51,25 +50,23 @@ class Store:
             with (self.folder / self.name).open("ab") as file:
                 for held in self._held:
                     _packed(held, self._kind).tofile(file)
+                    self._written.append((held.run, held.score.size))
             self._held.clear()
 
     def whole(self, rank: Ranks) -> Encoded:
         """All rows at once, with the final codes of the utterances."""
-        chunks = list(self.batches())
-        if len(chunks) == 1:
-            joined = chunks[0]
-        else:
-            self._held.clear()
-            joined = _joined(chunks)
-        return rank.of(joined)
+        chunks = [rank.of(chunk) for chunk in self.batches()]
+        self._held.clear()
+        return chunks[0] if len(chunks) == 1 else _joined(chunks)
 
     def batches(self) -> Iterator[Encoded]:
         """All rows in pieces, as they were added."""
         if self.folder is None:
             yield from self._held
             return
-        for rows in _records(self.folder / self.name, self._kind):
-            yield _encoded(rows)
+        with (self.folder / self.name).open("rb") as file:
+            for run, rows in self._written:
+                yield _encoded(np.fromfile(file, dtype=self._kind, count=rows))._replace(run=run)
 
     def scatter(self, rank: Ranks, part: NDArray[np.int32], folder: Folder) -> None:
         """Write every row, with its final codes, to the file of its partition."""
@@ -96,13 +93,14 @@ class Store:
 
 
 class Ranks(NamedTuple):
-    """Final codes: of enrolments and of test utterances, often the same ones, and of columns.
+    """Final codes: by run those of enrolments and of test utterances, and those of columns.
 
     The last entry of those of a column stands for an unknown cell, -1.
     """
 
-    enrol: NDArray[np.int32]
-    test: NDArray[np.int32]
+    enrol: Sequence[NDArray[np.int32]]
+    test: Sequence[NDArray[np.int32]]
+    first_test: int = 0  # test utterances count from here on
     columns: Mapping[str, NDArray[np.int32]] = MappingProxyType({})
 
     def of(self, rows: Encoded) -> Encoded:
@@ -111,7 +109,15 @@ class Ranks(NamedTuple):
             name: self.columns[name][column] if name in self.columns else column
             for name, column in rows.more.items()
         }
-        return rows._replace(enrol=self.enrol[rows.enrol], test=self.test[rows.test], more=more)
+        enrol, test = self.sides(rows)
+        return rows._replace(enrol=enrol, test=test, more=more, run=-1)
+
+    def sides(self, rows: Encoded) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Final codes of the utterances of rows."""
+        test = np.asarray(self.test[rows.run])[rows.test]
+        if self.first_test:
+            test = test + np.int32(self.first_test)
+        return np.asarray(self.enrol[rows.run])[rows.enrol], test
 
 
 class Settled:
@@ -121,7 +127,7 @@ class Settled:
         self.folder = folder
         self.parts = 0
 
-    def add(self, trials: Trials) -> None:
+    def append(self, trials: Trials) -> None:
         """Keep one partition, and what of it failed."""
         for name, some in (("settled", trials), ("failed", trials.failed)):
             if some is not None:
@@ -141,12 +147,14 @@ class Settled:
 
 def ranges(stores: list[Store], rank: Ranks, n: int) -> NDArray[np.int32]:
     """Partition of each utterance, shape (utterance,): ranges with about as many rows each."""
-    rows = np.zeros(n, dtype=np.int64)
+    rows = np.zeros(n, dtype=np.int32)
     for store in stores:
         for batch in store.batches():
-            low = np.minimum(rank.enrol[batch.enrol], rank.test[batch.test])
-            np.add.at(rows, low, 1)
-    return ((np.cumsum(rows) - 1).clip(min=0) // PART_TRIALS).astype(np.int32)
+            np.add.at(rows, np.minimum(*rank.sides(batch)), 1)
+    total = np.cumsum(rows, dtype=np.int64)
+    total -= 1
+    total //= PART_TRIALS
+    return total.clip(min=0, out=total).astype(np.int32)
 
 
 def kind_of(
@@ -193,12 +201,6 @@ def _packed(rows: Encoded | Trials, kind: np.dtype[np.void]) -> NDArray[np.void]
     for name in kind.names or ():
         packed[name] = rows.more[name] if name in rows.more else getattr(rows, name)
     return packed
-
-
-def _records(path: Path, kind: np.dtype[np.void]) -> Iterator[NDArray[np.void]]:
-    with path.open("rb") as file:
-        while (rows := np.fromfile(file, dtype=kind, count=BATCH)).size:
-            yield rows
 
 
 def records(trials: Trials) -> bytes:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.tables.contradictions import check_columns
-from parivox.tables.encoding import Dictionary
 from parivox.tables.failures import read_failures
 from parivox.tables.formats import scan
 from parivox.tables.formats.scan import Columns
+from parivox.tables.ids import Ids
 from parivox.tables.intake import Intake
 from parivox.tables.models import read_models
 from parivox.tables.notes import DataNote
@@ -112,7 +112,7 @@ def read_trials(
     reading = Intake(speakers, orientation, attributes, needs_speakers=needed)
     if models is not None and needed:
         reading.models = read_models(models)
-        reading.model_ids = Dictionary()
+        reading.model_ids = Ids()
     reading.open_scores(scans[0])
     for one in scans[1:]:
         reading.open_trials(one)
@@ -120,5 +120,4 @@ def read_trials(
         reading.utterances = read_utterances(utterances)
     if failures is not None:
         reading.failures = read_failures(failures)
-    reading.listed = reading.ids.size
     return reading.finish(system, list_, conflicts)

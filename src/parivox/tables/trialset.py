@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.tables.ids import Merged
     from parivox.tables.notes import DataNote
     from parivox.tables.speakers import Speakers
     from parivox.tables.store import Settled
@@ -83,7 +84,7 @@ class TrialSet:
     ----------
     system, list : str
         Names; the list may be empty.
-    utterance_ids : Series of str
+    utterance_ids : Merged
         Rising; enrolment models, if there are any, come before all others.
     utterance_speaker : int32 ndarray of shape (utterance,)
         Index into ``Speakers.ids``; -1 for all of them if they were not asked for.
@@ -123,7 +124,7 @@ class TrialSet:
 
     system: str
     list: str
-    utterance_ids: pl.Series
+    utterance_ids: Merged
     utterance_speaker: NDArray[np.int32]
     n_trials: int
     score_range: tuple[float, float]
@@ -131,7 +132,7 @@ class TrialSet:
     content_sha256: str
     provenance: Sequence[dict[str, Any]]
     aside: dict[str, NDArray[np.int64]]
-    _parts: tuple[Trials, ...] | Settled = field(repr=False)
+    _parts: Sequence[Trials] | Settled = field(repr=False)
     n_models: int = 0
     recordings: Recordings | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
@@ -140,6 +141,13 @@ class TrialSet:
     is_scored: bool = True
     more: frozenset[str] = frozenset()
     people: Speakers | None = None
+
+    has_times = True  # each trial's own, where seconds are told
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every distinct score can be counted by itself."""
+        return self.n_partitions == 1
 
     @property
     def n_partitions(self) -> int:
@@ -152,14 +160,18 @@ class TrialSet:
 
     def columns_sha256(self, columns: Sequence[str]) -> str:
         """Hash of what the trials have in these columns of attributes."""
+        cells = {(name, failed): hashlib.sha256() for name in columns for failed in (False, True)}
+        for part in self.partitions():
+            for failed, some in ((False, part), (True, part.failed)):
+                if some is None:
+                    continue
+                for name in columns:
+                    cells[name, failed].update(some.more[name].astype("<i4").tobytes())
         digest = hashlib.sha256()
         for name in columns:
             levels = self.levels[whole_of(name)]
             digest.update("\n".join((name, *(levels.values or ()))).encode() + b"\x00")
-        for part in self.partitions():
-            for some in filter(None, (part, part.failed)):
-                for name in columns:
-                    digest.update(some.more[name].astype("<i4").tobytes())
+            digest.update(cells[name, False].digest() + cells[name, True].digest())
         return digest.hexdigest()
 
     @property

@@ -27,6 +27,7 @@ __all__ = [
     "find_column",
     "matched",
     "owners",
+    "pattern_of_speakers",
     "read_utterances",
     "some",
 ]
@@ -152,7 +153,8 @@ def find_column(table: pl.DataFrame, role: str, known: tuple[str, ...], name: st
             return names[word]
     if not name:
         return ""
-    msg = f"{name}: has no column {role!r} but {', '.join(repr(c) for c in columns)}; name it so"
+    told = f" but {', '.join(repr(c) for c in columns)}" if columns else " besides"
+    msg = f"{name}: has no column {role!r}{told}; name it so"
     raise DataError(msg)
 
 
@@ -204,7 +206,7 @@ def owners(
     share = speakers.choose_id(components)
     odd = _headless(components, speakers).any()
     if share < _MOST and not known and not odd and not _rewritten(components, speakers, share):
-        pattern = _pattern(ids, speakers, share)
+        pattern = pattern_of_speakers(ids, speakers, share)
         if pattern:
             missing = ids.filter(~components.is_in(_known(speakers, share)))
             msg = (
@@ -276,7 +278,7 @@ def _endings(missing: pl.Series, known: pl.Series) -> str:
     return ""
 
 
-def _pattern(ids: pl.Series, speakers: Speakers, share: float) -> str:
+def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str:
     """What the ids look like, and what mends it; nothing if first components fit better.
 
     They fit this share of the ids.

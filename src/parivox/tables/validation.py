@@ -59,11 +59,14 @@ class Encoded(NamedTuple):
     label: NDArray[np.int8]
     score: NDArray[np.float64]
     more: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    run: int = -1  # of ids that enrol and test count in; -1 for all ids
 
     def take(self, rows: Bools | Ints) -> Encoded:
         """Some of the rows."""
         more = {name: column[rows] for name, column in self.more.items()}
-        return Encoded(self.enrol[rows], self.test[rows], self.label[rows], self.score[rows], more)
+        return Encoded(
+            self.enrol[rows], self.test[rows], self.label[rows], self.score[rows], more, self.run
+        )
 
 
 @dataclass(frozen=True, eq=False)

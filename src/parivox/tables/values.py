@@ -46,20 +46,17 @@ class Values:
         """Code of each cell, -1 where it is unknown."""
         text = column if column.dtype == pl.String else column.cast(pl.String)
         physical = text.cast(self._type).to_physical()
-        known = physical.is_not_null()
-        codes = physical.fill_null(0).to_numpy().astype(np.int64)
+        codes = physical.cast(pl.Int64).fill_null(-1).to_numpy()
         top = int(codes.max(initial=-1)) + 1
         if top > len(self._code):
             self._learn(codes, text, top, role, scan)
-        found: NDArray[np.int32] = np.array([*self._code, -1], dtype=np.int32)[codes]
-        found[~known.to_numpy()] = -1
-        return found
+        return np.take(np.array([*self._code, -1], dtype=np.int32), codes)
 
     def _learn(
         self, codes: NDArray[np.int64], text: pl.Series, top: int, role: str, scan: Scan
     ) -> None:
         """Number the texts that the engine numbered anew."""
-        fresh = np.flatnonzero((codes >= len(self._code)) & text.is_not_null().to_numpy())[::-1]
+        fresh = np.flatnonzero(codes >= len(self._code))[::-1]
         seen = np.full(top - len(self._code), -1, dtype=np.int64)
         seen[codes[fresh] - len(self._code)] = fresh
         texts = ["" if at < 0 else str(text[at] or "").strip() for at in seen.tolist()]

@@ -21,6 +21,7 @@ from parivox.tables.formats.nist import NIST_KEY, NIST_SCORES, with_sides
 from parivox.tables.formats.text import check_text
 from parivox.tables.formats.voxceleb import VOXCELEB, VOXCELEB_SCORES
 from parivox.tables.formats.wespeaker import WESPEAKER
+from parivox.tables.formats.xlsx import XLSX
 
 if TYPE_CHECKING:
     from parivox.tables.content import Content
@@ -32,6 +33,7 @@ FORMATS: tuple[Format, ...] = (
     PARQUET,
     ARROW,
     ARROW_STREAM,
+    XLSX,
     DELIMITED,
     VOXCELEB,
     VOXCELEB_SCORES,

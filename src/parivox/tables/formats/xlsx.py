@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.tables.formats.scan import Format, Scan, name_columns
+from parivox.tables.formats.scan import Format, Scan, name_columns, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from parivox.tables.formats.scan import Columns, Rows
     from parivox.tables.formats.workbook import Sheet
 
-__all__ = ["XLSX", "xlsx_frame"]
+__all__ = ["MOST_BYTES", "XLSX", "xlsx_frame"]
 
+MOST_BYTES = 1 << 30
+"""A workbook that is larger than this when unpacked is refused."""
 _WIDTHS = 8
-_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
+_NO_ZIP = b"\xd0\xcf\x11\xe0"  # workbooks from before XLSX, and those with a password
+_STARTS = (b"PK\x03\x04", b"PK\x05\x06", _NO_ZIP)
 
 
 def xlsx_frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
@@ -31,11 +34,10 @@ def xlsx_frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
     Raises
     ------
     DataError
-        If no sheet or more than one holds a table, or cells of it cannot be taken as they are.
+        If it is no workbook, too large or damaged, openpyxl is not installed, no sheet or more
+        than one holds a table, or cells of it cannot be taken as they are.
     """
-    from parivox.tables.formats.workbook import read_sheets  # noqa: PLC0415 - zip and XML
-
-    sheets = read_sheets(content)
+    sheets = _sheets(content)
     sheet = _chosen(sheets, content.name)
     where = f"{content.name}: sheet {sheet.name!r}"
     header = _header_row(sheet)
@@ -58,6 +60,67 @@ def xlsx_frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
     }
     content.dialect.update({key: value for key, value in beside.items() if value})
     return frame, numbers
+
+
+def _sheets(content: Content) -> Sequence[Sheet]:
+    """Every sheet of cells, in order."""
+    name = content.name
+    if content.head.startswith(_NO_ZIP):
+        msg = (
+            f"{name}: is an old workbook (.xls) or one with a password; "
+            "save it as XLSX without a password, or as CSV"
+        )
+        raise DataError(msg)
+    try:
+        with content.open() as file:
+            _check_parts(file, name)
+            from parivox.tables.formats.workbook import read_sheets  # noqa: PLC0415 - needs openpyxl
+
+            return read_sheets(file)
+    except ImportError as error:
+        msg = (
+            f'{name}: is a workbook; to read it, pip install "parivox[xlsx]", '
+            "or save the table as CSV"
+        )
+        raise DataError(msg) from error
+    except DataError:
+        raise
+    except Exception as error:  # damaged files make openpyxl and zipfile raise whatever they like
+        msg = (
+            f"{name}: cannot be read as XLSX ({why(error.__cause__ or error)}); it may be "
+            "truncated, so copy it or save it again"
+        )
+        raise DataError(msg) from error
+
+
+def _check_parts(file: IO[bytes], name: str) -> None:
+    """Refuse what is no workbook that can be read, or a bomb."""
+    import zipfile  # noqa: PLC0415 - workbooks are rare
+
+    with zipfile.ZipFile(file) as packed:
+        sizes = {part.filename: part.file_size for part in packed.infolist()}
+        size = sum(sizes.values())
+        if size > MOST_BYTES:
+            msg = (
+                f"{name}: takes {size >> 20:,} MiB once unpacked, where a workbook may take "
+                f"{MOST_BYTES >> 20:,}; save its table as CSV or Parquet"
+            )
+            raise DataError(msg)
+        kind = ""
+        if "xl/workbook.bin" in sizes:
+            kind, mend = "a binary workbook (.xlsb)", "save it as XLSX or CSV"
+        elif "mimetype" in sizes and b"opendocument" in packed.read("mimetype"):
+            kind, mend = "an OpenDocument file (.ods)", "save it as XLSX or CSV"
+        elif "xl/workbook.xml" not in sizes:
+            kind, mend = "a zip archive without a workbook", "unpack it and give the file"
+        elif b"http://purl.oclc.org/ooxml/" in packed.read("xl/workbook.xml"):
+            kind, mend = (
+                "a workbook in strict Open XML",
+                "save it as XLSX that is not strict, or CSV",
+            )
+        if kind:
+            msg = f"{name}: is {kind}; {mend}"
+            raise DataError(msg)
 
 
 def _chosen(sheets: Sequence[Sheet], name: str) -> Sheet:
@@ -106,7 +169,7 @@ def _header_row(sheet: Sheet) -> int:
 
 def _names(sheet: Sheet, header: int, where: str) -> dict[int, str]:
     """Names of the columns by their places."""
-    from parivox.tables.formats.workbook import letters  # noqa: PLC0415 - zip and XML
+    from openpyxl.utils import get_column_letter as letters  # noqa: PLC0415 - an extra
 
     names = {at: " ".join(name.split()) for at, name in sorted(sheet.rows[header].items())}
     place: dict[str, int] = {}
@@ -123,14 +186,14 @@ def _names(sheet: Sheet, header: int, where: str) -> dict[int, str]:
 
 def _check_merged(sheet: Sheet, header: int, where: str) -> None:
     """Refuse merged cells in the table, whose value would count for the first of them alone."""
-    held = [one for one in sheet.merged if one.left in sheet.rows.get(one.top, {})]
+    held = [one for one in sheet.merged if one.min_col in sheet.rows.get(one.min_row, {})]
     above = max((number for number in sheet.rows if number < header), default=0)
-    levels = [one for one in held if one.top == above and one.right > one.left]
-    in_header = [one for one in held if one.top <= header <= one.bottom]
+    levels = [one for one in held if one.min_row == above and one.max_col > one.min_col]
+    in_header = [one for one in held if one.min_row <= header <= one.max_row]
     in_header += levels if len(levels) > 1 else []
-    in_rows = [one for one in held if one.top > header]
+    in_rows = [one for one in held if one.min_row > header]
     if in_header or in_rows:
-        shown = ", ".join(one.name for one in (in_header or in_rows)[:3])
+        shown = ", ".join(one.coord for one in (in_header or in_rows)[:3])
         told = "of the header " if in_header else ""
         mend = "give each column its own name, in one row" if in_header else "fill each of them"
         msg = f"{where}: cells {shown} {told}are merged; unmerge them and {mend}"
@@ -139,7 +202,9 @@ def _check_merged(sheet: Sheet, header: int, where: str) -> None:
 
 def _check_cells(sheet: Sheet, header: int, names: dict[int, str], where: str) -> None:
     """Refuse cells of the table that have no name above them, or no value."""
-    from parivox.tables.formats.workbook import Fault, letters  # noqa: PLC0415 - zip and XML
+    from openpyxl.utils import get_column_letter as letters  # noqa: PLC0415 - an extra
+
+    from parivox.tables.formats.workbook import Fault  # noqa: PLC0415 - needs openpyxl
 
     for number, cells in sheet.rows.items():
         if number < header:

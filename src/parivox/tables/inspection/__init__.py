@@ -7,39 +7,38 @@ told in the words of the audit, since its own readers are asked.
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from parivox.errors import DataError, ParivoxError, shown
+from parivox.errors import DataError, shown
 from parivox.tables.content import read_content
+from parivox.tables.counts_file import holds_counts
 from parivox.tables.folder import Folder
 from parivox.tables.formats import scan
+from parivox.tables.formats.binary import ARROW, ARROW_STREAM, PARQUET
+from parivox.tables.formats.delimited import DELIMITED
 from parivox.tables.formats.kinds import readings
-from parivox.tables.formats.scan import ALIASES, ENGINE_ERRORS, Columns, plain
+from parivox.tables.formats.scan import ALIASES, Columns, plain
+from parivox.tables.formats.xlsx import XLSX
 from parivox.tables.inspection.findings import Found, Inspection
 from parivox.tables.inspection.joins import settled, tell_joins
+from parivox.tables.inspection.plan import Plan
+from parivox.tables.inspection.sides import labelled
 from parivox.tables.inspection.tables import TableSeen, roles_of_trials, see_table
-from parivox.tables.inspection.trials import TrialsSeen, see_trials
-from parivox.tables.speakers import read_speakers
-from parivox.tables.trials import read_trials
+from parivox.tables.inspection.trials import TrialsSeen, first_rows, see_trials
+from parivox.tables.intake import Intake
 from parivox.tables.utterances import SPEAKER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from parivox.tables.formats.scan import Scan
+    from parivox.tables.inspection.plan import CountsReader, Seen
 
-__all__ = ["COUNTS_KEY", "Inspection", "inspect"]
-
-COUNTS_KEY = "parivox_counts"
-"""Under this key the metadata of a Parquet file say that it holds counts."""
-_CHANCE = 0.5
-_GROUPINGS = 2
+__all__ = ["Inspection", "look"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,48 +50,53 @@ class _Source:
     folder: Folder | None = None  # of standard input, for as long as it is needed
 
 
-def inspect(
-    *sources: Any,
-    columns: Mapping[str, str] | None = None,
-    scores_format: str | None = None,
+def look(
+    sources: Sequence[Any],
+    columns: Mapping[str, str],
+    scores_format: str | None,
+    counts: CountsReader,
 ) -> Inspection:
     """Tell what files hold, how they fit together, and what is odd.
 
     Parameters
     ----------
-    *sources
-        Score files, trial lists, tables of speakers, utterances, models and failures, in any
-        order: paths, ``-`` for standard input, dataframes or mappings of arrays. Of trials beyond
-        5,000,000, the first are looked at.
+    sources
+        Paths, ``-`` for standard input, dataframes or mappings of arrays, in any order.
     columns
         Names of columns of trials by role, where they are not known.
     scores_format
         Format of trials whose rows fit several.
-
-    Returns
-    -------
-    Inspection
-        Of each file and of the files together; nothing is raised for what a file holds.
-
-    Examples
-    --------
-    >>> trials = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"], "score": [0.9, 0.1]}
-    >>> found = inspect(trials, {"speaker": ["a", "b"], "gender": ["f", "m"]})
-    >>> [one.kind for one in found.files], found.joins[0].met
-    (['scores', 'speakers'], 2)
+    counts
+        Reader of files of counts.
     """
-    asked = Columns(dict(columns or {}), elsewhere=True)
+    asked = Columns(dict(columns), elsewhere=True)
     kept = [_kept(source, number) for number, source in enumerate(sources, 1)]
-    seen = [_seen(one, asked, scores_format) for one in kept]
-    trials = [one for one in seen if isinstance(one, TrialsSeen)]
-    tables = iter(settled(trials, [one for one in seen if isinstance(one, TableSeen)]))
-    seen = [next(tables) if isinstance(one, TableSeen) else one for one in seen]
+    seen = [_seen(one, asked, scores_format, counts) for one in kept]
+    trials, tables = _together(seen)
     files = [one if isinstance(one, Found) else one.found for one in seen]
-    plan = _Plan(kept, seen, dict(columns or {}), scores_format)
+    of = [(source.name, source.given, one) for source, one in zip(kept, seen, strict=True)]
+    plan = Plan(of, dict(columns), scores_format)
     told = {problem for one in files for problem in one.problems}
-    problems = tuple(one for one in plan.problems() if one not in told)
-    joins = tell_joins(trials, [one for one in seen if isinstance(one, TableSeen)])
-    return Inspection(tuple(files), tuple(joins), problems, plan.next())
+    problems = [one for one in plan.problems(counts) if one not in told]
+    command, because = plan.next()
+    joins = tell_joins(trials, tables)
+    return Inspection(
+        tuple(files), tuple(joins), tuple(plan.shared), tuple(problems), command, tuple(because)
+    )
+
+
+def _together(seen: list[Seen]) -> tuple[list[TrialsSeen], list[TableSeen]]:
+    """Settle in place what each source shows the others to be; give trials and tables apart."""
+    trials = [one for one in seen if isinstance(one, TrialsSeen)]
+    tables = settled(trials, [one for one in seen if isinstance(one, TableSeen)])
+    trials = labelled(trials, tables)
+    of_trials, of_tables = iter(trials), iter(tables)
+    for place, one in enumerate(seen):
+        if isinstance(one, TrialsSeen):
+            seen[place] = next(of_trials)
+        elif isinstance(one, TableSeen):
+            seen[place] = next(of_tables)
+    return trials, tables
 
 
 def _kept(source: Any, number: int) -> _Source:
@@ -108,39 +112,76 @@ def _kept(source: Any, number: int) -> _Source:
     return _Source("-", path, folder)
 
 
-def _seen(source: _Source, asked: Columns, format_: str | None) -> TrialsSeen | TableSeen | Found:
+def _seen(source: _Source, asked: Columns, format_: str | None, counts: CountsReader) -> Seen:
     """What one source is; what is neither trials nor a table nor counts is unknown."""
-    if _holds_counts(source.given):
-        return Found(source.name, "counts", "parquet")
-    problems: list[str] = []
-    try:
-        scanned = _scanned(source.given, asked, format_)
-    except DataError as error:
-        problems.append(str(error))
-        if _may_be_trials(source.given):
-            return Found(source.name, "trials", problems=tuple(problems))
-    else:
-        if {"enrol", "test"} <= set(scanned.columns) and not _is_of_models(scanned):
-            return see_trials(scanned, source.name, asked)
+    if holds_counts(source.given):
+        return counts.see(source.name, source.given)
+    trials, problem = _trials(source, asked, format_)
+    if trials is not None:
+        return trials
     try:
         seen = see_table(source.given, source.name)
     except DataError as error:
-        problems.append(str(error))
-        return Found(source.name, "unknown", problems=tuple(dict.fromkeys(problems)))
-    if problems and _names_trials(seen):
-        return Found(source.name, "trials", seen.found.format, problems=tuple(problems))
-    roles = {} if asked.by_role else roles_of_trials(seen)
-    return _as_trials(source, roles, problems) if roles else seen
+        problems = dict.fromkeys(one for one in (problem, str(error)) if one)
+        return Found(source.name, "unknown", problems=tuple(problems))
+    if problem and _names_trials(seen):
+        return Found(source.name, "trials", seen.found.format, problems=(problem,))
+    return seen
 
 
-def _as_trials(source: _Source, roles: dict[str, str], problems: Sequence[str]) -> TrialsSeen:
-    """The trials of a file whose columns have no known names, by what they hold."""
-    asked = Columns(roles)
-    seen = see_trials(
-        scan(source.given, columns=asked, format=None, name="scores"), source.name, asked
-    )
-    found = replace(seen.found, problems=(*problems, *seen.found.problems))
-    return replace(seen, found=found, named=tuple(roles))
+def _trials(
+    source: _Source, asked: Columns, format_: str | None
+) -> tuple[TrialsSeen | Found | None, str]:
+    """The trials of a source, if it is of trials; and what an audit says that it cannot read."""
+    problem = ""
+    try:
+        scanned = _scanned(source.given, asked, format_)
+    except DataError as error:
+        problem = str(error)
+        if _may_be_trials(source.given):
+            return Found(source.name, "trials", problems=(problem,)), problem
+    else:
+        if {"enrol", "test"} <= set(scanned.columns):
+            is_else = _is_of_models(scanned)
+            seen = None if is_else else see_trials(scanned, source.given, source.name, asked)
+            return seen, ""
+    return _by_content(source, asked, problem), problem
+
+
+def _by_content(source: _Source, asked: Columns, problem: str) -> TrialsSeen | None:
+    """The trials of a source whose columns have no known names, by what they hold."""
+    with suppress(DataError):
+        raw = _raw(source.given, asked)
+        roles = roles_of_trials(first_rows(raw, source.given, asked), asked)
+        if roles:
+            named = Columns(roles)
+            scanned = scan(source.given, columns=named, format=None, name="scores")
+            seen = see_trials(scanned, source.given, source.name, named)
+            problems = (problem or _refusal(raw), *seen.found.problems)
+            found = replace(seen.found, problems=problems)
+            return replace(seen, found=found, named=tuple(roles))
+    return None
+
+
+def _raw(given: Any, asked: Columns) -> Scan:
+    """A source as a table, whatever its columns."""
+    if not isinstance(given, (str, os.PathLike)):
+        return scan(given, columns=asked, format=None, name="scores")
+    content = read_content(given)
+    kinds = (PARQUET, ARROW, ARROW_STREAM, XLSX)
+    kind = next((one for one in kinds if one.matches(content.head, asked)), DELIMITED)
+    return kind.scan(content, asked)
+
+
+def _refusal(scanned: Scan) -> str:
+    """What the audit says of trials of which a side has no known name."""
+    intake = Intake(None, None)
+    is_scored = {"score", "decision"} & set(scanned.columns)
+    try:
+        (intake.open_scores if is_scored else intake.open_trials)(scanned)
+    except DataError as error:
+        return str(error)
+    return ""
 
 
 def _names_trials(seen: TableSeen) -> bool:
@@ -170,113 +211,3 @@ def _is_of_models(scanned: Scan) -> bool:
     """Whether the pairs are models and their recordings, with the speaker of each."""
     told = {"score", "label", "decision"} & set(scanned.columns)
     return not told and any(plain(name) in SPEAKER for name in scanned.ignored)
-
-
-def _holds_counts(given: Any) -> bool:
-    """Whether this is what ``parivox count`` wrote."""
-    if not isinstance(given, (str, os.PathLike)):
-        return False
-    try:
-        with open(given, "rb") as file:  # noqa: PTH123 - any text, even what no path can be
-            return file.read(4) == b"PAR1" and COUNTS_KEY in pl.read_parquet_metadata(file)
-    except ENGINE_ERRORS:
-        return False
-
-
-class _Plan:
-    """What to do with the files: an audit of all scores with the first file of every other kind."""
-
-    def __init__(
-        self,
-        sources: Sequence[_Source],
-        seen: Sequence[TrialsSeen | TableSeen | Found],
-        columns: dict[str, str],
-        format_: str | None,
-    ) -> None:
-        self.columns = columns or _guessed(seen)
-        is_used = any(isinstance(one, TrialsSeen) and one.found.format == format_ for one in seen)
-        self.format = format_ if is_used else None
-        self.of: dict[str, list[tuple[_Source, TrialsSeen | TableSeen | Found]]] = {}
-        for source, one in zip(sources, seen, strict=True):
-            found = one if isinstance(one, Found) else one.found
-            if found.rows or found.kind == "counts":
-                self.of.setdefault(found.kind, []).append((source, one))
-
-    def first(self, kind: str) -> Any:
-        """The first source of a kind, if there is one."""
-        return self.of[kind][0][0].given if kind in self.of else None
-
-    def problems(self) -> Iterator[str]:
-        """What the audit's readers say against the files together."""
-        for source, one in self.of.get("scores", []):
-            if not isinstance(one, TrialsSeen) or not one.found.whole or one.found.problems:
-                continue
-            try:
-                people = self.first("speakers")
-                read_trials(
-                    source.given,
-                    system="",
-                    list_="",
-                    speakers=None if people is None else read_speakers(people),
-                    trials=self.first("trials"),
-                    utterances=self.first("utterances"),
-                    models=self.first("models"),
-                    failures=self.first("failures"),
-                    columns=self.columns or None,
-                    format=self.format if one.found.format == self.format else None,
-                )
-            except ParivoxError as error:
-                yield str(error)
-
-    def next(self) -> str:
-        """The command to type next; empty where there is nothing to audit."""
-        if "counts" in self.of and "scores" not in self.of:
-            return shlex.join(["parivox", "audit", *self._names("counts")])
-        if "scores" not in self.of:
-            return ""
-        words = ["parivox", "audit", *self._names("scores")]
-        groupings = self._groupings()
-        for kind in ("trials", "speakers", "utterances", "models", "failures"):
-            if kind in self.of:
-                words += [f"--{kind}", self._names(kind)[0]]
-            elif kind == "speakers" and not groupings:
-                words += ["--speakers", "PEOPLE"]
-        for name in groupings:
-            words += ["--by", name]
-        if self.format is not None:
-            words += ["--scores-format", self.format]
-        if self.columns:
-            told = ",".join(f"{role}={column}" for role, column in self.columns.items())
-            words += ["--columns", told]
-        if any(_is_distance(one) for _, one in self.of["scores"]):
-            words.append("--distance")
-        return shlex.join(words)
-
-    def _names(self, kind: str) -> list[str]:
-        return [source.name for source, _ in self.of.get(kind, [])]
-
-    def _groupings(self) -> list[str]:
-        """Some attributes to group by: of speakers, then of recordings, then of trials."""
-        names = [
-            column.by
-            for kind in ("speakers", "utterances", "scores")
-            for _, one in self.of.get(kind, [])
-            if not isinstance(one, Found)
-            for column in one.found.columns
-            if column.groups
-        ]
-        return list(dict.fromkeys(names))[:_GROUPINGS]
-
-
-def _guessed(seen: Sequence[TrialsSeen | TableSeen | Found]) -> dict[str, str]:
-    """Columns of trials that audits know by the user's names only."""
-    for one in seen:
-        if isinstance(one, TrialsSeen) and one.named:
-            return {role: one.scan.columns[role] for role in one.named}
-    return {}
-
-
-def _is_distance(one: TrialsSeen | TableSeen | Found) -> bool:
-    """Whether targets score lower than nontargets."""
-    scores = None if isinstance(one, Found) else one.found.scores
-    return scores is not None and scores.auc is not None and scores.auc < _CHANCE

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Column", "Found", "Ids", "Inspection", "Join", "Labels", "Odd", "Scores", "Whose"]
+__all__ = [
+    "Column",
+    "Counted",
+    "Differing",
+    "Found",
+    "Ids",
+    "Inspection",
+    "Join",
+    "Labels",
+    "Odd",
+    "Scores",
+    "Shared",
+    "Whose",
+]
 
 
 @dataclass(frozen=True)
@@ -83,10 +96,18 @@ class Whose:
 
 @dataclass(frozen=True)
 class Labels:
-    """Trials by label."""
+    """Trials by label.
+
+    Attributes
+    ----------
+    target, nontarget : int
+    by : str
+        What says so: a trial list; ``speakers``, where no file has labels; empty for the file.
+    """
 
     target: int
     nontarget: int
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,11 +131,50 @@ class Scores:
 
 @dataclass(frozen=True)
 class Odd:
-    """Something that is no error but worth a look: how often, and an example or a remark."""
+    """Something that is no error but worth a look: how often, and an example or a remark.
+
+    What is of the whole file has the count 0.
+    """
 
     what: str
     count: int
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What counts are of.
+
+    Attributes
+    ----------
+    system, list : str
+        Names; both may be empty.
+    failed : int
+        Trials of recordings that failed.
+    told : tuple of str
+        What the trials tell: scores, decisions, thresholds, failures, seconds.
+    scores : str
+        Where scores are counted: at each score, in bins, at thresholds.
+    groupings, within : mapping of str to tuple of str
+        Groups of each grouping, and levels.
+    least : int
+        Groups of fewer speakers are withheld.
+    withheld : tuple of str
+        Groups and levels that are, each with its grouping.
+    lacks : tuple of str
+        What cannot be had from the counts.
+    """
+
+    system: str
+    list: str
+    failed: int
+    told: tuple[str, ...]
+    scores: str
+    groupings: Mapping[str, tuple[str, ...]]
+    within: Mapping[str, tuple[str, ...]]
+    least: int
+    withheld: tuple[str, ...]
+    lacks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -147,6 +207,8 @@ class Found:
     odd : tuple of Odd
     problems : tuple of str
         What an audit would refuse it for, in the audit's words.
+    counted : Counted or None
+        Of a file of counts.
     """
 
     name: str
@@ -163,6 +225,7 @@ class Found:
     scores: Scores | None = None
     odd: tuple[Odd, ...] = ()
     problems: tuple[str, ...] = ()
+    counted: Counted | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +259,43 @@ class Join:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """An attribute that stands in several files, of speakers, of recordings or of trials.
+
+    Attributes
+    ----------
+    name : str
+    files : mapping of str to str
+        File by level: ``speaker``, ``recording``, ``trial``.
+    refused : str or None
+        What an audit by it says: empty if they agree; None where that is not known.
+    """
+
+    name: str
+    files: Mapping[str, str]
+    refused: str | None
+
+
+@dataclass(frozen=True)
+class Differing:
+    """An attribute of recordings that differs between the two sides of most target trials.
+
+    Attributes
+    ----------
+    by : str
+        As ``--by`` takes it; trials whose sides differ are then in no group.
+    instead : str
+        That of one side, which every trial has.
+    share : float
+        How many of the target trials differ.
+    """
+
+    by: str
+    instead: str
+    share: float
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What was found in some files.
 
@@ -204,16 +304,21 @@ class Inspection:
     files : tuple of Found
         In the order in which they were given.
     joins : tuple of Join
+    shared : tuple of Shared
     problems : tuple of str
         What an audit of the files together would be refused for, in the audit's words.
     next : str
         The command to type next; empty if there is none.
+    differing : tuple of Differing
+        Why the command names one side of an attribute.
     """
 
     files: tuple[Found, ...]
     joins: tuple[Join, ...]
+    shared: tuple[Shared, ...]
     problems: tuple[str, ...]
     next: str
+    differing: tuple[Differing, ...] = ()
 
     @property
     def readable(self) -> bool:

@@ -10,11 +10,11 @@ import polars as pl
 
 from parivox.tables.formats.scan import plain
 from parivox.tables.inspection.findings import Join
+from parivox.tables.inspection.sides import keys_of, owners_of
 from parivox.tables.inspection.tables import as_kind
 from parivox.tables.join import pattern_of
 from parivox.tables.speakers import Speakers
-from parivox.tables.utterances import SPEAKER, _pattern
-from parivox.tables.validation import pair_key
+from parivox.tables.utterances import SPEAKER, pattern_of_speakers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +61,8 @@ def settled(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> list[T
                 found.append(as_kind(table, "utterances", {"utterance": column}))
                 continue
         found.append(table)
-    needed = pl.concat([_speakers(one, found)[0] for one in trials]).unique(maintain_order=True)
+    needed = pl.concat([owners_of(one, found)[0] for one in trials]).drop_nulls()
+    needed = needed.unique(maintain_order=True)
     for place, table in enumerate(found):
         if table.found.kind == "speakers":
             column, share = _best(needed, table)
@@ -184,36 +185,19 @@ def _difference(missing: pl.Series, cells: pl.Series) -> str:
     return ""
 
 
-def _speakers(one: TrialsSeen, tables: Sequence[TableSeen]) -> tuple[pl.Series, bool]:
-    """Speakers of the utterances, as far as they are known, and whether tables tell them."""
-    told = one.speaker
-    by_table = False
-    for table in tables:
-        roles = table.found.roles or {}
-        key = {"utterances": "utterance", "models": "model"}.get(table.found.kind, "")
-        if key not in roles or "speaker" not in roles:
-            continue
-        known = table.table.select(id=roles[key], theirs=roles["speaker"]).unique("id")
-        frame = pl.DataFrame({"id": one.ids, "own": told})
-        found = frame.join(known, on="id", how="left", maintain_order="left")["theirs"]
-        if found.null_count() < len(found):
-            by_table = True
-            told = found.fill_null(told) if key == "model" else found
-    return told.drop_nulls().unique(maintain_order=True), by_table
-
-
 def _of_speakers(one: TrialsSeen, tables: Sequence[TableSeen], table: TableSeen) -> Join:
-    needed, by_table = _speakers(one, tables)
+    told, by_table = owners_of(one, tables)
+    needed = told.drop_nulls().unique(maintain_order=True)
     join = _lookup("speakers", one.found.name, needed, table)
     is_component = one.found.whose is not None and one.found.whose.rule != "columns"
-    if join.pattern or by_table or not is_component or join.met > _MOST * join.count:
+    if join.pattern or by_table.any() or not is_component or join.met > _MOST * join.count:
         return join
-    told = table.provenance
+    read = table.provenance
     speakers = Speakers(
-        table.table, name=str(told["name"]), id=None, conflicts="error", provenance=told
+        table.table, name=str(read["name"]), id=None, conflicts="error", provenance=read
     )
     share = join.met / max(join.count, 1)
-    return replace(join, pattern=_pattern(one.ids, speakers, share))
+    return replace(join, pattern=pattern_of_speakers(one.ids, speakers, share))
 
 
 def _pairs(one: TrialsSeen, other: TrialsSeen) -> Iterator[Join]:
@@ -223,11 +207,8 @@ def _pairs(one: TrialsSeen, other: TrialsSeen) -> Iterator[Join]:
         yield Join("utterances", other.found.name, one.found.name, "", int(met.sum()), len(met),
                    tuple(other.ids.filter(~met).head(_EXAMPLES).to_list()))  # fmt: skip
         return
-    every = pl.concat((one.ids, other.ids)).unique(maintain_order=True)
-    keys = []
-    for seen in (one, other):
-        codes = seen.ids.cast(pl.Enum(every)).to_physical().to_numpy().astype(np.int32)
-        keys.append(np.unique(pair_key(codes[seen.enrol], codes[seen.test], len(every))))
+    every, *both_keys = keys_of(one, other)
+    keys = [np.unique(one) for one in both_keys]
     both = np.intersect1d(keys[0], keys[1], assume_unique=True).size
     few = 2 * both < min(key.size for key in keys)
     pattern = pattern_of(one.scan, other.scan) if few else ""

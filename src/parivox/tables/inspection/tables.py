@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import DataError
 from parivox.tables.failures import read_failures
 from parivox.tables.formats.kinds import mostly_scores
-from parivox.tables.formats.scan import ALIASES, plain
+from parivox.tables.formats.scan import ALIASES, name_columns, plain
 from parivox.tables.inspection.findings import Found, Ids, Odd
 from parivox.tables.inspection.values import Cells, facts, odd_ids
 from parivox.tables.labels import is_label
@@ -18,9 +18,11 @@ from parivox.tables.speakers import Speakers, read_table
 from parivox.tables.utterances import SPEAKER, UTTERANCE, read_utterances
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     import polars as pl
+
+    from parivox.tables.formats.scan import Columns
 
 __all__ = ["TableSeen", "as_kind", "roles_of_trials", "see_table"]
 
@@ -107,6 +109,10 @@ def as_kind(seen: TableSeen, kind: str, roles: dict[str, str]) -> TableSeen:
         cells = Cells(most=None)
         cells.add(table[column])
         columns.append(cells.column(column, held.get(column, "")))
+    read = dict(seen.found.read or {})
+    numbers = [table[column.name] for column in columns if column.numbers is not None]
+    if any(cells.str.contains(",", literal=True).any() for cells in numbers):
+        read["decimal"] = ","
     ids, odd = [], []
     for role in _IDS[kind]:
         if role in roles:
@@ -115,16 +121,18 @@ def as_kind(seen: TableSeen, kind: str, roles: dict[str, str]) -> TableSeen:
             odd += odd_ids(distinct)
     odd += _repeated(table, kind, roles)
     odd += [_empty(table, column) for role, column in roles.items() if role in _IDS[kind]]
+    odd = [one for one in odd if one.count]
     header = _like_data(table, seen.columns)
     if header:
-        odd.append(Odd("names of columns that look like data: is there no header?", 1, header))
+        odd.append(Odd("is there no header? the first row is made like the others", 0, header))
     found = replace(
         seen.found,
         kind=kind,
+        read=read,
         roles=roles,
         columns=tuple(columns),
         ids=tuple(ids),
-        odd=tuple(one for one in odd if one.count),
+        odd=tuple(odd),
     )
     made = replace(seen, found=found)
     return replace(made, found=replace(found, problems=_problems(made)))
@@ -200,27 +208,88 @@ def _shape(text: str) -> str:
     return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", text))
 
 
-def roles_of_trials(seen: TableSeen) -> dict[str, str]:
+def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
     """Which columns would be those of trials, by what they hold; none if it is something else.
 
-    Two columns of ids that have some in common, or are paths, and a column of labels or scores.
+    By their names or the user's, a decision, or one side and a score or label, show that it is
+    trials; the other side is then an id column. By what they hold, two columns of ids that have
+    some in common, or are paths, and a column of labels or scores do.
+
+    Parameters
+    ----------
+    frame
+        The first rows, as text.
+    asked
+        The user's columns.
     """
-    table, ids = seen.table, []
-    roles: dict[str, str] = {}
-    for column in seen.columns:
-        cells = [cell for cell in table[column].head(_LINES).to_list() if cell]
-        if cells and "label" not in roles and all(map(is_label, cells)):
-            roles["label"] = column
-        elif cells and "score" not in roles and mostly_scores(cells):
-            roles["score"] = column
-        elif cells and not mostly_scores(cells):
-            ids.append(column)
-    if len(ids) < len(_SIDES) or not roles:
+    try:
+        places = name_columns(frame.columns, asked, "")
+    except DataError:
+        places = {}
+    named = {role: frame.columns[place] for role, place in places.items()}
+    held = _outcomes(frame, named)
+    free = [column for column in frame.columns if column not in held.values()]
+    ids = [column for column in free if not mostly_scores(_cells(frame, column) or ["0.5"])]
+    missing = [side for side in _SIDES if side not in named]
+    if "decision" not in named and len(missing) == len(_SIDES):
+        sides = dict(zip(_SIDES, ids, strict=False)) if _are_sides(frame, ids) else {}
+    else:
+        sides = _sides(free, ids, missing, named)
+    if not {"score", "decision", "label"} & set(held) or len(sides) < len(missing):
         return {}
-    one, other = ids[: len(_SIDES)]
-    shared = seen.distinct(one).is_in(seen.distinct(other).implode()).any()
-    paths = all(seen.distinct(column).str.contains("/").all() for column in (one, other))
-    return {**dict(zip(_SIDES, (one, other), strict=True)), **roles} if shared or paths else {}
+    given = {role: named[role] for role in asked.by_role if role in named}
+    return {**sides, **{r: c for r, c in held.items() if r not in named}, **given}
+
+
+def _cells(frame: pl.DataFrame, column: str) -> list[str]:
+    return [cell for cell in frame[column].head(_LINES).to_list() if cell]
+
+
+def _outcomes(frame: pl.DataFrame, named: dict[str, str]) -> dict[str, str]:
+    """The columns that are named and, if none of these is one, those of labels and scores."""
+    found = dict(named)
+    if {"score", "decision", "label"} & set(named):
+        return found
+    for column in frame.columns:
+        cells = _cells(frame, column) if column not in named.values() else []
+        if cells and "label" not in found and all(map(is_label, cells)):
+            found["label"] = column
+        elif cells and "score" not in found and mostly_scores(cells):
+            found["score"] = column
+    return found
+
+
+def _are_sides(frame: pl.DataFrame, ids: Sequence[str]) -> bool:
+    """Whether the first two columns hold ids of one kind, or paths."""
+    if len(ids) < len(_SIDES):
+        return False
+    one, other = (frame[column].drop_nulls().unique() for column in ids[: len(_SIDES)])
+    paths = all(cells.str.contains("/").all() for cells in (one, other))
+    return bool(one.is_in(other.implode()).any()) or paths
+
+
+def _sides(
+    free: Sequence[str], ids: Sequence[str], missing: Sequence[str], named: dict[str, str]
+) -> dict[str, str]:
+    """A column for each side that has no known name; none if speakers stand where models do."""
+    people = _fitting(free, SPEAKER)
+    is_decided, is_scored = "decision" in named, "score" in named
+    if people and not is_decided and not is_scored:
+        return {}  # models and their recordings, with the speaker of each
+    words = {"enrol": (*_MODEL, *(SPEAKER if is_decided else ())), "test": UTTERANCE}
+    found: dict[str, str] = {}
+    for side in missing:
+        left = [column for column in free if column not in found.values()]
+        fits = _fitting(left, words[side])
+        if not fits and len(missing) == 1 and (is_decided or is_scored):
+            fits = [column for column in ids if column in left and column not in people]
+        if fits:
+            found[side] = fits[0]
+    return found
+
+
+def _fitting(columns: Sequence[str], words: Collection[str]) -> list[str]:
+    return [column for column in columns if plain(column) in words]
 
 
 def _problems(seen: TableSeen) -> tuple[str, ...]:

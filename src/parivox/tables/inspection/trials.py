@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from parivox.core.separation import auc
 from parivox.errors import DataError
 from parivox.tables.encoding import Dictionary, labels, scores
 from parivox.tables.formats import FORMATS
+from parivox.tables.formats.frames import scan_frame
 from parivox.tables.formats.nist import with_sides
 from parivox.tables.formats.scan import ATTRIBUTE
 from parivox.tables.inspection.findings import Found, Ids, Labels, Odd, Scores, Whose
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
 
     from parivox.tables.formats.scan import Columns, Rows, Scan
 
-__all__ = ["MOST_ROWS", "TrialsSeen", "see_trials"]
+__all__ = ["MOST_ROWS", "TrialsSeen", "first_rows", "see_trials"]
 
 MOST_ROWS = 5_000_000
 """Of larger files, so many rows are looked at."""
+_FIRST_ROWS = 10_000
 _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
@@ -56,6 +58,10 @@ class TrialsSeen:
         Indices into `ids`, of the rows with both.
     speaker : Series of str
         Of each id, as a column names it, else the first component of the id.
+    label : int8 ndarray of shape (row,)
+        1 for target, 0 for nontarget, -1 where it is not known.
+    score : float64 ndarray of shape (row,)
+        NaN where there is none.
     named : tuple of str
         Roles whose columns are known by what they hold, not by their names.
     """
@@ -66,22 +72,37 @@ class TrialsSeen:
     enrol: NDArray[np.int32]
     test: NDArray[np.int32]
     speaker: pl.Series
+    label: NDArray[np.int8]
+    score: NDArray[np.float64]
     named: tuple[str, ...] = ()
 
 
-def see_trials(scanned: Scan, name: str, columns: Columns) -> TrialsSeen:
+def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
+    """The first rows of a source as text, with every column as the file names it."""
+    wide = _with_ignored(scanned, source, columns)
+    for _, chunk in wide.chunks():
+        told = {
+            column: _text(chunk[role].head(_FIRST_ROWS)) for role, column in wide.columns.items()
+        }
+        return pl.DataFrame(told)
+    return pl.DataFrame()
+
+
+def see_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> TrialsSeen:
     """Look at a source that has columns of enrolments and tests.
 
     Parameters
     ----------
     scanned
+        The source, opened.
+    source
         The source.
     name
         As the user gave it.
     columns
         The user's columns.
     """
-    seen = _Seeing(_with_ignored(scanned, columns))
+    seen = _Seeing(_with_ignored(scanned, source, columns))
     try:
         for rows, chunk in seen.parts():
             seen.add(rows, chunk)
@@ -90,14 +111,14 @@ def see_trials(scanned: Scan, name: str, columns: Columns) -> TrialsSeen:
     return seen.told(name, scanned)
 
 
-def _with_ignored(scanned: Scan, columns: Columns) -> Scan:
+def _with_ignored(scanned: Scan, source: Any, columns: Columns) -> Scan:
     """The same source, with the columns that have no role as attributes, where that works."""
-    kinds = {one.name: one for one in FORMATS}
-    if scanned.content is None or scanned.format not in kinds or not scanned.ignored:
-        return scanned
+    wider = replace(columns, attributes=scanned.ignored)
     try:
-        wider = replace(columns, attributes=scanned.ignored)
-        return with_sides(kinds[scanned.format].scan(scanned.content, wider), wider)
+        if scanned.content is None:
+            return with_sides(scan_frame(source, wider, scanned.name), wider)
+        (kind,) = (one for one in FORMATS if one.name == scanned.format)
+        return with_sides(kind.scan(scanned.content, wider), wider)
     except DataError:  # a column of lists, say, is none to group by
         return scanned
 
@@ -248,7 +269,7 @@ class _Seeing:
             (*(Odd(what, n, self.notes[what]) for what, n in self.counts.items()), *odd_ids(ids)),
             tuple(self.problems),
         )  # fmt: skip
-        return TrialsSeen(found, scanned, ids, enrol, test, speaker)
+        return TrialsSeen(found, scanned, ids, enrol, test, speaker, label, score)
 
     def _speakers(self, ids: pl.Series, rank: NDArray[np.int32]) -> tuple[pl.Series, str]:
         """Speaker of each id, and how it is known."""

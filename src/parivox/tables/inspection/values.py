@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "facts", "odd_ids"]
 
-_FACTS = ("compression", "encoding", "separator", "decimal", "sheet", "header_row")
+_FACTS = (
+    *("compression", "encoding", "separator", "decimal", "sheet", "header_row"),
+    *("hidden_rows", "other_sheets", "hidden_sheets"),
+)
 _EXAMPLES = 3
 _MOST = 10_000
 _FEW_NUMBERS = 12
@@ -36,7 +39,11 @@ def facts(provenance: Mapping[str, Any]) -> dict[str, str]:
     >>> facts({"name": "p.csv", "encoding": "cp1252", "separator": ";", "compression": ""})
     {'encoding': 'cp1252', 'separator': ';'}
     """
-    return {fact: str(provenance[fact]) for fact in _FACTS if provenance.get(fact)}
+    told = {fact: provenance[fact] for fact in _FACTS if provenance.get(fact)}
+    return {
+        fact: ", ".join(map(repr, one)) if isinstance(one, list) else str(one)
+        for fact, one in told.items()
+    }
 
 
 class Cells:

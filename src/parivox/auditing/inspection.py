@@ -1,0 +1,121 @@
+"""What files hold and how they fit together, before any audit: counts among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import DataError
+from parivox.tables.counts_file import read_counts
+from parivox.tables.inspection import look
+from parivox.tables.inspection.findings import Counted, Found, Labels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parivox.auditing.bins import Bins
+    from parivox.auditing.trial_counts import TrialCounts
+    from parivox.tables.groups import Grouping
+    from parivox.tables.inspection import Inspection
+
+__all__ = ["inspect"]
+
+
+def inspect(
+    *sources: Any,
+    columns: Mapping[str, str] | None = None,
+    scores_format: str | None = None,
+) -> Inspection:
+    """Tell what files hold, how they fit together, and what is odd.
+
+    Parameters
+    ----------
+    *sources
+        Score files, trial lists, tables of speakers, utterances, models and failures, files of
+        counts, in any order: paths, ``-`` for standard input, dataframes or mappings of arrays.
+        Of trials beyond 5,000,000, the first are looked at.
+    columns
+        Names of columns of trials by role, where they are not known.
+    scores_format
+        Format of trials whose rows fit several.
+
+    Returns
+    -------
+    Inspection
+        Of each file and of the files together; nothing is raised for what a file holds.
+
+    Examples
+    --------
+    >>> trials = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"], "score": [0.9, 0.1]}
+    >>> found = inspect(trials, {"speaker": ["a", "b"], "gender": ["f", "m"]})
+    >>> [one.kind for one in found.files], found.joins[0].met
+    (['scores', 'speakers'], 2)
+    """
+    return look(sources, dict(columns or {}), scores_format, _Counts())
+
+
+class _Counts:
+    """Files of counts, as an audit reads them."""
+
+    def see(self, name: str, path: Any) -> Found:
+        """What one file holds."""
+        from parivox.auditing.header import parsed  # noqa: PLC0415 - for files of counts only
+
+        try:
+            one = parsed(*read_counts(path))
+        except DataError as error:
+            return Found(name, "counts", "parquet", problems=(str(error),))
+        rows = one.columns
+        first = rows["block"] == 0  # each block holds every trial
+
+        def number(failed: object, target: object) -> int:
+            return int(rows["count"][first & failed & target].sum())
+
+        scored = rows["failed"] == 0
+        return Found(
+            name,
+            "counts",
+            "parquet",
+            rows=len(one.rows),
+            labels=Labels(number(scored, rows["target"]), number(scored, ~rows["target"])),
+            counted=_counted(one, number(~scored, first)),
+        )
+
+    def refused(self, paths: Sequence[Any]) -> str:
+        """What an audit of several says against them; empty for nothing."""
+        from parivox.auditing.merging import read_all  # noqa: PLC0415 - for files of counts only
+
+        try:
+            read_all([(None, path) for path in paths])
+        except DataError as error:
+            return str(error)
+        return ""
+
+
+def _counted(one: TrialCounts, failed: int) -> Counted:
+    withheld = [
+        f"{group} ({by}{f', {level}' if level else ''})" for by, level, group in one.withheld
+    ]
+    withheld += [f"{level} ({within})" for within, level in one.levels_withheld]
+    return Counted(
+        one.system,
+        one.list,
+        failed,
+        tuple(sorted(one.told)),
+        one.bins.told() if one.is_scored else "",
+        _groups(one.groupings),
+        _groups(one.within),
+        one.least,
+        tuple(withheld),
+        (*one.unknown(), *_lost(one.bins), "other groups"),
+    )
+
+
+def _groups(groupings: Sequence[Grouping]) -> dict[str, tuple[str, ...]]:
+    return {one.name: one.groups for one in groupings}
+
+
+def _lost(bins: Bins) -> list[str]:
+    """What bins and thresholds take from the scores."""
+    if bins.no_curve:
+        return ["EER, minimum costs and other thresholds"]
+    return [f"scores within {bins.step} of each other"] if bins.step else []

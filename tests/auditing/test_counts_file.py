@@ -1,0 +1,605 @@
+"""Counts as a file: shared without ids, added up, audited like the trials they are of."""
+
+import contextlib
+import json
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import parivox as pv
+from parivox.auditing.bins import AT_THRESHOLDS, Bins
+from parivox.errors import ParivoxError
+from parivox.tables import store
+from parivox.tables.counts_file import KEY
+
+BY = ["gender", "gender+nation"]
+SAME = ("groups", "bias", "meta", "matrix", "operating_points", "det")
+SPEAKERS = ("speakers",)
+
+
+def rows_of(trials, which):
+    return {name: [column[i] for i in which] for name, column in trials.items()}
+
+
+def shards(trials, n):
+    parts = np.array_split(np.arange(len(trials["label"])), n)
+    return [rows_of(trials, part.tolist()) for part in parts]
+
+
+def counted(sources, folder, **options):
+    """One file of counts for each source."""
+    made = []
+    for i, source in enumerate(sources):
+        path = folder / f"day{i}.counts"
+        pv.count({"S": source}, **options).write(path)
+        made.append(path)
+    return made
+
+
+def differing(one, other, *, without=()):
+    """Tables in which two audits differ, but for some columns of the groups."""
+    found = []
+    for name in SAME:
+        first, second = (getattr(audit, name).to_polars() for audit in (one, other))
+        if name == "groups":
+            first, second = first.drop(without), second.drop(without)
+        if not first.equals(second):
+            found.append(name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def people(speakers):
+    return speakers
+
+
+# the numbers
+
+
+def test_an_audit_of_counts_is_the_audit_of_the_trials(trials, people, tmp_path):
+    options = {
+        "allocate": ["both", "enrol", "test", "either"],
+        "operating_points": ["fpr=0.01", "eer", "min-cdet", "threshold=1.25"],
+        "sweep": "fpr=0.01:0.1:log5",
+    }
+    whole = pv.audit({"S": trials}, speakers=people, by=BY, **options)
+    (path,) = counted([trials], tmp_path, speakers=people, by=BY, withhold=0)
+    audit = pv.audit(path, **options)
+    assert differing(whole, audit) == []
+    assert whole.sweep.to_polars().equals(audit.sweep.to_polars())
+    assert (
+        audit.record["inputs"][0]["content_sha256"] == (whole.record["inputs"][0]["content_sha256"])
+    )
+    assert audit.record["resolution"]["exact"] is True
+
+
+def test_counts_of_shards_add_up_to_the_audit_of_the_whole_byte_for_byte(trials, people, tmp_path):
+    files = counted(shards(trials, 10), tmp_path, speakers=people, by=BY, withhold=0)
+    whole = pv.audit({"S": trials}, speakers=people, by=BY)
+    audit = pv.audit(files)
+    assert differing(whole, audit, without=SPEAKERS) == []
+    whole.write(tmp_path / "whole")
+    audit.write(tmp_path / "counts")
+    for name in ("bias.csv", "meta.csv", "matrix.csv", "operating_points.csv", "det.parquet"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "counts" / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_real_shards_add_up_to_the_audit_of_the_real_list(h_v2, vox1_speakers, tmp_path):
+    options = {"speakers": vox1_speakers, "by": ["gender", "gender+nationality"]}
+    frame = h_v2.select("enrol", "test", "score", "label")
+    n = -(-frame.height // 10)
+    parts = [frame[i * n : (i + 1) * n] for i in range(10)]
+    files = counted(parts, tmp_path, withhold=0, **options)
+    whole, audit = pv.audit({"S": frame}, **options), pv.audit(files)
+    assert differing(whole, audit, without=SPEAKERS) == []
+    whole.write(tmp_path / "whole")
+    audit.write(tmp_path / "counts")
+    for name in ("bias.csv", "meta.csv", "matrix.csv", "operating_points.csv", "det.parquet"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "counts" / name).read_bytes()
+
+
+def test_the_order_of_files_changes_no_byte(trials, people, tmp_path):
+    files = counted(shards(trials, 4), tmp_path, speakers=people, by=BY)
+    written = []
+    for i, order in enumerate((files, files[::-1])):
+        pv.audit(order).write(tmp_path / f"a{i}")
+        found = {path.name: path.read_bytes() for path in (tmp_path / f"a{i}").iterdir()}
+        found.pop("provenance.json")
+        written.append(found)
+    assert written[0] == written[1]
+
+
+def test_the_order_of_rows_changes_no_byte_of_the_counts(trials, people, tmp_path):
+    order = list(range(len(trials["score"])))
+    random.Random(4).shuffle(order)
+    options = {"speakers": people, "by": BY}
+    first, second = counted([trials, rows_of(trials, order)], tmp_path, **options)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_no_id_is_in_the_file(trials, people, tmp_path):
+    (path,) = counted([trials], tmp_path, speakers=people, by=BY)
+    held = path.read_bytes()
+    assert b"qz0" not in held
+    assert b"vx" not in held
+
+
+@pytest.fixture(scope="module")
+def bank(simulate):
+    """Trials with every column that counts can have, and the tables beside them."""
+    trials, people = simulate(nontarget=1500, decimals=3)
+    draw = np.random.default_rng(3)
+    n = len(trials["score"])
+    channel = draw.choice(["app", "phone", "web"], n)
+    level = {"app": 0.8, "phone": 1.1, "web": 1.3}
+    trials |= {
+        "channel": channel.tolist(),
+        "threshold": [level[one] for one in channel],
+        "seconds": np.round(draw.gamma(2.0, 2.0, n), 2).tolist(),
+    }
+    ids = sorted({*trials["enrol"], *trials["test"]})
+    tables = {
+        "utterances": {
+            "utterance": ids,
+            "language": [["de", "en", ""][i % 3] for i in range(len(ids))],
+        },
+        "failures": {"recording": ids[::40], "stage": ["enrol", "acquire"] * (len(ids[::40]) // 2)},
+    }
+    return trials, {"speakers": people, **tables}
+
+
+EVERYTHING = {"by": ["gender", "language", "enrol.language", "same:language"], "within": "channel"}
+
+
+def test_decisions_thresholds_failures_seconds_and_levels_are_counted_too(bank, tmp_path):
+    trials, tables = bank
+    lost = set(tables["failures"]["recording"])
+    trials = {**trials}
+    trials["score"] = [
+        None if {e, t} & lost else s
+        for e, t, s in zip(trials["enrol"], trials["test"], trials["score"], strict=True)
+    ]
+    options = {**tables, **EVERYTHING}
+    points = {"operating_points": ["deployed", "fpr=0.05"]}
+    whole = pv.audit({"S": trials}, **options, **points)
+    (one,) = counted([trials], tmp_path, **options, withhold=0)
+    audit = pv.audit(one, **points)
+    quantiles = {"q50", "q95"}
+    for name in SAME:
+        first, second = (list(getattr(a, name).rows()) for a in (whole, audit))
+        assert len(first) == len(second) > 0
+        for mine, theirs in zip(first, second, strict=True):
+            if mine.get("metric") == "seconds" and mine["definition"] in quantiles:
+                assert theirs["value"] is None
+                assert theirs["reason"] == "not known from counts alone"
+            else:
+                assert mine == theirs
+    several = pv.audit(
+        counted(shards(trials, 3), tmp_path, **options, withhold=0), **points
+    ).groups.to_polars()
+    first = whole.groups.to_polars()
+    of_people = first["metric"].is_in(["fte", "fta", "seconds"]) | (first["definition"] == "shares")
+    assert (
+        first.filter(~of_people)
+        .drop("speakers")
+        .equals(several.filter(~of_people).drop("speakers"))
+    )
+    assert several["speakers"].null_count() == several.height
+
+
+def test_decisions_without_scores_are_counted(trials, people, tmp_path):
+    decided = {name: trials[name] for name in ("enrol", "test", "label")}
+    decided["decision"] = ["accept" if s >= 1 else "reject" for s in trials["score"]]
+    whole = pv.audit({"S": decided}, speakers=people, by=BY)
+    files = counted(shards(decided, 3), tmp_path, speakers=people, by=BY, withhold=0)
+    assert differing(whole, pv.audit(files), without=SPEAKERS) == []
+
+
+# bins and thresholds
+
+
+@given(
+    st.floats(-1e6, 1e6),
+    st.sampled_from(["0.1", "0.01", "0.003", "2", "1e-05"]),
+    st.lists(st.floats(-100, 100), max_size=3),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_score_lies_in_its_bin_and_an_edge_in_its_own(score, step, thresholds):
+    bins = Bins(step, tuple(sorted({t + 0.0 for t in thresholds})))
+    (edge,) = bins.of(np.array([score])).tolist()
+    assert edge <= score
+    assert score - edge <= float(step) * (1 + 1e-9)
+    assert bins.has(edge)
+    assert all(bins.has(threshold) for threshold in bins.thresholds)
+    assert edge >= max((t for t in bins.thresholds if t <= score), default=-np.inf)
+
+
+@pytest.mark.parametrize("value", ["0.07", "-3.3", "1234.5678"])
+def test_edges_are_the_numbers_that_one_writes(value):
+    assert Bins("0.0001").has(float(value))
+
+
+def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(simulate, tmp_path):
+    trials, people = simulate(decimals=9)
+    whole = pv.audit({"S": trials}, speakers=people, by=BY, operating_points=["threshold=1.25"])
+    files = counted(
+        *(shards(trials, 3), tmp_path), speakers=people, by=BY, withhold=0, step=0.02,
+        thresholds=[0.333],
+    )  # fmt: skip
+    audit = pv.audit(files, operating_points=["threshold=0.333", "threshold=1.26", "fpr=0.01"])
+    told = audit.record["resolution"]
+    bound = told["bounds"]["S"]
+    assert told["exact"] is False
+    assert bound["score"] == 0.02
+    assert 0 < bound["rate"] < 0.2
+    differ = 0
+    for metric in ("eer", "auc", "min_cdet_raw", "shift_target", "shift_nontarget"):
+        first, second = (a.groups.where(metric=metric).rows() for a in (whole, audit))
+        assert len(first) == len(second) > 0
+        for one, two in zip(first, second, strict=True):
+            gap = abs(one["value"] - two["value"])
+            assert gap <= bound["score" if "shift" in metric else "rate"]
+            differ += gap > 0
+    assert differ
+    exact = pv.audit({"S": trials}, speakers=people, by=BY, operating_points=["threshold=0.333"])
+    for table in ("groups", "matrix", "meta"):
+        at = {"operating_point": "threshold=0.333"}
+        one, two = (getattr(a, table).where(**at).to_polars() for a in (exact, audit))
+        assert one.drop("speakers", strict=False).equals(two.drop("speakers", strict=False))
+
+
+def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, people, tmp_path):
+    (path,) = counted([trials], tmp_path, speakers=people, by="gender", thresholds=[1.25, 0.5])
+    points = ["threshold=0.5", "threshold=1.25"]
+    whole = pv.audit({"S": trials}, speakers=people, by="gender", operating_points=points)
+    audit = pv.audit(path)
+    assert audit.record["resolution"]["exact"] is True
+    assert len(audit.det) == 0
+    for metric in ("fpr", "fnr", "hter", "cdet_norm"):
+        one, two = (a.groups.where(metric=metric).rows() for a in (whole, audit))
+        assert one == two
+    for metric in ("eer", "auc", "min_cllr", "shift_target", "fnr_at_fpr", "dprime"):
+        for row in audit.groups.where(metric=metric):
+            assert (row["value"], row["reason"]) == (None, AT_THRESHOLDS)
+    found = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
+    assert [row["reason"] for row in found] == [AT_THRESHOLDS, ""]
+    assert whole.matrix.to_polars().equals(audit.matrix.to_polars())
+
+
+@pytest.mark.parametrize("how", [{"step": "0.1"}, {"thresholds": ["0.5"]}])
+def test_a_threshold_between_edges_is_refused(trials, people, tmp_path, how):
+    (path,) = counted([trials], tmp_path, speakers=people, by="gender", **how)
+    with pytest.raises(pv.ConfigError, match=r"0\.777 is none of its edges"):
+        pv.audit(path, operating_points="threshold=0.777")
+
+
+def test_long_lists_are_counted_in_partitions_and_need_a_step(
+    trials, people, tmp_path, monkeypatch
+):
+    options = {"speakers": people, "by": BY, "withhold": 0}
+    (one,) = counted([trials], tmp_path, step=0.1, **options)
+    wanted = one.read_bytes()
+    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(store, "PART_TRIALS", 900)
+    with pytest.raises(pv.ConfigError, match=r"as in --step 0\.001"):
+        pv.count(trials, **options)
+    (two,) = counted([trials], tmp_path, step=0.1, **options)
+    assert two.read_bytes() == wanted
+
+
+# few people
+
+
+def few(speakers, trials, *, of_m):
+    """The trials of all women and of some men."""
+    gender = dict(zip(speakers["id"], speakers["gender"], strict=True))
+    men = sorted(one for one, of in gender.items() if of == "m")[:of_m]
+    kept = {one for one, of in gender.items() if of == "f"} | set(men)
+    pairs = zip(trials["enrol"], trials["test"], strict=True)
+    return rows_of(
+        trials,
+        [i for i, two in enumerate(pairs) if {one.partition("/")[0] for one in two} <= kept],
+    )
+
+
+def test_a_group_of_few_speakers_is_withheld_and_so_is_what_would_tell_it(trials, people, tmp_path):
+    some = few(people, trials, of_m=3)
+    made = pv.count(some, speakers=people, by="gender")
+    assert made.withheld == {
+        ("gender", "", "m"): "withheld: fewer than 5 speakers",
+        ("gender", "", "f"): "withheld: else a group of fewer than 5 speakers could be told",
+    }
+    made.write(tmp_path / "a.counts")
+    audit = pv.audit(tmp_path / "a.counts")
+    for table in (audit.groups, audit.bias):
+        found = table.where(grouping="gender", group="m").rows()
+        assert found
+        assert {row["value"] for row in found} == {None}
+    rows = audit.groups.where(grouping="gender", group="m").rows()
+    for name in ("trials", "errors", "target_trials", "speakers"):
+        assert {row[name] for row in rows} == {None}
+    assert {row["reason"] for row in rows} == {"withheld: fewer than 5 speakers"}
+    assert {row["trials"] for row in audit.matrix} == {None}
+    whole = pv.audit(some, speakers=people, by="gender")
+    of_all = [a.groups.where(group="all").to_polars().drop("system") for a in (whole, audit)]
+    assert of_all[0].equals(of_all[1])
+
+
+def test_nothing_is_withheld_where_all_groups_are_large_or_none_is_asked_for(trials, people):
+    assert not pv.count(trials, speakers=people, by="gender").withheld
+    some = few(people, trials, of_m=3)
+    assert not pv.count(some, speakers=people, by="gender", withhold=0).withheld
+
+
+def test_no_single_sum_gives_a_withheld_group_away(simulate):
+    trials, people = simulate(speakers=33)
+    made = pv.count(trials, speakers=people, by=["gender", "nation", "gender+nation"], withhold=6)
+    nation = dict(
+        zip(people["id"], zip(people["gender"], people["nation"], strict=True), strict=True)
+    )
+    hidden = {group for by, _, group in made.withheld if by == "gender+nation"}
+    assert hidden  # three groups have five speakers
+    for of in ("f", "m", "India", "Norway", "USA"):
+        together = [one for one in nation.values() if of in one and "+".join(one) in hidden]
+        assert not together or len(together) >= 6
+
+
+def test_levels_of_few_speakers_are_withheld(simulate, tmp_path):
+    trials, people = simulate()
+    own = [one.partition("/")[0] for one in trials["enrol"]]
+    other = [one.partition("/")[0] for one in trials["test"]]
+    rare = {"qz000", "qz001"}
+    trials["channel"] = [
+        "rare" if {a, b} <= rare else "app" if i % 2 else "web"
+        for i, (a, b) in enumerate(zip(own, other, strict=True))
+    ]
+    made = pv.count(trials, speakers=people, by="gender", within="channel")
+    assert ("channel", "rare") in made.levels_withheld
+    assert len(made.levels_withheld) == 2  # else the rest would tell it
+    made.write(tmp_path / "a.counts")
+    audit = pv.audit(tmp_path / "a.counts")
+    assert len({row["within"] for row in audit.groups}) == 2
+
+
+def test_a_group_that_one_file_withholds_is_missing_in_the_sum(trials, people, tmp_path):
+    first, second = shards(trials, 2)
+    some = few(people, first, of_m=3)
+    files = counted([some, second], tmp_path, speakers=people, by="gender+nation", withhold=3)
+    audit = pv.audit(files)
+    lost = [row for row in audit.groups.where(group="m+India") if row["reason"].startswith("withh")]
+    assert lost
+    left = {row["group"] for row in audit.groups if row["value"] is not None}
+    assert "m+India" not in left
+    assert "f+India" in left
+
+
+def test_fewer_speakers_than_asked_for_are_not_counted(trials, people):
+    with pytest.raises(pv.DataError, match="are of 24 speakers; counts of fewer than 50"):
+        pv.count(trials, speakers=people, by="gender", withhold=50)
+
+
+# which files fit
+
+
+def test_files_without_names_are_one_system_named_after_all_of_them(trials, people, tmp_path):
+    first, second = shards(trials, 2)
+    paths = [tmp_path / "day1.counts", tmp_path / "day2.counts"]
+    for path, source in zip(paths, (first, second), strict=True):
+        pv.count(source, speakers=people, by="gender").write(path)
+    (told,) = pv.audit(paths).record["inputs"]
+    assert (told["system"], told["counts_files"], told["trials"]) == ("day", 2, 4360)
+    named = pv.audit({"V2@H": paths[:1], "L": paths[1]}).record["inputs"]
+    assert [(one["system"], one["list"]) for one in named] == [("L", ""), ("V2", "H")]
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"by": ["nation"]}, "is counted by nation, .* by gender"),
+        ({"by": ["gender"], "step": 0.1}, "as bins of 0.1, .* as each score"),
+        ({"by": ["gender"], "within": "nation"}, "within nation, .* within nothing"),
+        ({"by": ["gender"], "llr": True}, "tells log-likelihood ratios"),
+    ],
+)
+def test_counts_made_in_another_way_are_refused(trials, people, tmp_path, other, told):
+    first, second = shards(trials, 2)
+    (one,) = counted([first], tmp_path, speakers=people, by="gender")
+    two = tmp_path / "other.counts"
+    pv.count({"S": second}, speakers=people, **other).write(two)
+    with pytest.raises(pv.DataError, match=told) as caught:
+        pv.audit([one, two])
+    assert one.name in str(caught.value)
+    assert two.name in str(caught.value)
+
+
+def test_scores_beside_decisions_are_refused(trials, people, tmp_path):
+    first, second = shards(trials, 2)
+    second["decision"] = [int(score >= 1) for score in second.pop("score")]
+    files = counted([first, second], tmp_path, speakers=people, by="gender")
+    with pytest.raises(pv.DataError, match=r"tells decisions, day0\.counts does not"):
+        pv.audit(files)
+
+
+def test_the_same_trials_twice_are_refused(trials, people, tmp_path):
+    files = counted([trials, trials], tmp_path, speakers=people, by="gender")
+    with pytest.raises(pv.DataError, match="would count twice"):
+        pv.audit(files)
+
+
+def test_counts_beside_scores_are_refused(trials, people, tmp_path):
+    (path,) = counted([trials], tmp_path, speakers=people, by="gender")
+    with pytest.raises(pv.ConfigError, match="count that first"):
+        pv.audit({"A": path, "B": trials})
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"by": "gender"}, {"within": "gender"}, {"speakers": "s.csv"}, {"conflicts": "set-aside"}],
+)
+def test_what_is_in_the_counts_cannot_be_chosen_again(trials, people, tmp_path, option):
+    (path,) = counted([trials], tmp_path, speakers=people, by="gender")
+    with pytest.raises(pv.ConfigError, match="cannot be used with counts"):
+        pv.audit(path, **option)
+
+
+def test_bands_named_in_another_way_are_refused(trials, people, tmp_path):
+    first, second = shards(trials, 2)
+    age = {**people, "age": [str(20 + i) for i in range(24)]}
+    half = {**people, "age": [str(20.5 + i) for i in range(24)]}
+    paths = [tmp_path / "a.counts", tmp_path / "b.counts"]
+    for path, source, table in zip(paths, (first, second), (age, half), strict=True):
+        pv.count({"S": source}, speakers=table, by="age:30,40").write(path)
+    with pytest.raises(pv.DataError, match="bands of age:30,40"):
+        pv.audit(paths)
+
+
+def test_groups_that_only_some_files_have_stand_in_the_order_of_the_whole(trials, people, tmp_path):
+    mine = [one.partition("/")[0] for one in trials["enrol"]]
+    nation = dict(zip(people["id"], people["nation"], strict=True))
+    north = [i for i, one in enumerate(mine) if nation[one] != "India"]
+    rest = [i for i, one in enumerate(mine) if nation[one] == "India"]
+    parts = [rows_of(trials, which) for which in (north, rest)]
+    files = counted(parts, tmp_path, speakers=people, by="nation", withhold=0)
+    whole = pv.audit({"S": trials}, speakers=people, by="nation")
+    assert differing(whole, pv.audit(files), without=SPEAKERS) == []
+
+
+def test_thresholds_can_be_found_on_counts_of_development_trials(trials, simulate, tmp_path):
+    other, people = simulate(seed=2)
+    (dev,) = counted([other], tmp_path, speakers=people, by="gender")
+    options = {"speakers": people, "by": "gender", "operating_points": ["eer"]}
+    one = pv.audit({"S": trials}, threshold_from=other, **options)
+    two = pv.audit({"S": trials}, threshold_from=dev, **options)
+    assert differing(one, two) == []
+
+
+# damaged files
+
+
+def is_a_sentence(path):
+    """Nothing but what Parivox raises on purpose may come of it."""
+    with contextlib.suppress(ParivoxError):
+        pv.audit(path)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory, simulate):
+    trials, people = simulate(speakers=12, utterances=3, nontarget=60)
+    trials["channel"] = ["ab"[i % 2] for i in range(len(trials["score"]))]
+    path = tmp_path_factory.mktemp("counts") / "small.counts"
+    made = pv.count(trials, speakers=people, by=["gender"], within="channel", withhold=0)
+    made.write(path)
+    return path, made
+
+
+def test_counts_survive_as_they_were(small):
+    path, made = small
+    assert pv.audit(path).record["inputs"][0]["trials"] == made.n_trials
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # a score may be too large to be squared
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_damaged_file_is_a_sentence(small, tmp_path_factory, data):
+    held = bytearray(small[0].read_bytes())
+    if data.draw(st.booleans()):
+        del held[data.draw(st.integers(5, len(held) - 1)) :]
+    for _ in range(data.draw(st.integers(0, 3))):
+        held[data.draw(st.integers(0, len(held) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("damaged") / "d.counts"
+    path.write_bytes(held)
+    is_a_sentence(path)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 70) | st.floats() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+def places(value, path=()):
+    """Every place in some JSON."""
+    yield path
+    pairs = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    for key, one in pairs:
+        yield from places(one, (*path, key))
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_metadata_that_are_not_what_they_should_be_are_a_sentence(
+    small, tmp_path_factory, optional, data
+):
+    path, made = small
+    header = json.loads(json.dumps(made.header()))
+    *above, last = data.draw(st.sampled_from([one for one in places(header) if one]))
+    at = header
+    for key in above:
+        at = at[key]
+    at[last] = data.draw(JSON)
+    odd = tmp_path_factory.mktemp("odd") / "o.counts"
+    frame = optional("polars").read_parquet(path)
+    frame.write_parquet(odd, metadata={KEY: json.dumps(header)})
+    is_a_sentence(odd)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("block", 9), ("level", 7), ("enrol_group", 2), ("test_group", -2), ("failed", 3),
+        ("count", 0), ("count", -5), ("count", 1 << 60), ("accepted", 2), ("value", float("nan")),
+        ("timed", 1), ("threshold", 0.5), ("count", 7),
+    ],
+)  # fmt: skip
+def test_rows_that_no_counts_have_are_refused(small, tmp_path, column, value, optional):
+    pl = optional("polars")
+    path, made = small
+    frame = pl.read_parquet(path)
+    cells = frame[column].to_list()
+    cells[3] = value
+    odd = tmp_path / "o.counts"
+    frame.with_columns(pl.Series(column, cells, dtype=frame[column].dtype)).write_parquet(
+        odd, metadata={KEY: json.dumps(made.header())}
+    )
+    with pytest.raises(pv.DataError, match="does not hold whole counts"):
+        pv.audit(odd)
+
+
+def test_another_version_is_refused(small, tmp_path):
+    _, made = small
+    odd = tmp_path / "o.counts"
+    header = {**made.header(), KEY: "99"}
+    odd.write_bytes(made.rows.written(header))
+    with pytest.raises(pv.DataError, match="counts of version '99', this Parivox reads '1'"):
+        pv.audit(odd)
+
+
+def test_a_parquet_file_without_that_key_is_a_score_file(trials, people, tmp_path, optional):
+    path = tmp_path / "s.parquet"
+    optional("polars").DataFrame(trials).write_parquet(path)
+    assert len(pv.audit(path, speakers=people, by="gender").groups)
+
+
+def test_only_a_new_file_or_one_of_counts_is_written_to(small, tmp_path):
+    _, made = small
+    made.write(tmp_path / "new.counts")
+    made.write(tmp_path / "new.counts")
+    (tmp_path / "mine.csv").write_text("a,b\n")
+    for name, told in (("mine.csv", "holds no counts"), ("", "is a folder"), ("no/x", "written")):
+        with pytest.raises(pv.ConfigError, match=told):
+            made.write(tmp_path / name)
+    assert (tmp_path / "mine.csv").read_text() == "a,b\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"new.counts", "mine.csv"}

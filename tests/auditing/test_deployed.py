@@ -1,0 +1,434 @@
+"""Decisions that were made, and thresholds that each trial had, by plain loops."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import parivox as pv
+from parivox.errors import ConfigError, DataError
+from parivox.tables import store
+
+RULES = ("both", "enrol", "test", "either")
+CHEAP = {"reference": "pooled", "zero": "none", "cost": "voxsrc"}
+NO_SCORES = "decisions without scores"
+LEFT_OUT = "trials without score"
+
+
+@pytest.fixture(scope="session")
+def audit_of(bank):
+    def made(rows, *columns, without=(), **options):
+        table = bank.table(rows, *columns)
+        for name in without:
+            del table[name]
+        told = {"speakers": bank.customers, "utterances": bank.calls}
+        return pv.audit(table, **{**told, **CHEAP, **options})
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def groupings(bank):
+    """Groups of both sides of a row."""
+    return {
+        "gender": lambda row: tuple(bank.customer(row[s])["gender"] for s in ("enrol", "test")),
+        "test.channel": lambda row: (bank.call(row["test"])["channel"],) * 2,
+        "channel": lambda row: tuple(bank.call(row[s])["channel"] for s in ("enrol", "test")),
+    }
+
+
+def decided(rows):
+    """Errors and trials of both classes, of the trials that were decided."""
+    known = [row for row in rows if row["decision"] is not None]
+    other, own = ([row for row in known if row["label"] == label] for label in (0, 1))
+    return (
+        *(sum(row["decision"] == "accept" for row in other), len(other)),
+        *(sum(row["decision"] == "reject" for row in own), len(own)),
+    )
+
+
+@pytest.fixture(scope="session")
+def bare(bank, audit_of, groupings):
+    """Decisions and nothing else."""
+    return audit_of(
+        bank.scored,
+        "decision",
+        without=["score"],
+        by=[*groupings],
+        allocate=RULES,
+        operating_points=["deployed", "fpr=0.1", "threshold=1", "eer"],
+        within="test.channel",
+        sweep="fpr=0.01:0.1:log3",
+    )
+
+
+@pytest.fixture(scope="session")
+def leveled(bank, audit_of, groupings):
+    """Scores and a threshold for each trial."""
+    return audit_of(
+        bank.scored, "threshold", by=[*groupings], allocate=RULES, within="test.channel"
+    )
+
+
+@pytest.fixture(params=["bare", "leveled"])
+def either(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("grouping", ["gender", "test.channel", "channel"])
+def test_deployed_rates_are_those_of_a_plain_loop(
+    either, bank, groupings, allocated, shown, grouping, rule
+):
+    placed = allocated(bank.scored, groupings[grouping], rule)
+    wanted = {group: decided(rows) for group, rows in placed.items()}
+    found = shown(either, "deployed", grouping=grouping, allocation=rule, within="")
+    assert found == wanted
+
+
+def test_deployed_rates_of_all_trials(either, bank, shown):
+    wanted = decided(bank.scored)
+    assert shown(either, "deployed", grouping="all", within="") == {"all": wanted}
+    (point,) = either.operating_points.where(operating_point="deployed", within="")
+    assert point["fpr"] == wanted[0] / wanted[1]
+    assert point["fnr"] == wanted[2] / wanted[3]
+    cost = 0.05 * point["fnr"] + 0.95 * point["fpr"]
+    assert point["cdet_norm"] == pytest.approx(cost / 0.05)
+    assert (point["threshold"], point["source"], point["reason"]) == (None, "given", "")
+
+
+def test_deployed_rates_within_levels(either, bank, groupings, allocated, shown):
+    for level, threshold in {"app": 0.75, "branch": 1.0, "phone": 1.25}.items():
+        rows = [r for r in bank.scored if bank.call(r["test"])["channel"] == level]
+        where = {"within": f"test.channel={level}"}
+        placed = allocated(rows, groupings["gender"], "both")
+        wanted = {group: decided(some) for group, some in placed.items()}
+        assert shown(either, "deployed", grouping="gender", allocation="both", **where) == wanted
+        (point,) = either.operating_points.where(operating_point="deployed", **where)
+        fp, nontarget, fn, target = decided(rows)
+        assert (point["fpr"], point["fnr"]) == (fp / nontarget, fn / target)
+        has_thresholds = len(either.det) > 0
+        assert point["threshold"] == (threshold if has_thresholds else None)
+
+
+def test_matrix_of_decisions_is_that_of_a_plain_loop(either, bank, groupings):
+    counts = {}
+    for row in bank.scored:
+        pair = groupings["gender"](row)
+        if not row["label"] and None not in pair and row["decision"] is not None:
+            cell = counts.setdefault(pair, [0, 0])
+            cell[0] += row["decision"] == "accept"
+            cell[1] += 1
+    rows = either.matrix.where(grouping="gender", operating_point="deployed", within="")
+    found = {(r["enrol_group"], r["test_group"]): [r["errors"], r["trials"]] for r in rows}
+    assert found == counts
+
+
+def test_what_needs_scores_is_missing_with_that_reason(bare):
+    decisions = {"fpr", "fnr", "hter", "cdet_raw", "cdet_norm"}
+    for row in bare.groups:
+        if row["operating_point"] == "deployed":
+            assert row["metric"] in decisions
+            assert row["reason"] in {"", "no target trials", "no nontarget trials", "no trials"}
+        elif row["metric"] not in {"act_cdet_norm", "cllr", "min_cllr", "cal_loss"}:
+            assert (row["value"], row["reason"]) == (None, NO_SCORES)
+        else:
+            assert row["value"] is None
+    for point in ("fpr=0.1", "threshold=1", "eer"):
+        for row in bare.operating_points.where(operating_point=point):
+            assert (row["threshold"], row["fpr"], row["reason"]) == (None, None, NO_SCORES)
+        for row in bare.matrix.where(operating_point=point):
+            assert (row["errors"], row["value"]) == (None, None)
+    assert len(bare.det) == 0
+    for row in bare.bias:
+        assert row["value"] is None or row["operating_point"] == "deployed"
+    for row in bare.meta:
+        assert row["value"] is None or row["operating_point"] == "deployed"
+    for row in bare.sweep:
+        assert row["value"] is None
+
+
+def test_decisions_alone_are_audited_by_default_at_their_own_point(bank, audit_of):
+    found = audit_of(bank.scored, "decision", without=["score"], by="gender")
+    assert [row["operating_point"] for row in found.operating_points] == ["deployed"]
+    undecided = sum(row["decision"] is None for row in bank.scored)
+    assert undecided
+    (left,) = found.data.where(item=LEFT_OUT)
+    assert left["count"] == undecided
+    rows = found.bias.where(metric="fnr", measure="ratio", operating_point="deployed")
+    assert all(row["value"] is not None for row in rows)
+    assert len(rows) == 2
+
+
+def test_scores_with_decisions_have_their_own_points_too(bank, audit_of, errors, shown):
+    found = audit_of(bank.scored, "decision", by="gender")
+    assert [row["operating_point"] for row in found.operating_points] == ["deployed", "fpr=0.01"]
+    assert shown(found, "deployed", grouping="all") == {"all": decided(bank.scored)}
+    (point,) = found.operating_points.where(operating_point="fpr=0.01")
+    wanted = errors(bank.scored, point["threshold"])
+    assert shown(found, "fpr=0.01", grouping="all") == {"all": wanted}
+
+
+def test_measures_of_both_rates_are_of_the_operating_point_that_they_name(bank, audit_of):
+    points = ["deployed", "fpr=0.1", "threshold=0.5"]
+    found = audit_of(bank.scored, "threshold", by="gender", operating_points=points)
+    for point in points:
+        where = {"grouping": "gender", "operating_point": point}
+        ranges = []
+        for metric in ("fpr", "fnr"):
+            rows = found.groups.where(**where, metric=metric)
+            rates = [row["value"] for row in rows if row["group"] != "pooled"]
+            ranges.append(max(rates) - min(rates))
+        (fdr,) = found.meta.where(**where, measure="fdr")
+        assert fdr["value"] == pytest.approx(1 - sum(ranges) / 2)
+        (worst,) = found.meta.where(**where, measure="eo_diff")
+        assert worst["value"] == pytest.approx(max(ranges))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_deployed_thresholds_are_told_per_group(leveled, bank, groupings, allocated, rule):
+    for grouping, sides in groupings.items():
+        for group, rows in allocated(bank.scored, sides, rule).items():
+            wanted = Counter(row["threshold"] for row in rows if row["threshold"] is not None)
+            told = leveled.data.where(source="scores", grouping=grouping, group=group, within="")
+            ending = f"(allocation {rule})"
+            shown = {r["value"]: r["count"] for r in told if r["item"].endswith(ending)}
+            assert shown == wanted
+            for row in told:
+                if row["item"].endswith(ending):
+                    start = f"trials at the deployed threshold {row['value']!r} "
+                    assert row["item"] == start + ending
+            where = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
+            (fnr,) = leveled.groups.where(**where, metric="fnr", operating_point="deployed")
+            assert fnr["threshold"] == (next(iter(wanted)) if len(wanted) == 1 else None)
+
+
+def test_no_threshold_is_an_average(leveled, bank):
+    given = {row["threshold"] for row in bank.scored}
+    rows = leveled.groups.where(operating_point="deployed")
+    assert {row["threshold"] for row in rows} <= given
+    assert {row["threshold"] for row in rows.where(grouping="test.channel")} == given
+    assert {row["threshold"] for row in rows.where(grouping="gender", within="")} == {None}
+
+
+def test_deployed_thresholds_of_all_trials_and_of_levels(leveled, bank):
+    told = leveled.data.where(source="scores", grouping="all")
+    found = {(r["within"], r["value"]): r["count"] for r in told}
+    wanted = Counter()
+    for row in bank.scored:
+        if row["threshold"] is not None:
+            wanted["", row["threshold"]] += 1
+            channel = bank.call(row["test"])["channel"]
+            wanted[f"test.channel={channel}", row["threshold"]] += 1
+    assert found == wanted
+
+
+def test_decisions_and_thresholds_that_agree_are_one(bank, audit_of, leveled, groupings, shown):
+    both = audit_of(bank.scored, "threshold", "decision", by=[*groupings], allocate=RULES)
+    for rule in RULES:
+        where = {"grouping": "gender", "allocation": rule, "within": ""}
+        assert shown(both, "deployed", **where) == shown(leveled, "deployed", **where)
+
+
+def test_decisions_without_scores_may_tell_their_thresholds(bank, audit_of, bare, shown):
+    rows = [row for row in bank.scored if row["decision"] is not None]
+    found = audit_of(rows, "decision", "threshold", without=["score"], by="gender")
+    assert shown(found, "deployed", grouping="gender") == shown(
+        bare, "deployed", grouping="gender", allocation="both", within=""
+    )
+    told = found.data.where(source="scores", grouping="all")
+    assert {r["value"]: r["count"] for r in told} == Counter(row["threshold"] for row in rows)
+
+
+def contradicted(rows):
+    """One decision the wrong way round; the row in the table, counted from 1."""
+    at = next(i for i, row in enumerate(rows) if row["decision"] == "reject" and i > 20)
+    return [{**r, "decision": "accept"} if i == at else r for i, r in enumerate(rows)], at + 1
+
+
+def test_a_decision_that_its_score_contradicts_is_refused(bank, audit_of):
+    rows, at = contradicted(bank.scored)
+    row = rows[at - 1]
+    pair = rf"\({row['enrol']}, {row['test']}\) is 'accept' with score '?{row['score']}'?"
+    with pytest.raises(DataError, match=rf"row {at}, column 'decision': {pair}"):
+        audit_of(rows, "decision", "threshold", by="gender")
+
+
+def test_a_decision_that_its_score_contradicts_may_be_set_aside(bank, audit_of, shown):
+    rows, at = contradicted(bank.scored)
+    found = audit_of(
+        rows, "decision", "threshold", by="gender", within="test.channel", conflicts="set-aside"
+    )
+    rest = [row for i, row in enumerate(rows) if i != at - 1]
+    assert shown(found, "deployed", grouping="all", within="") == {"all": decided(rest)}
+    told = {row["item"]: row for row in found.data.where(group="") if row["grouping"] == ""}
+    assert told["contradicting rows"]["count"] == 1
+    assert told["decisions that contradict score and threshold"]["count"] == 1
+    told = {row["item"]: row for row in found.data.where(source="conflicts", group="all")}
+    for word, some in (("without", rest), ("with", rows)):
+        fp, nontarget, fn, target = decided(some)
+        for metric, value in (("fpr", fp / nontarget), ("fnr", fn / target)):
+            item = f"{metric} at deployed {word} contradicting rows"
+            assert told[item]["value"] == value
+
+
+def test_decisions_without_scores_that_are_set_aside_have_no_eer(bank, audit_of):
+    rows = [*bank.scored, {**bank.scored[0], "decision": "reject"}]
+    first = bank.scored[0]["decision"]
+    rows[-1]["decision"] = {"accept": "reject", "reject": "accept"}[first]
+    with pytest.raises(DataError, match=f"rows 1 and {len(rows)} are the same trial"):
+        audit_of(rows, "decision", without=["score"], by="gender")
+    found = audit_of(rows, "decision", without=["score"], by="gender", conflicts="set-aside")
+    items = [row["item"] for row in found.data.where(source="conflicts")]
+    assert any(item.startswith("fpr at deployed") for item in items)
+    assert not any("eer" in item or "cdet" in item for item in items)
+    (kept,) = found.data.where(item="trials")
+    assert kept["count"] == sum(row["decision"] is not None for row in bank.scored) - 1
+
+
+def test_nothing_deployed_is_refused(bank, audit_of):
+    with pytest.raises(ConfigError, match="neither a column 'decision' nor a column 'threshold'"):
+        audit_of(bank.scored, by="gender", operating_points="deployed")
+
+
+def test_thresholds_alone_decide_nothing(bank, audit_of):
+    with pytest.raises(DataError, match="has no column of scores"):
+        audit_of(bank.scored, "threshold", without=["score"], by="gender")
+
+
+@pytest.mark.parametrize(
+    ("accept", "reject"),
+    [
+        *(("accept", "reject"), ("Accepted", "REJECTED"), ("1", "0"), ("true", "false")),
+        *(("yes", "no"), ("pass", "fail"), (" match ", "nonmatch"), ("1.0", "-1")),
+        *((1, 0), (True, False), (1.0, 0.0), ("A", "r")),
+    ],
+)
+def test_words_for_decisions(bank, audit_of, shown, accept, reject):
+    words = {"accept": accept, "reject": reject, None: None}
+    rows = [{**row, "decision": words[row["decision"]]} for row in bank.scored]
+    found = audit_of(rows, "decision", without=["score"], by="gender")
+    assert shown(found, "deployed", grouping="all") == {"all": decided(bank.scored)}
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "match"),
+    [
+        ("decision", "perhaps", "row 3, column 'decision': 'perhaps' is no decision; use accept"),
+        ("threshold", "high", "row 3, column 'threshold': 'high' is no number; correct it"),
+        ("threshold", "nan", "row 3, column 'threshold': 'nan' is no number"),
+    ],
+)
+def test_bad_cells(bank, audit_of, column, cell, match):
+    rows = [{**row, column: str(row[column] or "")} for row in bank.scored[:50]]
+    rows[2][column] = cell
+    with pytest.raises(DataError, match=match):
+        audit_of(rows, column, by="gender")
+
+
+def test_decisions_that_are_all_the_wrong_way_round_are_refused(bank, audit_of):
+    swapped = {"accept": "reject", "reject": "accept", None: None}
+    rows = [{**row, "decision": swapped[row["decision"]]} for row in bank.scored]
+    with pytest.raises(DataError, match="target trials are accepted less often"):
+        audit_of(rows, "decision", without=["score"], by="gender")
+    audit_of(rows, "decision", without=["score"], by="gender", orientation="similarity")
+
+
+def test_distances_are_accepted_up_to_their_threshold(bank, audit_of, leveled, shown):
+    rows = [
+        {**row, "score": -row["score"], "threshold": row["threshold"] and -row["threshold"]}
+        for row in bank.scored
+    ]
+    found = audit_of(rows, "threshold", "decision", by="gender", orientation="distance")
+    where = {"grouping": "gender"}
+    assert shown(found, "deployed", **where) == shown(
+        leveled, "deployed", **where, allocation="both", within=""
+    )
+
+
+def test_cells_of_numbers_may_have_decimal_commas(bank, audit_of, leveled, shown):
+    def text(number):
+        return "" if number is None else str(number).replace(".", ",")
+
+    rows = [{**row, **{c: text(row[c]) for c in ("score", "threshold")}} for row in bank.scored]
+    found = audit_of(rows, "threshold", by="gender")
+    assert shown(found, "deployed", grouping="all") == shown(
+        leveled, "deployed", grouping="all", within=""
+    )
+
+
+def test_many_thresholds_are_told_by_the_lowest_and_the_highest(bank, audit_of):
+    rows = [{**row, "threshold": (100 + i % 60) / 100} for i, row in enumerate(bank.scored)]
+    found = audit_of(rows, "threshold", by="gender")
+    told = found.data.where(grouping="all")
+    assert [row["value"] for row in told] == [1.0, 1.59]
+    assert [row["item"] for row in told] == [
+        f"trials at the deployed threshold {level}; lowest and highest of 60"
+        for level in (1.0, 1.59)
+    ]
+    (point,) = found.operating_points.where(operating_point="deployed")
+    known = [{**r, "decision": ("reject", "accept")[r["score"] >= r["threshold"]]} for r in rows]
+    fp, nontarget, fn, target = decided(known)
+    assert (point["fpr"], point["fnr"]) == (fp / nontarget, fn / target)
+
+
+def test_one_threshold_for_all_is_that_operating_point(bank, audit_of, shown):
+    rows = [{**row, "threshold": 1.0} for row in bank.scored]
+    found = audit_of(rows, "threshold", by="gender", operating_points=["deployed", "threshold=1.0"])
+    assert shown(found, "deployed", grouping="gender") == shown(
+        found, "threshold=1.0", grouping="gender"
+    )
+    assert {r["threshold"] for r in found.groups.where(operating_point="deployed")} == {1.0}
+    one, two = found.operating_points
+    for name in ("threshold", "fpr", "fnr", "cdet_norm", "source", "reason"):
+        assert one[name] == two[name]
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 300)
+    monkeypatch.setattr(store, "PART_TRIALS", 200)
+
+
+@pytest.mark.parametrize("columns", [("threshold",), ("threshold", "decision"), ("decision",)])
+def test_beyond_memory_decisions_count_the_same(bank, audit_of, large, monkeypatch, columns):
+    options = {"by": ["gender", "channel"], "allocate": RULES, "within": "test.channel"}
+    parts = audit_of(bank.scored, *columns, **options, operating_points="deployed")
+    monkeypatch.undo()
+    whole = audit_of(bank.scored, *columns, **options, operating_points="deployed")
+    assert (parts.record["resolution"]["exact"], whole.record["resolution"]["exact"]) == (
+        False, True,
+    )  # fmt: skip
+    where = {"operating_point": "deployed"}
+    for name in ("groups", "bias", "meta", "matrix", "operating_points"):
+        one, two = (getattr(audit, name).where(**where).to_polars() for audit in (parts, whole))
+        if "measure" in one.columns:  # whose threshold is found on the curve
+            of_costs = one["measure"].is_in(["subgroup_bias", "threshold_bias"])
+            one, two = one.filter(~of_costs), two.filter(~of_costs)
+        assert one.height
+        assert one.equals(two, null_equal=True)
+    assert parts.data.to_polars().equals(whole.data.to_polars(), null_equal=True)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    cells=st.lists(
+        st.tuples(
+            st.sampled_from([0.0, 0.5, 1.0, -0.0]), st.sampled_from([None, 0.0, 0.5, 1.0, -0.0])
+        ),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_a_score_at_its_threshold_is_accepted(cells):
+    trials = {
+        "enrol": [f"a/{i}" for i in range(len(cells))],
+        "test": [f"a/t{i}" for i in range(len(cells))],
+        "score": [score for score, _ in cells],
+        "threshold": [level for _, level in cells],
+    }
+    found = pv.audit(trials, speakers={"id": ["a"], "g": ["x"]}, by="g", **CHEAP)
+    known = [(score, level) for score, level in cells if level is not None]
+    (fnr,) = found.groups.where(grouping="all", metric="fnr", operating_point="deployed")
+    assert (fnr["errors"], fnr["trials"]) == (sum(s < t for s, t in known), len(known))

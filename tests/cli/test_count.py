@@ -1,0 +1,133 @@
+"""``parivox count``: counts without ids, which ``parivox audit`` adds up."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def days(files, parivox, tmp_path_factory):
+    """A folder with two days of trials and their counts."""
+    home = tmp_path_factory.mktemp("days")
+    head, *rows = (files / "scores.csv").read_text().splitlines()
+    for i in range(2):
+        (home / f"day{i + 1}.csv").write_text("\n".join([head, *rows[i::2]]) + "\n")
+        done = count(parivox, home, f"day{i + 1}.csv", "--out", f"day{i + 1}.counts")
+        assert done.returncode == 0, done.stderr
+    return home
+
+
+def count(parivox, home, *words):
+    people = ("--speakers", home / "speakers.csv")
+    if not people[1].exists():
+        rows = [f"s{i},{'fm'[i % 2]},{'ABC'[i % 3]}\n" for i in range(6)]
+        people[1].write_text("speaker,gender,nation\n" + "".join(rows))
+    return parivox("count", *words, *people, "--by", "gender", "--withhold", "3", cwd=home)
+
+
+def test_what_was_counted_is_told(days, parivox):
+    done = count(parivox, days, "day1.csv", "--out", "again.counts")
+    assert done.stdout.splitlines() == [
+        "Counts are in again.counts: 218 trials as counts by gender; 217 rows.",
+        "Every score stands in it as it is; --step WIDTH counts scores in bins.",
+        "No group has fewer than 3 speakers, so none is withheld.",
+    ]
+    assert (days / "again.counts").read_bytes() == (days / "day1.counts").read_bytes()
+
+
+def test_days_add_up_to_the_whole(days, files, parivox):
+    points = ("--operating-point", "fpr=0.05", "--operating-point", "eer")
+    whole = parivox(
+        "audit", "day=scores.csv", "--speakers", "speakers.csv", "--by", "gender", *points,
+        "--json",
+    )  # fmt: skip
+    added = parivox("audit", "day1.counts", "day2.counts", *points, "--json", cwd=days)
+    one, two = (json.loads(done.stdout)["tables"] for done in (whole, added))
+    assert set(two["groups"].pop("speakers")) == {None}
+    one["groups"].pop("speakers")
+    for name in ("groups", "bias", "meta", "matrix", "operating_points"):
+        assert one[name] == two[name]
+
+
+def test_the_summary_says_what_counts_cannot_tell(days, parivox):
+    done = parivox("audit", "day1.counts", "day2.counts", cwd=days)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "60 target and 375 nontarget trials." in told
+    assert (
+        "From 2 files of counts, which cannot tell: anything by speaker or recording; speakers; "
+        "trials that are in several files."
+    ) in told
+    assert "* fewer than 30 errors" in told
+
+
+def test_withheld_groups_are_named(days, parivox):
+    done = parivox(
+        "count", "day1.csv", "--speakers", "speakers.csv", "--by", "gender", "--out", "w.counts",
+        cwd=days,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == (
+        "Withheld for the sake of groups of fewer than 5 speakers: f (gender), m (gender)."
+    )
+    done = parivox("audit", "w.counts", cwd=days)
+    assert done.returncode == 0, done.stderr
+    assert "withheld: fewer than 5" in " ".join(done.stdout.split())
+
+
+def test_bins_and_thresholds(days, parivox):
+    done = count(
+        parivox, days, "V2@H=day1.csv", "--out", "b.counts", "--step", "0.1", "--threshold", "0.333"
+    )
+    assert done.stdout.splitlines()[1] == "Counted at bins of 0.1 with edges at 0.333."
+    done = parivox("audit", "b.counts", "--operating-point", "threshold=0.333", cwd=days)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1] == "V2 on H"
+    assert "Scores were counted in bins" in done.stdout
+    done = count(parivox, days, "day1.csv", "--out", "t.counts", "--threshold", "0.5")
+    done = parivox("audit", "t.counts", cwd=days)
+    assert done.returncode == 0, done.stderr
+    assert "No EER: counted at given thresholds only." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["day1.csv"], "--out"),
+        (["day1.csv", "--out", "day2.csv"], "--out day2.csv: is there and holds no counts"),
+        (["day1.csv", "--out", "no/x.counts"], "cannot be written"),
+        (["day1.csv", "--out", "."], "is a folder"),
+        (["day1.csv", "--out", "x.counts", "--step", "0"], "--step 0: is not the width of a bin"),
+        (["day1.csv", "--out", "x.counts", "--step", "1e-15"], "too fine for scores"),
+        (["day1.csv", "--out", "x.counts", "--threshold", "inf"], "--threshold inf: is not a"),
+        (["day1.csv", "--out", "x.counts", "--withhold", "-1"], "--withhold"),
+        (["day1.csv", "--out", "x.counts", "--withhold", "99"], "are of 6 speakers"),
+        (["day1.csv", "--out", "x.counts", "--distance", "--similarity"], "contradict"),
+        (["day1.csv", "--out", "x.counts", "--distance"], "leave out --distance"),
+    ],
+)
+def test_what_cannot_be_counted_is_one_sentence(days, parivox, words, told):
+    people = ("--speakers", "speakers.csv", "--by", "gender", "--quiet")
+    done = parivox("count", *words, *people, cwd=days)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (days / "x.counts").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["day1.counts", "day1.counts"], "would count twice"),
+        (["day1.counts", "day2.csv"], "day1.counts: holds counts, but day2.csv does not"),
+        (["day1.counts", "--by", "gender"], "--by: cannot be used with counts"),
+        (["day1.counts", "--speakers", "speakers.csv"], "--speakers: cannot be used with counts"),
+        (["day1.counts", "--distance"], "--distance: cannot be used with counts"),
+        (["day1.counts", "--operating-point", "deployed"], "neither a column 'decision'"),
+        (["day1.counts", "--reference", "x"], "nearest groups: f, m"),
+    ],
+)
+def test_what_cannot_be_audited_is_one_sentence(days, parivox, words, told):
+    done = parivox("audit", *words, "--quiet", cwd=days)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
