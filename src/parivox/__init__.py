@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from parivox.auditing.count import count
+    from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.inspection import inspect
     from parivox.auditing.result import Audit, load
     from parivox.auditing.run import audit
-    from parivox.auditing.trial_counts import TrialCounts
     from parivox.core.bias import (
         difference,
         neg_log_ratio,
@@ -64,7 +64,7 @@ _HOMES = {
     "parivox.auditing.count": ("count",),
     "parivox.auditing.inspection": ("inspect",),
     "parivox.auditing.run": ("audit",),
-    "parivox.auditing.trial_counts": ("TrialCounts",),
+    "parivox.auditing.counted.trial_counts": ("TrialCounts",),
     "parivox.core.bias": (
         "difference",
         "neg_log_ratio",

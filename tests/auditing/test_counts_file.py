@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.bins import AT_THRESHOLDS, Bins
+from parivox.auditing.counted.bins import AT_THRESHOLDS, Bins
 from parivox.errors import ParivoxError
 from parivox.tables import store
 from parivox.tables.counts_file import KEY

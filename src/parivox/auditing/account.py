@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.cells import count_cells
+from parivox.auditing.counted.trial_counts import TrialCounts
 from parivox.auditing.operating_points import DEPLOYED
-from parivox.auditing.trial_counts import TrialCounts
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
     from parivox.core.counts import Counts
-    from parivox.tables.groups import Grouping
+    from parivox.tables.grouping import Grouping
     from parivox.tables.speakers import Speakers
     from parivox.tables.trialset import TrialSet
 

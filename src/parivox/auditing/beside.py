@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cells import Codes
-    from parivox.auditing.trial_counts import TrialCounts
+    from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.core.counts import IntArray
-    from parivox.tables.groups import Grouping
+    from parivox.tables.grouping import Grouping
     from parivox.tables.trialset import TrialSet
     from parivox.tables.validation import Trials
 

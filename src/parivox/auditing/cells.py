@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from parivox.auditing.beside import NOTHING, Beside, Besides, Recorded, recorded
+from parivox.auditing.counted.trial_counts import TrialCounts
 from parivox.auditing.counting import Binned, Exact
-from parivox.auditing.trial_counts import TrialCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.core.counts import Counts, FloatArray, IntArray
-    from parivox.tables.groups import Grouping
+    from parivox.tables.grouping import Grouping
     from parivox.tables.trialset import TrialSet
     from parivox.tables.validation import Trials
 
@@ -441,10 +441,9 @@ def placed(
         ]
         if group is None:
             both = sides[id(layout.within)]
-    if len(cells) == 1:
-        known = cells[0] >= 0
-    else:
-        known = np.logical_or(*(cell >= 0 for cell in cells))
+    known = cells[0] >= 0
+    for cell in cells[1:]:
+        known = known | (cell >= 0)
     if left_out is not None and not known.all():
         of_known = (both[0] >= 0) & (both[1] >= 0) & ~known
         left_out += [

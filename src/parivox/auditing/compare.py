@@ -270,7 +270,6 @@ def meta_rows(
     cells: Cells,
     own: Sequence[Mapping[Key, Base]],
     pooled: Mapping[Key, Base],
-    points: Sequence[Found],
     grid: Sequence[Found],
     options: Options,
 ) -> None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.bins import parse_bins
 from parivox.auditing.cells import count_cells
+from parivox.auditing.counted.bins import parse_bins
+from parivox.auditing.counted.sharing import share
+from parivox.auditing.counted.withholding import FEW
 from parivox.auditing.gather import Reading, gather
 from parivox.auditing.measure import check_polarity
-from parivox.auditing.sharing import share
 from parivox.auditing.sources import by_name
-from parivox.auditing.withholding import FEW
 from parivox.errors import ConfigError
 from parivox.tables.groups_file import read_groups_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from parivox.auditing.trial_counts import TrialCounts
+    from parivox.auditing.counted.trial_counts import TrialCounts
 
 __all__ = ["count"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.trial_counts import LLR, TrialCounts
+from parivox.auditing.counted.trial_counts import LLR, TrialCounts
 from parivox.errors import ConfigError
 from parivox.tables.failures import read_failures
 from parivox.tables.groups import make_groupings, wanted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from parivox.auditing.sources import Named
-    from parivox.tables.groups import Grouping
+    from parivox.tables.grouping import Grouping
     from parivox.tables.groups_file import GroupsFile
     from parivox.tables.speakers import Speakers
     from parivox.tables.trialset import TrialSet
@@ -127,7 +127,7 @@ def gather(
 
 def gather_counts(named: Named, reading: Reading, tell: Callable[[str], None]) -> Gathered:
     """Read files of counts, whose groups are in them, and add up those of one system."""
-    from parivox.auditing.merging import read_all  # noqa: PLC0415 - for files of counts only
+    from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
 
     plain = Reading()
     for name, option in (

@@ -12,9 +12,9 @@ from parivox.tables.inspection.findings import Counted, Found, Labels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.bins import Bins
-    from parivox.auditing.trial_counts import TrialCounts
-    from parivox.tables.groups import Grouping
+    from parivox.auditing.counted.bins import Bins
+    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.tables.grouping import Grouping
     from parivox.tables.inspection import Inspection
 
 __all__ = ["inspect"]
@@ -58,7 +58,7 @@ class _Counts:
 
     def see(self, name: str, path: Any) -> Found:
         """What one file holds."""
-        from parivox.auditing.header import parsed  # noqa: PLC0415 - for files of counts only
+        from parivox.auditing.counted.header import parsed  # noqa: PLC0415 - for files of counts only
 
         try:
             one = parsed(*read_counts(path))
@@ -82,7 +82,7 @@ class _Counts:
 
     def refused(self, paths: Sequence[Any]) -> str:
         """What an audit of several says against them; empty for nothing."""
-        from parivox.auditing.merging import read_all  # noqa: PLC0415 - for files of counts only
+        from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
 
         try:
             read_all([(None, path) for path in paths])

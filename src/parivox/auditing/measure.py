@@ -12,6 +12,7 @@ from parivox.auditing.base import base_metrics, locations, shifts
 from parivox.auditing.cells import count_cells, count_matrices
 from parivox.auditing.compare import bias_rows, meta_rows, sweep_rows
 from parivox.auditing.compat import compat_metrics, compat_ratios
+from parivox.auditing.counted.trial_counts import TrialCounts
 from parivox.auditing.curves import det_rows
 from parivox.auditing.operating_points import (
     DEPLOYED,
@@ -21,7 +22,6 @@ from parivox.auditing.operating_points import (
     find_all,
 )
 from parivox.auditing.rows import Base
-from parivox.auditing.trial_counts import TrialCounts
 from parivox.core.costs import bayes_threshold
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
     from parivox.core.counts import Counts, Curve
-    from parivox.tables.groups import Grouping
+    from parivox.tables.grouping import Grouping
     from parivox.tables.trialset import TrialSet
 
 __all__ = ["Measurement", "check_polarity"]
@@ -257,7 +257,7 @@ class Measurement:
         within = {"within": cells.level.name}
         where = {**self.name, "grouping": grouping, "allocation": allocation, **within}
         bias_rows(rows["bias"], where, cells, own, pooled, self.cheapest, self.options)
-        meta_rows(rows["meta"], where, cells, own, pooled, self.found, self.area, self.options)
+        meta_rows(rows["meta"], where, cells, own, pooled, self.area, self.options)
         if self.options.sweep:
             sweep_rows(rows["sweep"], where, cells, self.grid, self.options)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
 from parivox.auditing.compat import TOLD
+from parivox.auditing.counted.trial_counts import SIMILARITY, TrialCounts
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
 from parivox.auditing.gather import Reading, gather, gather_counts
 from parivox.auditing.measure import Measurement
@@ -17,7 +18,6 @@ from parivox.auditing.options import REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
-from parivox.auditing.trial_counts import SIMILARITY, TrialCounts
 from parivox.errors import ConfigError
 from parivox.tables.counts_file import holds_counts
 from parivox.tables.groups_file import GroupsFile, read_groups_file
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.gather import Gathered
     from parivox.core.counts import Curve
-    from parivox.tables.groups import Grouping
+    from parivox.tables.grouping import Grouping
     from parivox.tables.speakers import Speakers
     from parivox.tables.trialset import TrialSet
 
@@ -216,7 +216,7 @@ def audit(
 def _development(source: Any, system: str, found: Gathered) -> TrialSet | TrialCounts:
     """Trials, or counts of them, to find thresholds on."""
     if holds_counts(source):
-        from parivox.auditing.merging import read_all  # noqa: PLC0415 - for files of counts only
+        from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
 
         return read_all([((system, "development"), source)])[0]
     return read_trials(

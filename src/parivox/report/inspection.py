@@ -91,44 +91,62 @@ def lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     for found in inspection.files:
         for label, words in _file(found, is_placed=found.name in placed):
             yield label, shown(words)
-    short = _short([found.name for found in inspection.files])
-    if inspection.joins or inspection.shared or inspection.problems:
+    told = list(_together(inspection))
+    if told:
         yield "", "together"
+    for label, words in (*told, *_next(inspection)):
+        yield label, shown(words)
+
+
+def _together(inspection: Inspection) -> Iterator[tuple[str, str]]:
+    """How the files fit."""
+    short = _short([found.name for found in inspection.files])
     for join in inspection.joins:
-        yield "join", shown(_join(join, short))
+        yield "join", _join(join, short)
+    counts = [found for found in inspection.files if found.kind == "counts"]
+    if len(counts) > 1 and not (inspection.problems or any(one.problems for one in counts)):
+        yield "join", f"the {len(counts)} files of counts fit each other"
     for shared in inspection.shared:
-        yield "twice", shown(_shared(shared, short))
+        yield "twice", _shared(shared, short)
     for problem in inspection.problems:
-        yield "problem", shown(problem)
-    if inspection.next:
-        problems = inspection.problems or any(found.problems for found in inspection.files)
-        yield "then" if problems else "next", shown(inspection.next)
-        missing = [f"{w} is {_MISSING[w]}" for w in inspection.next.split() if w in _MISSING]
-        if missing:
-            yield "where", f"{'; '.join(missing)}, yet to be given"
+        yield "problem", problem
+
+
+def _next(inspection: Inspection) -> Iterator[tuple[str, str]]:
+    """The command, what is yet to be given, and why it is so."""
+    if not inspection.next:
+        return
+    problems = inspection.problems or any(found.problems for found in inspection.files)
+    yield "then" if problems else "next", inspection.next
+    missing = [f"{w} is {_MISSING[w]}" for w in inspection.next.split() if w in _MISSING]
+    if missing:
+        yield "where", f"{'; '.join(missing)}, yet to be given"
     for one in inspection.differing:
+        told = f"by {one.by} alone, {_percent(one.share)} of the target trials would be in no group"
         yield (
             "why",
-            shown(
-                f"by {one.by} alone, {_percent(one.share)} of the target trials would be in no "
-                f"group, since their sides differ; {one.instead} is the test side's, for --within "
-                "too"
-            ),
+            f"{told}, as their sides differ; {one.instead} is of one side, for --within too",
         )
 
 
 def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     yield "", f"{found.name}: {_headline(found)}"
+    is_table = found.kind not in {"scores", "trials"}
     if found.counted is not None:
         yield from _counts(found, found.counted)
-        return
-    is_table = found.kind not in {"scores", "trials"}
-    if found.ids and found.rows:
+    elif found.ids and found.rows:
         whose = _whose(found, is_placed=is_placed)
         yield "ids", "; ".join(filter(None, (_ids(found, is_table=is_table), whose)))
     for label, told in (("labels", _labels(found)), ("scores", _scores(found))):
-        if told and found.rows:
+        if told and found.rows and found.counted is None:
             yield label, told
+    yield from _columns(found, is_table=is_table)
+    yield from _odds(found, is_table=is_table)
+    for problem in found.problems:
+        yield "problem", problem
+
+
+def _columns(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
     others = [column for column in found.columns if column.role or not column.groups]
     if not is_table:
         others = [column for column in others if column.role]
@@ -140,6 +158,9 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     groups = [column for column in found.columns if column.groups]
     if groups:
         yield "can be grouped by", ", ".join(map(_column, groups))
+
+
+def _odds(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
     odd = [_odd(one) for one in found.odd]
     odd += [
         f"{column.name} is spelt {' and '.join(map(repr, one))}"
@@ -149,8 +170,6 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     ]
     if odd:
         yield "odd", "; ".join(odd)
-    for problem in found.problems:
-        yield "problem", problem
 
 
 def _odd(one: Odd) -> str:
@@ -171,7 +190,9 @@ def _headline(found: Found) -> str:
         told += f" on {found.counted.list}" if found.counted.list else ""
     is_told = found.format != "delimited" or found.kind in {"scores", "trials"}
     if found.format and is_told and found.kind != "counts":
-        told += f", in {_FORMATS.get(found.format, found.format)}"
+        is_speechbrain = found.format == "kaldi-trials" and found.scores is not None
+        format_ = "SpeechBrain's columns" if is_speechbrain else _FORMATS.get(found.format)
+        told += f", in {format_ or found.format}"
     facts = list(_facts(found.read or {}))
     if facts:
         told += f" ({', '.join(facts)})"
@@ -332,7 +353,9 @@ def _column(column: Column) -> str:
     if column.bands:
         told += f"; bands as in {column.name}:{column.bands}"
     if column.unknown:
-        told += f"; {column.unknown:,} unknown"
+        told += f"; {column.unknown:,} {'empty' if column.role else 'unknown'}"
+    if column.sides:
+        told = f"in {' and '.join(column.sides)}, {told}"
     name = column.name
     if column.role and column.role != column.name.lower():
         name = f"{column.role} = {name}"

@@ -48,6 +48,8 @@ class Column:
         Whether trials could be grouped by it.
     bands : str
         Edges that put the numbers into three bands of about one size, where they are many.
+    sides : tuple of str
+        Columns of an attribute of which enrolment and test side each have one.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Column:
     spellings: tuple[tuple[str, ...], ...] = ()
     groups: bool = False
     bands: str = ""
+    sides: tuple[str, ...] = ()
 
     @property
     def by(self) -> str:

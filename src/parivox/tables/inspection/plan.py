@@ -27,7 +27,12 @@ Seen: TypeAlias = TrialsSeen | TableSeen | Found
 """What one source is."""
 _CHANCE = 0.5
 _GROUPINGS = 2
-_LEVELS = {"speakers": "speaker", "utterances": "recording", "scores": "trial"}
+_LEVELS = {
+    "speakers": "speaker",
+    "utterances": "recording",
+    "scores": "trial",
+    "trials": "trial",
+}
 """Files that may have an attribute, and whose it is then."""
 _TABLES = ("trials", "speakers", "utterances", "models", "failures")
 

@@ -116,8 +116,7 @@ def _with(one: TrialsSeen, label: NDArray[np.int8], by: str) -> TrialsSeen:
 
 def differing(one: TrialsSeen, tables: Sequence[TableSeen]) -> Iterator[tuple[Column, Differing]]:
     """Attributes of recordings whose values differ between the sides of most target trials."""
-    of_targets = one.label == 1
-    rows = of_targets if of_targets.any() else np.ones(one.enrol.size, dtype=bool)
+    rows = one.label == 1
     models = [table for table in tables if table.found.kind == "models"]
     for table in tables:
         if table.found.kind != "utterances" or "utterance" not in (table.found.roles or {}):

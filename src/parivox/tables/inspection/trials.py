@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from parivox.tables.encoding import Dictionary, labels, scores
 from parivox.tables.formats import FORMATS
 from parivox.tables.formats.frames import scan_frame
 from parivox.tables.formats.nist import with_sides
-from parivox.tables.formats.scan import ATTRIBUTE
+from parivox.tables.formats.scan import ATTRIBUTE, Columns, name_columns
 from parivox.tables.inspection.findings import Found, Ids, Labels, Odd, Scores, Whose
 from parivox.tables.inspection.values import Cells, facts, odd_ids
 from parivox.tables.labels import LABELS
@@ -27,13 +29,15 @@ from parivox.tables.validation import (
     UNSCORED,
     pair_key,
 )
+from parivox.tables.values import sides_of, whole_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.tables.formats.scan import Columns, Rows, Scan
+    from parivox.tables.formats.scan import Rows, Scan
+    from parivox.tables.inspection.findings import Column
 
 __all__ = ["MOST_ROWS", "TrialsSeen", "first_rows", "see_trials"]
 
@@ -113,7 +117,7 @@ def see_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> Trial
 
 def _with_ignored(scanned: Scan, source: Any, columns: Columns) -> Scan:
     """The same source, with the columns that have no role as attributes, where that works."""
-    wider = replace(columns, attributes=scanned.ignored)
+    wider = replace(columns, attributes=_attributes(scanned.ignored))
     try:
         if scanned.content is None:
             return with_sides(scan_frame(source, wider, scanned.name), wider)
@@ -121,6 +125,31 @@ def _with_ignored(scanned: Scan, source: Any, columns: Columns) -> Scan:
         return with_sides(kind.scan(scanned.content, wider), wider)
     except DataError:  # a column of lists, say, is none to group by
         return scanned
+
+
+def _attributes(names: Sequence[str]) -> tuple[str, ...]:
+    """Attributes that columns hold: of either side, where each has a column of its own.
+
+    Examples
+    --------
+    >>> _attributes(["probe_gender", "session", "bio_ref_gender"])
+    ('gender', 'session')
+    """
+    found = [next((b for b in _bases(name) if _has_sides(b, names)), name) for name in names]
+    return tuple(dict.fromkeys(found))
+
+
+def _bases(name: str) -> Iterator[str]:
+    """What is left of a name without its first or last words."""
+    for between in re.finditer(r"[ _.-]+", name):
+        yield from filter(None, (name[between.end() :], name[: between.start()]))
+
+
+def _has_sides(attribute: str, names: Sequence[str]) -> bool:
+    with suppress(DataError):
+        found = name_columns(names, Columns(attributes=(attribute,)), "")
+        return set(sides_of(ATTRIBUTE + attribute)[1:]) <= set(found)
+    return False
 
 
 class _Seeing:
@@ -138,7 +167,7 @@ class _Seeing:
         self.notes: dict[str, str] = {}
         self.problems: list[str] = []
         known = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
-        self.cells = {role: Cells() for role in scanned.columns if role not in known}
+        self.cells = {whole_of(role): Cells() for role in scanned.columns if role not in known}
 
     def parts(self) -> Iterator[tuple[Rows, pl.DataFrame]]:
         """The first rows of the source."""
@@ -187,8 +216,9 @@ class _Seeing:
         for role, mine in zip(_SPEAKER_ROLES, codes, strict=True):
             if role in self.scan.columns:
                 self._owners(chunk, role, mine)
-        for role, cells in self.cells.items():
-            cells.add(chunk[role])
+        for role in chunk.columns:
+            if whole_of(role) in self.cells:
+                self.cells[whole_of(role)].add(chunk[role])
 
     def _try(self, job: object, *given: object) -> object:
         """What a reader of the audit gives, or None, and its complaint kept."""
@@ -258,8 +288,7 @@ class _Seeing:
             scanned.format,
             facts(scanned.content.provenance) if scanned.content is not None else {},
             dict(has),
-            tuple(cells.column(self.scan.columns[role], "" if role.startswith(ATTRIBUTE) else role)
-                  for role, cells in self.cells.items()),
+            tuple(self._column(role, cells) for role, cells in self.cells.items()),
             self.rows,
             self.whole,
             _ids(ids, enrol, test),
@@ -270,6 +299,17 @@ class _Seeing:
             tuple(self.problems),
         )  # fmt: skip
         return TrialsSeen(found, scanned, ids, enrol, test, speaker, label, score)
+
+    def _column(self, role: str, cells: Cells) -> Column:
+        """One column or, of an attribute of either side, both."""
+        if not role.startswith(ATTRIBUTE):
+            return cells.column(self.scan.columns[role], role)
+        named = {one: name for one, name in self.scan.columns.items() if whole_of(one) == role}
+        if len(named) > 1:
+            made = cells.column(role.removeprefix(ATTRIBUTE))
+            return replace(made, sides=tuple(named.values()))
+        ((key, name),) = named.items()
+        return cells.column(name if key == role else key.removeprefix(ATTRIBUTE))
 
     def _speakers(self, ids: pl.Series, rank: NDArray[np.int32]) -> tuple[pl.Series, str]:
         """Speaker of each id, and how it is known."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.tables.attributes import UNKNOWN
-from parivox.tables.groups import FEW, MANY
 from parivox.tables.inspection.findings import Column, Odd
+from parivox.tables.lookup import FEW, MANY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ import numpy as np
 
 from parivox.auditing.beside import MICRO, NOTHING, Recorded, recorded
 from parivox.auditing.cells import ALLOCATIONS, Layout, People, placed, placements
-from parivox.auditing.trial_counts import (
+from parivox.auditing.counted.trial_counts import (
     DECISIONS,
     FAILURES,
     LLR,
@@ -22,7 +22,7 @@ from parivox.auditing.trial_counts import (
     Seen,
     TrialCounts,
 )
-from parivox.auditing.withholding import NONE, SHOWN, hide, hide_levels, words
+from parivox.auditing.counted.withholding import NONE, SHOWN, hide, hide_levels, words
 from parivox.errors import ConfigError, DataError
 from parivox.tables.counts_file import CountRows
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.beside import Share
-    from parivox.auditing.bins import Bins
     from parivox.auditing.cells import Codes
-    from parivox.auditing.withholding import Bools
-    from parivox.tables.groups import Grouping
+    from parivox.auditing.counted.bins import Bins
+    from parivox.auditing.counted.withholding import Bools
+    from parivox.tables.grouping import Grouping
     from parivox.tables.speakers import Speakers
     from parivox.tables.trialset import TrialSet
     from parivox.tables.validation import Trials

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.bins import parse_bins
 from parivox.auditing.cells import ALLOCATIONS
-from parivox.auditing.trial_counts import (
+from parivox.auditing.counted.bins import parse_bins
+from parivox.auditing.counted.trial_counts import (
     DECISIONS,
     FAILURES,
     LLR,
@@ -23,14 +23,14 @@ from parivox.auditing.trial_counts import (
 from parivox.errors import ParivoxError
 from parivox.tables.attributes import parse_by
 from parivox.tables.counts_file import MOST, damaged
-from parivox.tables.groups import Grouping
+from parivox.tables.grouping import Grouping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.bins import Bins
+    from parivox.auditing.counted.bins import Bins
     from parivox.tables.content import Content
     from parivox.tables.counts_file import CountRows
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.beside import Beside
-    from parivox.auditing.bins import Bins
     from parivox.auditing.cells import Codes, Layout
+    from parivox.auditing.counted.bins import Bins
     from parivox.auditing.operating_points import Found
     from parivox.tables.counts_file import CountRows
-    from parivox.tables.groups import Grouping
+    from parivox.tables.grouping import Grouping
 
     Place: TypeAlias = tuple[str, str, str]
     """Grouping, level as the column ``within`` has it, and group."""

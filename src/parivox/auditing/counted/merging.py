@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.header import parsed
+from parivox.auditing.counted.header import parsed
+from parivox.auditing.counted.trial_counts import Seen
 from parivox.auditing.sources import stem
-from parivox.auditing.trial_counts import Seen
 from parivox.errors import DataError
 from parivox.tables.attributes import parse_attribute
 from parivox.tables.counts_file import CountRows, read_counts
-from parivox.tables.groups import Grouping
+from parivox.tables.grouping import Grouping
 from parivox.tables.values import in_order
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.counted.trial_counts import Note, TrialCounts
     from parivox.auditing.sources import Named
-    from parivox.auditing.trial_counts import Note, TrialCounts
 
 __all__ = ["read_all"]
 

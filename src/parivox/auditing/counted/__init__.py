@@ -1,0 +1,1 @@
+"""Counts in the place of trials: made of them, shared as a file, added up and audited."""
