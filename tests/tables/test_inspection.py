@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shlex
 
 import polars as pl
 import pytest
@@ -12,6 +13,8 @@ import parivox as pv
 from parivox.auditing.inspection import inspect
 from parivox.errors import DataError
 from parivox.report.inspection import lines, to_json
+from parivox.tables import inspection
+from parivox.tables.formats import frames
 from parivox.tables.inspection import trials as seen_trials
 
 TRIALS = [
@@ -137,6 +140,96 @@ def test_columns_without_known_names_are_taken_by_what_they_hold(write):
     named = inspect(path, columns={"enrol": "u", "test": "v", "score": "p", "label": "y"})
     assert named.files[0].problems == ()
     assert named.files[0].labels == found.files[0].labels
+
+
+DECIDED = text(
+    "model,call,decision,threshold",
+    [("m7", "c1", "accept", 0.5), ("m7", "c2", "reject", 0.5), ("m8", "c3", "accept", 0.7)],
+)
+BY_SIDE = {
+    "decisions": (DECIDED, "test=call"),
+    "decisions of customers": (DECIDED.replace("model", "customer"), "enrol=customer,test=call"),
+    "scores": ("model,call,score\nm7,c1,0.5\nm7,c2,0.25\n", "test=call"),
+    "labels": ("model,call,target\nm7,c1,1\nm8,c2,0\n", "test=call"),
+    "scores of no name": ("model,call,p\nm7,c1,0.5\nm7,c2,0.25\n", "test=call,score=p"),
+    "a test of no name": ("model,Anruf,score\nm7,c1,0.5\nm7,c2,0.25\n", "test=Anruf"),
+    "an enrolment of no name": ("Wer,probe,score\nm7,c1,0.5\nm7,c2,0.25\n", "enrol=Wer"),
+}
+
+
+@pytest.mark.parametrize("name", BY_SIDE)
+def test_trials_are_trials_though_a_side_has_no_known_name(write, name):
+    content, columns = BY_SIDE[name]
+    path = write("s.csv", content)
+    found = inspect(path)
+    (one,) = found.files
+    assert one.kind == ("trials" if name == "labels" else "scores")
+    assert one.rows == content.count("\n") - 1
+    (problem,) = one.problems
+    assert "--columns" in problem
+    if name != "labels":
+        with pytest.raises(DataError) as refused:
+            pv.audit(path)
+        assert str(refused.value) == problem
+    assert f"--columns {columns}" in found.next
+    named = inspect(path, columns=dict(one.split("=") for one in columns.split(",")))
+    assert (named.files[0].kind, named.files[0].problems) == (one.kind, ())
+
+
+TABLES = {
+    "models": ("model,speaker,recording,quality\nm1,a,c1,0.5\nm1,a,c2,0.25\n", "models"),
+    "failures": ("model,recording,stage\nm1,c1,enrol\nm1,c2,enrol\n", "failures"),
+    "recordings with scores": ("call,customer,score\nc1,a,0.5\nc2,a,0.25\n", "utterances"),
+    "people with scores": ("speaker,gender,score\na,f,0.5\nb,m,0.25\n", "speakers"),
+    "people who accepted": ("speaker,gender,accepted\na,f,1\nb,m,0\n", "speakers"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_with_words_of_trials_are_still_tables(write, name):
+    content, kind = TABLES[name]
+    found = inspect(write("t.csv", content))
+    assert (found.files[0].kind, found.files[0].problems) == (kind, ())
+
+
+def test_a_large_file_of_trials_is_not_read_whole_to_be_known(write, monkeypatch):
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(inspection, "see_table", refuse)
+    assert inspect(write("s.csv", DECIDED)).files[0].kind == "scores"
+    assert inspect(write("t.csv", SCORES.replace("enrol,test", "u,v"))).files[0].kind == "scores"
+
+
+def test_a_file_of_very_many_ids_is_cut_off_earlier(monkeypatch):
+    monkeypatch.setattr(seen_trials, "MOST_IDS", 3)
+    monkeypatch.setattr(frames, "ROWS", 2)
+    trials = pl.DataFrame(TRIALS, schema=["enrol", "test", "score", "label"], orient="row")
+    (found,) = inspect(trials).files
+    assert (found.rows, found.whole) == (2, False)
+
+
+def test_columns_of_either_side_are_one_attribute(write):
+    header = "bio_ref_template_id,probe_template_id,score,bio_ref_sex,probe_sex,probe_session"
+    rows = [("a/1", "a/2", 1.0, "f", "f", 1), ("a/1", "b/1", 0.5, "f", "m", 2)]
+    path = write("s.csv", text(header, rows))
+    found = inspect(path)
+    columns = {column.name: column.sides for column in found.files[0].columns}
+    assert columns == {"sex": ("bio_ref_sex", "probe_sex"), "probe_session": ()}
+    assert "in bio_ref_sex and probe_sex" in told(found)
+    words = shlex.split(found.next)
+    assert words[-4:] == ["--by", "sex", "--by", "probe_session"]
+    pv.audit(path, by=["sex", "probe_session"])
+
+
+def test_columns_of_dataframes_are_told_like_those_of_files():
+    trials = {
+        "enrol": ["a/1", "b/1", "a/1"],
+        "test": ["a/2", "b/2", "b/1"],
+        "score": [1.0, 0.5, 0.2],
+        "device": ["x", "y", "x"],
+    }
+    assert inspect(trials).next.endswith("--by device")
 
 
 def test_rows_that_fit_several_formats_are_read_in_the_one_that_is_named(write):
@@ -316,6 +409,159 @@ def test_distances_are_noticed(write):
     found = inspect(write("s.csv", "enrol,test,dist,label\na/1,a/2,0.1,1\na/1,b/2,0.9,0\n"))
     assert found.files[0].scores.auc == 0.0
     assert found.next.endswith("--distance")
+
+
+LIST = "enrol,test,label\n007/1.wav,007/2.wav,1\n007/1.wav,010/1.wav,0\n010/2.wav,007/2.wav,0\n"
+
+
+def test_labels_of_a_list_are_told_with_the_scores_that_have_none(folder, write):
+    found = inspect(folder / "kaldi.scores", write("l.csv", LIST))
+    scores = found.files[0]
+    assert (scores.labels.target, scores.labels.nontarget) == (1, 2)
+    assert scores.labels.by.endswith("l.csv")
+    assert scores.scores.auc == 1.0
+    assert "l.csv: target 1, nontarget 2; 1 row has none" in told(found)
+    assert inspect(folder / "kaldi.scores").files[0].labels.by == "speakers"
+
+
+def test_a_list_shows_that_scores_are_distances(write):
+    scores = write("s.txt", "007/1.wav 007/2.wav 0.1\n007/1.wav 010/1.wav 0.9\n")
+    assert inspect(scores, write("l.csv", LIST)).next.endswith("--distance")
+
+
+def test_without_labels_the_speakers_tell_which_trials_are_target_ones(folder):
+    (one, _) = inspect(folder / "kaldi.scores", folder / "people.csv").files
+    assert (one.labels.target, one.labels.nontarget, one.labels.by) == (2, 2, "speakers")
+
+
+def test_speakers_that_are_not_known_tell_no_labels(folder, write):
+    people = write("p.csv", "speaker,gender\n007,f\n011,m\n")
+    assert inspect(folder / "kaldi.scores", people).files[0].labels is None
+    assert inspect(write("s.csv", DECIDED)).files[0].labels is None
+
+
+@pytest.fixture
+def bank(write):
+    """Customers enrolled by phone, whose calls are by phone or app; each speaks one language."""
+    n = range(8)
+    decisions = [(f"m{i}", f"c{i}{k}", "accept") for i in n for k in (2, 3, 4)]
+    models = [(f"m{i}", f"p{i}", f"c{i}{k}") for i in n for k in (0, 1)]
+    calls = [
+        (f"c{i}{k}", f"p{i}", ("phone", "app")[k > 2], ("de", "fr")[i % 2])
+        for i in n
+        for k in range(5)
+    ]
+    return [
+        write("decisions.csv", text("enrol,test,decision", decisions)),
+        write("models.csv", text("model,speaker,recording", models)),
+        write("calls.csv", text("call,speaker,channel,language", calls)),
+    ]
+
+
+def test_an_attribute_that_differs_between_the_sides_is_asked_of_one_side(bank):
+    found = inspect(*bank)
+    assert found.problems == ()
+    assert found.next.endswith("--by test.channel --by language")
+    (one,) = found.differing
+    assert (one.by, one.instead, one.share) == ("channel", "test.channel", pytest.approx(2 / 3))
+    assert "66.7 % of the target trials" in told(found)
+    by = ["test.channel", "language"]
+    pv.audit(bank[0], models=bank[1], utterances=bank[2], by=by)
+
+
+def test_an_attribute_that_both_sides_share_is_asked_as_it_is(bank):
+    bank[2].write_text(bank[2].read_text().replace("app", "phone"))
+    found = inspect(*bank)
+    assert found.differing == ()
+    assert "--by language" in found.next
+
+
+def test_bands_that_differ_between_the_sides_are_asked_of_one_side(bank):
+    first, *rows = bank[2].read_text().splitlines()
+    days = [f"{row},{row[1] if row[2] in '01' else row[2] + row[1] + '0'}" for row in rows]
+    bank[2].write_text("\n".join([f"{first},days", *days]).replace("phone", "app") + "\n")
+    found = inspect(*bank)
+    (one,) = found.differing
+    assert one.by.startswith("days:")
+    assert f"--by test.{one.by}" in shlex.join(shlex.split(found.next)).replace("'", "")
+
+
+AGES = "utterance,speaker,age\n007/1.wav,007,{}\n007/2.wav,007,30\n010/1.wav,010,41\n"
+AGES += "010/2.wav,010,41\n"
+
+
+@pytest.mark.parametrize(("age", "agree"), [("30", True), ("29", False)])
+def test_attributes_of_two_levels_are_told(folder, write, age, agree):
+    ages = write("ages.csv", AGES.format(age))
+    found = inspect(folder / "scores.csv", folder / "people.csv", ages)
+    (shared,) = found.shared
+    assert shared.name == "age"
+    assert {level: name.rpartition("/")[2] for level, name in shared.files.items()} == {
+        "speaker": "people.csv",
+        "recording": "ages.csv",
+    }
+    assert found.problems == ()
+    if agree:
+        assert "with the same values" in told(found)
+        return
+    with pytest.raises(pv.ConfigError) as refused:
+        pv.audit(folder / "scores.csv", speakers=folder / "people.csv", utterances=ages, by="age")
+    assert shared.refused == str(refused.value)
+    assert "--by speaker.age" in found.next
+
+
+def test_attributes_of_two_levels_of_a_large_file_may_differ(folder, write, monkeypatch):
+    monkeypatch.setattr(seen_trials, "MOST_ROWS", 3)
+    ages = write("ages.csv", AGES.format("29"))
+    found = inspect(folder / "scores.csv", folder / "people.csv", ages)
+    assert found.shared[0].refused is None
+    assert "where they differ, say which is meant, speaker.age or recording.age" in told(found)
+
+
+def test_of_a_list_alone_the_scores_are_asked_for(folder):
+    found = inspect(folder / "list.txt")
+    assert shlex.split(found.next)[:3] == ["parivox", "audit", "SCORES"]
+    assert "SCORES is the file with the scores" in told(found)
+
+
+def test_whose_the_calls_are_is_asked_for_where_nothing_tells_it(write):
+    found = inspect(write("s.csv", DECIDED), columns={"test": "call"})
+    assert "--utterances RECORDINGS" in found.next
+    assert "RECORDINGS is a table of the recordings" in told(found)
+
+
+# ---- how a file is written
+
+
+def test_an_excel_csv_is_told_with_encoding_separator_and_decimals(write):
+    people = "Sprecher;Größe\na;1,65\nb;1,8\n"
+    for encoding, shown in (("cp1252", "cp1252"), ("utf-16", "UTF-16-LE"), ("utf-8-sig", "UTF-8")):
+        (found,) = inspect(write("p.csv", people.encode(encoding))).files
+        assert found.read["decimal"] == ","
+        assert found.read["separator"] == ";"
+        assert f"({shown}, separated by semicolons, decimals with ',')" in told(
+            inspect(write("p.csv", people.encode(encoding)))
+        )
+    (found,) = inspect(write("q.csv", 'id;places\na;"1,x"\nb;2\n')).files
+    assert "decimal" not in found.read
+
+
+def test_a_workbook_is_told_with_what_is_hidden_or_not_read(tmp_path, optional):
+    book = optional("openpyxl").Workbook()
+    sheet = book.active
+    sheet.title = "Leute"
+    for row in (["Studie 7"], [], ["ID", "Sex"], ["01", "f"], ["02", "m"], ["03", "f"]):
+        sheet.append(row)
+    sheet.row_dimensions[5].hidden = True
+    book.create_sheet("Notizen").append(["nur Text"])
+    hidden = book.create_sheet("alt")
+    hidden.append(["x"])
+    hidden.sheet_state = "hidden"
+    book.save(tmp_path / "p.xlsx")
+    found = inspect(tmp_path / "p.xlsx")
+    assert (found.files[0].kind, found.files[0].rows) == ("speakers", 3)
+    assert "sheet 'Leute', header in row 3, 1 hidden row read like the others" in told(found)
+    assert "not read: sheet 'Notizen', not read: hidden sheet 'alt'" in told(found)
 
 
 # ---- what is told

@@ -32,7 +32,8 @@ def inspect(
     *sources
         Score files, trial lists, tables of speakers, utterances, models and failures, files of
         counts, in any order: paths, ``-`` for standard input, dataframes or mappings of arrays.
-        Of trials beyond 5,000,000, the first are looked at.
+        Of large score files the first trials are looked at: 5,000,000, or fewer if these have a
+        million ids.
     columns
         Names of columns of trials by role, where they are not known.
     scores_format

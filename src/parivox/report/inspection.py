@@ -282,7 +282,7 @@ def _labels(found: Found) -> str:
         return told
     rest = found.rows - labels.target - labels.nontarget
     told = f"those of {labels.by}: {told}"
-    return f"{told}; {rest:,} rows have none" if rest else told
+    return f"{told}; {rest:,} row{'s have' if rest != 1 else ' has'} none" if rest else told
 
 
 def _counts(found: Found, counted: Counted) -> Iterator[tuple[str, str]]:

@@ -357,12 +357,13 @@ def _failures(
 ) -> Iterator[RenderableType]:
     """Failures to enrol and to acquire, the rates that count them, and how long trials took."""
     found: dict[str, dict[str, Row]] = {group: {} for group in rows}
-    for row in audit.groups.where(**where, within="").rows():
-        if row["metric"] in {*_SHARES, *_ATTEMPTS, "seconds"} and row["operating_point"] in {
-            "",
-            point,
-        }:
-            found[row["group"]][f"{row['metric']} {row['definition']}".strip()] = row
+    for metric in (*_SHARES, "seconds", *_ATTEMPTS):
+        at = point if metric in _ATTEMPTS else ""
+        if metric in _ATTEMPTS and not any(found.values()):
+            break
+        asked = {**where, "within": "", "metric": metric, "operating_point": at}
+        for row in audit.groups.where(**asked).rows():
+            found[row["group"]][f"{metric} {row['definition']}".strip()] = row
     told = found[next(iter(rows))]
     if "fte" in told:
         rule = "attempts"

@@ -12,7 +12,7 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,7 @@ __all__ = ["KEY", "VERSION", "CountRows", "check_out", "holds_counts", "read_cou
 KEY = "parivox_counts"
 """Under this key the metadata of a Parquet file say that it holds counts."""
 VERSION = "1"
+_MAGIC = b"PAR1"
 MOST = 1 << 53
 """Trials in one file, so that every sum is exact."""
 
@@ -136,9 +137,17 @@ def holds_counts(source: object) -> bool:
         if not os.path.isfile(source):  # noqa: PTH113 - any text; a pipe can be read but once
             return False
         with open(source, "rb") as file:  # noqa: PTH123 - likewise
-            return file.read(4) == b"PAR1" and KEY in pl.read_parquet_metadata(file)
+            return file.read(4) == _MAGIC and KEY in pl.read_parquet_metadata(_ends(file))
     except ENGINE_ERRORS:
         return False
+
+
+def _ends(file: IO[bytes]) -> io.BytesIO:
+    """A Parquet file without its rows, since the table engine reads all of an open file."""
+    file.seek(-8, os.SEEK_END)
+    size = int.from_bytes(file.read(4), "little")
+    file.seek(-8 - size, os.SEEK_END)
+    return io.BytesIO(_MAGIC + file.read())
 
 
 def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any], CountRows]:

@@ -120,7 +120,10 @@ class Ids:
         lengths, beside, clash, start = [], [], [], 0
         for k in range(len(limits) + 1):
             slices = [self._slice(number, k) for number in range(self.runs)]
-            codes, ids = _numbered(pl.concat(slices), is_plain=True)
+            if len(slices) == 1:  # which is in order
+                codes, ids = np.arange(len(slices[0]), dtype=np.int32), slices[0]
+            else:
+                codes, ids = _numbered(pl.concat(slices), is_plain=True)
             value = np.full(len(ids), -1, dtype=np.int32)
             for number, here in enumerate(np.split(codes, np.cumsum([*map(len, slices)])[:-1])):
                 low, high = cuts[number][k : k + 2]

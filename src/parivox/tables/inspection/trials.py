@@ -43,6 +43,8 @@ __all__ = ["MOST_ROWS", "TrialsSeen", "first_rows", "see_trials"]
 
 MOST_ROWS = 5_000_000
 """Of larger files, so many rows are looked at."""
+MOST_IDS = 1_000_000
+"""Or fewer rows, by a million, where these have so many different ids."""
 _FIRST_ROWS = 10_000
 _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
@@ -172,7 +174,7 @@ class _Seeing:
     def parts(self) -> Iterator[tuple[Rows, pl.DataFrame]]:
         """The first rows of the source."""
         for rows, chunk in self.scan.chunks():
-            left = MOST_ROWS - self.rows
+            left = MOST_ROWS - self.rows if self.ids.size < MOST_IDS else 0
             if left <= 0:
                 self.whole = False
                 return
