@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import scale, startup
+from benchmarks import bank, scale, startup
 from benchmarks.compute import report as compute_report
 from benchmarks.measure import (
     Gate,
@@ -151,7 +151,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure Parivox and its peers.")
     parser.add_argument("--quick", action="store_true", help="one round, without fairlearn")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--scale", action="store_true", help="10 and 100 million trials, too")
+    parser.add_argument("--scale", action="store_true", help="10, 50 and 100 million trials, too")
     parser.add_argument("--folder", type=Path, default=scale.FOLDER, help="of the synthetic trials")
     parser.add_argument("--no-write", action="store_true", help="leave RESULTS.md as it is")
     options = parser.parse_args()
@@ -183,6 +183,9 @@ def main() -> int:
     }
     if options.scale:
         sections["10 and 100 million trials"] = partial(scale.report, options.folder)
+        sections["A bank: 50 million trials of 2 million customers"] = partial(
+            bank.report, options.folder / "bank"
+        )
     for title, measure in sections.items():
         table, found = measure()
         print(f"{title}:", *table, *found, sep="\n", flush=True)

@@ -10,12 +10,17 @@
 The command line prints the sentence and exits with 2; the library raises it.
 """
 
+import re
 import unicodedata
 
 __all__ = ["ConfigError", "DataError", "ParivoxError", "UndefinedMetric", "shown"]
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal, reorder its text or break the line."""
+
+_LONG_WORD = re.compile(r"\S{300,}")
+_LONG = 2_000
+"""Characters of a sentence that can still be read."""
 
 
 def shown(text: str) -> str:
@@ -44,12 +49,18 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def _shortened(sentence: str) -> str:
+    """A sentence without the middle of what is too long in it, such as an id."""
+    cut = _LONG_WORD.sub(lambda word: f"{word[0][:150]}...{word[0][-50:]}", sentence)
+    return cut if len(cut) <= _LONG else f"{cut[: _LONG - 500]} ... {cut[-450:]}"
+
+
 class ParivoxError(Exception):
     """Root of the errors that Parivox raises on purpose."""
 
     def __str__(self) -> str:
-        """The sentence on one line, whatever the files hold."""
-        return shown(super().__str__())
+        """The sentence on one line that can be read, whatever the files hold."""
+        return _shortened(shown(super().__str__()))
 
 
 class DataError(ParivoxError):

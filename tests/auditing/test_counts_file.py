@@ -3,6 +3,7 @@
 import contextlib
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def test_real_shards_add_up_to_the_audit_of_the_real_list(h_v2, vox1_speakers, t
 
 
 def test_the_order_of_files_changes_no_byte(trials, people, tmp_path):
-    files = counted(shards(trials, 4), tmp_path, speakers=people, by=BY)
+    files = counted(shards(trials, 4), tmp_path, speakers=people, by=BY, withhold=0)
     written = []
     for i, order in enumerate((files, files[::-1])):
         pv.audit(order).write(tmp_path / f"a{i}")
@@ -116,13 +117,13 @@ def test_the_order_of_files_changes_no_byte(trials, people, tmp_path):
 def test_the_order_of_rows_changes_no_byte_of_the_counts(trials, people, tmp_path):
     order = list(range(len(trials["score"])))
     random.Random(4).shuffle(order)
-    options = {"speakers": people, "by": BY}
+    options = {"speakers": people, "by": BY, "withhold": 0}
     first, second = counted([trials, rows_of(trials, order)], tmp_path, **options)
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_no_id_is_in_the_file(trials, people, tmp_path):
-    (path,) = counted([trials], tmp_path, speakers=people, by=BY)
+    (path,) = counted([trials], tmp_path, speakers=people, by=BY, withhold=0)
     held = path.read_bytes()
     assert b"qz0" not in held
     assert b"vx" not in held
@@ -267,6 +268,7 @@ def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, peopl
             assert (row["value"], row["reason"]) == (None, AT_THRESHOLDS)
     found = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
     assert [row["reason"] for row in found] == [AT_THRESHOLDS, ""]
+    assert "counted at thresholds 0.5, 1.25" in {row["item"] for row in audit.data}
     assert whole.matrix.to_polars().equals(audit.matrix.to_polars())
 
 
@@ -337,7 +339,8 @@ def test_nothing_is_withheld_where_all_groups_are_large_or_none_is_asked_for(tri
 
 def test_no_single_sum_gives_a_withheld_group_away(simulate):
     trials, people = simulate(speakers=33)
-    made = pv.count(trials, speakers=people, by=["gender", "nation", "gender+nation"], withhold=6)
+    by = ["gender", "nation", "gender+nation"]
+    made = pv.count(trials, speakers=people, by=by, withhold=6, step=1)
     nation = dict(
         zip(people["id"], zip(people["gender"], people["nation"], strict=True), strict=True)
     )
@@ -357,7 +360,7 @@ def test_levels_of_few_speakers_are_withheld(simulate, tmp_path):
         "rare" if {a, b} <= rare else "app" if i % 2 else "web"
         for i, (a, b) in enumerate(zip(own, other, strict=True))
     ]
-    made = pv.count(trials, speakers=people, by="gender", within="channel")
+    made = pv.count(trials, speakers=people, by="gender", within="channel", step=1)
     assert ("channel", "rare") in made.levels_withheld
     assert len(made.levels_withheld) == 2  # else the rest would tell it
     made.write(tmp_path / "a.counts")
@@ -375,6 +378,131 @@ def test_a_group_that_one_file_withholds_is_missing_in_the_sum(trials, people, t
     left = {row["group"] for row in audit.groups if row["value"] is not None}
     assert "m+India" not in left
     assert "f+India" in left
+
+
+# rows of several groupings, joined
+
+
+def told_of(made, one, two):
+    """Bounds on the trials of women enrolled from Norway, by equal scores of two blocks' rows."""
+    rows = made.rows.columns
+    both = []
+    for grouping, group in (one, two):
+        block = [of.name for of in made.groupings].index(grouping)
+        place = made.groupings[block].groups.index(group)
+        found = {}
+        for i in np.flatnonzero(rows["block"] == block).tolist():
+            key = bool(rows["target"][i]), float(rows["value"][i])
+            cell = found.setdefault(key, [0, 0])
+            cell[0] += int(rows["count"][i]) * int(rows["enrol_group"][i] == place)
+            cell[1] += int(rows["count"][i])
+        both.append(found)
+    first, second = both
+    low = sum(max(0, first[key][0] + second[key][0] - n) for key, (_, n) in first.items())
+    high = sum(min(first[key][0], second[key][0]) for key in first)
+    return low, high
+
+
+@pytest.fixture(scope="module")
+def rare(simulate):
+    """Trials of few women of Norway with a score each, their number, and who they are of."""
+    trials, people = simulate(speakers=36, nontarget=9000, decimals=9)
+    both = zip(people["id"], people["gender"], people["nation"], strict=True)
+    hers = [one for one, *of in both if of == ["f", "Norway"]]
+    own, other = ([one.partition("/")[0] for one in trials[side]] for side in ("enrol", "test"))
+    kept = [i for i, two in enumerate(zip(own, other, strict=True)) if not {*two} & {*hers[3:]}]
+    return rows_of(trials, kept), sum(own[i] in hers for i in kept), people
+
+
+WOMEN_OF_NORWAY = ("gender", "f"), ("nation", "Norway")
+
+
+def test_joining_rows_by_score_gives_a_group_of_few_back_where_nothing_is_withheld(rare):
+    trials, n, people = rare
+    made = pv.count(trials, speakers=people, by=["gender", "nation"], withhold=0)
+    low, high = told_of(made, *WOMEN_OF_NORWAY)
+    assert 0.99 * n <= low <= n <= high <= 1.01 * n
+    assert any("can be joined" in line for line in made.told_apart())
+
+
+@pytest.mark.parametrize("by", [["gender", "nation"], ["gender", "nation", "gender+nation"]])
+@pytest.mark.parametrize("step", [None, "0.001"])
+def test_what_joining_rows_by_score_would_tell_is_refused_and_the_mend_tells_nothing(
+    rare, by, step
+):
+    trials, n, people = rare
+    with pytest.raises(pv.ConfigError, match="joining rows of rare values") as caught:
+        pv.count(trials, speakers=people, by=by, step=step)
+    width = re.search(r"--step ([\d.]+),", str(caught.value))[1]
+    made = pv.count(trials, speakers=people, by=by, step=width)
+    low, high = told_of(made, *WOMEN_OF_NORWAY)
+    assert low < 0.05 * n
+    assert high > 1.9 * n
+
+
+def test_scores_are_exact_where_no_other_grouping_tells_more(trials, people):
+    assert pv.count(trials, speakers=people, by="gender").bins.is_exact
+    both = pv.count(trials, speakers=people, by=BY, withhold=4)  # all of four speakers
+    assert both.bins.is_exact
+    assert not both.withheld
+
+
+def test_levels_beside_the_whole_are_joined_no_more_than_groupings(rare):
+    trials, _, people = rare
+    with pytest.raises(pv.ConfigError, match="by gender, nation at each score"):
+        pv.count(trials, speakers=people, by="gender", within="nation")
+
+
+def test_rare_deployed_thresholds_are_no_keys_either(trials, people):
+    decided = {name: trials[name] for name in ("enrol", "test", "label")}
+    decided["decision"] = [int(score >= 1) for score in trials["score"]]
+    by = ["gender", "nation"]
+    assert pv.count(decided, speakers=people, by=by).n_trials == len(trials["score"])
+    decided["threshold"] = [1 + i / 7 for i in range(len(trials["score"]))]
+    with pytest.raises(pv.ConfigError, match=r"each threshold, .*; give a single") as caught:
+        pv.count(decided, speakers=people, by=by)
+    assert "--step" not in str(caught.value)
+
+
+def test_a_few_thresholds_of_several_groupings_are_shared(rare, tmp_path):
+    trials, _, people = rare
+    (path,) = counted(
+        [trials], tmp_path, speakers=people, by=["gender", "nation"], thresholds=[0.5, 1.5]
+    )
+    assert len(pv.audit(path).groups.where(group="Norway", metric="fpr", allocation="both")) == 2
+
+
+def test_what_single_trials_took_is_not_told(bank):
+    trials, tables = bank
+    made = pv.count(trials, speakers=tables["speakers"], by="gender", withhold=0).rows.columns
+    assert made["count"].size > 1000
+    assert made["timed"][made["timed"] > 0].tolist() == [
+        made["count"][(made["enrol_group"] == i) & (made["test_group"] == k)].sum()
+        for i in (0, 1)
+        for k in (0, 1)
+    ]
+    assert made["microseconds"].sum() == round(1e6 * sum(trials["seconds"]))
+
+
+# what one day lacks
+
+
+@pytest.mark.parametrize("by", ["device", "age:30"])
+def test_a_day_of_which_nothing_is_known_is_counted_and_adds_up(trials, people, tmp_path, by):
+    first, second = shards(trials, 2)
+    n = len(first["label"])
+    first |= dict.fromkeys(("device", "phone", "age"), [""] * n)
+    second |= {one: ["ab"[i % 2] for i in range(n)] for one in ("device", "phone")}
+    second["age"] = [str(25 + i % 9) for i in range(n)]
+    options = {"speakers": people, "by": ["gender", by], "within": "phone", "withhold": 0}
+    files = counted([first, second], tmp_path, **options)
+    told = [*pv.count(first, **options).told_apart()]
+    assert f"No trial is in any group by {by}, which is unknown for all of them." in told
+    both = {name: [*first[name], *second[name]] for name in first}
+    whole = pv.audit({"S": both}, **{k: v for k, v in options.items() if k != "withhold"})
+    assert differing(whole, pv.audit(files), without=SPEAKERS) == []
+    with pytest.raises(pv.DataError, match=f"{by} is unknown for every trial; count again"):
+        pv.audit(files[0])
 
 
 def test_fewer_speakers_than_asked_for_are_not_counted(trials, people):
@@ -401,7 +529,7 @@ def test_files_without_names_are_one_system_named_after_all_of_them(trials, peop
     [
         ({"by": ["nation"]}, "is counted by nation, .* by gender"),
         ({"by": ["gender"], "step": 0.1}, "as bins of 0.1, .* as each score"),
-        ({"by": ["gender"], "within": "nation"}, "within nation, .* within nothing"),
+        ({"by": ["gender"], "within": "nation", "withhold": 0}, "within nation, .* within nothing"),
         ({"by": ["gender"], "llr": True}, "tells log-likelihood ratios"),
     ],
 )

@@ -154,7 +154,7 @@ def test_decisions_alone_are_audited_by_default_at_their_own_point(bank, audit_o
     assert [row["operating_point"] for row in found.operating_points] == ["deployed"]
     undecided = sum(row["decision"] is None for row in bank.scored)
     assert undecided
-    (left,) = found.data.where(item=LEFT_OUT)
+    (left,) = found.data.where(item="trials without decision")
     assert left["count"] == undecided
     rows = found.bias.where(metric="fnr", measure="ratio", operating_point="deployed")
     assert all(row["value"] is not None for row in rows)
@@ -192,13 +192,10 @@ def test_deployed_thresholds_are_told_per_group(leveled, bank, groupings, alloca
         for group, rows in allocated(bank.scored, sides, rule).items():
             wanted = Counter(row["threshold"] for row in rows if row["threshold"] is not None)
             told = leveled.data.where(source="scores", grouping=grouping, group=group, within="")
-            ending = f"(allocation {rule})"
-            shown = {r["value"]: r["count"] for r in told if r["item"].endswith(ending)}
-            assert shown == wanted
-            for row in told:
-                if row["item"].endswith(ending):
-                    start = f"trials at the deployed threshold {row['value']!r} "
-                    assert row["item"] == start + ending
+            start, ending = "trials at the deployed threshold", f"(allocation {rule})"
+            told = [r for r in told if r["item"].startswith(start) and r["item"].endswith(ending)]
+            assert {r["value"]: r["count"] for r in told} == wanted
+            assert all(r["item"] == f"{start} {r['value']!r} {ending}" for r in told)
             where = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
             (fnr,) = leveled.groups.where(**where, metric="fnr", operating_point="deployed")
             assert fnr["threshold"] == (next(iter(wanted)) if len(wanted) == 1 else None)
@@ -430,5 +427,69 @@ def test_a_score_at_its_threshold_is_accepted(cells):
     }
     found = pv.audit(trials, speakers={"id": ["a"], "g": ["x"]}, by="g", **CHEAP)
     known = [(score, level) for score, level in cells if level is not None]
-    (fnr,) = found.groups.where(grouping="all", metric="fnr", operating_point="deployed")
+    rows = found.groups.where(grouping="all", metric="fnr", operating_point="deployed").rows()
+    if not known:
+        assert not rows
+        return
+    (fnr,) = rows
     assert (fnr["errors"], fnr["trials"]) == (sum(s < t for s, t in known), len(known))
+
+
+PEOPLE = {"id": ["a", "b"], "sex": ["f", "m"]}
+PAIRS = {"enrol": ["a/1", "b/1", "a/1"], "test": ["a/2", "b/2", "b/2"]}
+
+
+def item(audit, text, **where):
+    found = [row for row in audit.data.where(**where) if row["item"].startswith(text)]
+    return {row["group"]: row["count"] for row in found}
+
+
+def test_trials_without_a_threshold_are_told_for_each_group():
+    scores = {**PAIRS, "score": [0.9, 0.7, 0.3], "threshold": ["0.5", "", "0.6"]}
+    audit = pv.audit(scores, speakers=PEOPLE, by="sex")
+    words = "trials without decision or threshold, not in deployed"
+    assert item(audit, words, grouping="") == {"": 1}
+    assert item(audit, words, grouping="sex") == {"f": 0, "m": 1}
+    (fnr,) = audit.groups.where(grouping="all", metric="fnr", operating_point="deployed")
+    assert (fnr["errors"], fnr["trials"]) == (0, 1)
+
+
+@pytest.mark.parametrize("column", ["threshold", "decision"])
+def test_an_empty_column_is_no_deployed_point(column):
+    scores = {**PAIRS, "score": [0.9, 0.7, 0.3], column: ["", "", ""]}
+    audit = pv.audit(scores, speakers=PEOPLE, by="sex")
+    assert "deployed" not in {row["operating_point"] for row in audit.operating_points}
+
+
+def test_decisions_count_where_every_score_is_empty():
+    decided = {**PAIRS, "decision": ["accept", "reject", "reject"]}
+    wanted = pv.audit(decided, speakers=PEOPLE, by="sex").groups.rows()
+    empty = pv.audit({**decided, "score": ["", "", ""]}, speakers=PEOPLE, by="sex")
+    assert empty.groups.rows() == wanted
+    some = pv.audit({**decided, "score": ["0.9", "", "0.1"]}, speakers=PEOPLE, by="sex")
+    assert item(some, "decisions of trials without score") == {"": 1}
+
+
+def test_decisions_are_nothing_to_find_thresholds_on():
+    scores = {**PAIRS, "score": [0.9, 0.7, 0.3]}
+    decided = {**PAIRS, "decision": ["accept", "reject", "reject"]}
+    with pytest.raises(ConfigError, match="on which no threshold can be found; give scores"):
+        pv.audit(scores, speakers=PEOPLE, by="sex", threshold_from=decided)
+
+
+@pytest.mark.parametrize("role", ["enrol", "test", "score", "label"])
+def test_what_trials_are_made_of_is_nothing_to_group_by(role):
+    scores = {**PAIRS, "score": [0.9, 0.7, 0.3], "label": [1, 1, 0]}
+    with pytest.raises(ConfigError, match="is no attribute of"):
+        pv.audit(scores, speakers=PEOPLE, by=role)
+
+
+def test_decimal_points_and_commas_do_not_mix():
+    scores = {**PAIRS, "score": [0.9, 0.7, 0.3], "threshold": ["0,5", ".4", "0,6"]}
+    with pytest.raises(DataError, match="row 1, column 'threshold': '0,5' is no number"):
+        pv.audit(scores, speakers=PEOPLE, by="sex")
+
+
+def test_scores_whose_squares_are_infinite_warn_of_nothing():
+    scores = {**PAIRS, "score": [1e308, 0.7, -1e308]}
+    assert len(pv.audit(scores, speakers=PEOPLE, by="sex").groups)

@@ -321,9 +321,9 @@ def test_a_failed_trial_may_be_told_twice(bank, told):
             {"status": "failed", "stage": "upload"},
             "column 'stage': 'upload' is no stage; use enrol",
         ),
-        ({"seconds": "fast"}, "column 'seconds': 'fast' is no number from 0 on"),
-        ({"seconds": "-0.5"}, "column 'seconds': '-0.5' is no number from 0 on"),
-        ({"seconds": "inf"}, "column 'seconds': 'inf' is no number from 0 on"),
+        ({"seconds": "fast"}, "column 'seconds': 'fast' is no number from 0 to 86,400"),
+        ({"seconds": "-0.5"}, "column 'seconds': '-0.5' is no number from 0 to 86,400"),
+        ({"seconds": "inf"}, "column 'seconds': 'inf' is no number from 0 to 86,400"),
     ],
 )
 def test_bad_cells(bank, cells, match):
@@ -599,3 +599,24 @@ def test_tables_of_everything_keep_their_promises(combined, optional, tmp_path):
     optional("jsonschema").validate(json.loads(found.to_json()), schema)
     found.write(tmp_path / "out")
     assert pv.load(tmp_path / "out").to_json() == found.to_json()
+
+
+def test_failures_of_one_side_are_told_by_the_group_of_that_side():
+    calls = {
+        "utterance": ["a/1", "a/2", "a/3", "b/1", "b/2"],
+        "channel": ["phone", "app", "web", "phone", "app"],
+    }
+    trials = {
+        "enrol": ["a/1", "a/1", "b/1"],
+        "test": ["a/2", "a/3", "b/2"],
+        "score": [0.9, None, 0.8],
+    }
+    lost = {"recording": ["a/3", "b/1"], "stage": ["acquire", "acquire"]}
+    audit = pv.audit(trials, utterances=calls, failures=lost, by=["test.channel"])
+    shares = audit.groups.where(grouping="test.channel", metric="fta").rows()
+    told = {row["group"]: (row["errors"], row["trials"]) for row in shares}
+    assert told == {"app": (0, 2), "web": (1, 1), "pooled": (1, 3)}
+    (fte,) = audit.groups.where(grouping="test.channel", group="app", metric="fte").rows()
+    assert fte["reason"] == "a group of trials, not of recordings"
+    (alone,) = audit.data.where(source="failures").rows()
+    assert (alone["item"], alone["count"]) == ("test recordings that failed and that no trial has", 1)

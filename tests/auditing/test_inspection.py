@@ -20,7 +20,7 @@ def counted(tmp_path):
         trials = {
             "enrol": [f"{a}/1" for a, _ in pairs],
             "test": [f"{b}/{first + 2}" for _, b in pairs],
-            "score": [float(a == b) + 0.01 * i for i, (a, b) in enumerate(pairs)],
+            "score": [float(a == b) + 0.01 * (i % 7) for i, (a, b) in enumerate(pairs)],
             "channel": ["xy"[i % 2] for i in range(len(pairs))],
         }
         people = {
@@ -40,7 +40,7 @@ def told(*paths):
 
 
 def test_counts_are_told_in_five_lines_below_their_name(counted):
-    path = counted("day1.counts", within="channel")
+    path = counted("day1.counts", within="channel", step=1.0)
     found = pv.inspect(path)
     (one,) = found.files
     assert (one.kind, one.labels.target, one.labels.nontarget) == ("counts", 12, 132)
@@ -54,7 +54,7 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
     words = told(path)
     assert "of sys;" in words
     assert "trials: target 12, nontarget 132\n" in words
-    assert "scores: counted at each score\n" in words
+    assert "scores: counted at bins of 1.0\n" in words
     assert "gender (2 groups: f, m); country (3 groups: A, B, C)" in words
     assert "within channel (2 levels: x, y)" in words
     assert "C (country)" in words
@@ -76,7 +76,7 @@ def test_what_bins_and_thresholds_take_away_is_told(counted, options, scores, la
 
 
 def test_counts_that_fit_each_other_are_told_so(counted):
-    paths = [counted("a.counts"), counted("b.counts", 1)]
+    paths = [counted("a.counts", by=["country"]), counted("b.counts", 1, by=["country"])]
     found = pv.inspect(*paths)
     assert found.problems == ()
     assert "the 2 files of counts fit each other" in told(*paths)
@@ -84,11 +84,11 @@ def test_counts_that_fit_each_other_are_told_so(counted):
 
 
 def test_counts_that_do_not_fit_are_a_problem_in_the_words_of_the_audit(counted):
-    paths = [counted("a.counts"), counted("b.counts", 1, by=["gender"])]
+    paths = [counted("a.counts", by=["country"]), counted("b.counts", 1, by=["gender"])]
     with pytest.raises(pv.DataError) as refused:
         pv.audit(paths)
     assert pv.inspect(*paths).problems == (str(refused.value),)
-    twice = [counted("a.counts"), counted("c.counts")]
+    twice = [counted("a.counts", by=["country"]), counted("c.counts", by=["country"])]
     with pytest.raises(pv.DataError, match="twice") as refused:
         pv.audit(twice)
     assert pv.inspect(*twice).problems == (str(refused.value),)

@@ -1,6 +1,7 @@
 """``parivox count``: counts without ids, which ``parivox audit`` adds up."""
 
 import json
+import re
 
 import pytest
 
@@ -87,6 +88,35 @@ def test_bins_and_thresholds(days, parivox):
     done = parivox("audit", "t.counts", cwd=days)
     assert done.returncode == 0, done.stderr
     assert "No EER: counted at given thresholds only." in done.stdout
+
+
+def test_without_a_curve_the_counted_thresholds_are_named(days, parivox):
+    count(
+        parivox, days, "day1.csv", "--out", "two.counts", "--threshold", "0.5", "--threshold", "1"
+    )
+    done = parivox("audit", "two.counts", "--operating-point", "fpr=0.01", cwd=days)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "give one with --operating-point threshold=X, X one of 0.5, 1." in told
+    assert "or eer" not in told
+
+
+def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, parivox):
+    several = ("day1.csv", "--out", "s.counts", "--by", "nation")
+    done = count(parivox, days, *several)
+    assert done.returncode == 2
+    assert not (days / "s.counts").exists()
+    step = re.search(r"give (--step) (\S+), a few --threshold", done.stderr).groups()
+    done = count(parivox, days, *several, *step)
+    assert done.stdout.splitlines()[1] == f"Counted at bins of {step[1]}."
+    done = parivox(
+        "count", *several, "--speakers", "speakers.csv", "--by", "gender", "--withhold", "0",
+        cwd=days,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[2:] == [
+        "No group is withheld, of however few speakers.",
+        "Rows of different groupings can be joined where scores are rare.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_json(parivox):
 def test_standard_input(parivox, files):
     found = parivox("inspect", "-", "speakers.csv", stdin=(files / "scores.csv").read_text())
     assert found.returncode == 0
-    assert found.stdout.startswith("-: scores of trials")
+    assert found.stdout.startswith("standard input: scores of trials")
+    assert "next: parivox audit - --speakers speakers.csv" in found.stdout
     assert "are in speakers.csv, column 'speaker'" in found.stdout
 
 

@@ -182,3 +182,9 @@ def test_too_many_values_are_no_grouping():
         "scores.csv: column 'device' has more than 10,000 values, so no trials can be grouped by "
         "it; if they are numbers, give bands, as in device:1,30"
     )
+
+
+@pytest.mark.parametrize("text", ["same:", "same: "])
+def test_same_needs_an_attribute(text):
+    with pytest.raises(ConfigError, match="an attribute must follow same:, as in same:device"):
+        parse_attribute(text)

@@ -550,3 +550,21 @@ def test_a_key_of_other_sides_meets_nothing(read, write):
         DataError, match=r"no trial is left .*\(a/1, a/2:b\) but key.csv holds \(a/1"
     ):
         read(SIDED, trials=key)
+
+
+@pytest.mark.parametrize("low", ["0", "-1"])
+def test_whole_numbers_behind_labels_are_scores_as_speechbrain_writes_them(read, low):
+    rows = f"a/1 a/2 1 1\na/1 b/1 0 {low}\nb/1 b/2 1 {low}\n"
+    (trials,) = read(rows).partitions()
+    assert sorted(zip(trials.target.tolist(), trials.score.tolist(), strict=True)) == sorted(
+        [(True, 1.0), (False, float(low)), (True, float(low))]
+    )
+
+
+def test_whole_numbers_before_words_of_labels_are_scores_as_wespeaker_writes_them(read):
+    found = read("a/1 a/2 0 target\na/1 b/1 1 nontarget\n")
+    (trials,) = found.partitions()
+    assert sorted(zip(trials.target.tolist(), trials.score.tolist(), strict=True)) == [
+        (False, 1.0),
+        (True, 0.0),
+    ]

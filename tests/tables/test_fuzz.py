@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parivox.errors import ParivoxError
+from parivox.tables.counts_file import holds_counts
 from parivox.tables.formats import FORMATS
 from parivox.tables.speakers import read_speakers
 from parivox.tables.trials import read_trials
@@ -147,3 +148,14 @@ def test_speakers(fuzzed, data):
 @given(data=anything)
 def test_utterances(fuzzed, data):
     fuzzed(data, read_utterances)
+
+
+def test_damaged_metadata_of_parquet_leave_nothing_on_standard_error(tmp_path, capfd):
+    whole = _PARQUET.getvalue()
+    footer = int.from_bytes(whole[-8:-4], "little") + 8
+    path = tmp_path / "x.parquet"
+    for at in range(len(whole) - footer, len(whole)):
+        for byte in (0, 0x15, 0xFF):
+            path.write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+            holds_counts(path)
+    assert capfd.readouterr().err == ""

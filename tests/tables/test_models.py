@@ -108,8 +108,15 @@ def test_an_attribute_of_recordings_is_the_models_if_all_of_them_agree(
 def test_a_row_of_the_table_may_be_told_twice():
     twice = {name: [*cells, *cells] for name, cells in MODELS.items()}
     assert read_models(twice).table.height == 6
+    assert (read_models(twice).repeated, read_models(MODELS).repeated) == (6, 0)
     found = read_models(twice)
     assert read_models(found) is found
+
+
+def test_rows_that_repeat_a_recording_of_a_model_are_counted(read, count):
+    twice = {name: [*cells, cells[0]] for name, cells in MODELS.items()}
+    found = read(TRIALS, models=twice)
+    assert count(found, "rows that repeat a recording of a model", "models") == 1
 
 
 @pytest.mark.parametrize(
@@ -138,7 +145,19 @@ def test_leading_zeros_are_kept(write):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("model,recording\nm,a/1\n", "m.csv: has no column 'speaker' but 'recording'; name it so"),
+        ("model,speaker\nm,a\n", "m.csv: has no column 'recording'"),
+        (
+            "model,speaker,recording\nm1,p,r1\nm1,p,r2\nm2,q,r1\n",
+            "rows 2 and 4: recording 'r1' is of speaker 'p' in model 'm1' and of 'q' in model 'm2'",
+        ),
+        (
+            "modelid,segmentid,side\nm,s1,a\nm,s2,c\n",
+            "m.csv: row 3, column 'side': 'c' is no side of a segment; correct it, sides are a and",
+        ),
+        (
+            "modelid,segmentid,side\nm,s1,\n",
+            "m.csv: row 2, column 'side': is empty; give a or b, or remove the row",
+        ),
         ("speaker,recording\na,a/1\n", "m.csv: has no column 'model' but 'speaker', 'recording'"),
         ("model,speaker,recording\nm,,a/1\n", "m.csv: row 2, column 'speaker': is empty"),
         ("model,speaker,recording\nm,a,a/1\n,a,a/2\n", "m.csv: row 3, column 'model': is empty"),
@@ -180,6 +199,80 @@ def test_a_recording_of_somebody_else_is_told(read, csv, write):
         "m.csv: row 3: recording 'r2' of model 'm1' is of speaker 'a' here and of 'b' in row 4 of "
         "calls.csv; correct one"
     )
+
+
+def test_a_recording_that_begins_with_somebody_else_is_told(read, csv, write):
+    models = write("m.csv", "model,speaker,recording\nm1,a,a/1\nm1,a,b/7\n")
+    trials = csv([("m1", "a/2", "0.9", "1")])
+    with pytest.raises(DataError) as told:
+        read(trials, models=models)
+    assert str(told.value) == (
+        "m.csv: row 3: recording 'b/7' of model 'm1' is of speaker 'a' here, but begins with the "
+        "speaker 'b'; correct one, or tell whose it is with --utterances"
+    )
+    calls = {"utterance": ["a/2", "b/7"], "speaker": ["a", "a"]}
+    assert read(trials, models=models, utterances=calls).n_trials == 1
+
+
+def test_a_recording_of_somebody_else_in_the_trials_is_told(read, write):
+    models = write("m.csv", "model,speaker,recording\nm1,a,r1\nm2,b,r2\nm2,b,r3\n")
+    text = "enrol,test,score,test_speaker\nm1,r2,0.1,b\nm1,r3,0.9,a\n"
+    with pytest.raises(DataError) as told:
+        read(text, models=models)
+    assert str(told.value) == (
+        "m.csv: row 4: recording 'r3' of model 'm2' is of speaker 'b' here and of 'a' in "
+        "scores.csv; correct one"
+    )
+
+
+SEGMENTS = "segmentid,subjectid\ns1,a\ns2,a\ns2:b,b\ns3,b\n"
+ENROLMENT = "modelid\tsegmentid\tside\nm1\ts1\ta\nm1\ts2\ta\nm2\ts2\tb\n"
+
+
+def test_models_of_nist_have_the_speakers_of_their_segments(read, write):
+    key = "modelid\tsegmentid\tside\tLLR\nm1\ts3\ta\t0.1\nm2\ts3\ta\t0.9\n"
+    found = read(key, models=write("enroll.tsv", ENROLMENT), utterances=write("seg.csv", SEGMENTS))
+    assert list(found.utterance_ids) == ["m1", "m2", "s3"]
+    assert [found.people.ids[i] for i in found.utterance_speaker] == ["a", "b", "b"]
+    assert read_models(write("e.tsv", ENROLMENT)).table["recording"].to_list() == [
+        *("s1", "s2", "s2:b")
+    ]
+
+
+def test_a_column_of_sides_beside_other_than_segments_is_passed_over():
+    rows = {"model": ["m"], "speaker": ["a"], "recording": ["r"], "side": ["left"]}
+    assert read_models(rows).table["recording"].to_list() == ["r"]
+
+
+def test_models_without_speakers_take_those_with_which_their_recordings_begin(read):
+    rows = {name: cells for name, cells in MODELS.items() if name != "speaker"}
+    alike, given = (read(TRIALS, models=models) for models in (rows, MODELS))
+    np.testing.assert_array_equal(alike.utterance_speaker, given.utterance_speaker)
+    assert alike.content_sha256 == given.content_sha256
+
+
+@pytest.mark.parametrize(
+    ("rows", "utterances", "sentence"),
+    [
+        ("m1,r1\n", None, "m.csv: has no column 'speaker'; name it so, or give the speakers of"),
+        (
+            "m1,s1\nm1,s9\n",
+            SEGMENTS,
+            "m.csv: 1 of 2 recordings of models ('s9') are not in seg.csv; add them to it",
+        ),
+        (
+            "m1,s1\nm1,s3\n",
+            SEGMENTS,
+            "m.csv: rows 2 and 3: model 'm1' has recordings of the speakers 'a' and 'b'; a model",
+        ),
+    ],
+)
+def test_models_whose_speakers_are_not_told(read, write, rows, utterances, sentence):
+    models = write("m.csv", "model,recording\n" + rows)
+    calls = utterances and write("seg.csv", utterances)
+    with pytest.raises(DataError) as told:
+        read("enrol,test,score\nm1,s2,0.9\n", models=models, utterances=calls)
+    assert sentence in str(told.value)
 
 
 def test_without_a_table_of_speakers_they_are_those_of_models_and_trials():

@@ -44,6 +44,33 @@ def test_two_values_of_one_attribute(write):
     assert ("speakers with two values of sex", 1) in [(n.item, n.count) for n in people.notes([0])]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "utterance,speaker\na/1,a\na/2,a\nb/1,b\n",
+        "speaker,channel\na,phone\na,app\nb,app\nb,app\nc,app\n",
+    ],
+)
+def test_a_table_of_recordings_is_told_where_to_give(write, text):
+    with pytest.raises(DataError) as caught:
+        read_speakers(write("s.csv", text), id="speaker")
+    assert str(caught.value).endswith(
+        "; it looks like a table of recordings, to be given as --utterances; else keep one, or "
+        "make it unknown with --conflicts set-aside"
+    )
+
+
+def test_rows_that_repeat_a_speaker_are_counted(write):
+    people = read_speakers(write("s.csv", "id,sex\na,f\nb,m\na,f\na,\n"), id="id")
+    assert people.attributes["sex"].to_list() == ["f", "m"]
+    (note,) = people.notes([0, 1])
+    assert (note.source, note.item, note.count, note.note) == (
+        *("speakers", "rows that repeat a speaker"),
+        *(2, "merged"),
+    )
+    assert read_speakers({"id": ["a", "b"]}, id="id").notes([0, 1]) == []
+
+
 def test_content_hash_knows_neither_order_nor_format(tmp_path):
     one = pl.DataFrame({"id": ["a", "b"], "sex": ["f", None], "age": [1, 2]})
     one.write_parquet(tmp_path / "s.parquet")
@@ -117,7 +144,8 @@ def test_ids_that_a_spreadsheet_rewrote_are_named_and_not_repaired(
         read(trials, people=people)
     sentence = str(caught.value)
     assert f"a spreadsheet seems to have {told}" in sentence
-    assert sentence.endswith("format the column as text in the spreadsheet, and export it again")
+    assert "import the original into the spreadsheet again, with the column as text" in sentence
+    assert ("give it a number format such as 0" in sentence) == ("leading zeros" in told)
     calls = "call;speaker\n" + "".join(f"{one};z\n" for one in [*there, "z/1"])
     with pytest.raises(DataError, match="a spreadsheet seems to have"):
         read(

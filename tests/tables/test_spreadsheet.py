@@ -350,6 +350,15 @@ def test_entities_are_not_followed(write, declared, part, kind, held):
         read_table(path, "speakers")
 
 
+def test_a_cell_longer_than_any_program_writes_is_named(write):
+    row = ROW.replace("<t>a</t>", f"<t>{'a' * 32_768}</t>")
+    with pytest.raises(DataError, match="p: sheet 'S': cell A2 holds 32,768 characters, where a"):
+        read_table(write("p", plain(HEADER + row)), "speakers")
+    row = ROW.replace("<t>a</t>", f"<t>{'a' * 32_767}</t>")
+    table, _, _ = read_table(write("p", plain(HEADER + row)), "speakers")
+    assert table["id"].str.len_chars().to_list() == [32_767]
+
+
 def test_rows_and_cells_out_of_order_are_read(write):
     first = '<row r="3"><c r="B3"><v>1</v></c><c r="A3" t="inlineStr"><is><t>a</t></is></c></row>'
     second = '<row r="2"><c r="A2" t="inlineStr"><is><t>b</t></is></c></row>'

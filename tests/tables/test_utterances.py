@@ -1,9 +1,11 @@
 """Whose utterance it is."""
 
+import polars as pl
 import pytest
 
 from parivox.errors import DataError
 from parivox.tables.speakers import read_speakers
+from parivox.tables.utterances import find_column
 
 pytestmark = pytest.mark.minimal
 
@@ -36,7 +38,10 @@ def test_a_table_of_utterances(read, write, count):
             "utt,who\nu1,a\n",
             "no part of the ids is known as a speaker.*u.csv has no column 'speaker'",
         ),
-        ("utt,spk\nx/u1.wav,a\nx/u2.wav,a\nx/v1.wav,a\n", "they differ by folder or ending only"),
+        (
+            "utt,spk\nx/u1.wav,a\nx/u2.wav,a\nx/v1.wav,a\n",
+            "u.csv; they differ from ids there by folder or ending only, so make them alike$",
+        ),
     ],
 )
 def test_bad_tables_of_utterances(read, write, table, match):
@@ -79,6 +84,62 @@ def test_the_likely_pattern_is_named(read, form, pattern):
     assert f"the speaker seems to be {pattern}(100% of the ids); give" in str(caught.value)
 
 
+def test_an_utterance_of_another_folder_is_added_and_not_made_alike(read, write):
+    table = write("u.csv", "utterance,speaker\na/1,a\na/2,a\nb/2,b\n")
+    with pytest.raises(DataError, match=r"\('b/1'\) are not in u.csv; add them to it$"):
+        read("enrol,test,score\na/1,a/2,1\na/1,b/1,0\n", utterances=table)
+    deep = write("d.csv", "utterance,speaker\nwav/a/1.wav,a\nwav/a/2.wav,a\nwav/b/1.wav,b\n")
+    with pytest.raises(DataError, match="by folder or ending only, so make them alike"):
+        read("enrol,test,score\na/1,a/2,1\na/1,b/1,0\n", utterances=deep)
+    flat = write("f.csv", "utterance,speaker\n1,a\n2,a\n")
+    with pytest.raises(DataError, match="by folder or ending only, so make them alike"):
+        read("enrol,test,score\na/1.flac,a/2.flac,1\n", utterances=flat)
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (
+            "enrol,test,score\na/1,a/2,0.9\nb/1,c/1,0.1\nc/1,b/1,0.2\n",
+            "column 'enrol' there holds the utterance ids themselves, so it seems to be no table",
+        ),
+        (
+            "recording,stage\na/1,enrol\n",
+            "no part of the ids is known as a speaker, so check that the tables belong together",
+        ),
+        (
+            "recording,stage\nd,enrol\n",
+            "no part of most of the ids is known as a speaker, so check that the tables belong",
+        ),
+    ],
+)
+def test_a_table_that_is_not_of_speakers_suggests_no_pattern(read, write, table, told):
+    text = "enrol,test,score\na/1,a/2,1\na/1,b/1,0\nb/1,c/1,0\nd-1,b/1,0\n"
+    with pytest.raises(DataError) as caught:
+        read(text, people=read_speakers(write("t.csv", table)))
+    assert told in str(caught.value)
+    assert "the speaker seems to be" not in str(caught.value)
+
+
+def test_a_pattern_of_few_ids_is_not_suggested(read):
+    text = "enrol,test,score\n" + "".join(f"x{i}/1,y{i}/1,0\n" for i in range(9)) + "a-1,b-1,0\n"
+    with pytest.raises(DataError) as caught:
+        read(text)
+    assert "the speaker seems to be" not in str(caught.value)
+
+
+def test_rows_that_repeat_an_utterance_are_counted(read, write, count):
+    table = write("u.csv", "utt,spk,channel\nu1,a,x\nu2,a,y\nu1,a,\nv1,b,x\nu2,a,y\n")
+    found = read(SCORES, utterances=table)
+    assert count(found, "rows that repeat an utterance", "utterances") == 2
+
+
+def test_columns_without_a_name_are_told_as_such():
+    table = pl.DataFrame({"row": [1], "": ["x"], "who": ["a"]})
+    with pytest.raises(DataError, match="has no column 'utterance' but one without a name, 'who'"):
+        find_column(table, "utterance", ("utterance",), "t.csv")
+
+
 def test_columns_and_a_table_must_agree(read, write):
     text = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,0.9,a,a\nu1,v1,0.1,a,b\n"
     good = write("good.csv", "utterance,speaker\nu1,a\nv1,b\n")
@@ -87,7 +148,7 @@ def test_columns_and_a_table_must_agree(read, write):
     with pytest.raises(
         DataError,
         match=r"scores.csv: row 3, column 'test_speaker': utterance 'v1' is of speaker 'b' "
-        r"here and of 'c' in row 4 of bad.csv \(1 such utterances\); correct one",
+        r"here and of 'c' in row 4 of bad.csv \(the only such utterance\); correct one",
     ):
         read(text, utterances=bad)
 
@@ -158,3 +219,10 @@ def test_strangers_need_no_speakers_where_labels_are(read, write, plain):
         read(scores, strangers=True)
     with pytest.raises(DataError, match="rows 2 and 4 are the same trial"):
         read(text + "x/1,x/2,1,0\n", strangers=True)
+
+
+def test_speakers_in_another_case_are_told_so(read, csv):
+    trials = csv([("A/1", "A/2", "0.9", "1"), ("A/1", "B/1", "0.1", "0")])
+    people = read_speakers({"id": ["a", "b"], "sex": ["f", "m"]})
+    with pytest.raises(DataError, match=r"upper and lower case \('A' is 'a'\), so make them alike"):
+        read(trials, people=people)

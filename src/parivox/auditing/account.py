@@ -56,6 +56,12 @@ def account_for(
     if not isinstance(trials, TrialCounts):
         _per_group(rows, name, trials, groupings)
         _of_people(rows, plain, trials, groupings)
+    for what, count in zip(("enrolments", "test recordings"), tally.unmet, strict=True):
+        item = f"{what} that failed and that no trial has"
+        if count:
+            lost = {"source": "failures", "grouping": "", "item": item, "count": count}
+            rows.add(**{**plain, **lost, "note": "counted in FTE or FTA alone"})
+    _undecided(rows, name, trials, tally)
     _thresholds(rows, name, tally)
 
 
@@ -91,6 +97,35 @@ def _thresholds(rows: Rows, name: dict[str, str], tally: Tally) -> None:
             of_group = {**name, "grouping": cells.grouping.name, "group": group}
             suffix = f" (allocation {cells.allocation})"
             _deployed(rows, {**of_group, "within": cells.level.name}, beside, suffix)
+
+
+def _undecided(
+    rows: Rows, name: dict[str, str], trials: TrialSet | TrialCounts, tally: Tally
+) -> None:
+    """Trials that have neither a decision nor a threshold, and so no part in ``deployed``."""
+    whole = tally.levels[0]
+    if not trials.has_decisions or not _left(whole.counts, whole.beside):
+        return
+    item = "trials without decision or threshold, not in deployed"
+    plain = {**name, "source": "scores", "value": None, "note": "", "within": ""}
+    count = _left(whole.counts, whole.beside)
+    rows.add(**plain, grouping="", group="", item=item, count=count)
+    for cells in tally.cells:
+        if not cells.level.name:
+            rows.add(
+                **plain,
+                grouping=cells.grouping.name,
+                group=list(cells.grouping.groups),
+                item=f"{item} (allocation {cells.allocation})",
+                count=[_left(*both) for both in zip(cells.groups, cells.beside, strict=False)],
+            )
+
+
+def _left(counts: Counts, beside: Beside) -> int:
+    """Trials of a cell that no decision is known of."""
+    decided = beside.deployed
+    known = 0 if decided is None else int(decided.n_target + decided.n_nontarget)
+    return int(counts.n_target + counts.n_nontarget) - known
 
 
 def _of_people(

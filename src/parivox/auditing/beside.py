@@ -187,6 +187,7 @@ class Recorded:
         if trials.failures is not None:
             self.failed = [side.copy() for side in trials.failures]
             self.tried = [side.copy() for side in trials.failures]
+            self.met = [np.zeros_like(side) for side in trials.failures]
 
     def add(self, scored: Trials, failed: Trials | None) -> None:
         """Note the utterances of some trials."""
@@ -194,12 +195,20 @@ class Recorded:
             return
         for some in (scored, failed):
             if some is not None:
-                self.tried[0][some.enrol] = True
-                self.tried[1][some.test] = True
+                for side, utterance in enumerate((some.enrol, some.test)):
+                    self.tried[side][utterance] = self.met[side][utterance] = True
         if failed is not None:
             stage = failed.more["failed"]
             self.failed[0][failed.enrol[stage == ENROL]] = True
             self.failed[1][failed.test[stage == ACQUIRE]] = True
+
+    def unmet(self) -> tuple[int, int]:
+        """Failed enrolments and test recordings that no trial has on that side."""
+        if not self.is_needed:
+            return 0, 0
+        pairs = zip(self.failed, self.met, strict=True)
+        enrolments, recordings = (int((failed & ~met).sum()) for failed, met in pairs)
+        return enrolments, recordings
 
 
 def recorded(
@@ -210,28 +219,32 @@ def recorded(
     levels: Sequence[Beside],
 ) -> tuple[list[Beside], list[Beside]]:
     """Shares of failed enrolments and recordings, where a recording has a group of its own."""
-    if any(one is not None and one.is_of_trials for one in (grouping, within)):
-        return list(cells), list(levels)
     trials = attempts.trials
     zero = np.zeros(trials.utterance_speaker.size, dtype=np.int32)
-    group = zero if grouping is None else grouping.of_utterance(trials)
-    level = zero if within is None else within.of_utterance(trials)
     n_groups = len(cells) // len(levels)
-    known = (group >= 0) & (level >= 0)
-    shares = []
-    for tried, failed in zip(attempts.tried, attempts.failed, strict=True):
+    many, few = list(cells), list(levels)
+    for stage, (side, tried, failed) in enumerate(
+        zip(("enrol", "test"), attempts.tried, attempts.failed, strict=True)
+    ):
+        group = zero if grouping is None else grouping.of_side(trials, side)
+        level = zero if within is None else within.of_side(trials, side)
+        if group is None or level is None:
+            continue
+        known = (group >= 0) & (level >= 0)
         counted = []
         for which in (failed & known, tried & known):
             code = level[which].astype(np.int64) * n_groups + group[which]
             counted.append(np.bincount(code, minlength=len(cells)))
-        shares.append(np.array(counted))  # (failed or tried, cell)
-    both = np.array(shares)
+        each = np.array(counted)  # (failed or tried, cell)
+        pooled = each.reshape(2, len(levels), n_groups).sum(axis=-1)
+        many, few = _shared(many, each, stage), _shared(few, pooled, stage)
+    return many, few
 
-    def with_shares(besides: Sequence[Beside], counts: IntArray) -> list[Beside]:
-        return [
-            replace(one, enrolments=Share(*enrol.tolist()), recordings=Share(*test.tolist()))
-            for one, enrol, test in zip(besides, counts[0].T, counts[1].T, strict=True)
-        ]
 
-    pooled = both.reshape(2, 2, len(levels), n_groups).sum(axis=-1)
-    return with_shares(cells, both), with_shares(levels, pooled)
+def _shared(besides: Sequence[Beside], counts: IntArray, stage: int) -> list[Beside]:
+    """With the share of what failed at a stage: enrolments first, test recordings then."""
+    shares = [Share(*each) for each in counts.T.tolist()]
+    pairs = zip(besides, shares, strict=True)
+    if stage == 0:
+        return [replace(one, enrolments=share) for one, share in pairs]
+    return [replace(one, recordings=share) for one, share in pairs]

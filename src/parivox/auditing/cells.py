@@ -104,6 +104,8 @@ class Tally:
         Those of all trials first.
     outside : dict of str to int
         Trials that are in no level, by the name of the grouping that the levels are of.
+    unmet : (int, int)
+        Failed enrolments and test recordings that no trial has on that side.
     bound : float
         Largest share of one class of a cell's trials in one bin, in [0, 1]: no rate at a
         threshold found on the curve (EER, minimum cost, FNR at an FPR) nor the AUC is further
@@ -115,6 +117,7 @@ class Tally:
     levels: list[Level]
     cells: list[Cells] = field(default_factory=list)
     outside: dict[str, int] = field(default_factory=dict)
+    unmet: tuple[int, int] = (0, 0)
     bound: float = 0.0
     width: float = 0.0
 
@@ -197,7 +200,7 @@ class People:
 
     def add(self, speakers: Sequence[Codes], sides: Sequence[Codes], placed: Placed) -> None:
         """Note the speakers of either side, where the side's own group is that of the cell."""
-        groups = self.layout.groups
+        groups = max(self.layout.groups, 1)  # nothing is placed where there is none
         for cell in placed.cells:
             group = cell if self.layout.within is None else np.where(cell < 0, _NONE, cell % groups)
             for speaker, side in zip(speakers, sides, strict=True):
@@ -219,7 +222,7 @@ class People:
             used = self.used[:-1]
             each = np.bincount(self.of_speaker[: self.n][used], minlength=groups)
             return [[*each.tolist(), int(used.sum())]]
-        used = self.used.reshape(self.layout.levels, groups, -1)[..., :-1]
+        used = self.used.reshape(self.layout.levels, groups, self.n + 1)[..., :-1]
         each = used.sum(axis=-1)
         everyone = used.any(axis=1).sum(axis=-1)
         return [[*row, n] for row, n in zip(each.tolist(), everyone.tolist(), strict=True)]
@@ -289,7 +292,9 @@ def count_cells(
                 where = placed(layouts[i], sides, len(failed))
                 cells.add_failed(failed, where.cells)
                 levels.add_failed(failed, [where.level])
-    return _tallied(layouts, counter, besides, people, left_out)
+    tally = _tallied(layouts, counter, besides, people, left_out)
+    tally.unmet = people.unmet()
+    return tally
 
 
 def _tallied(
@@ -369,6 +374,10 @@ class _Everyone:
         if isinstance(self.trials, TrialCounts):
             return self.trials.missing(grouping, level)
         return [""] * len(grouping.groups)
+
+    def unmet(self) -> tuple[int, int]:
+        """Failed enrolments and test recordings that no trial has on that side."""
+        return (0, 0) if isinstance(self.trials, TrialCounts) else self.attempts.unmet()
 
     def recorded(
         self, i: int, cells: Sequence[Beside], levels: Sequence[Beside]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.cells import count_cells
@@ -9,6 +10,7 @@ from parivox.auditing.counted.bins import parse_bins
 from parivox.auditing.counted.sharing import share
 from parivox.auditing.counted.withholding import FEW
 from parivox.auditing.gather import Reading, gather
+from parivox.auditing.given import check_columns, check_texts, chosen, several
 from parivox.auditing.measure import check_polarity
 from parivox.auditing.sources import by_name
 from parivox.errors import ConfigError
@@ -83,8 +85,16 @@ def count(
     >>> count(trials, speakers=people, by="gender", withhold=0)
     <2 trials as counts by gender; 2 rows>
     """
-    told = (thresholds,) if isinstance(thresholds, (str, float, int)) else thresholds
-    bins = parse_bins(step, told)
+    check_texts(scores_format=scores_format, id=id, orientation=orientation, conflicts=conflicts)
+    check_columns(columns)
+    bins = parse_bins(step, several(thresholds))
+    try:
+        withhold = index(withhold)
+    except TypeError as error:
+        msg = (
+            f"--withhold {withhold}: is not a number of speakers; give one, as in 5, or 0 for none"
+        )
+        raise ConfigError(msg) from error
     if withhold < 0:
         msg = f"--withhold {withhold}: is below 0; give the fewest speakers of a group"
         raise ConfigError(msg)
@@ -105,8 +115,8 @@ def count(
             models=models,
             failures=failures,
             file=file,
-            by=_several(by) or (file.by if file else None),
-            within=_several(within) or (file.within if file else None),
+            by=chosen(by or None, "by", file.by if file else None),
+            within=chosen(within or None, "within", file.within if file else None),
             scores_format=scores_format,
             columns=columns,
             id=id,
@@ -114,6 +124,7 @@ def count(
             conflicts=conflicts,
         ),
         tell,
+        may_lack=True,
     )
     assert found.people is not None
     tell("counting")
@@ -130,9 +141,3 @@ def count(
     )
     check_polarity(made, count_cells(made, [], []).everything, orientation)
     return made
-
-
-def _several(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    return tuple(one.strip() for one in ((value,) if isinstance(value, str) else value))

@@ -84,9 +84,21 @@ class Gathered:
 
 
 def gather(
-    sources: Mapping[tuple[str, str], Any], reading: Reading, tell: Callable[[str], None]
+    sources: Mapping[tuple[str, str], Any],
+    reading: Reading,
+    tell: Callable[[str], None],
+    *,
+    may_lack: bool = False,
 ) -> Gathered:
-    """Read every file, join them, and group the trials."""
+    """Read every file, join them, and group the trials.
+
+    Parameters
+    ----------
+    sources, reading, tell
+        By system and list, how they are read, and where progress goes.
+    may_lack
+        Whether what was asked for may be unknown for every trial, since others are to come.
+    """
     people = None
     if reading.speakers is not None:
         tell("reading the speakers")
@@ -101,7 +113,10 @@ def gather(
     beside: dict[str, Any] = {
         "models": None if reading.models is None else read_models(reading.models),
         "failures": None if reading.failures is None else read_failures(reading.failures),
-        "attributes": wanted((*(reading.by or ()), *(reading.within or ()))),
+        "attributes": [
+            *wanted(reading.by or ()),
+            *wanted(reading.within or (), "--within"),
+        ],
     }
     sets = []
     for (system, list_), source in sources.items():
@@ -118,10 +133,9 @@ def gather(
             )
         )
     people, sets = together(people, sets)
-    groupings = make_groupings(people, reading.by, sets=sets, file=reading.file)
-    levels = make_groupings(
-        people, reading.within or (), sets=sets, file=reading.file, option="--within"
-    )
+    made: dict[str, Any] = {"sets": sets, "file": reading.file, "may_lack": may_lack}
+    groupings = make_groupings(people, reading.by, **made)
+    levels = make_groupings(people, reading.within or (), **made, option="--within")
     return Gathered(sets, groupings, levels, "user" if reading.by else BY_ITSELF, people, how)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.given import check_columns, check_texts
+from parivox.auditing.sources import stem
 from parivox.errors import DataError
 from parivox.tables.counts_file import read_counts
 from parivox.tables.inspection import look
@@ -31,9 +33,9 @@ def inspect(
     ----------
     *sources
         Score files, trial lists, tables of speakers, utterances, models and failures, files of
-        counts, in any order: paths, ``-`` for standard input, dataframes or mappings of arrays.
-        Of large score files the first trials are looked at: 5,000,000, or fewer if these have a
-        million ids.
+        counts, groups files, in any order: paths, ``-`` for standard input, dataframes or
+        mappings of arrays. Of large score files the first trials are looked at: 5,000,000, or
+        fewer if these have a million ids.
     columns
         Names of columns of trials by role, where they are not known.
     scores_format
@@ -51,7 +53,9 @@ def inspect(
     >>> [one.kind for one in found.files], found.joins[0].met
     (['scores', 'speakers'], 2)
     """
-    return look(sources, dict(columns or {}), scores_format, _Counts())
+    check_columns(columns)
+    check_texts(scores_format=scores_format)
+    return look(sources, dict(columns or {}), scores_format, _Counts(), stem)
 
 
 class _Counts:

@@ -92,6 +92,7 @@ class Measurement:
         fixed = [point.level for point in asked or [] if point.rule == "threshold"]
         self.on: Counts | None = None
         if development is not None:
+            _check_curve(development)
             self.on = count_cells(development, [], []).everything
             check_polarity(development, self.on, orientation)
             points = asked or default_points(self.on)
@@ -384,6 +385,17 @@ def _unless(why: Sequence[str], numbers: NDArray[np.int64]) -> list[int | None]:
     """Numbers where there is no reason against them."""
     pairs = zip(why, numbers.tolist(), strict=True)
     return [None if mine else number for mine, number in pairs]
+
+
+def _check_curve(development: TrialSet | TrialCounts) -> None:
+    """Refuse trials without scores to find thresholds on."""
+    why = _no_curve(development)
+    if why:
+        msg = (
+            f"--threshold-from: {development.provenance[0]['name']} holds {why}, on which no "
+            "threshold can be found; give scores"
+        )
+        raise ConfigError(msg)
 
 
 def _check_deployed(trials: TrialSet | TrialCounts, asked: Sequence[OperatingPoint] | None) -> None:

@@ -13,6 +13,14 @@ from parivox.auditing.compat import TOLD
 from parivox.auditing.counted.trial_counts import SIMILARITY, TrialCounts
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
 from parivox.auditing.gather import Reading, gather, gather_counts
+from parivox.auditing.given import (
+    check_columns,
+    check_mapping,
+    check_texts,
+    chosen,
+    several,
+    texts,
+)
 from parivox.auditing.measure import Measurement
 from parivox.auditing.options import REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
@@ -139,6 +147,15 @@ def audit(
     ConfigError
         If an option is wrong.
     """
+    check_texts(
+        sweep=sweep,
+        compat=compat,
+        scores_format=scores_format,
+        id=id,
+        orientation=orientation,
+        conflicts=conflicts,
+    )
+    check_columns(columns)
     file = None if groups is None else read_groups_file(groups)
     tell = progress or (lambda _: None)
     reading = Reading(
@@ -148,8 +165,8 @@ def audit(
         models=models,
         failures=failures,
         file=file,
-        by=_stripped(_chosen(by, file.by if file else None)),
-        within=_stripped(_chosen(within, file.within if file else None)),
+        by=chosen(by, "by", file.by if file else None),
+        within=chosen(within, "within", file.within if file else None),
         scores_format=scores_format,
         columns=columns,
         id=id,
@@ -161,14 +178,14 @@ def audit(
     options = Options(
         by=reading.by if counted is None else counted.names(counted.groupings),
         within=reading.within if counted is None else counted.names(counted.levels) or None,
-        allocate=_several(allocate),
-        operating_points=None if operating_points is None else _several(operating_points),
-        cost=_several(cost),
-        eer=_several(eer),
-        rule=cast("Any", _several(rule)),
-        reference=_chosen(reference, file.reference if file else None) or REFERENCES,
-        zero=cast("Any", _several(zero)),
-        alpha=parse_alpha([alpha] if isinstance(alpha, (float, int, str)) else alpha),
+        allocate=texts(allocate, "allocate"),
+        operating_points=chosen(operating_points, "operating_points", None),
+        cost=texts(cost, "cost"),
+        eer=texts(eer, "eer"),
+        rule=cast("Any", texts(rule, "rule")),
+        reference=chosen(reference, "reference", file.reference if file else None) or REFERENCES,
+        zero=cast("Any", texts(zero, "zero")),
+        alpha=parse_alpha(several(alpha)),
         sweep=sweep,
         llr=llr or (counted is not None and counted.is_llr),
         compat=compat,
@@ -282,13 +299,6 @@ def _provenance(
     return [e for i, e in enumerate(told) if e["role"] not in shared or e not in told[:i]]
 
 
-def _chosen(given: Sequence[str] | str | None, filed: Sequence[str] | None) -> Any:
-    """What the user gives, else what the groups file says."""
-    if given is not None:
-        return _several(given)
-    return None if filed is None else tuple(filed)
-
-
 def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
     """Named groups to compare with must be groups."""
     known = sorted({group for grouping in groupings for group in grouping.groups})
@@ -300,14 +310,6 @@ def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
                 f"nearest groups: {', '.join(near)}"
             )
             raise ConfigError(msg)
-
-
-def _stripped(texts: Sequence[str] | None) -> Any:
-    return None if texts is None else tuple(text.strip() for text in texts)
-
-
-def _several(value: Sequence[str] | str) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def entry_points() -> Iterable[EntryPoint]:
@@ -330,6 +332,8 @@ def entry_points() -> Iterable[EntryPoint]:
 
 def _own_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
     """The user's metrics: those given and those registered by entry point."""
+    form = "from name to function; give one, as in {'weighted_error': weighted_error}"
+    check_mapping(metrics, "metrics", callable, form)
     found: dict[str, Metric] = {}
     for entry in entry_points():
         try:

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox import __version__
+from parivox.cli.options import Once
 from parivox.cli.streams import prepare, printing, say, silence
 from parivox.errors import ConfigError, ParivoxError
 
@@ -22,6 +23,10 @@ __all__ = ["main", "parser"]
 
 class _Parser(argparse.ArgumentParser):
     """Raises what argparse would print, so that every mistake ends in one way."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.register("action", None, Once)  # of every option that names no action
 
     def error(self, message: str) -> NoReturn:
         msg = f"{message}; see {self.prog} --help"

@@ -11,6 +11,7 @@ from parivox.cli.options import (
     Progress,
     add_reading,
     add_tables,
+    check_out_is_named,
     check_standard_input,
     how_read,
     repeatable,
@@ -115,6 +116,7 @@ def _run(given: argparse.Namespace) -> None:
 
     reading = how_read(given)
     check_format(given.format)
+    check_out_is_named(given.out, "folder")
     if given.out is not None:
         check_folder(given.out)
     check_standard_input(given, *given.scores, *(given.threshold_from or ()))

@@ -11,6 +11,7 @@ from parivox.cli.options import (
     Progress,
     add_reading,
     add_tables,
+    check_out_is_named,
     check_standard_input,
     how_read,
     repeatable,
@@ -71,6 +72,7 @@ def _run(given: argparse.Namespace) -> None:
     reading = how_read(given)
     if given.withhold is not None:
         reading["withhold"] = _whole(given.withhold)
+    check_out_is_named(given.out, "file")
     check_out(given.out)
     check_standard_input(given, given.scores)
     name, equals, path = given.scores.partition("=")

@@ -36,8 +36,8 @@ def add_to(commands: Any) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="scores, trial list, table of speakers, utterances, models or failures, counts, in "
-        "any order; - for standard input",
+        help="scores, trial list, table of speakers, utterances, models or failures, counts, "
+        "groups file, in any order; - for standard input",
     )
     command.add_argument(
         "--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,score=sc,label=lab"

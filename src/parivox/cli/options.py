@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from parivox.cli.streams import say
 from parivox.errors import ConfigError, shown
 
-if TYPE_CHECKING:
-    import argparse
-
 __all__ = [
     "READING",
+    "Once",
     "Progress",
     "add_reading",
     "add_tables",
+    "check_out_is_named",
     "check_standard_input",
     "how_read",
     "mapping_of",
     "repeatable",
 ]
 
-READING = (
-    *("speakers", "by", "within", "groups", "trials", "utterances", "models", "failures"),
-    *("scores_format", "id", "conflicts", "llr"),
-)
+TABLES = ("speakers", "trials", "utterances", "models", "failures")
+"""Options that name a table beside the scores."""
+READING = (*TABLES, "by", "within", "groups", "scores_format", "id", "conflicts", "llr")
 """Shared options that the library takes as they are."""
+
+
+class Once(argparse.Action):
+    """Keep the value of an option that may be given once; argparse would keep the last."""
+
+    given_to: argparse.Namespace | None = None
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - how argparse calls it
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the value, or refuse a second one."""
+        if self.given_to is namespace:
+            mend = (
+                "give one file, or join the two tables" if self.dest in TABLES else "give it once"
+            )
+            msg = f"{option_string} is given twice; {mend}"
+            raise ConfigError(msg)
+        self.given_to = namespace
+        setattr(namespace, self.dest, values)
 
 
 def repeatable(group: Any, name: str, metavar: str, words: str) -> None:
@@ -101,9 +123,16 @@ def how_read(given: argparse.Namespace) -> dict[str, Any]:
 def check_standard_input(given: argparse.Namespace, *scores: str) -> None:
     """Refuse ``-`` where there is no standard input."""
     paths = [text.rpartition("=")[2] for text in scores]
-    tables = (given.speakers, given.trials, given.utterances, given.models, given.failures)
+    tables = [getattr(given, name) for name in TABLES]
     if "-" in {*paths, *tables, given.groups} and sys.stdin is None:
         msg = "-: standard input is closed; name a file, or send one to standard input"
+        raise ConfigError(msg)
+
+
+def check_out_is_named(out: str | None, kind: str) -> None:
+    """Refuse ``-``, which stands for standard output elsewhere."""
+    if out == "-":
+        msg = f"--out -: standard output is no {kind}; name a {kind}"
         raise ConfigError(msg)
 
 

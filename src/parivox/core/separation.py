@@ -211,7 +211,8 @@ def _moments(values: FloatArray, trials: IntArray, ddof: int) -> tuple[FloatArra
     mean = _mean(values, trials)
     total = trials.sum(axis=-1)
     centre = np.where(np.isfinite(mean), mean, np.nan)[..., None]
-    squares = sum_over_trials(values, trials, lambda v: np.square(v - centre))
+    with np.errstate(over="ignore"):  # then it is infinite
+        squares = sum_over_trials(values, trials, lambda v: np.square(v - centre))
     return mean, np.where(total > ddof, squares / np.maximum(total - ddof, 1), np.nan)
 
 

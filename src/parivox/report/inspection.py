@@ -32,6 +32,7 @@ _KINDS = {
     "models": "a table of enrolment models",
     "failures": "a table of failures",
     "counts": "counts of trials, as parivox count makes them",
+    "groups": "a groups file, as --groups takes it",
     "unknown": "neither trials nor a table that Parivox knows",
 }
 _FORMATS = {
@@ -50,6 +51,7 @@ _FORMATS = {
     "arrow-stream": "an Arrow stream",
     "xlsx": "an Excel workbook",
     "dataframe": "a dataframe",
+    "yaml": "YAML",
 }
 _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _STYLES = {"": "bold", "odd": "yellow", "problem": "red", "next": "green", "then": "green"}
@@ -140,6 +142,10 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     for label, told in (("labels", _labels(found)), ("scores", _scores(found))):
         if told and found.rows and found.counted is None:
             yield label, told
+    if found.groups:
+        yield "groups of", _grouped(found.groups, "group")
+    if found.by:
+        yield "groupings", ", ".join(found.by)
     yield from _columns(found, is_table=is_table)
     yield from _odds(found, is_table=is_table)
     for problem in found.problems:
@@ -153,8 +159,9 @@ def _columns(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
     elif found.ids:  # the ids have a line of their own
         kinds = {one.what.removesuffix("s") for one in found.ids}
         others = [column for column in others if column.role not in kinds]
-    if others:
-        yield "columns", ", ".join(map(_column, others))
+    told = [*map(_column, others), *(f"{column} (not read)" for column in found.ignored)]
+    if told:
+        yield "columns", ", ".join(told)
     groups = [column for column in found.columns if column.groups]
     if groups:
         yield "can be grouped by", ", ".join(map(_column, groups))
@@ -167,6 +174,12 @@ def _odds(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
         for column in found.columns
         if not (is_table and column.role)
         for one in column.spellings
+    ]
+    odd += [
+        f"values of {column.name!r} look like dates ({', '.join(column.dates)}): a spreadsheet may "
+        "have changed them"
+        for column in found.columns
+        if column.dates
     ]
     if odd:
         yield "odd", "; ".join(odd)
@@ -199,7 +212,7 @@ def _headline(found: Found) -> str:
     if found.kind in {"scores", "trials"} and found.roles:
         told += f": {', '.join(_roles(found.roles))}"
     if found.rows:
-        rows = f"{found.rows:,} row{'s' if found.rows != 1 else ''}"
+        rows = _many(found.rows, "rows")
         told += f"; {rows}" if found.whole else f"; more than {rows}, of which the first are told"
     return told
 
@@ -234,7 +247,7 @@ def _roles(roles: Mapping[str, str]) -> Iterator[str]:
 def _ids(found: Found, *, is_table: bool) -> str:
     told = []
     for one in found.ids:
-        words = f"{one.count:,} {one.what}"
+        words = _many(one.count, one.what)
         column = (found.roles or {}).get(one.what.removesuffix("s"))
         if is_table and column:
             words += f" in column {column!r}"
@@ -246,15 +259,21 @@ def _whose(found: Found, *, is_placed: bool) -> str:
     whose = found.whose
     if whose is None:
         return ""
-    n = f"{whose.speakers:,}"
+    wrong = _contradicted(whose.wrong)
     if whose.rule == "columns":
-        return f"their {n} speakers stand in columns of the file{_contradicted(whose.wrong)}"
+        stand = "stands" if whose.speakers == 1 else "stand"
+        return f"their {_many(whose.speakers, 'speakers')} {stand} in columns of the file{wrong}"
     if whose.rule == "component":
-        return f"the speaker is the first component ({n} of them){_contradicted(whose.wrong)}"
+        return f"the speaker is the first component ({whose.speakers:,} of them){wrong}"
     if whose.wrong == 0:
         return "each is a speaker"
     told = "they do not tell their speaker"
     return told if is_placed else f"{told}, so give --utterances, or --models for models"
+
+
+def _many(count: int, what: str) -> str:
+    """A number with its noun, which is given as of several."""
+    return f"{count:,} {what.removesuffix('s') if count == 1 else what}"
 
 
 def _contradicted(wrong: float | None) -> str:
@@ -311,7 +330,7 @@ def _counts(found: Found, counted: Counted) -> Iterator[tuple[str, str]]:
 
 def _grouped(groupings: Mapping[str, Sequence[str]], what: str) -> str:
     return "; ".join(
-        f"{name} ({len(groups):,} {what}{'s' if len(groups) != 1 else ''}: {_some(groups)})"
+        f"{name} ({_many(len(groups), f'{what}s')}: {_some(groups)})"
         for name, groups in groupings.items()
     )
 
@@ -344,7 +363,7 @@ def _column(column: Column) -> str:
     elif not column.values:
         told = "nothing known"
     else:
-        told = f"{column.values:,} value{'s' if column.values != 1 else ''}"
+        told = _many(column.values, "values")
     few = column.values is not None and column.values <= len(column.examples)
     if column.numbers is not None and (column.bands or not column.examples):
         told += f" from {column.numbers[0]:.6g} to {column.numbers[1]:.6g}"

@@ -39,6 +39,7 @@ _RULES = {
     "shares": "by the share of recordings that failed, as the list holds none of their trials",
 }
 FEW_THRESHOLDS = 5
+_COUNTED_AT = "counted at thresholds "
 _READ = {"rows", "trials", "target trials", "nontarget trials", "files of counts"}
 PLAIN_WIDTH = 100
 CAUTION = (
@@ -138,7 +139,7 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     yield Padding(_points(points, deployed), (0, 0, 0, 2))
     first_found = next((p for p in points if not p["reason"]), None)
     if first_found is None:
-        yield _no_threshold(points, first)
+        yield _no_threshold(points, first, counted)
     for grouping in audit.record["groupings"]:
         for allocation in audit.record["options"]["allocate"]:
             where = {**name, "grouping": grouping, "allocation": allocation}
@@ -167,13 +168,15 @@ def _counted(rows: list[Row]) -> Text:
     )
 
 
-def _no_threshold(points: list[Row], whole: Row) -> Text:
+def _no_threshold(points: list[Row], whole: Row, counted: list[Row]) -> Text:
     """Why there are no rates, and the mend."""
     reasons = list(dict.fromkeys(point["reason"] for point in points))
     both = whole["target_trials"] and whole["nontarget_trials"]
+    at = [row["item"] for row in counted if row["item"].startswith(_COUNTED_AT)]
+    mend = f", X one of {at[0].removeprefix(_COUNTED_AT)}" if at else ", or eer" if both else ""
     return _text(
         f"No operating point has a threshold ({'; '.join(reasons)}), so no group has rates; give "
-        f"one with --operating-point threshold=X{', or eer' if both else ''}."
+        f"one with --operating-point threshold=X{mend}."
     )
 
 

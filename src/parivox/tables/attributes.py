@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LEVELS", "UNKNOWN", "Attribute", "Bands", "number", "parse_attribute", "parse_by"]
+__all__ = [
+    "LEVELS",
+    "UNKNOWN",
+    "Attribute",
+    "Bands",
+    "has_bands",
+    "number",
+    "parse_attribute",
+    "parse_by",
+]
 
 LEVELS = ("speaker", "recording", "trial")
 UNKNOWN = ("", "na", "n/a", "unknown", "nan", "none", "null")
@@ -130,6 +139,20 @@ def parse_by(text: str, option: str = "--by") -> list[Attribute]:
     return [parse_attribute(part, option) for part in parts]
 
 
+def has_bands(text: str) -> bool:
+    """Whether an attribute, or the name of a column, asks for bands of a number.
+
+    Examples
+    --------
+    >>> has_bands("age:18,30"), has_bands("age"), has_bands("sex: f or m")
+    (True, False, False)
+    """
+    try:
+        return bool(parse_attribute(text).edges)
+    except ConfigError:
+        return False
+
+
 def parse_attribute(text: str, option: str = "--by") -> Attribute:
     """Read ``language``, ``age:18,30``, ``enrol.language``, ``same:device``, ``speaker.age:18``.
 
@@ -152,11 +175,16 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
             break
     name, colon, ends = rest.partition(":")
     name = name.strip()
+    if name == "same" and not ends.strip() and colon:
+        msg = f"{option} {text}: an attribute must follow same:, as in same:device"
+        raise ConfigError(msg)
     if not colon:
         return Attribute(text, name, side, level)
     edges = tuple(number(end.strip()) if "," not in end else math.nan for end in ends.split(","))
     if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
         msg = f"{option} {text}: edges of bands are rising numbers, as in {name}:18,30,60"
+        if all(math.isnan(edge) for edge in edges):
+            msg += f"; if {text!r} is the name of a column, rename it"
         raise ConfigError(msg)
     head = text[: len(text) - len(rest)]
     told = ",".join(end.strip() for end in ends.split(","))

@@ -95,7 +95,8 @@ def read_content(source: str | os.PathLike[str]) -> Content:
     Raises
     ------
     DataError
-        If there is no such file, it is a folder, empty, damaged or may not be read.
+        If there is no such file, its name is empty, it is a folder, empty, damaged or may not be
+        read.
     """
     if os.fspath(source) == "-":
         if sys.stdin.buffer in _STDIN:
@@ -106,6 +107,9 @@ def read_content(source: str | os.PathLike[str]) -> Content:
             raise DataError(msg)
         _STDIN[:] = [sys.stdin.buffer]
         return _in_utf8(_kept("standard input", sys.stdin.buffer))
+    if not os.fspath(source):
+        msg = "'': the name of a file is empty; give its name"
+        raise DataError(msg)
     path = Path(source)
     name = path.name or str(path)
     try:

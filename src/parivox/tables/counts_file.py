@@ -1,8 +1,9 @@
 """Counts of trials as a file: Parquet rows without ids, and in its metadata what they are of.
 
 A row says how many trials have the same groups on both sides, class, score (or lower edge of its
-bin), decision, threshold and failure. Rows of disjoint trials add up: any rows with the same keys
-may stand for their sum.
+bin), decision, threshold and failure. What trials took is summed up over all of the same groups and
+stands in one of their rows, lest it tell single trials. Rows of disjoint trials add up: any rows
+with the same keys may stand for their sum.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.tables.content import read_content
-from parivox.tables.formats.binary import binary_frame
+from parivox.tables.formats.binary import binary_frame, parquet_metadata
 from parivox.tables.formats.scan import ENGINE_ERRORS, why
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ _KEYS = {
     "accepted": pl.Int8,
     "threshold": pl.Float64,
 }
+_CELL = ("block", "level", "enrol_group", "test_group")
 _SUMS = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
 _KINDS = {**_KEYS, **_SUMS}
 _MAY_LACK = ("value", "threshold")
@@ -88,6 +90,19 @@ class CountRows:
                 np.add.reduceat(joined[name][order], starts) if starts.size else joined[name]
             )
         return cls(made)
+
+    def timed_by_cell(self) -> CountRows:
+        """The same, what trials took summed up over those of the same groups, in the first row."""
+        scored = np.flatnonzero(self.columns["failed"] == 0)
+        if not scored.size:
+            return self
+        keys = np.stack([self.columns[name][scored] for name in _CELL])
+        starts = np.append(0, 1 + np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)))
+        made = dict(self.columns)
+        for name in ("microseconds", "timed"):
+            made[name] = np.zeros_like(self.columns[name])
+            made[name][scored[starts]] = np.add.reduceat(self.columns[name][scored], starts)
+        return CountRows(made)
 
     def __len__(self) -> int:
         return int(self.columns["count"].size)
@@ -137,7 +152,7 @@ def holds_counts(source: object) -> bool:
         if not os.path.isfile(source):  # noqa: PTH113 - any text; a pipe can be read but once
             return False
         with open(source, "rb") as file:  # noqa: PTH123 - likewise
-            return file.read(4) == _MAGIC and KEY in pl.read_parquet_metadata(_ends(file))
+            return file.read(4) == _MAGIC and KEY in parquet_metadata(_ends(file))
     except ENGINE_ERRORS:
         return False
 
@@ -168,7 +183,7 @@ def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any]
     try:
         found = content.for_polars
         file = io.BytesIO(found) if isinstance(found, bytes) else found
-        header = json.loads(pl.read_parquet_metadata(file)[KEY])
+        header = json.loads(parquet_metadata(file)[KEY])
     except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
         raise damaged(content.name, why(error)) from error
     if not isinstance(header, dict):
@@ -199,7 +214,8 @@ def _check(frame: pl.DataFrame, name: str) -> None:
         "a decision of no known kind": pl.col("accepted").is_between(-1, 1),
         "a count below 1": pl.col("count").is_between(1, MOST),
         "impossible times": pl.col("microseconds").is_between(0, MOST)
-        & pl.col("timed").is_between(0, pl.col("count")),
+        & pl.col("timed").is_between(0, MOST)
+        & (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL),
     }
     for what, is_good in good.items():
         if not frame.select(is_good.fill_null(False).all()).item():

@@ -83,6 +83,16 @@ class Grouping:
         """Group of each utterance; not for attributes of trials."""
         return self._group([part.of_utterance(trials) for part in self._values])
 
+    def of_side(self, trials: TrialSet, side: str) -> Codes | None:
+        """Group of each utterance as the enrolment, or as the test recording, of a trial.
+
+        None where it takes the other side, or the trial, to tell.
+        """
+        for part in self._values:
+            if part.of_trials or part.attribute.side not in {"", side}:
+                return None
+        return self.of_utterance(trials)
+
     def _group(self, codes: Sequence[Codes]) -> Codes:
         return self._place[combined(codes, self._values)]
 

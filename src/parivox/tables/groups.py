@@ -27,11 +27,13 @@ __all__ = ["make_groupings", "wanted"]
 POOLED = "pooled"
 MOST = 10_000_000
 """Combinations of values that are looked for."""
+MOST_GROUPS = 1_000
+"""Groups of one grouping: an audit compares each with each, and each has a curve."""
 
 
-def wanted(by: Iterable[str]) -> list[Attribute]:
+def wanted(by: Iterable[str], option: str = "--by") -> list[Attribute]:
     """Attributes that groupings are made of, each once."""
-    return list(dict.fromkeys(one for text in by for one in parse_by(text)))
+    return list(dict.fromkeys(one for text in by for one in parse_by(text, option)))
 
 
 def make_groupings(
@@ -42,6 +44,7 @@ def make_groupings(
     sets: Sequence[TrialSet] = (),
     file: GroupsFile | None = None,
     option: str = "--by",
+    may_lack: bool = False,
 ) -> list[Grouping]:
     """Group trials.
 
@@ -64,12 +67,14 @@ def make_groupings(
         What groups are made of the values of some attributes.
     option
         What the groupings were given with, for messages.
+    may_lack
+        Whether a grouping may be of no group: what is unknown in one file may be known in others.
 
     Raises
     ------
     ConfigError
-        If an attribute is not known or may be one of several, or bands are asked for something
-        that is not a number.
+        If an attribute is not known or may be one of several, bands are asked for something
+        that is not a number, or there are more groups than can be compared.
 
     Examples
     --------
@@ -91,7 +96,7 @@ def make_groupings(
     if by is None:
         chosen = source.choices(used)
     else:
-        chosen = [[source.values(one) for one in parse_by(text, option)] for text in by]
+        chosen = [[source.values(one) for one in source.named(text)] for text in by]
     made = [_grouping(parts, used, sets, option) for parts in chosen]
     names = [one.name.lower() for one in made]
     for one in made:
@@ -105,7 +110,7 @@ def make_groupings(
             )
             raise ConfigError(msg)
     for one in made:
-        if not one.groups:
+        if not one.groups and not may_lack:
             msg = (
                 f"{option} {one.name}: is unknown for every "
                 f"{'speaker of these trials' if one.of_speaker is not None else 'trial'}; "
@@ -148,6 +153,12 @@ def _grouping(
         )
         raise ConfigError(msg)
     kept = np.isin(found, here)
+    if kept.sum() > MOST_GROUPS:
+        msg = (
+            f"{option} {name}: has {kept.sum():,} groups, more than {MOST_GROUPS:,}; group by "
+            "fewer values, by bands of a number, or merge values with --groups"
+        )
+        raise ConfigError(msg)
     place = np.full(total + 1, -1, dtype=np.int32)  # the last entry is for unknown
     place[found[kept]] = np.arange(kept.sum())
     pairs = list(zip(named, values, kept.tolist(), strict=True))

@@ -16,7 +16,7 @@ from parivox.tables.folder import Folder
 from parivox.tables.ids import Ids, Merged, places_in
 from parivox.tables.join import agree, named_rows, unmet
 from parivox.tables.notes import DataNote, lost, reading_notes
-from parivox.tables.outcomes import decisions, failures, numbers
+from parivox.tables.outcomes import DAY, decisions, failures, numbers
 from parivox.tables.speakers import speakers_of
 from parivox.tables.store import Ranks, Settled, Store, ranges, records
 from parivox.tables.trialset import Recordings, TrialSet
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Intake"]
 
 _SLICE = 100_000  # ids hashed at once
+_FAILURES = 2  # where an utterance stands that is in no trial
 
 
 class Intake:
@@ -61,15 +62,15 @@ class Intake:
         self.model_ids: Ids | None = None
         self.values: dict[str, Values] = {}
         self.thresholds: list[NDArray[np.float64]] = []
-        self.is_scored = True
+        self.is_scored, self.is_decided = True, False
         self.scored = self.listed = 0  # runs of ids of the scores, and of both files
         self.scans: list[Scan] = []
         self.stores: list[Store] = []
 
     def open_scores(self, scanned: Scan) -> None:
         """Read the rows of the score file."""
-        self.is_scored = "score" in scanned.columns
-        if not self.is_scored and "decision" not in scanned.columns:
+        self.is_scored = "decision" not in scanned.columns  # unless there are scores, too
+        if self.is_scored and "score" not in scanned.columns:
             mend = (
                 "it is a list of trials, so give it as --trials, and the scores beside it"
                 if {"enrol", "test"} <= set(scanned.columns)
@@ -122,10 +123,9 @@ class Intake:
         score = np.full(n, np.nan)
         if scored:
             more |= self._outcomes(scanned, rows, chunk)
-            if self.is_scored:
+            if "score" in scanned.columns:
                 score = self.sign * scores(chunk, scanned, rows) + 0.0
-            else:
-                score = np.where(more["accepted"] < 0, np.nan, more["accepted"])
+                self.is_scored = self.is_scored or not np.isnan(score).all()
         return Encoded(enrol, test, label, score, more, run)
 
     def _coded_ids(
@@ -149,12 +149,13 @@ class Intake:
         found: dict[str, NDArray[Any]] = {}
         if "decision" in scanned.columns:
             found["accepted"] = decisions(chunk, scanned, rows)
+            self.is_decided = self.is_decided or bool((found["accepted"] >= 0).any())
         if "threshold" in scanned.columns:
             found["threshold"] = self._thresholds(chunk, scanned, rows)
         if "status" in scanned.columns:
             found["failed"] = failures(chunk, scanned, rows)
         if "seconds" in scanned.columns:
-            found["seconds"] = numbers(chunk, "seconds", scanned, rows, least=0.0)
+            found["seconds"] = numbers(chunk, "seconds", scanned, rows, least=0.0, most=DAY)
         return found
 
     def _thresholds(self, chunk: pl.DataFrame, scanned: Scan, rows: Rows) -> NDArray[np.int32]:
@@ -253,7 +254,13 @@ class Intake:
             speaker,
             tally.kept,
             (tally.low, tally.high) if np.isfinite(tally.low) else (0.0, 0.0),
-            [*reading_notes(tally, self.scans), *told, *self._derived(), *self._unused()],
+            [
+                *reading_notes(tally, self.scans, is_scored=self.is_scored),
+                *told,
+                *self._derived(),
+                *self._unused(),
+                *self._merged(),
+            ],
             digest.hexdigest(),
             self._provenance(),
             tally.aside,
@@ -269,7 +276,7 @@ class Intake:
             if may_fail
             else None,
             self.is_scored,
-            frozenset(next(iter(parts)).more),
+            frozenset(next(iter(parts)).more) - self._empty(),
             self.speakers,
         )
 
@@ -326,6 +333,7 @@ class Intake:
             failed_test,
             self._deployed() if self.thresholds and self.is_scored else None,
             made_of,
+            self.is_scored,
         )
 
     def _deployed(self) -> NDArray[np.float64]:
@@ -384,8 +392,7 @@ class Intake:
         if models is not None and self.models is not None:
             theirs = self.models.speakers(models.series(), self.scans[0].name)
             speaker[:n_models] = matched(theirs, self.speakers, self.models.name)
-            if self.utterances is not None:
-                self.models.check_speakers(self.utterances)
+            self.models.check_speakers(self.utterances, self.speakers, by_path=not len(names))
             told.append(DataNote("models", "enrolments that are models", n_models))
         own, named = speaker[n_models:], ids.beside >= 0
         if len(names):
@@ -402,6 +409,8 @@ class Intake:
             if by_table:
                 item = "utterances with a speaker in the table"
             told.append(DataNote("utterances" if by_table else "scores", item, rest))
+        if self.models is not None:
+            self.models.check_trials(ids, own, self.speakers.ids, self.scans[0].name)
         return speaker, told
 
     def _own(self, ids: Merged, files: NDArray[np.int8], speaker: NDArray[np.int32]) -> int:
@@ -414,6 +423,10 @@ class Intake:
                 at = np.flatnonzero(of == which)
                 if at.size:
                     mine = part if at.size == len(part) else part.gather(at)
+                    if which == _FAILURES and self.failures is not None:
+                        self.failures.check_speakers(
+                            mine, self.speakers, self.utterances, self.models
+                        )
                     speaker[start + at] = owners(
                         mine, self.speakers, self.utterances, name, known=bool(found)
                     )
@@ -430,7 +443,7 @@ class Intake:
 
     def _files(self, ids: Merged) -> NDArray[np.int8]:
         """Which file holds each utterance whose speaker no column names, as in `_file_names`."""
-        found = np.full(len(ids), 2, dtype=np.int8)
+        found = np.full(len(ids), _FAILURES, dtype=np.int8)
         for run in range(self.listed - 1, -1, -1):  # the scores come last, and have the last word
             found[ids.places[run]] = 0 if run < self.scored else 1
         found[ids.beside >= 0] = -1
@@ -450,9 +463,13 @@ class Intake:
             found.append(self.utterances.table["speaker"])
             return pl.concat(found).unique().sort()
         for start, part in ids.parts():
-            first = part.gather(np.flatnonzero(files[start : start + len(part)] >= 0))
+            of = files[start : start + len(part)]
+            first = part.gather(np.flatnonzero(of >= 0))
             bare = first.filter(~first.str.contains("/", literal=True))
             if len(bare):
+                if self.failures is not None:
+                    mine = part.gather(np.flatnonzero(of == _FAILURES))
+                    self.failures.check_speakers(mine, None, None, self.models)
                 msg = (
                     f"{self.scans[0].name}: {some(bare, first, 'utterance ids')} tell no speaker; "
                     "give a table with --speakers or --utterances, or the columns enrol_speaker "
@@ -477,6 +494,14 @@ class Intake:
             raise contradiction(self.scans, tally, ids, known.speaker, names)
         return one
 
+    def _empty(self) -> set[str]:
+        """Columns of which every cell is empty."""
+        told = {"threshold": self._deployed().size > 1, "accepted": self.is_decided}
+        return {name for name, is_told in told.items() if not is_told}
+
+    def _read_notes(self, tally: Tally) -> list[DataNote]:
+        return reading_notes(tally, self.scans, is_scored=self.is_scored)
+
     def _unused(self) -> list[DataNote]:
         """Columns that would tell what became of a trial, but stand where they do not count."""
         found = []
@@ -491,6 +516,17 @@ class Intake:
         if "stage" in first and "status" not in first:
             item = f"rows whose column {first['stage']!r} is not used"
             found.append(DataNote("scores", item, self.stores[0].rows, "there is no status"))
+        return found
+
+    def _merged(self) -> list[DataNote]:
+        """Rows of the tables that say once more what others say."""
+        found = []
+        if self.utterances is not None and self.utterances.repeated:
+            item, count = "rows that repeat an utterance", self.utterances.repeated
+            found.append(DataNote("utterances", item, count, "merged"))
+        if self.models is not None and self.models.repeated:
+            item, count = "rows that repeat a recording of a model", self.models.repeated
+            found.append(DataNote("models", item, count, "merged"))
         return found
 
     def _derived(self) -> list[DataNote]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.attributes import Attribute
+from parivox.tables.attributes import Attribute, parse_by
 from parivox.tables.formats.scan import ATTRIBUTE, plain
 from parivox.tables.grouping import SAME, OfAttribute
 from parivox.tables.values import in_order, sides_of
@@ -53,9 +53,9 @@ class Lookup:
 
     def choices(self, used: NDArray[np.int64]) -> list[list[OfAttribute]]:
         """Every attribute of speakers or recordings that has a sensible number of values."""
-        own = list(self.speakers.attributes.columns)
+        own = [name for name in self.speakers.attributes.columns if plain(name)]
         rest = [] if self.table is None else self.table.attributes.columns
-        rest = [name for name in rest if plain(name) not in _NAMES]
+        rest = [name for name in rest if plain(name) not in {"", *_NAMES}]
         both = {name.lower() for name in own} & {name.lower() for name in rest}
         found = []
         for level, columns in (("speaker", own), ("recording", rest)):
@@ -63,6 +63,7 @@ class Lookup:
                 text = f"{level}.{name}" if name.lower() in both else name
                 part = self.values(Attribute(text, name, level=level))
                 if self._is_choice(part, used):
+                    self._check_case(name, columns, level)
                     found.append([part])
         if not own and not rest:
             msg = (
@@ -80,6 +81,17 @@ class Lookup:
             raise DataError(msg)
         return found
 
+    def _check_case(self, name: str, columns: Sequence[str], level: str) -> None:
+        """Refuse columns that would be two groupings of one name."""
+        same = [column for column in columns if column.lower() == name.lower()]
+        if len(same) > 1:
+            table = self.speakers if level == "speaker" or self.table is None else self.table
+            msg = (
+                f"{table.name}: columns {same[0]!r} and {same[1]!r} differ in upper and lower case "
+                "only; rename one, or name one with --by"
+            )
+            raise DataError(msg)
+
     def _is_choice(self, part: OfAttribute, used: NDArray[np.int64]) -> bool:
         """Whether an attribute is grouped by where none is named."""
         if part.of_speaker is not None:
@@ -90,6 +102,13 @@ class Lookup:
         found = np.unique(known).size
         is_name = found == known.size > FEW
         return FEW <= found <= MANY and not is_name
+
+    def named(self, grouping: str) -> list[Attribute]:
+        """The attributes of a grouping, which a column's own name may look like."""
+        rows = [] if self.table is None else self.table.attributes.columns
+        if grouping in {*self.speakers.attributes.columns, *rows}:
+            return [Attribute(grouping, grouping)]
+        return parse_by(grouping, self.option)
 
     def values(self, attribute: Attribute) -> OfAttribute:
         """An attribute with its values, after what the groups file does to them."""
@@ -166,7 +185,7 @@ class Lookup:
             found["recording"] = self.table.name
         with_it = [s for s in self.sets if _key(one) in s.levels]
         if with_it:
-            found["trial"] = str(with_it[0].provenance[0]["name"])
+            found["trial"] = _file_of(one, with_it[0])
         return {level: name for level, name in found.items() if one.level in {"", level}}
 
     def _unknown(self, attribute: Attribute) -> ConfigError:
@@ -265,6 +284,14 @@ def _differences(
             odd = np.flatnonzero(mine[a[known]] != theirs[b[known]])
             if odd.size:
                 yield first.values[a[known][odd[0]]], other.values[b[known][odd[0]]]
+
+
+def _file_of(one: Attribute, trials: TrialSet) -> str:
+    """The file that has the column: the scores or, if these have none, the trial list."""
+    roles = sides_of(ATTRIBUTE + one.name)
+    files = [file for file in trials.provenance if file["role"] in {"scores", "trials"}]
+    with_it = [file for file in files if any(role in file["columns"] for role in roles)]
+    return str((with_it or files)[0]["name"])
 
 
 def _key(one: Attribute) -> str:

@@ -57,7 +57,7 @@ def lost(tally: Tally) -> str:
     return f"of {tally.rows:,} rows {told or 'none is a trial'}"
 
 
-def reading_notes(tally: Tally, scans: Sequence[Scan]) -> list[DataNote]:
+def reading_notes(tally: Tally, scans: Sequence[Scan], *, is_scored: bool = True) -> list[DataNote]:
     """What was counted, in a fixed order."""
     by = f"{tally.reversed_differ:,} of them with another score, by up to {tally.reversed_by:.1g}"
     found = [
@@ -65,7 +65,18 @@ def reading_notes(tally: Tally, scans: Sequence[Scan]) -> list[DataNote]:
         DataNote("scores", "trials", tally.kept),
         DataNote("scores", "target trials", tally.targets),
         DataNote("scores", "nontarget trials", tally.kept - tally.targets),
-        DataNote("scores", UNSCORED, tally.unscored, "left out"),
+        DataNote(
+            "scores",
+            UNSCORED if is_scored else "trials without decision",
+            tally.unscored,
+            "left out",
+        ),
+        DataNote(
+            "scores",
+            "decisions of trials without score",
+            tally.decided_only,
+            "left out with their trials, as the others have scores",
+        ),
         DataNote("scores", DUPLICATES, tally.duplicates, "counted once"),
         DataNote("scores", CONFLICTS, tally.conflicts, "set aside"),
         DataNote("scores", "labels that contradict the speakers", tally.wrong_labels, "set aside"),

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from parivox.tables.formats.scan import Rows, Scan
 
-__all__ = ["OK", "STAGES", "decisions", "failures", "numbers", "stage_of"]
+__all__ = ["DAY", "OK", "STAGES", "decisions", "failures", "numbers", "stage_of"]
 
+DAY = 86_400.0
+"""Seconds that a trial takes at most."""
 _ACCEPT = "accept accepted a 1 1.0 true t yes y pass passed match"
 _REJECT = "reject rejected r 0 0.0 -1 false f no n fail failed nonmatch"
 DECISIONS = {**dict.fromkeys(_ACCEPT.split(), 1), **dict.fromkeys(_REJECT.split(), 0)}
@@ -84,7 +86,13 @@ def failures(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.int8]:
 
 
 def numbers(
-    chunk: pl.DataFrame, role: str, scan: Scan, rows: Rows, *, least: float = -np.inf
+    chunk: pl.DataFrame,
+    role: str,
+    scan: Scan,
+    rows: Rows,
+    *,
+    least: float = -np.inf,
+    most: float = np.inf,
 ) -> NDArray[np.float64]:
     """Numbers of a column, NaN where the cell is empty."""
     raw = chunk[role]
@@ -93,16 +101,19 @@ def numbers(
         raw = raw.set(raw == "", None)
         values = raw.cast(pl.Float64, strict=False)
         if values.null_count() > raw.null_count():
-            values = raw.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+            comma = raw.str.contains(",", literal=True)
+            if not raw.filter(~comma).str.contains(".", literal=True).any():
+                values = raw.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
     else:
         values = raw.cast(pl.Float64, strict=False)
-    wrong = (values.is_null() & raw.is_not_null()) | values.is_nan() | (values < least)
+    wrong = (values.is_null() & raw.is_not_null()) | values.is_nan()
+    what = "no number"
     if least > -np.inf:
-        wrong |= values.is_infinite()
+        wrong |= (values < least) | (values > most)
+        what = f"no number from {least:g} to {most:,.0f}"
     wrong = wrong.fill_null(value=False)
     if wrong.any():
         at = int(wrong.arg_max() or 0)
-        what = "no number" if least < 0 else f"no number from {least:g} on"
         msg = (
             f"{scan.at(rows[at], role)}: {str(raw[at])!r} is {what}; correct it, or leave the cell "
             "empty"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["rewritten"]
 
 _SAMPLE = 1000
+_MEND = "import the original into the spreadsheet again, with the column as text"
 _DIGITS = 15
 """A spreadsheet keeps so many digits of a number."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -51,9 +52,12 @@ def rewritten(missing: Iterable[str], known: Iterable[str], table: str) -> str:
             met = _met(wanted, there, mine, theirs)
             if len(met) > best:
                 one, other = next(iter(met.items()))
-                best, told = len(met), f"{did} ({one!r} is {other!r} in {table})"
-    mend = "format the column as text in the spreadsheet, and export it again"
-    return f"a spreadsheet seems to have {told}; {mend}" if told else ""
+                mend = _MEND
+                if before is _padded:  # the digits are all there, and can be shown
+                    zeros = "0" * max(len(one), len(other))
+                    mend += f", or give it a number format such as {zeros} and export it again"
+                best, told = len(met), f"{did} ({one!r} is {other!r} in {table}); {mend}"
+    return f"a spreadsheet seems to have {told}" if told else ""
 
 
 def _met(wanted: Iterable[str], there: Iterable[str], mine: Keys, theirs: Keys) -> dict[str, str]:

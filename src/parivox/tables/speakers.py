@@ -56,7 +56,7 @@ class Speakers:
         self._ids: tuple[str, ...] = ()
         self._attributes = pl.DataFrame()
         self._aside: dict[str, int] = {}
-        self._without_id = 0
+        self._without_id = self._repeated = 0
         if id is not None:
             self._settle(_column(id, self.columns, name, "--id"))
 
@@ -97,6 +97,7 @@ class Speakers:
         distinct = known.group_by(column).agg(
             *(pl.col(c).drop_nulls().unique().sort() for c in rest), pl.col("row").min()
         )
+        self._repeated = known.height - distinct.height
         for c in rest:
             odd = distinct.filter(pl.col(c).list.len() > 1).sort("row")
             if not odd.height:
@@ -121,10 +122,13 @@ class Speakers:
         mine = known.filter((pl.col(column) == speaker) & pl.col(attribute).is_not_null())
         mine = mine.unique(attribute, keep="first", maintain_order=True)
         rows, values = mine["row"].to_list(), mine[attribute].to_list()
+        mend = "keep one, or make it unknown with --conflicts set-aside"
+        of_one = known.group_by(column).len()["len"]
+        if 2 * int((of_one > 1).sum()) > len(of_one) or known[attribute].is_unique().all():
+            mend = f"it looks like a table of recordings, to be given as --utterances; else {mend}"
         return DataError(
             f"{self.name}: rows {rows[0]} and {rows[1]}, column {attribute!r}: speaker "
-            f"{speaker!r} is {values[0]!r} and {values[1]!r}; keep one, or make it unknown with "
-            "--conflicts set-aside"
+            f"{speaker!r} is {values[0]!r} and {values[1]!r}; {mend}"
         )
 
     def _settled(self) -> None:
@@ -170,6 +174,10 @@ class Speakers:
         ]
         if self._without_id:
             found.append(DataNote("speakers", "rows without id", self._without_id, "left out"))
+        if self._repeated:
+            found.append(
+                DataNote("speakers", "rows that repeat a speaker", self._repeated, "merged")
+            )
         return found + [
             DataNote("speakers", f"speakers with two values of {c}", n, "taken as unknown")
             for c, n in self._aside.items()

@@ -74,8 +74,11 @@ class Table:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Table:
         """Read a Parquet file that :meth:`write` wrote."""
+        from parivox.tables.formats.binary import silent  # noqa: PLC0415 - for reading only
+
         try:
-            return cls(pl.read_parquet(Path(path).read_bytes()))
+            with silent():
+                return cls(pl.read_parquet(Path(path).read_bytes()))
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             msg = f"{path}: cannot be read as Parquet ({_first_line(error)}); write the audit again"
             raise DataError(msg) from error

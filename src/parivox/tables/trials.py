@@ -110,14 +110,14 @@ def read_trials(
         check_columns(asked, scans)
     needed = not (strangers and any("label" in one.columns for one in scans))
     reading = Intake(speakers, orientation, attributes, needs_speakers=needed)
+    if utterances is not None and needed:
+        reading.utterances = read_utterances(utterances)
     if models is not None and needed:
-        reading.models = read_models(models)
+        reading.models = read_models(models).with_speakers(reading.utterances)
         reading.model_ids = Ids()
     reading.open_scores(scans[0])
     for one in scans[1:]:
         reading.open_trials(one)
-    if utterances is not None and needed:
-        reading.utterances = read_utterances(utterances)
     if failures is not None:
         reading.failures = read_failures(failures)
     return reading.finish(system, list_, conflicts)

@@ -15,6 +15,8 @@ from parivox.tables.reading import read_table
 from parivox.tables.rewritten import rewritten
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from parivox.tables.speakers import Speakers
@@ -56,17 +58,32 @@ class Utterances:
     provenance : dict
     attributes : DataFrame
         Every other column as text, in the same order; null is unknown.
+    repeated : int
+        How many rows tell of an utterance that a row above them tells of.
     """
 
     table: pl.DataFrame
     name: str
     provenance: dict[str, Any]
     attributes: pl.DataFrame
+    repeated: int = 0
 
     @property
     def tell_speakers(self) -> bool:
         """Whether the table says whose each utterance is."""
         return "speaker" in self.table.columns
+
+    def speakers(self, ids: pl.Series, name: str, what: str = "utterance ids") -> pl.Series:
+        """Speaker of each of these distinct ids of a file; one that the table lacks is an error."""
+        found = pl.DataFrame({"utterance": ids}).join(
+            self.table, on="utterance", how="left", maintain_order="left"
+        )["speaker"]
+        if found.null_count():
+            missing, there = ids.filter(found.is_null()), self.table["utterance"]
+            mend = rewritten(missing, there, self.name) or _differing(missing, there)
+            msg = f"{name}: {some(missing, ids, what)} are not in {self.name}; {mend}"
+            raise DataError(msg)
+        return found
 
 
 def read_utterances(source: Any) -> Utterances:
@@ -111,7 +128,13 @@ def read_utterances(source: Any) -> Utterances:
     )
     if distinct.height < known.height:
         known = _once(known, rest, name)
-    return Utterances(distinct, name, {**provenance, "columns": columns}, known.select(rest))
+    return Utterances(
+        distinct,
+        name,
+        {**provenance, "columns": columns},
+        known.select(rest),
+        whole.height - distinct.height,
+    )
 
 
 def _once(known: pl.DataFrame, rest: list[str], name: str) -> pl.DataFrame:
@@ -133,13 +156,14 @@ def _once(known: pl.DataFrame, rest: list[str], name: str) -> pl.DataFrame:
     return merged.with_columns(pl.col(rest).list.first())
 
 
-def check_filled(table: pl.DataFrame, role: str, column: str, name: str) -> None:
-    """Refuse a table with an empty id."""
+def check_filled(
+    table: pl.DataFrame, role: str, column: str, name: str, *, give: str = "give the id"
+) -> None:
+    """Refuse a table with an empty cell where an id, or what else to give, must be."""
     empty = table.filter(pl.col(role).is_null() | (pl.col(role) == ""))
     if empty.height:
         msg = (
-            f"{name}: row {empty['row'][0]}, column {column!r}: is empty; "
-            "give the id, or remove the row"
+            f"{name}: row {empty['row'][0]}, column {column!r}: is empty; {give}, or remove the row"
         )
         raise DataError(msg)
 
@@ -153,7 +177,8 @@ def find_column(table: pl.DataFrame, role: str, known: tuple[str, ...], name: st
             return names[word]
     if not name:
         return ""
-    told = f" but {', '.join(repr(c) for c in columns)}" if columns else " besides"
+    seen = ", ".join(repr(column) if column else "one without a name" for column in columns)
+    told = f" but {seen}" if columns else " besides"
     msg = f"{name}: has no column {role!r}{told}; name it so"
     raise DataError(msg)
 
@@ -187,26 +212,12 @@ def owners(
         If any utterance has no speaker in the table of speakers.
     """
     if utterances is not None and utterances.tell_speakers:
-        found = pl.DataFrame({"utterance": ids}).join(
-            utterances.table, on="utterance", how="left", maintain_order="left"
-        )["speaker"]
-        if found.null_count():
-            missing = ids.filter(found.is_null())
-            there = utterances.table["utterance"]
-            mend = rewritten(missing, there, utterances.name) or (
-                f"add them to it{_endings(missing, there)}"
-            )
-            msg = (
-                f"{name}: {some(missing, ids, 'utterance ids')} are not in {utterances.name}; "
-                f"{mend}"
-            )
-            raise DataError(msg)
-        return matched(found, speakers, utterances.name)
+        return matched(utterances.speakers(ids, name), speakers, utterances.name)
     components = ids.str.split_exact("/", 1).struct.field("field_0")
     share = speakers.choose_id(components)
     odd = _headless(components, speakers).any()
     if share < _MOST and not known and not odd and not _rewritten(components, speakers, share):
-        pattern = pattern_of_speakers(ids, speakers, share)
+        pattern = _cased(components, speakers) or pattern_of_speakers(ids, speakers, share)
         if pattern:
             missing = ids.filter(~components.is_in(_known(speakers, share)))
             msg = (
@@ -267,15 +278,58 @@ def some(missing: pl.Series, every: pl.Series, what: str) -> str:
     return f"{len(missing):,} of {len(every):,} {what} ({shown}{more})"
 
 
-def _endings(missing: pl.Series, known: pl.Series) -> str:
-    """A hint where ids differ by folders and endings only."""
+def _differing(missing: pl.Series, known: pl.Series) -> str:
+    """The mend: alike, if folders in front or an ending are all that sets each of them apart."""
+    ours, theirs = (ids.str.replace(r"\.[A-Za-z0-9]{1,5}$", "") for ids in (missing, known))
 
-    def bare(ids: pl.Series) -> pl.Series:
-        return ids.str.extract(r"([^/]*)$").str.replace(r"\.[A-Za-z0-9]{1,5}$", "")
+    def behind(ids: pl.Series) -> list[pl.Series]:
+        """The ids, each time with one folder more at most."""
+        parts = ids.str.split("/")
+        most = int(parts.list.len().max() or 1)  # type: ignore[arg-type]
+        return [parts.list.tail(n).list.join("/") for n in range(1, most + 1)]
 
-    if bare(missing).is_in(bare(known).implode()).all():
-        return ", where they differ by folder or ending only"
+    is_met = ours.is_in(pl.concat(behind(theirs)).unique().implode())
+    for tail in behind(ours):
+        is_met |= tail.is_in(theirs.implode())
+    if is_met.all():
+        return "they differ from ids there by folder or ending only, so make them alike"
+    return "add them to it"
+
+
+def _cased(found: pl.Series, speakers: Speakers) -> str:
+    """What to say of speakers that differ from those of the table in case only; else nothing."""
+    for column in speakers.columns:
+        ours, theirs = (
+            pl.DataFrame({name: one, "plain": one.str.to_lowercase()})
+            for name, one in (("mine", found), ("theirs", speakers.table_column(column)))
+        )
+        both = ours.join(theirs.unique("plain"), on="plain", maintain_order="left")
+        odd = both.filter(pl.col("mine") != pl.col("theirs"))
+        if 2 * odd.height > len(found):
+            pair = f"{odd['mine'][0]!r} is {odd['theirs'][0]!r}"
+            return f"they differ in upper and lower case ({pair}), so make them alike"
     return ""
+
+
+def _parts(ids: pl.Series, columns: Iterable[pl.Series]) -> dict[str, pl.Series]:
+    """Parts of the ids that may be speakers; null where an id has no such part."""
+    path = ids.str.split("/")
+    found = {
+        "the text before the first '-'": ids.str.extract(r"^([^-]*)-"),
+        "the text before the first '_'": ids.str.extract(r"^([^_]*)_"),
+        "the text before the first '.'": ids.str.extract(r"^([^.]*)\."),
+        "the second component of the path": path.list.get(1, null_on_oob=True),
+        "the third component of the path": path.list.get(2, null_on_oob=True),
+        "the folder of the file": path.list.get(-2, null_on_oob=True),
+        "the part of the file's name before '-'": ids.str.extract(r"([^/-]*)-[^/]*$"),
+        "the part of the file's name before '_'": ids.str.extract(r"([^/_]*)_[^/]*$"),
+    }
+    for cells in columns:  # ids of one length may begin the utterance's id, as s01u07 does
+        lengths = cells.str.len_chars().unique().to_list()
+        if len(lengths) == 1 and len(cells) > 1:
+            beginning = ids.str.extract(rf"(?s)^(.{{{lengths[0]}}}).")
+            found[f"its first {lengths[0]} characters"] = beginning
+    return found
 
 
 def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str:
@@ -283,34 +337,26 @@ def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str
 
     They fit this share of the ids.
     """
-    tried = {
-        "the text before the first '-'": ids.str.split_exact("-", 1).struct.field("field_0"),
-        "the text before the first '_'": ids.str.split_exact("_", 1).struct.field("field_0"),
-        "the text before the first '.'": ids.str.split_exact(".", 1).struct.field("field_0"),
-        "the second component of the path": ids.str.split("/").list.get(1, null_on_oob=True),
-        "the third component of the path": ids.str.split("/").list.get(2, null_on_oob=True),
-        "the folder of the file": ids.str.split("/").list.get(-2, null_on_oob=True),
-        "the part of the file's name before '-'": ids.str.extract(r"([^/-]*)-[^/]*$"),
-        "the part of the file's name before '_'": ids.str.extract(r"([^/_]*)_[^/]*$"),
-    }
-    table = [speakers.table_column(column) for column in speakers.columns]
-    for column in table:  # ids of one length may begin the utterance's id, as s01u07 does
-        lengths = column.str.len_chars().unique().to_list()
-        if len(lengths) == 1 and len(column) > 1:
-            tried[f"its first {lengths[0]} characters"] = ids.str.slice(0, lengths[0])
-    best = ""
-    for told, parts in tried.items():
+    table = {column: speakers.table_column(column) for column in speakers.columns}
+    best, most = "", share
+    for told, parts in _parts(ids, table.values()).items():
         known = parts.drop_nulls()
-        for column in table:
-            now = float(known.is_in(column.implode()).sum() or 0) / max(len(ids), 1)
-            if now > share:
-                best, share = told, now
+        for cells in table.values():
+            now = float(known.is_in(cells.implode()).sum() or 0) / max(len(ids), 1)
+            if now > most:
+                best, most = told, now
     mend = "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
-    if share and not best:
+    if best and most >= _MOST:
+        return f"the speaker seems to be {best} ({most:.0%} of the ids); {mend}"
+    if share:
         return ""
-    if best:
-        return f"the speaker seems to be {best} ({share:.0%} of the ids); {mend}"
+    for column, cells in table.items():
+        if float(ids.is_in(cells.implode()).mean() or 0.0) >= _MOST:  # type: ignore[arg-type]
+            return (
+                f"column {column!r} there holds the utterance ids themselves, so it seems to be "
+                f"no table of speakers; {mend}"
+            )
+    few = "no part of most of" if best else "no part of"
     return (
-        "no part of the ids is known as a speaker, so check that the tables belong together, "
-        f"or {mend}"
+        f"{few} the ids is known as a speaker, so check that the tables belong together, or {mend}"
     )

@@ -142,6 +142,7 @@ class Tally:
     wrong_decisions: int = 0
     failed: int = 0
     failed_scored: int = 0
+    decided_only: int = 0
     reversed: int = 0
     reversed_differ: int = 0
     reversed_by: float = 0.0
@@ -183,6 +184,8 @@ class Known(NamedTuple):
         Whether it failed as an enrolment, as a test recording.
     thresholds : float64 ndarray of shape (threshold,)
         What ``more["threshold"]`` is an index of, NaN last.
+    is_scored : bool
+        Whether the rows have scores; if not, their decisions stand for them.
     made_of : int64 ndarray
         Of models, the recordings that each is made of: ``model * n + recording``, rising.
     """
@@ -192,6 +195,7 @@ class Known(NamedTuple):
     failed_test: Bools | None = None
     thresholds: NDArray[np.float64] | None = None
     made_of: Ints | None = None
+    is_scored: bool = True
 
     def itself(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
         """Whether a trial compares a recording with itself, or with a model made of it."""
@@ -226,6 +230,7 @@ def settle(
         scored, doubt = _joined(scored, listed, n, known, tally)
     else:
         doubt = np.zeros(scored.score.size, dtype=bool)
+    scored = _in_their_place(scored, known, tally)
     empty = np.isnan(scored.score)
     failed = _failures(scored, known)
     if failed is not None:
@@ -265,6 +270,17 @@ def settle(
         key, trials = _apart(key, trials, speaker, tally)
     _count(key, trials, known, n, tally)
     return trials
+
+
+def _in_their_place(rows: Encoded, known: Known, tally: Tally) -> Encoded:
+    """Decisions in the place of scores, where there are none."""
+    decided = rows.more.get("accepted")
+    if decided is None:
+        return rows
+    if not known.is_scored:
+        return rows._replace(score=np.where(decided < 0, np.nan, decided))
+    tally.decided_only += int((np.isnan(rows.score) & (decided >= 0)).sum())
+    return rows
 
 
 def _failures(rows: Encoded, known: Known) -> NDArray[np.int8] | None:

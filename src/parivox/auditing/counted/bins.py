@@ -121,7 +121,10 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
         except InvalidOperation:
             number = Decimal(0)
         if not number.is_finite() or not Decimal("1e-15") <= number <= Decimal("1e15"):
-            msg = f"--step {step}: is not the width of a bin; give a number above 0, as in 0.001"
+            msg = (
+                f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, as in "
+                "0.001"
+            )
             raise ConfigError(msg)
         width = f"{number.normalize():f}"
     found = []

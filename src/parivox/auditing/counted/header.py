@@ -117,13 +117,14 @@ def _grouping(told: Any) -> Grouping:
     attributes = _texts(told["attributes"])
     values = tuple(_texts(one) for one in _several(told["values"]))
     places = [[_whole(at) for at in _several(one)] for one in _several(told["groups"])]
-    written = [one.text for one in parse_by(name)]
+    is_column = name.strip() and attributes == (name,)  # whatever a column is called
+    written = [name] if is_column else [one.text for one in parse_by(name)]
     _need("+".join(attributes) == name and written == [*attributes], f"grouping {name!r}")
     are_once = all(len(set(one)) == len(one) for one in values)
     _need(len(values) == len(attributes) and are_once, f"values of {name!r}")
     parts = tuple(tuple(of[at] for of, at in zip(values, one, strict=True)) for one in places)
     groups = tuple("+".join(part) for part in parts)
-    _need(len(set(groups)) == len(groups) > 0 and places == sorted(places), f"groups of {name!r}")
+    _need(len(set(groups)) == len(groups) and places == sorted(places), f"groups of {name!r}")
     _need(name != "all" and "pooled" not in groups, f"a name of rows of the audit in {name!r}")
     _need(isinstance(told["of_speakers"], bool), f"whose groups {name!r} are")
     nobody = np.empty(0, dtype=np.int32) if told["of_speakers"] else None

@@ -15,7 +15,7 @@ from parivox.auditing.counted.header import parsed
 from parivox.auditing.counted.trial_counts import Seen
 from parivox.auditing.sources import stem
 from parivox.errors import DataError
-from parivox.tables.attributes import parse_attribute
+from parivox.tables.attributes import has_bands
 from parivox.tables.counts_file import CountRows, read_counts
 from parivox.tables.grouping import Grouping
 from parivox.tables.values import in_order
@@ -116,8 +116,16 @@ def _united(
     made = []
     for same in zip(*several, strict=True):
         first = same[0]
+        known = [(one, of.name) for one, of in zip(same, read, strict=True) if one.groups]
+        if not known:
+            others = " of this file and all others" if len(read) > 1 else ""
+            msg = (
+                f"{read[0].name}: {first.name} is unknown for every trial{others}; count again "
+                "without it"
+            )
+            raise DataError(msg)
         values = [
-            _joined(text, [(one.values[i], of.name) for one, of in zip(same, read, strict=True)])
+            _joined(text, [(one.values[i], name) for one, name in known])
             for i, text in enumerate(first.attributes)
         ]
         place = [{value: i for i, value in enumerate(one)} for one in values]
@@ -142,7 +150,7 @@ def _united(
 def _joined(text: str, told: Sequence[tuple[Sequence[str], str]]) -> tuple[str, ...]:
     """Values of one attribute in an order that every file has, sorted where they leave it open."""
     first, name = told[0]
-    if parse_attribute(text).edges:
+    if has_bands(text):
         for values, other in told[1:]:
             if [*values] != [*first]:
                 msg = (

@@ -10,6 +10,7 @@ import numpy as np
 
 from parivox.auditing.beside import MICRO, NOTHING, Recorded, recorded
 from parivox.auditing.cells import ALLOCATIONS, Layout, People, placed, placements
+from parivox.auditing.counted.linking import check_links
 from parivox.auditing.counted.trial_counts import (
     DECISIONS,
     FAILURES,
@@ -86,7 +87,7 @@ def share(
         SIMILARITY: similarity,
     }
     rows = _rows(trials, sides, bins)
-    return TrialCounts(
+    made = TrialCounts(
         trials.system,
         trials.list,
         rows,
@@ -104,6 +105,8 @@ def share(
         str(trials.provenance[0]["name"]),
         trials.provenance,
     )
+    check_links(made)
+    return made
 
 
 def _check_bins(trials: TrialSet, bins: Bins) -> None:
@@ -211,7 +214,7 @@ class _Sides:
             outer = self.outer[at]
             assert outer is not None
             shown = code[:-1] == SHOWN
-            if not shown.any():
+            if shown.size and not shown.any():
                 msg = (
                     f"--within {outer.name}: every level has fewer than {least} speakers; leave it "
                     "out (see --withhold)"
@@ -375,7 +378,7 @@ def _rows(trials: TrialSet, sides: _Sides, bins: Bins) -> CountRows:
             held.append(CountRows.total([one]) if trials.n_partitions > 1 else one)
         if trials.n_partitions > 1 and len(held) > _TOGETHER * len(sides.codes):
             held = [CountRows.total(held)]
-    return CountRows.total(held)
+    return CountRows.total(held).timed_by_cell()
 
 
 def _notes(

@@ -319,6 +319,9 @@ class TrialCounts:
             yield {**told, "item": note.item, "count": note.count, "note": note.note}
         told = {"source": "counts", "grouping": "", "group": ""}
         yield {**told, "item": "files of counts", "count": len(self.sources), "note": ""}
+        if self.bins.no_curve:
+            item = f"counted at {self.bins.told()}"
+            yield {**told, "item": item, "count": None, "note": ""}
         for (grouping, level, group), why in self.withheld.items():
             where = {"grouping": grouping, "group": group, "within": level}
             yield {**told, **where, "item": "group withheld", "count": None, "note": why}
@@ -368,6 +371,9 @@ class TrialCounts:
             yield "Every score stands in it as it is; --step WIDTH counts scores in bins."
         elif self.is_scored:
             yield f"Counted at {self.bins.told()}."
+        for one in (*self.groupings, *self.within):
+            if not one.groups:
+                yield f"No trial is in any group by {one.name}, which is unknown for all of them."
         names = dict.fromkeys(f"{g} ({by})" for by, _, g in self.withheld)
         names |= dict.fromkeys(f"{level} ({of})" for of, level in self.levels_withheld)
         if names:
@@ -375,6 +381,26 @@ class TrialCounts:
             yield f"Withheld {few}: {', '.join(names)}."
         elif self.least:
             yield f"No group has fewer than {self.least} speakers, so none is withheld."
+        else:
+            yield "No group is withheld, of however few speakers."
+        yield from self._links()
+
+    def _links(self) -> Iterator[str]:
+        """Whether rows of several groupings can be joined."""
+        from parivox.auditing.counted.linking import (  # noqa: PLC0415 - which is made of these
+            apart,
+            has_few_values,
+        )
+
+        if len(apart(self)) < 2 or has_few_values(self.columns):
+            return
+        if self.least:
+            yield (
+                "Rows of different groupings cannot be joined by score, but for a tenth of a "
+                "group's trials at most, whose scores are rare."
+            )
+        else:
+            yield "Rows of different groupings can be joined where scores are rare."
 
 
 def _told(grouping: Grouping) -> dict[str, Any]:

@@ -16,7 +16,13 @@ from parivox.tables.formats.bob import BOB_4, BOB_5
 from parivox.tables.formats.delimited import DELIMITED, header_of
 from parivox.tables.formats.frames import scan_frame
 from parivox.tables.formats.kaldi import KALDI_SCORES, KALDI_TRIALS
-from parivox.tables.formats.kinds import is_unknown_header, may_be_of_bob, readings, sample
+from parivox.tables.formats.kinds import (
+    are_decisions,
+    is_unknown_header,
+    may_be_of_bob,
+    readings,
+    sample,
+)
 from parivox.tables.formats.nist import NIST_KEY, NIST_SCORES, with_sides
 from parivox.tables.formats.text import check_text
 from parivox.tables.formats.voxceleb import VOXCELEB, VOXCELEB_SCORES
@@ -89,6 +95,12 @@ def _detected(content: Content, columns: Columns) -> Format:
             f"{content.name}: its rows may be label, enrol, test, score, or claimed identity, real "
             "identity, test, score as bob writes them; say which with --scores-format voxceleb or "
             "--scores-format bob-4"
+        )
+        raise DataError(msg)
+    if are_decisions(content.head):
+        msg = (
+            f"{content.name}: its rows are two ids and a decision, which only a header can say; "
+            "put enrol, test, decision above them, separated as they are"
         )
         raise DataError(msg)
     if columns.by_role and not columns.elsewhere:

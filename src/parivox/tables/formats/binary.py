@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
@@ -22,11 +22,12 @@ from parivox.tables.formats.scan import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from parivox.tables.content import Content
     from parivox.tables.formats.scan import Columns, Rows
 
-__all__ = ["ARROW", "ARROW_STREAM", "PARQUET", "binary_frame"]
+__all__ = ["ARROW", "ARROW_STREAM", "PARQUET", "binary_frame", "parquet_metadata", "silent"]
 
 ROWS = 1_000_000
 """Rows read at once."""
@@ -35,7 +36,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def silent() -> Iterator[None]:
     """Drop what the engine writes to standard error: where it panics, it prints a trace."""
     with _ONE_AT_A_TIME:
         try:
@@ -64,7 +65,7 @@ def _guarded(
     content: Content, kind: str, job: Callable[[pl.LazyFrame], pl.DataFrame]
 ) -> pl.DataFrame:
     try:
-        with _silent():
+        with silent():
             return job(_lazy(content, kind))
     except ENGINE_ERRORS as error:
         msg = (
@@ -77,6 +78,18 @@ def _guarded(
 def binary_frame(content: Content, kind: str) -> pl.DataFrame:
     """The whole table."""
     return _guarded(content, kind, lambda lazy: lazy.collect())
+
+
+def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
+    """What the metadata of a Parquet file say, by key.
+
+    Raises
+    ------
+    Exception
+        One of `ENGINE_ERRORS`, if it is damaged.
+    """
+    with silent():
+        return pl.read_parquet_metadata(file)
 
 
 def _scan(kind: str, content: Content, columns: Columns) -> Scan:

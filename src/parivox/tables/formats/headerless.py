@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.errors import DataError
-from parivox.tables.formats.kinds import column, kind_of, mostly_numbers, mostly_scores, sample
+from parivox.tables.formats.kinds import column, kind_of, mostly_numbers, sample
 from parivox.tables.formats.scan import Columns, Format, Scan
 from parivox.tables.formats.text import check_text, head_lines, read_text
 
@@ -64,7 +64,7 @@ def positional(
                 f"({', '.join(told)}); name the columns in a header, or remove the others"
             )
             raise DataError(msg)
-        found = {r: p for r, p in optional.items() if mostly_scores(column(rows, p, width))}
+        found = {r: p for r, p in optional.items() if mostly_numbers(column(rows, p, width))}
         here = {**places, **found}
 
         def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:

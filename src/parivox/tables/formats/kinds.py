@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SIDES",
+    "are_decisions",
     "column",
     "is_unknown_header",
     "kind_of",
@@ -33,6 +34,7 @@ SEPARATORS = (" ", ",", ";", "|")
 SIDES = ("a", "b")
 """Of a telephone call, as NIST names them."""
 LINES = 200
+_DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
 def sample(head: bytes) -> tuple[list[list[str]], str, int]:
@@ -82,6 +84,24 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return "_" not in cell
+
+
+def are_decisions(head: bytes) -> bool:
+    r"""Whether the rows are two ids and a decision each, which only a header can say.
+
+    Examples
+    --------
+    >>> are_decisions(b"a/1 a/2 accept"), are_decisions(b"enrol test decision\na/1 a/2 accept")
+    (True, False)
+    """
+    rows, _, width = sample(head)
+    third = [cell.lower() for cell in column(rows, 2, width)] or [""]
+    return (
+        width == 3
+        and len(rows[0]) == width
+        and third[0] in _DECISIONS
+        and _most(third, _DECISIONS.__contains__)
+    )
 
 
 def is_unknown_header(rows: Sequence[Cells]) -> bool:
@@ -145,7 +165,12 @@ def readings(head: bytes) -> tuple[str, ...]:
 def _by_labels(rows: Sequence[Cells], width: int) -> str:
     """The format whose column of labels is where one is."""
     first, third, fourth = (column(rows, place, width) for place in (0, 2, 3))
-    if width == 4 and mostly_labels(fourth) and mostly_scores(third):
+    are_words = not mostly_numbers(fourth)  # so that 0 and 1 before them are scores
+    if (
+        width == 4
+        and mostly_labels(fourth)
+        and (mostly_scores(third) or (are_words and mostly_numbers(third)))
+    ):
         return "wespeaker"
     if mostly_labels(first):
         return "voxceleb"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from parivox.tables.formats.scan import Columns, Rows, Scan
 
-__all__ = ["NIST_KEY", "NIST_SCORES", "with_sides"]
+__all__ = ["NIST_KEY", "NIST_SCORES", "are_segments", "on_side", "with_sides"]
 
 _PLACES = {"enrol": 0, "test": 1, "side": 2}
 
@@ -56,10 +56,34 @@ def with_sides(scanned: Scan, asked: Columns) -> Scan:
 
 def _of_segments(scanned: Scan) -> bool:
     """Whether the ids are those of models and segments, by name or by the format."""
-    named = [plain(scanned.columns.get(role, "")) for role in ("enrol", "test")]
-    return scanned.format.startswith("nist") or (
-        named[0].startswith("model") and named[1].startswith("segment")
+    return scanned.format.startswith("nist") or are_segments(
+        *(scanned.columns.get(role, "") for role in ("enrol", "test"))
     )
+
+
+def are_segments(model: str, segment: str) -> bool:
+    """Whether columns of these names hold models and segments, beside which sides may stand.
+
+    Examples
+    --------
+    >>> are_segments("modelid", "segmentid"), are_segments("model", "recording")
+    (True, False)
+    """
+    return plain(model).startswith("model") and plain(segment).startswith("segment")
+
+
+def on_side(segment: pl.Series, side: pl.Series) -> pl.Series:
+    """Ids of segments on their sides; null where there is no such side.
+
+    Examples
+    --------
+    >>> on_side(pl.Series(["x", "x", "x"]), pl.Series(["a", "B ", "c"])).to_list()
+    ['x', 'x:b', None]
+    """
+    bare = side.str.strip_chars().str.to_lowercase()
+    return pl.select(
+        pl.when(bare == "b").then(segment + ":b").when(bare == "a").then(segment)
+    ).to_series()
 
 
 def _joined(chunk: pl.DataFrame, rows: Rows, scanned: Scan) -> pl.DataFrame:

@@ -15,7 +15,7 @@ import polars as pl
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -97,6 +97,7 @@ ALIASES: dict[str, frozenset[str]] = {
 }
 """Names that columns are known by, in lower case, letters and digits only."""
 
+_TRIAL = ("enrol", "test", "score", "label", "enrol_speaker", "test_speaker")
 ATTRIBUTE = "@"
 """What the role of an attribute's column begins with: ``@device``, ``@enrol.device``."""
 
@@ -251,10 +252,14 @@ def name_columns(names: Sequence[str], asked: Columns, source: str) -> dict[str,
             raise DataError(msg)
         if fits:
             found[role] = (exact or fits)[0]
-    return found | _attributes(names, asked.attributes)
+    # ids, labels and scores are what trials are made of, so nothing to group them by
+    taken = {found[role] for role in _TRIAL if role in found}
+    return found | _attributes(names, asked.attributes, taken)
 
 
-def _attributes(names: Sequence[str], wanted: Sequence[str]) -> dict[str, int]:
+def _attributes(
+    names: Sequence[str], wanted: Sequence[str], taken: Collection[int] = ()
+) -> dict[str, int]:
     """Position of the column, or of one for either side, of each attribute that there is.
 
     Examples
@@ -264,14 +269,15 @@ def _attributes(names: Sequence[str], wanted: Sequence[str]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for attribute in wanted:
-        exact = [i for i, name in enumerate(names) if name == attribute]
-        fits = exact or [i for i, name in enumerate(names) if plain(name) == plain(attribute)]
+        free = [(i, name) for i, name in enumerate(names) if i not in taken]
+        exact = [i for i, name in free if name == attribute]
+        fits = exact or [i for i, name in free if plain(name) == plain(attribute)]
         if fits:
             found[ATTRIBUTE + attribute] = fits[0]
             continue
         for side, words in _SIDES.items():
             known = _side_aliases([w for w in words if len(w) > 1], [plain(attribute)])
-            place = next((i for i, name in enumerate(names) if plain(name) in known), None)
+            place = next((i for i, name in free if plain(name) in known), None)
             if place is not None:
                 found[f"{ATTRIBUTE}{side}.{attribute}"] = place
     return found

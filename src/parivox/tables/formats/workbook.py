@@ -39,6 +39,8 @@ __all__ = ["Fault", "Sheet", "read_sheets"]
 
 _MERGED_TAG = f"{{{SHEET_MAIN_NS}}}mergeCell"
 _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
+MOST_CHARACTERS = 32_767
+"""Of a cell: no spreadsheet program writes more."""
 _EAST_ASIAN = {*range(27, 37), *range(50, 59)}
 """Formats of dates that a workbook need not spell out, and openpyxl does not know."""
 _LITERAL = r'"[^"]*"|\\.'
@@ -120,6 +122,11 @@ def _held(row: Element, cells: list[ReadOnlyCell]) -> Iterator[tuple[int, str]]:
         if cell.value is None and cell.data_type != "str" and element.find(FORMULA_TAG) is not None:
             text = Fault(
                 "holds a formula without a value; open and save it in a spreadsheet program"
+            )
+        if len(text) > MOST_CHARACTERS:
+            text = Fault(
+                f"holds {len(text):,} characters, where a cell holds at most {MOST_CHARACTERS:,}; "
+                "shorten it, or save the table as CSV"
             )
         if text.strip():
             yield cell.column, text

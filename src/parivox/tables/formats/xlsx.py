@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BYTES", "XLSX", "xlsx_frame"]
 
-MOST_BYTES = 1 << 30
+MOST_BYTES = 256 << 20
 """A workbook that is larger than this when unpacked is refused."""
 _WIDTHS = 8
 _NO_ZIP = b"\xd0\xcf\x11\xe0"  # workbooks from before XLSX, and those with a password

@@ -20,20 +20,20 @@ from parivox.tables.folder import Folder
 from parivox.tables.formats import scan
 from parivox.tables.formats.binary import ARROW, ARROW_STREAM, PARQUET
 from parivox.tables.formats.delimited import DELIMITED
-from parivox.tables.formats.kinds import readings
+from parivox.tables.formats.kinds import are_decisions, readings
 from parivox.tables.formats.scan import ALIASES, Columns, plain
 from parivox.tables.formats.xlsx import XLSX
-from parivox.tables.inspection.findings import Found, Inspection
+from parivox.tables.inspection.findings import Found, Inspection, Odd
+from parivox.tables.inspection.groups import see_groups
 from parivox.tables.inspection.joins import settled, tell_joins
 from parivox.tables.inspection.plan import Plan
 from parivox.tables.inspection.sides import labelled
 from parivox.tables.inspection.tables import TableSeen, roles_of_trials, see_table
 from parivox.tables.inspection.trials import TrialsSeen, first_rows, see_trials
-from parivox.tables.intake import Intake
 from parivox.tables.utterances import SPEAKER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from parivox.tables.formats.scan import Scan
     from parivox.tables.inspection.plan import CountsReader, Seen
@@ -47,6 +47,7 @@ class _Source:
 
     name: str
     given: Any
+    word: str  # as the command takes it
     folder: Folder | None = None  # of standard input, for as long as it is needed
 
 
@@ -55,6 +56,7 @@ def look(
     columns: Mapping[str, str],
     scores_format: str | None,
     counts: CountsReader,
+    stem: Callable[[Any], str],
 ) -> Inspection:
     """Tell what files hold, how they fit together, and what is odd.
 
@@ -68,16 +70,19 @@ def look(
         Format of trials whose rows fit several.
     counts
         Reader of files of counts.
+    stem
+        Name of the system that an audit takes a file to be of.
     """
     asked = Columns(dict(columns), elsewhere=True)
-    kept = [_kept(source, number) for number, source in enumerate(sources, 1)]
+    once, twice = _once(sources)
+    kept = [_kept(source, number) for number, source in enumerate(once, 1)]
     seen = [_seen(one, asked, scores_format, counts) for one in kept]
     trials, tables = _together(seen)
     files = [one if isinstance(one, Found) else one.found for one in seen]
-    of = [(source.name, source.given, one) for source, one in zip(kept, seen, strict=True)]
-    plan = Plan(of, dict(columns), scores_format)
+    of = [(source.word, source.given, one) for source, one in zip(kept, seen, strict=True)]
+    plan = Plan(of, dict(columns), scores_format, stem)
     told = {problem for one in files for problem in one.problems}
-    problems = [one for one in plan.problems(counts) if one not in told]
+    problems = [*twice, *(one for one in plan.problems(counts) if one not in told)]
     command, because = plan.next()
     joins = tell_joins(trials, tables)
     return Inspection(
@@ -99,23 +104,44 @@ def _together(seen: list[Seen]) -> tuple[list[TrialsSeen], list[TableSeen]]:
     return trials, tables
 
 
+def _once(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """The sources without files that are given again, and what to say of these."""
+    found: dict[object, Any] = {}
+    again: dict[str, None] = {}
+    for source in sources:
+        is_path = isinstance(source, (str, os.PathLike))
+        is_file = is_path and os.fspath(source) != "-"
+        try:
+            key = os.path.realpath(source) if is_file else source if is_path else id(source)
+        except ValueError:  # no path can be called so
+            key = source
+        if is_path and key in found:
+            name = shown(os.fspath(source)) if is_file else "standard input"
+            again[f"{name}: is given more than once; name it once"] = None
+        found.setdefault(key, source)
+    return list(found.values()), list(again)
+
+
 def _kept(source: Any, number: int) -> _Source:
     """The source so that it can be read more than once."""
     if not isinstance(source, (str, os.PathLike)):
-        return _Source(f"table {number}", source)
+        return _Source(f"table {number}", source, f"table {number}")
     if os.fspath(source) != "-":
-        return _Source(shown(os.fspath(source)), source)
+        name = shown(os.fspath(source))
+        return _Source(name, source, name)
     folder = Folder()
     path = folder / "standard input"  # as messages call it
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
-    return _Source("-", path, folder)
+    return _Source(path.name, path, "-", folder)
 
 
 def _seen(source: _Source, asked: Columns, format_: str | None, counts: CountsReader) -> Seen:
     """What one source is; what is neither trials nor a table nor counts is unknown."""
     if holds_counts(source.given):
         return counts.see(source.name, source.given)
+    if (groups := see_groups(source.given, source.name)) is not None:
+        return groups
     trials, problem = _trials(source, asked, format_)
     if trials is not None:
         return trials
@@ -145,10 +171,10 @@ def _trials(
             is_else = _is_of_models(scanned)
             seen = None if is_else else see_trials(scanned, source.given, source.name, asked)
             return seen, ""
-    return _by_content(source, asked, problem), problem
+    return _by_content(source, asked), problem
 
 
-def _by_content(source: _Source, asked: Columns, problem: str) -> TrialsSeen | None:
+def _by_content(source: _Source, asked: Columns) -> TrialsSeen | None:
     """The trials of a source whose columns have no known names, by what they hold."""
     with suppress(DataError):
         raw = _raw(source.given, asked)
@@ -157,9 +183,9 @@ def _by_content(source: _Source, asked: Columns, problem: str) -> TrialsSeen | N
             named = Columns(roles)
             scanned = scan(source.given, columns=named, format=None, name="scores")
             seen = see_trials(scanned, source.given, source.name, named)
-            problems = (problem or _refusal(raw), *seen.found.problems)
-            found = replace(seen.found, problems=problems)
-            return replace(seen, found=found, named=tuple(roles))
+            taken = {role: column for role, column in roles.items() if role not in asked.by_role}
+            odd = (*([_taken(taken)] if taken else []), *seen.found.odd)
+            return replace(seen, found=replace(seen.found, odd=odd), named=tuple(roles))
     return None
 
 
@@ -173,15 +199,12 @@ def _raw(given: Any, asked: Columns) -> Scan:
     return kind.scan(content, asked)
 
 
-def _refusal(scanned: Scan) -> str:
-    """What the audit says of trials of which a side has no known name."""
-    intake = Intake(None, None)
-    is_scored = {"score", "decision"} & set(scanned.columns)
-    try:
-        (intake.open_scores if is_scored else intake.open_trials)(scanned)
-    except DataError as error:
-        return str(error)
-    return ""
+def _taken(roles: Mapping[str, str]) -> Odd:
+    """Columns that are trusted to be what they look like; an audit wants to be told."""
+    columns, words = ", ".join(map(repr, roles.values())), ", ".join(roles)
+    told = ",".join(f"{role}={column}" for role, column in roles.items())
+    are = f"columns {columns} are" if len(roles) > 1 else f"column {columns} is"
+    return Odd(f"{are} taken for {words}; audit needs --columns {told}", 0)
 
 
 def _names_trials(seen: TableSeen) -> bool:
@@ -200,11 +223,14 @@ def _scanned(given: Any, asked: Columns, format_: str | None) -> Scan:
 
 
 def _may_be_trials(given: Any) -> bool:
-    """Whether the rows fit several formats of trials, so that the user must say which."""
+    """Whether the rows are of trials, in a format that the user must name or a header must."""
+    if not isinstance(given, (str, os.PathLike)):
+        return False
     try:
-        return isinstance(given, (str, os.PathLike)) and bool(readings(read_content(given).head))
+        head = read_content(given).head
     except DataError:
         return False
+    return bool(readings(head)) or are_decisions(head)
 
 
 def _is_of_models(scanned: Scan) -> bool:

@@ -50,6 +50,8 @@ class Column:
         Edges that put the numbers into three bands of about one size, where they are many.
     sides : tuple of str
         Columns of an attribute of which enrolment and test side each have one.
+    dates : tuple of str
+        Values that a spreadsheet may have made of others, as 18-Oct of 10-18.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Column:
     groups: bool = False
     bands: str = ""
     sides: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
     @property
     def by(self) -> str:
@@ -189,8 +192,8 @@ class Found:
     name : str
         As it was given.
     kind : str
-        ``scores``, ``trials``, ``speakers``, ``utterances``, ``models``, ``failures``, ``counts``
-        or ``unknown``.
+        ``scores``, ``trials``, ``speakers``, ``utterances``, ``models``, ``failures``, ``counts``,
+        ``groups`` or ``unknown``.
     format : str
         Name of the format, as ``--scores-format`` takes it for trials.
     read : mapping of str to str
@@ -212,6 +215,12 @@ class Found:
         What an audit would refuse it for, in the audit's words.
     counted : Counted or None
         Of a file of counts.
+    groups : mapping of str to tuple of str, or None
+        Of a groups file: the groups that it makes of each attribute.
+    by : tuple of str
+        Of a groups file: the groupings that it asks for.
+    ignored : tuple of str
+        Columns of trials without a header that are not read.
     """
 
     name: str
@@ -229,6 +238,9 @@ class Found:
     odd: tuple[Odd, ...] = ()
     problems: tuple[str, ...] = ()
     counted: Counted | None = None
+    groups: Mapping[str, tuple[str, ...]] | None = None
+    by: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

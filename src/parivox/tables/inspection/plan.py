@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parivox.errors import ConfigError, ParivoxError
+from parivox.tables.attributes import parse_attribute
 from parivox.tables.groups import make_groupings, wanted
+from parivox.tables.groups_file import read_groups_file
 from parivox.tables.inspection.findings import Found, Shared
 from parivox.tables.inspection.sides import differing
 from parivox.tables.inspection.tables import TableSeen
@@ -16,8 +20,9 @@ from parivox.tables.speakers import read_speakers
 from parivox.tables.trials import read_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from parivox.tables.groups_file import GroupsFile
     from parivox.tables.inspection.findings import Column, Differing
     from parivox.tables.trialset import TrialSet
 
@@ -34,7 +39,7 @@ _LEVELS = {
     "trials": "trial",
 }
 """Files that may have an attribute, and whose it is then."""
-_TABLES = ("trials", "speakers", "utterances", "models", "failures")
+_TABLES = ("trials", "speakers", "utterances", "models", "failures", "groups")
 
 
 class CountsReader(Protocol):
@@ -55,14 +60,16 @@ class Plan:
         sources: Sequence[tuple[str, Any, Seen]],
         columns: dict[str, str],
         format_: str | None,
+        stem: Callable[[Any], str],
     ) -> None:
+        self.stem = stem
         self.columns = {**columns, **_guessed([one for *_, one in sources])}
         is_used = any(_found(one).format == format_ for *_, one in sources)
         self.format = format_ if is_used else None
         self.of: dict[str, list[tuple[str, Any, Seen]]] = {}
         for source in sources:
             found = _found(source[-1])
-            if found.rows:
+            if found.rows or found.kind == "groups":
                 self.of.setdefault(found.kind, []).append(source)
         self.shared = list(self._shared())
 
@@ -75,14 +82,52 @@ class Plan:
         several = [given for _, given, one in self.of.get("counts", []) if not _found(one).problems]
         if len(several) > 1 and (told := counts.refused(several)):
             yield told
+        groups = self._groups_file()
+        is_checked = False
         for _, given, one in self.of.get("scores", []):
             if isinstance(one, TrialsSeen) and one.found.whole and not one.found.problems:
                 try:
-                    self._compare(self._read(given, one))
+                    read = self._read(given, one, groups)
+                    self._compare(read)
+                    is_checked = True
+                    _make(read, groups)
                 except ParivoxError as error:
                     yield str(error)
+        if groups is not None and not is_checked:
+            yield from self._strange(groups)
 
-    def _read(self, given: Any, one: TrialsSeen) -> TrialSet:
+    def _groups_file(self) -> GroupsFile | None:
+        """The groups file, if one is given that can be read."""
+        sources = [given for _, given, one in self.of.get("groups", []) if not _found(one).problems]
+        return read_groups_file(sources[0]) if sources else None
+
+    def _strange(self, groups: GroupsFile) -> Iterator[str]:
+        """Groups of which no table has a value."""
+        for text, recipe in groups.recipes.items():
+            held = self._values(text)
+            if held:
+                try:
+                    recipe.check(held)
+                except ConfigError as error:
+                    yield str(error)
+
+    def _values(self, text: str) -> list[str]:
+        """Values of an attribute in the tables, if it is one whose values are taken as they are."""
+        attribute = parse_attribute(text)
+        tables = [
+            one for some in self.of.values() for *_, one in some if isinstance(one, TableSeen)
+        ]
+        if attribute.edges or attribute.side == "same":
+            return []
+        return [
+            value
+            for table in tables
+            for column in table.columns
+            if column.lower() == attribute.name.lower()
+            for value in table.distinct(column)
+        ]
+
+    def _read(self, given: Any, one: TrialsSeen, groups: GroupsFile | None) -> TrialSet:
         people = self.first("speakers")
         return read_trials(
             given,
@@ -95,7 +140,7 @@ class Plan:
             failures=self.first("failures"),
             columns=self.columns or None,
             format=self.format if one.found.format == self.format else None,
-            attributes=wanted(shared.name for shared in self.shared),
+            attributes=wanted((*(shared.name for shared in self.shared), *_asked(groups))),
         )
 
     def _compare(self, trials: TrialSet) -> None:
@@ -115,7 +160,7 @@ class Plan:
         for kind, level in _LEVELS.items():
             for column in self._columns(kind):
                 if not column.role:
-                    told = column.name, self._names(kind)[0]
+                    told = column.name, _found(self.of[kind][0][-1]).name
                     places.setdefault(column.name.lower(), {}).setdefault(level, told)
         for found in places.values():
             if len(found) > 1:
@@ -129,8 +174,8 @@ class Plan:
         if "scores" not in self.of and "trials" not in self.of:
             return "", []
         groupings, because = self._groupings()
-        words = ["parivox", "audit", *(self._names("scores") or ["SCORES"])]
-        words += self._files(has_groups=bool(groupings))
+        words = ["parivox", "audit", *(self._scores() or ["SCORES"])]
+        words += self._files(has_groups=bool(groupings) or "groups" in self.of)
         words += [word for name in groupings for word in ("--by", name)]
         return shlex.join([*words, *self._reading()]), because
 
@@ -155,6 +200,19 @@ class Plan:
         if any(one is not None and one.auc is not None and one.auc < _CHANCE for one in scores):
             yield "--distance"
 
+    def _scores(self) -> list[str]:
+        """The score files; those that would be systems of one name with a name each."""
+        files = self._names("scores")
+        stems = [self.stem(file) for file in files]
+        if len(set(stems)) == len(stems):
+            return files
+        folders = [Path(file).absolute().parent.name for file in files]
+        is_told = len(set(folders)) == len(folders) and all(
+            re.fullmatch(r"[\w.-]+", f) for f in folders
+        )
+        names = folders if is_told else [f"{stem}{n}" for n, stem in enumerate(stems, 1)]
+        return [f"{name}={file}" for name, file in zip(names, files, strict=True)]
+
     def _names(self, kind: str) -> list[str]:
         return [name for name, *_ in self.of.get(kind, [])]
 
@@ -175,6 +233,8 @@ class Plan:
 
     def _groupings(self) -> tuple[list[str], list[Differing]]:
         """Some attributes to group by: of speakers, then of recordings, then of trials."""
+        if any(_found(one).by for *_, one in self.of.get("groups", [])):
+            return [], []  # the groups file says it
         odd = dict(self._differing())
         refused = {one.name.lower(): one for one in self.shared if one.refused}
         names: dict[str, Differing | None] = {}
@@ -198,6 +258,19 @@ class Plan:
             if isinstance(one, TrialsSeen):
                 for column, found in differing(one, tables):
                     yield column.name, found
+
+
+def _asked(groups: GroupsFile | None) -> tuple[str, ...]:
+    """Groupings that a groups file asks for."""
+    return () if groups is None else (*(groups.by or ()), *(groups.within or ()))
+
+
+def _make(trials: TrialSet, groups: GroupsFile | None) -> None:
+    """Ask the audit for what a groups file asks for."""
+    assert trials.people is not None
+    for option, by in (("--by", groups.by), ("--within", groups.within)) if groups else ():
+        if by:
+            make_groupings(trials.people, by, sets=[trials], file=groups, option=option)
 
 
 def _found(one: Seen) -> Found:

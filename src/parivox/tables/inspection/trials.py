@@ -299,6 +299,7 @@ class _Seeing:
             _scored(score, label) if "score" in has else None,
             (*(Odd(what, n, self.notes[what]) for what, n in self.counts.items()), *odd_ids(ids)),
             tuple(self.problems),
+            ignored=tuple(one for one in scanned.ignored if one not in self.scan.columns.values()),
         )  # fmt: skip
         return TrialsSeen(found, scanned, ids, enrol, test, speaker, label, score)
 

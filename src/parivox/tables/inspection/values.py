@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -23,7 +24,11 @@ _EXAMPLES = 3
 _MOST = 10_000
 _FEW_NUMBERS = 12
 _COUNTS = {"value": pl.String, "count": pl.Int64}
+_DATED = r"(?i)group|band|range|class|bracket|age"
+"""Columns of which a date alone is no sensible value."""
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_SHORT_DATE = rf"(?i)^(\d{{1,2}}[-. ]({_MONTHS})|({_MONTHS})[-. ]\d{{1,2}})$"
+_DATE = r"^(\d{4}-\d\d-\d\d(T00:00:00)?|\d{1,2}[./]\d{1,2}[./]\d{4})$"
 _REWRITTEN = {
     "ids as a spreadsheet shortens long numbers": r"^[+-]?\d+([.,]\d+)?[eE][+-]?\d+$",
     "ids as a spreadsheet writes numbers": r"^\d+[.,]0+$",
@@ -95,6 +100,7 @@ class Cells:
             () if numbers else _spellings(ordered),
             bool(bands) or (not role and FEW <= n <= MANY and not is_name),
             bands,
+            dates=_dates(name, ordered) if not role and n <= MANY else (),
         )
 
 
@@ -106,6 +112,24 @@ def _bands(counts: pl.DataFrame) -> str:
     edges = [float(ordered["value"].filter(up_to >= share)[0]) for share in (1 / 3, 2 / 3)]
     low, high = (f"{float(f'{edge:.2g}'):g}" for edge in edges)
     return f"{low},{high}" if float(low) < float(high) else ""
+
+
+def _dates(name: str, values: pl.Series) -> tuple[str, ...]:
+    """Values that look like dates where others do not, or where no date is expected.
+
+    Examples
+    --------
+    >>> (
+    ...     _dates("Age group", pl.Series(["19-30", "2024-10-18"])),
+    ...     _dates("visit", pl.Series(["1.2.2024"])),
+    ... )
+    (('2024-10-18',), ())
+    """
+    is_short, is_date = (values.str.contains(pattern) for pattern in (_SHORT_DATE, _DATE))
+    hits = values.filter(is_short | is_date)
+    if len(hits) < len(values) or is_short.any() or re.search(_DATED, name):
+        return tuple(hits.head(_EXAMPLES).to_list())
+    return ()
 
 
 def _ends(values: pl.Series) -> tuple[float, float] | None:

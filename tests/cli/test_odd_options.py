@@ -1,0 +1,190 @@
+"""Options that can be read in more than one way, or ask for too much."""
+
+import re
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.cli import parser
+
+
+def of_cities(count):
+    """Trials of so many speakers, each of a city of its own."""
+    place = np.arange(count)
+    trials = {
+        "enrol": [f"p{i}/1" for i in place] * 2,
+        "test": [f"p{i}/2" for i in place] + [f"p{(i + 1) % count}/2" for i in place],
+        "score": np.r_[0.5 + place % 7 / 10, 0.1 + place % 9 / 10],
+    }
+    people = {"id": [f"p{i}" for i in place], "city": [f"c{i}" for i in place]}
+    people["sex"] = ["f" if i % 2 else "m" for i in place]
+    return trials, people
+
+
+@pytest.mark.parametrize("option", ["by", "within"])
+def test_more_groups_than_can_be_compared_are_refused(option, monkeypatch):
+    monkeypatch.setattr("parivox.tables.groups.MOST_GROUPS", 10)
+    trials, people = of_cities(11)
+    told = rf"--{option} city: has 11 groups, more than 10; group by fewer values, by bands"
+    with pytest.raises(pv.ConfigError, match=told):
+        pv.audit(trials, speakers=people, **{"by": "sex", option: "city"})
+
+
+def test_as_many_groups_as_can_be_compared_are_compared(monkeypatch):
+    monkeypatch.setattr("parivox.tables.groups.MOST_GROUPS", 10)
+    trials, people = of_cities(10)
+    found = pv.audit(trials, speakers=people, by="city")
+    assert len(set(found.groups.to_dict()["group"]) - {"pooled", "all"}) == 10
+
+
+TWICE = ["--speakers", "--trials", "--utterances", "--models", "--failures", "--groups", "--id"]
+TWICE += ["--columns", "--scores-format", "--conflicts", "--out"]
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        *(("audit", one) for one in (*TWICE, "--sweep", "--compat", "--format")),
+        *(("count", one) for one in (*TWICE, "--step", "--withhold")),
+        *(("inspect", one) for one in ("--columns", "--scores-format")),
+    ],
+)
+def test_an_option_with_one_value_is_not_given_twice(command, option):
+    words = [command, "s.csv", option, "error", option, "a.csv"]
+    with pytest.raises(pv.ConfigError, match=f"^{option} is given twice; give"):
+        parser().parse_args(words)
+
+
+def test_other_options_and_a_second_command_line_may_repeat():
+    whole = parser()
+    for _ in range(2):
+        given = whole.parse_args(
+            ["audit", "a.csv", "b.csv", "--by", "x", "--by", "y", "--id", "n", "--json", "--json"]
+        )
+        assert (given.scores, given.by, given.id) == (["a.csv", "b.csv"], ["x", "y"], "n")
+
+
+CHOICES = ["by", "within", "allocate", "operating_points", "cost", "eer", "rule", "reference"]
+TEXTS = ["sweep", "compat", "scores_format", "id", "orientation", "conflicts"]
+
+
+@pytest.mark.parametrize("wrong", [3, 2.5, [None], b"gender", {1: "gender"}])
+@pytest.mark.parametrize("option", [*CHOICES, "zero", *TEXTS, "columns", "metrics"])
+def test_what_is_of_the_wrong_kind_is_told_by_its_option(option, wrong):
+    trials, people = of_cities(4)
+    with pytest.raises(pv.ConfigError, match=f"^{re.escape(f'{option}={wrong!r}')} .* no "):
+        pv.audit(trials, speakers=people, **{"by": "sex", option: wrong})
+    if option in {"by", "within", "scores_format", "id", "columns"}:
+        with pytest.raises(pv.ConfigError, match=f"^{option}="):
+            pv.count(trials, speakers=people, **{"by": "sex", option: wrong})
+    if option in {"scores_format", "columns"}:
+        with pytest.raises(pv.ConfigError, match=f"^{option}="):
+            pv.inspect(trials, **{option: wrong})
+
+
+@pytest.mark.parametrize("columns", ["enrol=x", {"enrol": 1}])
+def test_columns_are_a_mapping_of_texts(columns):
+    with pytest.raises(pv.ConfigError, match="is no mapping from role to column; give one, as in"):
+        pv.inspect({"enrol": ["a"], "test": ["b"], "score": [1.0]}, columns=columns)
+
+
+@pytest.mark.parametrize("wrong", [None, 2.5, "5", [5]])
+def test_withheld_groups_are_of_a_whole_number_of_speakers(wrong):
+    trials, people = of_cities(4)
+    with pytest.raises(pv.ConfigError, match="is not a number of speakers; give one"):
+        pv.count(trials, speakers=people, by="sex", withhold=wrong)
+
+
+@pytest.mark.parametrize("option", ["alpha", "thresholds"])
+def test_none_is_no_number(option):
+    trials, people = of_cities(4)
+    ask = pv.audit if option == "alpha" else pv.count
+    with pytest.raises(pv.ConfigError, match="None"):
+        ask(trials, speakers=people, by="sex", **{option: None})
+
+
+def test_a_list_of_choices_may_come_from_an_array():
+    trials, people = of_cities(4)
+    found = pv.audit(trials, speakers=people, by=np.array([" sex ", "city"]), alpha=np.array([0.5]))
+    assert found.record["groupings"] == ["sex", "city"]
+
+
+def test_standard_output_is_no_place_for_counts_and_tables(parivox):
+    for command, kind in (("count", "file"), ("audit", "folder")):
+        done = parivox(command, "scores.csv", "--speakers", "speakers.csv", "--out", "-")
+        told = f"parivox: --out -: standard output is no {kind}; name a {kind}\n"
+        assert (done.returncode, done.stderr) == (2, told)
+
+
+@pytest.mark.parametrize("option", ["speakers", "trials", "utterances", "models", "failures"])
+def test_an_empty_name_is_said_to_be_empty(option):
+    trials, people = of_cities(4)
+    with pytest.raises(pv.DataError, match=r"^'': the name of a file is empty; give its name$"):
+        pv.audit(trials, **{"speakers": people, option: ""})
+
+
+@pytest.mark.parametrize("step", ["1e300", "1e-300", "0", "-1", "x"])
+def test_a_step_is_asked_for_that_would_be_taken(step):
+    trials, people = of_cities(4)
+    told = f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, as in 0.001"
+    with pytest.raises(pv.ConfigError, match=told):
+        pv.count(trials, speakers=people, by="sex", step=step)
+
+
+def test_what_is_long_is_shortened_in_a_sentence():
+    long = "a" * 70_000 + "z"
+    people = {"id": [long, long], "sex": ["f", "m"]}
+    with pytest.raises(pv.DataError) as told:
+        pv.audit(of_cities(4)[0], speakers=people, id="id")
+    assert len(str(told.value)) < 1000
+    assert re.search(r"'a{100,}\.{3}a+z'", str(told.value))
+    told = pv.DataError(f"f.csv, row 2: {'a word and ' * 9999}is too long; shorten it")
+    assert str(told).startswith("f.csv, row 2: a word")
+    assert str(told).endswith("is too long; shorten it")
+    assert len(str(told)) < 2000
+    assert str(pv.DataError(str(told))) == str(told)
+
+
+@pytest.mark.parametrize("column", ["a+b", "a+", "a:b", "sex (f/m):", "same:x", "enrol.x", "x:1,2"])
+def test_a_column_is_grouped_by_and_counted_whatever_it_is_called(column, tmp_path):
+    trials, people = of_cities(6)
+    people = {"id": people["id"], column: people["sex"]}
+    counts = pv.count(trials, speakers=people, withhold=0)
+    counts.write(tmp_path / "s.counts")
+    found = pv.audit(tmp_path / "s.counts")
+    assert found.record["groupings"] == [column]
+    whole = pv.audit(trials, speakers=people).groups.to_dict()
+    assert {**found.groups.to_dict(), "system": whole["system"]} == whole
+
+
+@pytest.mark.parametrize("column", ["a+b", "same:x", "enrol.x", "x:1,2"])
+def test_the_exact_name_of_a_column_wins(column):
+    trials, people = of_cities(6)
+    people |= {column: people["sex"], "a": people["city"], "b": people["city"], "x": people["city"]}
+    (made,) = pv.count(trials, speakers=people, by=column, withhold=0).groupings
+    assert (made.name, made.groups) == (column, ("f", "m"))
+
+
+def test_a_column_that_cannot_be_named_is_to_be_renamed():
+    trials, people = of_cities(6)
+    told = r"--by a:b: edges of bands .*; if 'a:b' is the name of a column, rename it"
+    with pytest.raises(pv.ConfigError, match=told):
+        pv.count(trials, speakers=people | {"a:b": people["sex"]}, by="a:b")
+
+
+@pytest.mark.parametrize("table", ["speakers", "utterances"])
+def test_columns_that_differ_in_case_only_are_told_of(table):
+    trials, people = of_cities(6)
+    both = {"Sex": people["sex"], "sex": people["sex"]}
+    tables = {"speakers": {"id": people["id"]}}
+    if table == "speakers":
+        tables["speakers"] |= both
+    else:
+        ids = [f"{who}/{i}" for i in (1, 2) for who in people["id"]]
+        tables["utterances"] = {"utterance": ids, "speaker": people["id"] * 2}
+        tables["utterances"] |= {name: cells * 2 for name, cells in both.items()}
+    told = f"^{table}: columns 'Sex' and 'sex' differ in upper and lower case only; rename one"
+    with pytest.raises(pv.DataError, match=told):
+        pv.audit(trials, **tables)
+    pv.count(trials, **tables, by="sex", withhold=0)

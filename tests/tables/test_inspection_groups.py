@@ -1,0 +1,162 @@
+"""What a person is told of a groups file, of files that are given twice, and of odd values."""
+
+import shlex
+
+import pytest
+
+import parivox as pv
+from parivox.report.inspection import lines
+
+SCORES = "enrol,test,score,label\na/1,a/2,0.9,1\na/1,b/1,0.2,0\nb/1,b/2,0.4,1\n"
+PEOPLE = "speaker,gender,age\na,f,30\nb,m,41\n"
+GROUPS = "by: [gender]\ngroups:\n  gender:\n    women: [f, F]\n    men: [m]\n"
+
+
+def told(found):
+    return "\n".join(f"{label}: {words}" for label, words in lines(found))
+
+
+@pytest.fixture
+def files(write):
+    return write("s.csv", SCORES), write("p.csv", PEOPLE)
+
+
+# ---- groups files
+
+
+@pytest.mark.parametrize("name", ["g.yaml", "g.yml", "groups.txt"])
+def test_a_groups_file_is_told_and_goes_into_the_command(files, write, name):
+    groups = write(name, "# as in the paper\n\n" + GROUPS)
+    found = pv.inspect(*files, groups)
+    assert (found.files[2].kind, found.problems, found.readable) == ("groups", (), True)
+    assert found.files[2].groups == {"gender": ("women", "men")}
+    assert "groups of: gender (2 groups: women, men)" in told(found)
+    assert "groupings: gender" in told(found)
+    words = shlex.split(found.next)
+    assert words[-2:] == ["--groups", str(groups)]
+    assert "--by" not in words
+    audit = pv.audit(files[0], speakers=files[1], groups=groups)
+    rows = audit.groups.where(grouping="gender").to_dict()
+    assert set(rows["group"]) >= {"women", "men"}
+
+
+def test_the_order_of_a_groups_file_does_not_matter(files, write):
+    groups = write("g.yaml", GROUPS)
+    assert pv.inspect(groups, *files).next == pv.inspect(*files, groups).next
+
+
+def test_a_group_without_a_value_is_a_problem_in_the_words_of_the_audit(files, write):
+    groups = write("g.yaml", GROUPS.replace("[m]", "[man]"))
+    with pytest.raises(pv.ConfigError) as refused:
+        pv.audit(files[0], speakers=files[1], groups=groups)
+    assert pv.inspect(*files, groups).problems == (str(refused.value),)
+    assert pv.inspect(files[1], groups).problems == (str(refused.value),)
+    assert pv.inspect(groups).problems == ()
+
+
+def test_an_attribute_that_no_table_has_is_a_problem(files, write):
+    groups = write("g.yaml", GROUPS.replace("gender", "sex"))
+    with pytest.raises(pv.ConfigError) as refused:
+        pv.audit(files[0], speakers=files[1], groups=groups)
+    assert pv.inspect(*files, groups).problems == (str(refused.value),)
+
+
+@pytest.mark.parametrize(
+    "text", ["groups:\n  gender\n", "by: gender\ngroup:\n  gender: [f]\n", "groups: [", "a: &b c\n"]
+)
+def test_a_groups_file_that_is_refused_is_still_known_as_one(files, write, text):
+    groups = write("g.yaml", text)
+    with pytest.raises(pv.ParivoxError) as refused:
+        pv.audit(files[0], speakers=files[1], groups=groups)
+    found = pv.inspect(*files, groups)
+    assert (found.files[2].kind, found.files[2].problems) == ("groups", (str(refused.value),))
+    assert f"then: parivox audit {files[0]}" in told(found)
+
+
+def test_a_table_with_the_words_of_a_groups_file_is_no_groups_file(write):
+    (found,) = pv.inspect(write("t.csv", "speaker,groups:\na,by: x\nb,groups: y\n")).files
+    assert found.kind == "speakers"
+
+
+# ---- files given twice, and files of one name
+
+
+def test_a_file_that_is_given_twice_is_told_once(files):
+    found = pv.inspect(files[0], *files)
+    assert [one.kind for one in found.files] == ["scores", "speakers"]
+    assert found.problems == (f"{files[0]}: is given more than once; name it once",)
+    assert found.next == pv.inspect(*files).next
+
+
+def test_scores_whose_files_have_one_name_are_named_in_the_command(files, tmp_path):
+    paths = []
+    for folder in ("easy", "hard"):
+        (tmp_path / folder).mkdir()
+        paths.append(tmp_path / folder / "scores.csv")
+        paths[-1].write_text(SCORES)
+    words = shlex.split(pv.inspect(*paths, files[1]).next)
+    assert words[2:4] == [f"easy={paths[0]}", f"hard={paths[1]}"]
+    beside = tmp_path / "easy" / "scores.txt"
+    beside.write_text(SCORES)
+    words = shlex.split(pv.inspect(paths[0], beside, files[1]).next)
+    assert words[2:4] == [f"scores1={paths[0]}", f"scores2={beside}"]
+
+
+# ---- rows without a header
+
+
+@pytest.mark.parametrize("separator", [" ", ",", "\t"])
+def test_decisions_without_a_header_are_told_to_need_one(write, separator):
+    rows = "a/1 a/2 accept\na/1 b/1 reject\nb/1 b/2 Accepted\n".replace(" ", separator)
+    path = write("d.txt", rows)
+    (found,) = pv.inspect(path).files
+    assert found.kind == "trials"
+    with pytest.raises(pv.DataError, match="put enrol, test, decision above them") as refused:
+        pv.audit(path)
+    assert found.problems == (str(refused.value),)
+    header = separator.join(("enrol", "test", "decision"))
+    assert pv.inspect(write("e.txt", f"{header}\n{rows}")).files[0].problems == ()
+
+
+def test_a_fourth_column_of_words_is_told_to_be_left(write):
+    path = write("l.txt", "a/1 a/2 target phone\na/1 b/1 nontarget lab\n")
+    found = pv.inspect(path)
+    assert (found.files[0].kind, found.files[0].ignored) == ("trials", ("4",))
+    assert "columns: 4 (not read)" in told(found)
+    with pytest.raises(pv.DataError, match=r"has no column of scores \(it has .*'4'\)"):
+        pv.audit(path)
+
+
+def test_columns_with_a_header_are_none_that_are_not_read(files):
+    assert [one.ignored for one in pv.inspect(*files).files] == [(), ()]
+
+
+# ---- values that a spreadsheet changed
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "shown"),
+    [
+        ("Age group", ["2024-10-18", "19-30", "19-30"], ["2024-10-18"]),
+        ("Age group", ["18-Oct", "19-30", "19-30"], ["18-Oct"]),
+        ("Age group", ["2024-01-05", "2024-06-10", "2024-06-10"], ["2024-01-05", "2024-06-10"]),
+        ("years", ["Oct-18", "19-30", "19-30"], ["Oct-18"]),
+        ("visit", ["2024-01-05", "2024-06-10", "2024-06-10"], []),
+        ("Age group", ["10-18", "19-30", "19-30"], []),
+        ("village", ["May", "March-le-Grand", "May"], []),
+    ],
+)
+def test_values_that_look_like_dates_are_told(write, column, values, shown):
+    rows = "".join(f"s{n},{value}\n" for n, value in enumerate(values))
+    found = pv.inspect(write("p.csv", f"speaker,{column}\n{rows}"))
+    says = f"values of {column!r} look like dates ("
+    assert (says in told(found)) == bool(shown)
+    assert all(one in told(found).partition(says)[2] for one in shown)
+
+
+def test_one_of_a_kind_is_told_as_one(write):
+    words = told(pv.inspect(write("p.csv", "speaker,gender\na,f\n")))
+    assert "; 1 row\n" in words
+    assert "1 speaker in column 'speaker'" in words
+    named = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,1,a,a\n"
+    assert "their 1 speaker stands in columns" in told(pv.inspect(write("s.csv", named)))
