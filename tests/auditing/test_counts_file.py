@@ -6,13 +6,14 @@ import random
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.auditing.counted.bins import AT_THRESHOLDS, Bins
-from parivox.errors import ParivoxError
+from parivox.errors import DataError, ParivoxError
 from parivox.tables import store
 from parivox.tables.counts_file import KEY
 
@@ -731,3 +732,20 @@ def test_only_a_new_file_or_one_of_counts_is_written_to(small, tmp_path):
             made.write(tmp_path / name)
     assert (tmp_path / "mine.csv").read_text() == "a,b\n"
     assert {path.name for path in tmp_path.iterdir()} == {"new.counts", "mine.csv"}
+
+
+@pytest.mark.parametrize("change", [lambda rows: rows.head(20), lambda rows: pl.concat([rows] * 2)])
+def test_rows_that_were_taken_out_or_doubled_are_noticed(tmp_path, change):
+    people = {"id": ["a", "b"], "sex": ["f", "m"]}
+    pairs = [(f"{x}/{i}", f"{y}/{i + 1}") for x in "ab" for y in "ab" for i in range(20)]
+    trials = {
+        "enrol": [e for e, _ in pairs],
+        "test": [t for _, t in pairs],
+        "score": [i / 100 + (e[0] == t[0]) for i, (e, t) in enumerate(pairs)],
+    }
+    path = tmp_path / "a.counts"
+    pv.count(trials, speakers=people, by="sex", withhold=0).write(path)
+    header = {k: v for k, v in pl.read_parquet_metadata(path).items() if k.startswith("parivox")}
+    change(pl.read_parquet(path)).write_parquet(path, metadata=header)
+    with pytest.raises(DataError, match=r"its rows are of \d+ trials, not of 80"):
+        pv.audit(path)

@@ -54,7 +54,7 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
     words = told(path)
     assert "of sys;" in words
     assert "trials: target 12, nontarget 132\n" in words
-    assert "scores: counted at bins of 1.0\n" in words
+    assert "scores: counted at bins of 1\n" in words
     assert "gender (2 groups: f, m); country (3 groups: A, B, C)" in words
     assert "within channel (2 levels: x, y)" in words
     assert "C (country)" in words

@@ -3,6 +3,8 @@
 import shlex
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.report.inspection import lines
@@ -76,6 +78,45 @@ def test_a_groups_file_that_is_refused_is_still_known_as_one(files, write, text)
 def test_a_table_with_the_words_of_a_groups_file_is_no_groups_file(write):
     (found,) = pv.inspect(write("t.csv", "speaker,groups:\na,by: x\nb,groups: y\n")).files
     assert found.kind == "speakers"
+
+
+yaml = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "by: gender",
+                "groups:",
+                "  gender: [f, m]",
+                "  gender:",
+                "    women: [f",
+                "others: x",
+            ),
+            *(
+                "within: [a",
+                "# note",
+                "---",
+                "",
+                "by: [",
+                "- a",
+                "groups: &a *a",
+                "\t",
+                "x: y",
+                "\x00",
+            ),
+        ]
+    ),
+    max_size=8,
+).map("\n".join)
+
+
+@settings(
+    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(text=yaml)
+def test_nothing_is_raised_whatever_a_groups_file_says(files, write, text):
+    found = pv.inspect(*files, write("g.yaml", text))
+    assert found.files[2].kind in {"groups", "unknown"}
+    assert found.files[2].problems or found.files[2].groups or found.problems or found.files[2].by
 
 
 # ---- files given twice, and files of one name

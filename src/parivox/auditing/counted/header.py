@@ -57,6 +57,8 @@ def parsed(content: Content, header: dict[str, Any], rows: CountRows) -> TrialCo
     try:
         made = _made(content, header, rows)
         _check_rows(made)
+        n = _whole(header["trials"])
+        _need(made.n_trials == n, f"its rows are of {made.n_trials:,} trials, not of {n:,}")
     except KeyError as error:
         raise damaged(content.name, f"its metadata lack {error}") from error
     except (ValueError, IndexError, TypeError, AttributeError, ParivoxError) as error:

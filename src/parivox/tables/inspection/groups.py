@@ -14,8 +14,8 @@ from parivox.tables.inspection.findings import Found
 __all__ = ["see_groups"]
 
 _HEAD = 1 << 16
-_FIRST = re.compile(r"(?:\ufeff|\s*#.*\n|\s*\n|---\s*\n)*[A-Za-z_]\w*[ ]*:(?=\s|$)")
-_KEY = re.compile(r"(?m)^\ufeff?(?:by|within|reference|groups|others)[ ]*:(?=\s|$)")
+_ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
+_KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 
 
 def see_groups(source: Any, name: str) -> Found | None:
@@ -43,9 +43,12 @@ def _may_be_one(source: str | os.PathLike[str]) -> bool:
         if not os.path.isfile(source):  # noqa: PTH113 - any text; a pipe can be read but once
             return False
         with open(source, "rb") as file:  # noqa: PTH123 - likewise
-            head = file.read(_HEAD).decode("utf-8", errors="replace")
+            head = file.read(_HEAD).decode("utf-8-sig", errors="replace")
     except (OSError, ValueError):
         return False
+    lines = [
+        line for line in head.splitlines() if line.strip() and not line.startswith(("#", "---"))
+    ]
     if Path(source).suffix.lower() in {".yaml", ".yml"}:
         return bool(head.strip())
-    return bool(_FIRST.match(head) and _KEY.search(head))
+    return bool(lines and _ENTRY.match(lines[0])) and any(map(_KEY.match, lines))
