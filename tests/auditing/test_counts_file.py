@@ -374,7 +374,9 @@ def test_a_group_that_one_file_withholds_is_missing_in_the_sum(trials, people, t
     some = few(people, first, of_m=3)
     files = counted([some, second], tmp_path, speakers=people, by="gender+nation", withhold=3)
     audit = pv.audit(files)
-    lost = [row for row in audit.groups.where(group="m+India") if row["reason"].startswith("withh")]
+    lost = [
+        row for row in audit.groups.where(group="m+India") if row["reason"].startswith("withheld")
+    ]
     assert lost
     left = {row["group"] for row in audit.groups if row["value"] is not None}
     assert "m+India" not in left

@@ -64,14 +64,14 @@ def bare(bank, audit_of, groupings):
 
 
 @pytest.fixture(scope="session")
-def leveled(bank, audit_of, groupings):
+def levelled(bank, audit_of, groupings):
     """Scores and a threshold for each trial."""
     return audit_of(
         bank.scored, "threshold", by=[*groupings], allocate=RULES, within="test.channel"
     )
 
 
-@pytest.fixture(params=["bare", "leveled"])
+@pytest.fixture(params=["bare", "levelled"])
 def either(request):
     return request.getfixturevalue(request.param)
 
@@ -187,30 +187,30 @@ def test_measures_of_both_rates_are_of_the_operating_point_that_they_name(bank, 
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_deployed_thresholds_are_told_per_group(leveled, bank, groupings, allocated, rule):
+def test_deployed_thresholds_are_told_per_group(levelled, bank, groupings, allocated, rule):
     for grouping, sides in groupings.items():
         for group, rows in allocated(bank.scored, sides, rule).items():
             wanted = Counter(row["threshold"] for row in rows if row["threshold"] is not None)
-            told = leveled.data.where(source="scores", grouping=grouping, group=group, within="")
+            told = levelled.data.where(source="scores", grouping=grouping, group=group, within="")
             start, ending = "trials at the deployed threshold", f"(allocation {rule})"
             told = [r for r in told if r["item"].startswith(start) and r["item"].endswith(ending)]
             assert {r["value"]: r["count"] for r in told} == wanted
             assert all(r["item"] == f"{start} {r['value']!r} {ending}" for r in told)
             where = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
-            (fnr,) = leveled.groups.where(**where, metric="fnr", operating_point="deployed")
+            (fnr,) = levelled.groups.where(**where, metric="fnr", operating_point="deployed")
             assert fnr["threshold"] == (next(iter(wanted)) if len(wanted) == 1 else None)
 
 
-def test_no_threshold_is_an_average(leveled, bank):
+def test_no_threshold_is_an_average(levelled, bank):
     given = {row["threshold"] for row in bank.scored}
-    rows = leveled.groups.where(operating_point="deployed")
+    rows = levelled.groups.where(operating_point="deployed")
     assert {row["threshold"] for row in rows} <= given
     assert {row["threshold"] for row in rows.where(grouping="test.channel")} == given
     assert {row["threshold"] for row in rows.where(grouping="gender", within="")} == {None}
 
 
-def test_deployed_thresholds_of_all_trials_and_of_levels(leveled, bank):
-    told = leveled.data.where(source="scores", grouping="all")
+def test_deployed_thresholds_of_all_trials_and_of_levels(levelled, bank):
+    told = levelled.data.where(source="scores", grouping="all")
     found = {(r["within"], r["value"]): r["count"] for r in told}
     wanted = Counter()
     for row in bank.scored:
@@ -221,11 +221,11 @@ def test_deployed_thresholds_of_all_trials_and_of_levels(leveled, bank):
     assert found == wanted
 
 
-def test_decisions_and_thresholds_that_agree_are_one(bank, audit_of, leveled, groupings, shown):
+def test_decisions_and_thresholds_that_agree_are_one(bank, audit_of, levelled, groupings, shown):
     both = audit_of(bank.scored, "threshold", "decision", by=[*groupings], allocate=RULES)
     for rule in RULES:
         where = {"grouping": "gender", "allocation": rule, "within": ""}
-        assert shown(both, "deployed", **where) == shown(leveled, "deployed", **where)
+        assert shown(both, "deployed", **where) == shown(levelled, "deployed", **where)
 
 
 def test_decisions_without_scores_may_tell_their_thresholds(bank, audit_of, bare, shown):
@@ -332,7 +332,7 @@ def test_decisions_that_are_all_the_wrong_way_round_are_refused(bank, audit_of):
     audit_of(rows, "decision", without=["score"], by="gender", orientation="similarity")
 
 
-def test_distances_are_accepted_up_to_their_threshold(bank, audit_of, leveled, shown):
+def test_distances_are_accepted_up_to_their_threshold(bank, audit_of, levelled, shown):
     rows = [
         {**row, "score": -row["score"], "threshold": row["threshold"] and -row["threshold"]}
         for row in bank.scored
@@ -340,18 +340,18 @@ def test_distances_are_accepted_up_to_their_threshold(bank, audit_of, leveled, s
     found = audit_of(rows, "threshold", "decision", by="gender", orientation="distance")
     where = {"grouping": "gender"}
     assert shown(found, "deployed", **where) == shown(
-        leveled, "deployed", **where, allocation="both", within=""
+        levelled, "deployed", **where, allocation="both", within=""
     )
 
 
-def test_cells_of_numbers_may_have_decimal_commas(bank, audit_of, leveled, shown):
+def test_cells_of_numbers_may_have_decimal_commas(bank, audit_of, levelled, shown):
     def text(number):
         return "" if number is None else str(number).replace(".", ",")
 
     rows = [{**row, **{c: text(row[c]) for c in ("score", "threshold")}} for row in bank.scored]
     found = audit_of(rows, "threshold", by="gender")
     assert shown(found, "deployed", grouping="all") == shown(
-        leveled, "deployed", grouping="all", within=""
+        levelled, "deployed", grouping="all", within=""
     )
 
 
