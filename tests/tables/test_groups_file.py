@@ -12,7 +12,6 @@ from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.tables.attributes import parse_attribute
 from parivox.tables.groups_file import KEEP, Recipe, read_groups_file
 
-pytestmark = pytest.mark.minimal
 
 WHOLE = """\
 by: [gender, gender+nationality, "age:18,60"]
@@ -106,6 +105,7 @@ REFUSED_BY_YAML = {
 }
 
 
+@pytest.mark.minimal
 @pytest.fixture
 def read(tmp_path):
     def made(text):
@@ -139,18 +139,21 @@ def test_what_a_whole_file_says(read):
     assert len(found.provenance["sha256"]) == 64
 
 
+@pytest.mark.minimal
 def test_values_are_merged_renamed_and_put_in_the_order_of_the_file(read):
     gender = read(WHOLE).recipes["gender"]
     values = ["F", "M", "f", "m", "x"]
     assert gender.apply(values) == (["women", "men"], [0, 1, 0, 1, -1], ["x"])
 
 
+@pytest.mark.minimal
 def test_groups_without_a_value_in_the_data_are_not_made(read):
     gender = read(WHOLE).recipes["gender"]
     assert gender.apply(["m"]) == (["men"], [0], [])
     assert gender.apply([]) == ([], [], [])
 
 
+@pytest.mark.minimal
 def test_other_values_become_one_group_behind_the_named_ones(read):
     nationality = read(WHOLE).recipes["nationality"]
     values = ["Canada", "Ghana", "India", "Peru", "USA"]
@@ -158,6 +161,7 @@ def test_other_values_become_one_group_behind_the_named_ones(read):
     assert nationality.apply(values) == (wanted, [0, 2, 1, 2, 0], [])
 
 
+@pytest.mark.minimal
 def test_other_values_may_keep_their_names(read):
     channel = read(WHOLE).recipes["channel"]
     assert channel.apply(["app", "web", "phone", "desk"]) == (
@@ -167,6 +171,7 @@ def test_other_values_may_keep_their_names(read):
     )
 
 
+@pytest.mark.minimal
 def test_others_may_join_a_named_group_and_a_kept_value_the_group_of_its_name():
     assert Recipe({"rest": ("x",), "a": ("a",)}, "rest").apply(["a", "b", "x"]) == (
         ["rest", "a"],
@@ -176,6 +181,7 @@ def test_others_may_join_a_named_group_and_a_kept_value_the_group_of_its_name():
     assert Recipe({"women": ("f",)}, KEEP).apply(["f", "women"]) == (["women"], [0, 0], [])
 
 
+@pytest.mark.minimal
 def test_scalars_stay_the_text_that_is_written(read):
     found = read(
         "groups:\n  x: [no, NO, yes, 007, 1.50, 1_000, 2024-01-01, 0x1F, null, ~, 'a b']\n"
@@ -185,6 +191,7 @@ def test_scalars_stay_the_text_that_is_written(read):
     ]
 
 
+@pytest.mark.minimal
 def test_recipes_are_found_whatever_the_case_and_the_blanks_of_the_edges(read):
     found = read(WHOLE)
 
@@ -196,6 +203,7 @@ def test_recipes_are_found_whatever_the_case_and_the_blanks_of_the_edges(read):
     assert recipe("age:18") is recipe("age") is None
 
 
+@pytest.mark.minimal
 def test_the_recipe_of_an_attribute_serves_either_side_but_not_whether_both_are_equal(read):
     found = read(
         "by: [enrol.Age, test.age, 'speaker.age:18', same:age]\n"
@@ -208,6 +216,7 @@ def test_the_recipe_of_an_attribute_serves_either_side_but_not_whether_both_are_
         read("by: same:age\ngroups: {age: ['17']}\n")
 
 
+@pytest.mark.minimal
 def test_without_by_each_attribute_with_groups_is_a_grouping(read):
     assert read("groups: {Sex: [f, m], age: ['17']}\n").by == ("Sex", "age")
     assert read("groups: {sex: [f, m], line: [a]}\nwithin: Line\n").by == ("sex",)
@@ -215,6 +224,7 @@ def test_without_by_each_attribute_with_groups_is_a_grouping(read):
     assert read("reference: best\n").by is None
 
 
+@pytest.mark.minimal
 def test_absent_values_are_told_and_a_group_without_any_is_refused(read):
     gender = read(WHOLE).recipes["gender"]
     assert gender.absent(["f", "m", "x"]) == ["F", "female", "M", "male"]
@@ -231,6 +241,7 @@ def test_absent_values_are_told_and_a_group_without_any_is_refused(read):
         gender.check([])
 
 
+@pytest.mark.minimal
 def test_long_lists_are_checked_in_time_and_told_in_part():
     recipe = Recipe({"all": tuple(f"x{i}" for i in range(50_000))})
     with pytest.raises(ConfigError) as told:
@@ -238,6 +249,7 @@ def test_long_lists_are_checked_in_time_and_told_in_part():
     assert len(str(told.value)) < 400
 
 
+@pytest.mark.minimal
 def test_a_mapping_in_python_says_the_same_as_the_file(read):
     of_file, of_mapping = read(WHOLE), read_groups_file(yaml.load(WHOLE, yaml.BaseLoader))
     assert of_mapping.recipes == of_file.recipes
@@ -247,12 +259,14 @@ def test_a_mapping_in_python_says_the_same_as_the_file(read):
     assert numbers.recipes["age"].groups == {"old": ("60", "61"), "young": ("7",)}
 
 
+@pytest.mark.minimal
 @pytest.mark.parametrize("value", [True, None, b"f", {1, 2}, float])
 def test_python_values_that_are_no_text_are_refused(value):
     with pytest.raises(ConfigError, match=r"groups: .* is no text; write it as text"):
         read_groups_file({"groups": {"gender": {"women": [value]}}})
 
 
+@pytest.mark.minimal
 def test_python_mappings_are_refused_as_files_are():
     with pytest.raises(ConfigError, match="'1' stands twice"):
         read_groups_file({"groups": {"g": {1: "a", "1": "b"}}})
@@ -265,6 +279,7 @@ def test_python_mappings_are_refused_as_files_are():
             read_groups_file(source)
 
 
+@pytest.mark.minimal
 def test_the_record_does_not_know_how_or_where_the_file_was_written(read):
     other = """\
 others: {channel: keep, Nationality: elsewhere}
@@ -309,6 +324,7 @@ def test_what_has_another_form_is_refused_here_and_by_the_schema(read, schema, t
 REFUSED = {**REFUSED_BY_MEANING, **REFUSED_BY_YAML}
 
 
+@pytest.mark.minimal
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_contradicts_itself_or_is_no_plain_yaml_is_refused(read, text):
     with pytest.raises(ConfigError) as told:
@@ -317,6 +333,7 @@ def test_what_contradicts_itself_or_is_no_plain_yaml_is_refused(read, text):
     assert REFUSED[text] in str(told.value)
 
 
+@pytest.mark.minimal
 def test_files_that_cannot_be_read(read, tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
         read_groups_file(tmp_path / "none.yaml")
@@ -326,6 +343,7 @@ def test_files_that_cannot_be_read(read, tmp_path):
         read("by: " + "x" * (1 << 20))
 
 
+@pytest.mark.minimal
 def test_yaml_is_loaded_where_a_groups_file_is_read_and_nowhere_else():
     import subprocess
     import sys
@@ -357,6 +375,7 @@ documents = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.minimal
 @settings(deadline=None, max_examples=100)
 @given(documents | trees)
 def test_any_document_is_read_or_refused_in_a_sentence(tmp_path_factory, document):
@@ -366,6 +385,7 @@ def test_any_document_is_read_or_refused_in_a_sentence(tmp_path_factory, documen
         read_or_refused(source)
 
 
+@pytest.mark.minimal
 @settings(deadline=None, max_examples=100)
 @given(
     st.binary(max_size=60)
@@ -383,6 +403,7 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path_factory, data):
     read_or_refused(path)
 
 
+@pytest.mark.minimal
 @settings(deadline=None, max_examples=100)
 @given(
     st.dictionaries(st.text(max_size=2), st.lists(st.text(max_size=2), max_size=3), max_size=4),

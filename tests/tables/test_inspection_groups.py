@@ -201,3 +201,18 @@ def test_one_of_a_kind_is_told_as_one(write):
     assert "1 speaker in column 'speaker'" in words
     named = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,1,a,a\n"
     assert "their 1 speaker stands in columns" in told(pv.inspect(write("s.csv", named)))
+
+
+def test_models_without_a_speaker_are_those_of_their_recordings(write):
+    scores = write("s.csv", "enrol,test,score\nm1,c4,0.9\nm2,c4,0.1\nm2,c5,0.8\n")
+    models = write("m.csv", "model,recording\nm1,c1\nm1,c2\nm2,c3\n")
+    calls = "call,speaker,room\nc1,a,x\nc2,a,y\nc3,b,x\nc4,a,y\nc5,b,x\n"
+    found = pv.inspect(scores, models, write("c.csv", calls))
+    assert [one.kind for one in found.files] == ["scores", "models", "utterances"]
+    assert [(one.what, one.met, one.count) for one in found.joins[:2]] == [
+        ("enrolments", 2, 2),
+        ("utterances", 2, 2),
+    ]
+    assert (found.files[0].labels.target, found.files[0].labels.nontarget) == (2, 1)
+    assert found.problems == ()
+    assert f"--models {models}" in found.next

@@ -34,15 +34,31 @@ def owners_of(one: TrialsSeen, tables: Sequence[TableSeen]) -> tuple[pl.Series, 
     for table in tables:
         roles = table.found.roles or {}
         key = {"utterances": "utterance", "models": "model"}.get(table.found.kind, "")
-        if key not in roles or "speaker" not in roles:
+        known = _told_by(table, tables) if key in roles else None
+        if known is None:
             continue
-        known = table.table.select(id=roles[key], theirs=roles["speaker"]).unique("id")
         frame = pl.DataFrame({"id": one.ids, "own": told})
         found = frame.join(known, on="id", how="left", maintain_order="left")["theirs"]
         if found.null_count() < len(found):
             told = found.fill_null(told) if key == "model" or by_table.any() else found
             by_table |= found.is_not_null()
     return told, by_table
+
+
+def _told_by(table: TableSeen, tables: Sequence[TableSeen]) -> pl.DataFrame | None:
+    """Speaker of each id of a table; of models without one, that of a recording of theirs."""
+    roles = table.found.roles or {}
+    own = roles.get("model") or roles["utterance"]
+    if "speaker" in roles:
+        return table.table.select(id=own, theirs=roles["speaker"]).unique("id")
+    for other in tables:
+        there = other.found.roles or {}
+        if "recording" in roles and {"utterance", "speaker"} <= set(there):
+            known = other.table.select(recording=there["utterance"], theirs=there["speaker"])
+            made = table.table.select(id=own, recording=roles["recording"])
+            joined = made.join(known.unique("recording"), on="recording", maintain_order="left")
+            return joined.select("id", "theirs").unique("id", keep="first", maintain_order=True)
+    return None
 
 
 def keys_of(

@@ -152,6 +152,8 @@ def _kind(table: pl.DataFrame, columns: list[str]) -> tuple[str, dict[str, str]]
     if model and speaker:
         recording = find(UTTERANCE, model, speaker)
         return "models", _named(model=model, speaker=speaker, recording=recording)
+    if model and recording and set(map(plain, columns)) <= {plain(model), plain(recording), "side"}:
+        return "models", _named(model=model, recording=recording)
     if (recording or model) and (stage or reason):
         return "failures", _named(recording=recording or model, stage=stage, reason=reason)
     repeats = bool(speaker) and bool(table[speaker].is_duplicated().any())
