@@ -12,7 +12,6 @@ from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.tables.attributes import parse_attribute
 from parivox.tables.groups_file import KEEP, Recipe, read_groups_file
 
-
 WHOLE = """\
 by: [gender, gender+nationality, "age:18,60"]
 within: channel
@@ -105,7 +104,6 @@ REFUSED_BY_YAML = {
 }
 
 
-@pytest.mark.minimal
 @pytest.fixture
 def read(tmp_path):
     def made(text):
