@@ -47,7 +47,7 @@ def account_for(
         for row in trials.account():
             rows.add(**{**plain, **row})
     else:
-        used = np.unique(trials.utterance_speaker)
+        used = trials.in_use
         of_people = [] if people is None else people.notes(used.tolist())
         for note in (*trials.data, *of_people):
             told = {"source": note.source, "item": note.item, "count": note.count}
@@ -132,7 +132,7 @@ def _of_people(
     rows: Rows, plain: dict[str, Any], trials: TrialSet, groupings: Sequence[Grouping]
 ) -> None:
     """Speakers and utterances that are in no group."""
-    used = np.unique(trials.utterance_speaker)
+    used = trials.in_use
     for grouping in groupings:
         for unit, value, count in grouping.left_out(trials):
             item = f"{unit} whose {value} is left out by the groups file"

@@ -30,6 +30,9 @@ MICRO = 1e6
 """Seconds are added up in whole millionths."""
 
 
+_SLICE = 4_000_000  # utterances counted at once
+
+
 @dataclass(frozen=True)
 class Share:
     """So many of so many."""
@@ -230,12 +233,15 @@ def recorded(
         level = zero if within is None else within.of_side(trials, side)
         if group is None or level is None:
             continue
-        known = (group >= 0) & (level >= 0)
-        counted = []
-        for which in (failed & known, tried & known):
-            code = level[which].astype(np.int64) * n_groups + group[which]
-            counted.append(np.bincount(code, minlength=len(cells)))
-        each = np.array(counted)  # (failed or tried, cell)
+        each = np.zeros((2, len(cells)), dtype=np.int64)  # (failed or tried, cell)
+        for first in range(0, group.size, _SLICE):
+            part = slice(first, first + _SLICE)
+            code = np.where(
+                (group[part] < 0) | (level[part] < 0), -1, level[part] * n_groups + group[part]
+            )
+            for row, which in enumerate((failed, tried)):
+                chosen = code[which[part] & (code >= 0)]
+                each[row] += np.bincount(chosen, minlength=len(cells))
         pooled = each.reshape(2, len(levels), n_groups).sum(axis=-1)
         many, few = _shared(many, each, stage), _shared(few, pooled, stage)
     return many, few

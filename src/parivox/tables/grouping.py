@@ -180,8 +180,8 @@ class OfAttribute:
         if self.raw is None or not self.removed:
             return []
         if self.of_speaker is not None and self.raw.of_speaker is not None:
-            used = np.unique(trials.utterance_speaker)
-            codes = [self.raw.of_speaker[used[used >= 0]]]
+            used = trials.in_use
+            codes = [self.raw.of_speaker[used]]
             unit = "speakers"
         elif self.of_row is not None:
             codes, unit = [self.raw.of_utterance(trials)], "utterances"

@@ -89,8 +89,8 @@ def make_groupings(
     [('<18', '18-59', '60+'), ('f', 'm')]
     """
     if speakers_in_use is None:
-        every = np.concatenate([one.utterance_speaker for one in sets])
-        speakers_in_use = np.unique(every[every >= 0])
+        each = [one.in_use for one in sets]
+        speakers_in_use = np.unique(np.concatenate(each))
     used = np.asarray(speakers_in_use, dtype=np.int64)
     source = Lookup(speakers, sets, file, option)
     if by is None:

@@ -19,7 +19,7 @@ from parivox.tables.notes import DataNote, lost, reading_notes
 from parivox.tables.outcomes import DAY, decisions, failures, numbers
 from parivox.tables.speakers import speakers_of
 from parivox.tables.store import Ranks, Settled, Store, ranges, records
-from parivox.tables.trialset import Recordings, TrialSet
+from parivox.tables.trialset import Recordings, TrialSet, speakers_in
 from parivox.tables.utterances import matched, owners, some
 from parivox.tables.validation import Encoded, Known, Tally, Trials, settle
 from parivox.tables.values import Levels, Values, columns_of, sides_of, whole_of
@@ -367,14 +367,17 @@ class Intake:
 
     def _digest(self, digest: Any, ids: Merged, speaker: NDArray[np.int32]) -> None:
         """Hash the ids and whose they are."""
-        used, place = np.unique(speaker, return_inverse=True)
         known = self.speakers.ids if self.speakers is not None else ()
         for _, part in ids.parts():
             for first in range(0, len(part), _SLICE):
                 digest.update("\n".join([*part[first : first + _SLICE].to_list(), ""]).encode())
-        names = [known[i] for i in used.tolist() if i >= 0]
+        used = speakers_in(speaker)
+        names = [known[i] for i in used.tolist()]
         digest.update(b"\x00" + "\n".join(names).encode() + b"\x00")
-        digest.update(place.astype("<i4").tobytes())
+        place = np.full(int(used.max(initial=-1)) + 2, -1, dtype="<i4")  # last, of none
+        place[used] = np.arange(used.size)
+        for first in range(0, speaker.size, _SLICE):
+            digest.update(place[speaker[first : first + _SLICE]].tobytes())
 
     def _owners(
         self, ids: Merged, models: Merged | None

@@ -54,6 +54,7 @@ class Speakers:
         self._file = provenance
         self._id: str | None = None
         self._ids: tuple[str, ...] = ()
+        self._kind: pl.Enum | None = None
         self._attributes = pl.DataFrame()
         self._aside: dict[str, int] = {}
         self._without_id = self._repeated = 0
@@ -68,6 +69,14 @@ class Speakers:
     def table_column(self, column: str) -> pl.Series:
         """Distinct values of one column of the table."""
         return self._table[column].unique().drop_nulls()
+
+    def places(self, names: pl.Series) -> pl.Series | None:
+        """Place of each speaker among `ids`, null for others; None before the ids are known."""
+        if self._id is None:
+            return None
+        if self._kind is None:
+            self._kind = pl.Enum(self._ids)
+        return names.cast(self._kind, strict=False).to_physical()
 
     def choose_id(self, needed: pl.Series) -> float:
         """Find the id column by the share of the needed speaker ids that it covers.

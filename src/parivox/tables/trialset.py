@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parivox.tables.validation import Trials
     from parivox.tables.values import Levels
 
-__all__ = ["Recordings", "TrialSet", "together"]
+__all__ = ["Recordings", "TrialSet", "speakers_in", "together"]
 
 _SLICE = 100_000  # cells hashed at once
 
@@ -150,6 +150,11 @@ class TrialSet:
         return self.n_partitions == 1
 
     @property
+    def in_use(self) -> NDArray[np.intp]:
+        """Speakers that any utterance is of, as indices, rising."""
+        return speakers_in(self.utterance_speaker)
+
+    @property
     def n_partitions(self) -> int:
         """Partitions: one for trials in memory."""
         return len(self._parts)
@@ -187,6 +192,13 @@ class TrialSet:
             found = np.where(np.isnan(level), -1, part.score >= level).astype(np.int8)
         told = part.more.get("accepted")
         return found if told is None else np.where(told < 0, found, told)
+
+
+def speakers_in(speaker: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Speakers that any utterance is of, rising; -1 stands for none."""
+    used = np.zeros(int(speaker.max(initial=-1)) + 2, dtype=bool)
+    used[speaker] = True
+    return np.flatnonzero(used[:-1])
 
 
 def together(people: Speakers | None, sets: Sequence[TrialSet]) -> tuple[Speakers, list[TrialSet]]:

@@ -214,6 +214,9 @@ def owners(
     if utterances is not None and utterances.tell_speakers:
         return matched(utterances.speakers(ids, name), speakers, utterances.name)
     components = ids.str.split_exact("/", 1).struct.field("field_0")
+    place = speakers.places(components) if known else None
+    if place is not None and not place.null_count():
+        return place.to_numpy().astype(np.int32)
     share = speakers.choose_id(components)
     odd = _headless(components, speakers).any()
     if share < _MOST and not known and not odd and not _rewritten(components, speakers, share):
@@ -232,6 +235,9 @@ def owners(
 
 def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
     """Indices of speaker ids, all of which must be in the table of speakers."""
+    place = speakers.places(found)
+    if place is not None and not place.null_count():
+        return place.to_numpy().astype(np.int32)
     share = speakers.choose_id(found)
     if share < 1.0:
         distinct = found.unique().sort()
@@ -248,7 +254,8 @@ def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32
         )
         msg = f"{name}: {some(missing, distinct, 'speakers')} are not in {speakers.name}; {mend}"
         raise DataError(msg)
-    place = found.cast(pl.Enum(speakers.ids)).to_physical()
+    place = speakers.places(found)
+    assert place is not None
     return place.to_numpy().astype(np.int32)
 
 
