@@ -194,7 +194,8 @@ class People:
         grouping = layout.grouping
         # each speaker is of one group, so that the group need not be kept
         self.of_speaker = grouping.of_speaker if grouping is not None else None
-        self.is_simple = self.of_speaker is not None and layout.within is None
+        is_one = grouping is None or self.of_speaker is not None
+        self.is_simple = is_one and layout.within is None
         cells = 1 if self.is_simple else layout.levels * layout.groups
         self.used = np.zeros(cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
 
@@ -218,10 +219,12 @@ class People:
         """Speakers of each group and, last, of all groups, for each level."""
         groups = self.layout.groups
         if self.is_simple:
-            assert self.of_speaker is not None
             used = self.used[:-1]
+            everyone = int(used.sum())
+            if self.of_speaker is None:
+                return [[everyone, everyone]]
             each = np.bincount(self.of_speaker[: self.n][used], minlength=groups)
-            return [[*each.tolist(), int(used.sum())]]
+            return [[*each.tolist(), everyone]]
         used = self.used.reshape(self.layout.levels, groups, self.n + 1)[..., :-1]
         each = used.sum(axis=-1)
         everyone = used.any(axis=1).sum(axis=-1)

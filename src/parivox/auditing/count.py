@@ -10,11 +10,10 @@ from parivox.auditing.counted.bins import parse_bins
 from parivox.auditing.counted.sharing import share
 from parivox.auditing.counted.withholding import FEW
 from parivox.auditing.gather import Reading, gather
-from parivox.auditing.given import check_columns, check_texts, chosen, several
+from parivox.auditing.given import several
 from parivox.auditing.measure import check_polarity
 from parivox.auditing.sources import by_name
 from parivox.errors import ConfigError
-from parivox.tables.groups_file import read_groups_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -85,8 +84,21 @@ def count(
     >>> count(trials, speakers=people, by="gender", withhold=0)
     <2 trials as counts by gender; 2 rows>
     """
-    check_texts(scores_format=scores_format, id=id, orientation=orientation, conflicts=conflicts)
-    check_columns(columns)
+    reading = Reading.of(
+        speakers=speakers,
+        trials=trials,
+        utterances=utterances,
+        models=models,
+        failures=failures,
+        groups=groups,
+        by=by or None,
+        within=within or None,
+        scores_format=scores_format,
+        columns=columns,
+        id=id,
+        orientation=orientation,
+        conflicts=conflicts,
+    )
     bins = parse_bins(step, several(thresholds))
     try:
         withhold = index(withhold)
@@ -98,7 +110,6 @@ def count(
     if withhold < 0:
         msg = f"--withhold {withhold}: is below 0; give the fewest speakers of a group"
         raise ConfigError(msg)
-    file = None if groups is None else read_groups_file(groups)
     sources = by_name(scores)
     if len(sources) > 1:
         msg = f"parivox count takes one score file, here are {len(sources)}; count each by itself"
@@ -106,26 +117,7 @@ def count(
     (name, source), *_ = sources.items()
     is_named = source is not scores
     tell = progress or (lambda _: None)
-    found = gather(
-        {name if is_named else ("", ""): source},
-        Reading(
-            speakers=speakers,
-            trials=trials,
-            utterances=utterances,
-            models=models,
-            failures=failures,
-            file=file,
-            by=chosen(by or None, "by", file.by if file else None),
-            within=chosen(within or None, "within", file.within if file else None),
-            scores_format=scores_format,
-            columns=columns,
-            id=id,
-            orientation=orientation,
-            conflicts=conflicts,
-        ),
-        tell,
-        may_lack=True,
-    )
+    found = gather({name if is_named else ("", ""): source}, reading, tell, may_lack=True)
     assert found.people is not None
     tell("counting")
     made = share(

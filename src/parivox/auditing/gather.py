@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.counted.trial_counts import LLR, TrialCounts
+from parivox.auditing.given import check_columns, check_texts, chosen
 from parivox.errors import ConfigError
 from parivox.tables.failures import read_failures
 from parivox.tables.groups import make_groupings, wanted
+from parivox.tables.groups_file import read_groups_file
 from parivox.tables.models import read_models
 from parivox.tables.speakers import read_speakers
 from parivox.tables.trials import read_trials
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BY_ITSELF", "Gathered", "Reading", "gather", "gather_counts"]
 
+_TEXTS = ("scores_format", "id", "orientation", "conflicts")
 BY_ITSELF = "every attribute with 2 to 50 values"
 
 
@@ -46,6 +49,19 @@ class Reading:
     id: str | None = None
     orientation: str | None = None
     conflicts: str = "error"
+
+    @classmethod
+    def of(cls, *, groups: Any, by: Any, within: Any, **given: Any) -> Reading:
+        """Check what a caller gives; what the groups file says stands where nothing is given."""
+        check_texts(**{name: given[name] for name in _TEXTS})
+        check_columns(given["columns"])
+        file = None if groups is None else read_groups_file(groups)
+        return cls(
+            file=file,
+            by=chosen(by, "by", file.by if file else None),
+            within=chosen(within, "within", file.within if file else None),
+            **given,
+        )
 
 
 @dataclass(frozen=True, eq=False)

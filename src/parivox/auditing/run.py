@@ -13,14 +13,7 @@ from parivox.auditing.compat import TOLD
 from parivox.auditing.counted.trial_counts import SIMILARITY, TrialCounts
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
 from parivox.auditing.gather import Reading, gather, gather_counts
-from parivox.auditing.given import (
-    check_columns,
-    check_mapping,
-    check_texts,
-    chosen,
-    several,
-    texts,
-)
+from parivox.auditing.given import check_mapping, check_texts, chosen, several, texts
 from parivox.auditing.measure import Measurement
 from parivox.auditing.options import REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
@@ -28,7 +21,6 @@ from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
 from parivox.errors import ConfigError
 from parivox.tables.counts_file import holds_counts
-from parivox.tables.groups_file import GroupsFile, read_groups_file
 from parivox.tables.trials import read_trials
 
 if TYPE_CHECKING:
@@ -40,6 +32,7 @@ if TYPE_CHECKING:
     from parivox.auditing.gather import Gathered
     from parivox.core.counts import Curve
     from parivox.tables.grouping import Grouping
+    from parivox.tables.groups_file import GroupsFile
     from parivox.tables.speakers import Speakers
     from parivox.tables.trialset import TrialSet
 
@@ -147,32 +140,24 @@ def audit(
     ConfigError
         If an option is wrong.
     """
-    check_texts(
-        sweep=sweep,
-        compat=compat,
-        scores_format=scores_format,
-        id=id,
-        orientation=orientation,
-        conflicts=conflicts,
-    )
-    check_columns(columns)
-    file = None if groups is None else read_groups_file(groups)
+    check_texts(sweep=sweep, compat=compat)
     tell = progress or (lambda _: None)
-    reading = Reading(
+    reading = Reading.of(
         speakers=speakers,
         trials=trials,
         utterances=utterances,
         models=models,
         failures=failures,
-        file=file,
-        by=chosen(by, "by", file.by if file else None),
-        within=chosen(within, "within", file.within if file else None),
+        groups=groups,
+        by=by,
+        within=within,
         scores_format=scores_format,
         columns=columns,
         id=id,
         orientation=orientation,
         conflicts=conflicts,
     )
+    file = reading.file
     files = count_files(scores)
     counted = None if files is None else gather_counts(files, reading, tell)
     options = Options(

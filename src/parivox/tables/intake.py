@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +60,7 @@ class Intake:
         self.ids, self.named = Ids(), Dictionary()
         self.model_ids: Ids | None = None
         self.values: dict[str, Values] = {}
-        self.thresholds: list[NDArray[np.float64]] = []
+        self.thresholds: NDArray[np.float64] = np.empty(0)
         self.is_scored, self.is_decided = True, False
         self.scored = self.listed = 0  # runs of ids of the scores, and of both files
         self.scans: list[Scan] = []
@@ -163,18 +162,12 @@ class Intake:
         level = numbers(chunk, "threshold", scanned, rows)
         if self.sign < 0:
             level = 0.0 - level
-        known = np.concatenate((*self.thresholds, [])) if self.thresholds else np.empty(0)
-        found, place = np.unique(level[~np.isnan(level)], return_inverse=True)
-        order = np.argsort(known)
-        at = np.searchsorted(known, found, sorter=order).clip(max=max(known.size - 1, 0))
-        old = known[order[at]] == found if known.size else np.zeros(found.size, dtype=bool)
-        code = np.empty(found.size, dtype=np.int32)
-        if known.size:
-            code[old] = order[at[old]]
-        code[~old] = known.size + np.arange(int((~old).sum()))
-        self.thresholds = [known, found[~old]]
+        told = ~np.isnan(level)
+        found, place = np.unique(level[told], return_inverse=True)
+        self.thresholds = np.append(self.thresholds, found[~np.isin(found, self.thresholds)])
+        order = np.argsort(self.thresholds)
         codes = np.full(level.size, -1, dtype=np.int32)
-        codes[~np.isnan(level)] = code[place]
+        codes[told] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
         return codes
 
     def _name(
@@ -300,10 +293,9 @@ class Intake:
         for key, values in self.values.items():
             levels[key], place = values.finish()
             columns |= dict.fromkeys(sides_of(key), place)
-        if self.thresholds:
-            known = np.concatenate(self.thresholds)
-            place = np.empty(known.size + 1, dtype=np.int32)
-            place[np.argsort(known)] = np.arange(known.size)
+        if self.thresholds.size:
+            place = np.empty(self.thresholds.size + 1, dtype=np.int32)
+            place[np.argsort(self.thresholds)] = np.arange(self.thresholds.size)
             place[-1] = -1
             columns["threshold"] = place
         return levels, columns
@@ -331,14 +323,14 @@ class Intake:
             speaker if self.needs_speakers else None,
             failed_enrol,
             failed_test,
-            self._deployed() if self.thresholds and self.is_scored else None,
+            self._deployed() if self.thresholds.size and self.is_scored else None,
             made_of,
             self.is_scored,
         )
 
     def _deployed(self) -> NDArray[np.float64]:
         """Every threshold, rising, then NaN."""
-        return np.append(np.sort(np.concatenate((*self.thresholds, []))), np.nan)
+        return np.append(np.sort(self.thresholds), np.nan)
 
     def _failed_runs(self) -> tuple[int, int] | None:
         """Runs of the enrolments and of the test recordings that failed, which may be new ids."""
@@ -499,7 +491,7 @@ class Intake:
 
     def _empty(self) -> set[str]:
         """Columns of which every cell is empty."""
-        told = {"threshold": self._deployed().size > 1, "accepted": self.is_decided}
+        told = {"threshold": self.thresholds.size > 0, "accepted": self.is_decided}
         return {name for name, is_told in told.items() if not is_told}
 
     def _read_notes(self, tally: Tally) -> list[DataNote]:
@@ -552,7 +544,7 @@ class Intake:
 
 def _hash(one: Trials, digest: Any, of_failed: Any) -> None:
     """Hash the trials of a partition, those that failed apart: so partitions change nothing."""
-    digest.update(records(replace(one, failed=None)))
+    digest.update(records(one))
     if one.failed is not None:
         of_failed.update(records(one.failed))
 

@@ -204,7 +204,9 @@ def _packed(rows: Encoded | Trials, kind: np.dtype[np.void]) -> NDArray[np.void]
 
 
 def records(trials: Trials) -> bytes:
-    """Trials as bytes that depend on nothing but them, for hashing; attributes left out."""
+    """Trials as bytes that depend on nothing but them, for hashing; attributes left out.
+
+    Those that failed are not among them.
+    """
     plain = {name: trials.more[name] for name in sorted(trials.more) if name[0] != ATTRIBUTE}
-    told = _packed(trials, kind_of(TRIAL, plain)).tobytes()
-    return told if trials.failed is None else told + b"failed" + records(trials.failed)
+    return _packed(trials, kind_of(TRIAL, plain)).tobytes()
