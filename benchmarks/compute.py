@@ -34,7 +34,7 @@ def read(scores: Path, speakers: Path) -> tuple[Any, Any]:
 
 
 def compute_from_trials(trials: Any, speakers: Any) -> object:
-    """Compute the whole audit from trials in memory: every group, metric and measure."""
+    """Compute the point audit from trials in memory: every group, metric and measure."""
     import numpy as np
 
     from parivox.auditing.measure import Measurement
@@ -43,7 +43,7 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     from parivox.auditing.rows import Rows
     from parivox.tables.groups import make_groupings
 
-    options = Options(by=tuple(BY), operating_points=tuple(OPERATING_POINTS))
+    options = Options(by=tuple(BY), operating_points=tuple(OPERATING_POINTS), intervals=False)
     used = np.unique(trials.utterance_speaker)
     groupings = make_groupings(speakers, options.by, speakers_in_use=used)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}

@@ -11,7 +11,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from parivox.auditing.run import audit
 from parivox.core.counts import Counts
+
+REPLICATES = 50
+"""Enough to see that they are there; tests of what they tell ask for as many as that takes."""
+audit.__kwdefaults__["replicates"] = REPLICATES
 
 
 def missing(package):

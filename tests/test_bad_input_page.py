@@ -97,6 +97,19 @@ def counts(folder, monkeypatch):
         (["day1.counts", "aged.counts"], {}),
         ("old.counts", {}),
         ("day1.counts", {"by": "gender"}),
+        *(
+            ("scores.csv", {"speakers": "people.csv", **wrong})
+            for wrong in (
+                {"limits": "fnr=5"},
+                {"gates": "people=8"},
+                {"confidence": 95},
+                {"margin": 0.8},
+                {"replicates": 10},
+                {"compare": True},
+                {"compare": True, "intervals": False},
+                {"standardise": "same:gendre"},
+            )
+        ),
     ],
 )
 def test_the_page_shows_the_sentence(scores, options, tmp_path, monkeypatch):

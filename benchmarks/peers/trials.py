@@ -33,11 +33,15 @@ def read(scores: str, speakers: str) -> pd.DataFrame:
 
 
 def read_both(scores: str, speakers: str) -> pd.DataFrame:
-    """Return what `read` does, for trials whose speakers share the group, after checks.
+    """Return what `read` does, for trials whose speakers share the group, after checks."""
+    trials, people, places = read_sides(scores, speakers)
+    return placed(trials, people, places)
 
-    A nontarget trial counts for a group only if both speakers belong to it (as in `parivox audit`);
-    elsewhere its attribute is missing, which `groups` passes over.
-    """
+
+def read_sides(
+    scores: str, speakers: str
+) -> tuple[pd.DataFrame, pd.DataFrame, list[np.ndarray[Any, Any]]]:
+    """Return the trials, the speakers, and the row of the speaker of either side, after checks."""
     trials = pd.read_csv(scores, usecols=["ref_file", "com_file", "sc", "lab"])
     people = pd.read_csv(speakers, sep="\t", index_col="VoxCeleb1 ID")
     sides = [trials[side].astype("category").cat for side in ("ref_file", "com_file")]
@@ -50,6 +54,17 @@ def read_both(scores: str, speakers: str) -> pd.DataFrame:
     ]
     if ((places[0] == places[1]) != (trials["lab"] == 1)).any():
         sys.exit("a label contradicts the speakers")
+    return trials, people, places
+
+
+def placed(
+    trials: pd.DataFrame, people: pd.DataFrame, places: list[np.ndarray[Any, Any]]
+) -> pd.DataFrame:
+    """Return score, label and attributes.
+
+    A nontarget trial counts for a group only if both speakers belong to it (as in `parivox audit`);
+    elsewhere its attribute is missing, which `groups` passes over.
+    """
     table = pd.DataFrame({"score": trials["sc"], "label": trials["lab"]})
     for attribute in ("Gender", "Nationality"):
         values, names = pd.factorize(people[attribute])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from parivox.auditing.count import count
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.inspection import inspect
+    from parivox.auditing.plan import Plan, plan
     from parivox.auditing.result import Audit, load
     from parivox.auditing.run import audit
     from parivox.core.bias import (
@@ -63,6 +64,7 @@ _HOMES = {
     "parivox.auditing.result": ("Audit", "load"),
     "parivox.auditing.count": ("count",),
     "parivox.auditing.inspection": ("inspect",),
+    "parivox.auditing.plan": ("Plan", "plan"),
     "parivox.auditing.run": ("audit",),
     "parivox.auditing.counted.trial_counts": ("TrialCounts",),
     "parivox.core.bias": (
@@ -122,6 +124,7 @@ __all__ = [
     "DataError",
     "Inspection",
     "ParivoxError",
+    "Plan",
     "TrialCounts",
     "act_cdet",
     "au_fdr",
@@ -156,6 +159,7 @@ __all__ = [
     "neg_log_ratio",
     "nrb",
     "parse_cost",
+    "plan",
     "ratio",
     "rb",
     "reference",

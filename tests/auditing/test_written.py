@@ -12,7 +12,10 @@ import parivox as pv
 from parivox.errors import ConfigError, DataError
 from parivox.tables.table import Table
 
-NAMES = {"groups", "bias", "meta", "matrix", "operating_points", "data"}
+NAMES = {
+    *("groups", "bias", "meta", "verdicts", "limits"),
+    *("matrix", "operating_points", "data"),
+}
 
 
 def files(folder):
@@ -139,6 +142,30 @@ def test_json_of_lists_of_one_class_follows_it_too(validator, trials, speakers):
     audit = pv.audit(only, speakers=speakers)
     told = strict(audit.to_json())
     assert [error.message for error in validator.iter_errors(told)] == []
+
+
+def test_json_of_a_comparison_follows_it_too(validator, trials, speakers):
+    audit = pv.audit(
+        {"S": trials, "T": trials},
+        speakers=speakers,
+        by="gender",
+        operating_points="fpr=0.05",
+        standardise="same:nation",
+        attempts=3,
+        compare=True,
+        replicates=50,
+    )
+    told = strict(audit.to_json())
+    assert [error.message for error in validator.iter_errors(told)] == []
+    assert set(told["tables"]) == NAMES | {"comparison"}
+
+
+def test_json_without_intervals_follows_it_too(validator, trials, speakers):
+    audit = pv.audit(trials, speakers=speakers, by="gender", intervals=False)
+    told = strict(audit.to_json())
+    assert [error.message for error in validator.iter_errors(told)] == []
+    assert set(told["tables"]) == NAMES - {"verdicts", "limits"}
+    assert set(told["tables"]["groups"]["low"]) == {None}
 
 
 def test_json_columns_are_of_one_length(small):
@@ -293,7 +320,7 @@ def test_what_is_no_audit_is_told_in_a_sentence(tmp_path, content):
 def test_another_version_is_told(small, tmp_path):
     small.write(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"
-    path.write_text(path.read_text().replace('"parivox_audit": "2"', '"parivox_audit": "99"'))
+    path.write_text(path.read_text().replace('"parivox_audit": "3"', '"parivox_audit": "99"'))
     with pytest.raises(DataError, match="99"):
         pv.load(tmp_path / "a")
 

@@ -102,3 +102,17 @@ def test_both_zeros_are_one_score():
 def test_bad_input_is_named(scores, labels, sentence):
     with pytest.raises(DataError, match=sentence):
         as_counts(scores, labels)
+
+
+def test_each_cell_may_be_read_at_thresholds_of_its_own(stacked):
+    parts = [Counts.from_scores([1.0, 2.0, 3.0], [1, 0, 1]), Counts.from_scores([2.0], [0])]
+    own = np.array([[1.5, 3.0], [2.0, np.nan]])
+    together = stacked(parts).at(own)
+    assert together.thresholds.shape == (2, 2)
+    for row, part in enumerate(parts):
+        alone = part.at(own[row])
+        assert together.fp[row].tolist() == alone.fp.tolist()
+        assert together.fn[row].tolist() == alone.fn.tolist()
+        assert part.at(own).fp[row].tolist() == alone.fp.tolist()
+    assert together.fnr[0].tolist() == [0.5, 0.5]
+    assert together.fp[1].tolist() == [1, 0]

@@ -96,3 +96,17 @@ def test_no_value_without_both_classes(counted):
 def test_counts_may_weigh_trials():
     counts = Counts(np.array([0.0, 1.0]), np.array([1, 3]), np.array([2, 0]))
     assert cllr(counts) == pytest.approx(slow_cllr([0, 1, 1, 1], [0, 0]))
+
+
+def test_cells_together_are_as_cells_alone_however_the_hull_is_found(stacked, monkeypatch):
+    rng = np.random.default_rng(7)
+    parts = [
+        Counts.from_scores(rng.integers(0, 30, n), np.arange(n) % 3 == 0) for n in (3, 40, 200)
+    ]
+    parts.insert(1, Counts.from_scores([1.0], [1]))
+    wanted = [min_cllr(part) for part in parts]
+    assert np.isnan(wanted).tolist() == [False, True, False, False]
+    together = stacked(parts)
+    assert min_cllr(together) == pytest.approx(wanted, rel=1e-12, nan_ok=True)
+    monkeypatch.setattr("parivox.core.llr._PASSES", 1)
+    assert min_cllr(together) == pytest.approx(wanted, rel=1e-12, nan_ok=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from parivox.core.counts import Counts
-from parivox.core.separation import auc, dprime, shift
+from parivox.core.separation import auc, dprime, location, shift
 from parivox.errors import ConfigError
 
 
@@ -113,3 +113,14 @@ def test_bad_options_are_named(counted, wrong):
     counts = counted([1], [0])
     with pytest.raises(ConfigError, match=r"it (is|must)"):
         shift(counts, counts, **wrong)
+
+
+def test_several_quantiles_at_once_are_each_by_itself(stacked, counted):
+    counts = stacked([counted([1, 2, 2, 5], [0, 1]), counted([3], [])])
+    shares = [0.0, 0.25, 0.5, 0.9, 1.0]
+    for of in ("target", "nontarget"):
+        together = location(counts, of=of, quantile=shares)
+        for at, share in enumerate(shares):
+            alone = location(counts, of=of, quantile=share)
+            assert together[:, at] == pytest.approx(alone, nan_ok=True)
+    assert location(counts, of="target", quantile=shares)[0].tolist() == [1, 1, 2, 5, 5]

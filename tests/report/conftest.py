@@ -38,7 +38,7 @@ def audited(material):
     trials, speakers = material
 
     def audit(**options):
-        return pv.audit({"model": trials}, speakers=speakers, **options)
+        return pv.audit({"model": trials}, speakers=speakers, **{"replicates": 100, **options})
 
     return audit
 

@@ -32,32 +32,12 @@ def test_it_is_plain_and_narrow(audit, printed):
     assert all(len(line) <= 100 and line == line.rstrip() for line in told.splitlines())
 
 
-def test_it_names_who_fares_worst_with_speakers_and_errors(audit, printed):
-    told = printed(audit)
-    rows = audit.groups.where(
-        grouping="gender", metric="fnr", operating_point="fpr=0.01", definition=""
-    ).rows()
-    rows = [row for row in rows if row["group"] != "pooled"]
-    worst = max(rows, key=lambda row: row["value"])
-    line = next(line for line in told.splitlines() if "locked out most" in line)
-    for text in (
-        f" {worst['group']} ",
-        f"{worst['errors']} / {worst['trials']}",
-        f"{worst['speakers']} speakers",
-    ):
-        assert text in line
-
-
-def test_every_group_has_its_line(audit, printed):
+def test_every_group_has_a_line_of_each_rate(audit, printed):
     told = printed(audit)
     groups = {row["group"] for row in audit.groups}
     assert len(groups) == 2 + 6 + 2
-    for group in groups - {"all"}:
-        assert re.search(rf"(?m)^ +{re.escape(group)} ", told), group
-
-
-def test_it_says_that_intervals_are_still_to_come(audit, printed):
-    assert "Intervals and noise floors are still to come" in " ".join(printed(audit).split())
+    for group in groups - {"all", "pooled"}:
+        assert len(re.findall(rf"(?m)^ +{re.escape(group)}\*? +\d", told)) == 2, group
 
 
 def test_unknown_speakers_are_told(audit, printed):
@@ -143,15 +123,3 @@ def test_several_systems_and_lists(material, printed):
 def test_thresholds_of_other_trials_are_told(audited, material, printed):
     told = printed(audited(by="gender", operating_points="eer", threshold_from=material[0]))
     assert "development trials" in told
-
-
-def test_the_note_on_small_groups_stands_only_where_a_star_does(material, printed):
-    trials, speakers = material
-    large = {**speakers, "gender": ["f" if i % 2 else "m" for i in range(24)]}
-    told = printed(
-        pv.audit(
-            trials, speakers=large, by="gender", operating_points=["threshold=0", "threshold=9"]
-        )
-    )
-    stars = [line for line in told.splitlines() if "*" in line]
-    assert len(stars) != 1, stars

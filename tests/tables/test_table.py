@@ -1,9 +1,12 @@
 """Result tables."""
 
+import json
 import math
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from parivox.errors import DataError
 from parivox.tables.table import Table
@@ -58,6 +61,18 @@ def test_no_text_in_a_csv_is_a_formula(tmp_path, text):
 def test_numbers_and_plain_texts_in_a_csv_stay_as_they_are(tmp_path, text):
     Table.of({"group": [text]}, {"group": "str"}).write(tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == f"group\n{text}\n"
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.none() | st.floats(allow_nan=False), st.text(st.characters()))))
+def test_json_holds_every_number_and_text_as_it_is(cells):
+    numbers, texts = [one for one, _ in cells], [one for _, one in cells]
+    texts = [one.encode(errors="replace").decode() for one in texts]
+    table = Table.of({"value": numbers, '"ä': texts}, {"value": "float", '"ä': "str"})
+    read = json.loads(table.to_json())
+    assert [None if one is None else float(one) for one in read["value"]] == numbers
+    assert read['"ä'] == texts
+    assert all(not isinstance(one, str) or one in {"inf", "-inf"} for one in read["value"])
 
 
 def test_into_other_libraries(table, optional):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.cells import count_cells
-from parivox.auditing.counted.trial_counts import TrialCounts
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.beside import Beside
     from parivox.auditing.cells import Tally
+    from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
@@ -43,7 +43,7 @@ def account_for(
     """Count what was read and set aside, per file and per grouping."""
     name = {"system": trials.system, "list": trials.list}
     plain = {**name, "group": "", "value": None, "note": "", "within": ""}
-    if isinstance(trials, TrialCounts):
+    if trials.is_counted:
         for row in trials.account():
             rows.add(**{**plain, **row})
     else:
@@ -52,8 +52,8 @@ def account_for(
         for note in (*trials.data, *of_people):
             told = {"source": note.source, "item": note.item, "count": note.count}
             rows.add(**{**plain, "grouping": "", **told, "note": note.note})
-    _left_out(rows, plain, tally, is_counted=isinstance(trials, TrialCounts))
-    if not isinstance(trials, TrialCounts):
+    _left_out(rows, plain, tally, is_counted=trials.is_counted)
+    if not trials.is_counted:
         _per_group(rows, name, trials, groupings)
         _of_people(rows, plain, trials, groupings)
     for what, count in zip(("enrolments", "test recordings"), tally.unmet, strict=True):

@@ -38,7 +38,7 @@ _SHIFTS: tuple[tuple[str, TrialClass], ...] = (
     ("shift_target", "target"),
     ("shift_nontarget", "nontarget"),
 )
-_LOCATIONS = {"mean": None, "q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+_QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
 
 
@@ -233,17 +233,18 @@ def _scores(cell: _Cell, options: Options) -> Iterator[tuple[Key, Base]]:
     yield ("cal_loss", "", ""), cell.base(bits - least, reason)
 
 
-def locations(counts: Counts) -> dict[tuple[str, str], float]:
+def locations(counts: Counts) -> dict[tuple[str, str], FloatArray]:
     """Mean and quantiles of the scores of either class, which shifts are differences of."""
-    return {
-        (metric, definition): float(location(counts, of=of, quantile=quantile))
-        for metric, of in _SHIFTS
-        for definition, quantile in _LOCATIONS.items()
-    }
+    found = {}
+    for metric, of in _SHIFTS:
+        found[metric, "mean"] = location(counts, of=of)
+        quantiles = location(counts, of=of, quantile=list(_QUANTILES.values()))
+        found |= {(metric, name): quantiles[..., i] for i, name in enumerate(_QUANTILES)}
+    return found
 
 
 def shifts(
-    counts: Counts, reference: Mapping[tuple[str, str], float], *, no_curve: str = ""
+    counts: Counts, reference: Mapping[tuple[str, str], FloatArray], *, no_curve: str = ""
 ) -> dict[Key, Base]:
     """How a cell's scores lie against a reference, in units of score.
 

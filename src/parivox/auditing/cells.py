@@ -10,12 +10,11 @@ so that every count at such a threshold is exact as well.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from parivox.auditing.beside import NOTHING, Beside, Besides, Recorded, recorded
-from parivox.auditing.counted.trial_counts import TrialCounts
 from parivox.auditing.counting import Binned, Exact
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.tables.grouping import Grouping
     from parivox.tables.trialset import TrialSet
@@ -199,7 +199,9 @@ class People:
         cells = 1 if self.is_simple else layout.levels * layout.groups
         self.used = np.zeros(cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
 
-    def add(self, speakers: Sequence[Codes], sides: Sequence[Codes], placed: Placed) -> None:
+    def add(
+        self, speakers: Sequence[NDArray[np.integer[Any]]], sides: Sequence[Codes], placed: Placed
+    ) -> None:
         """Note the speakers of either side, where the side's own group is that of the cell."""
         groups = max(self.layout.groups, 1)  # nothing is placed where there is none
         for cell in placed.cells:
@@ -265,7 +267,7 @@ def count_cells(
     exact = trials.n_partitions == 1
     sizes = [(one.levels * one.groups, one.levels) for one in layouts]
     counter: Exact | Binned
-    if isinstance(trials, TrialCounts):
+    if trials.is_counted:
         counter = Exact(sizes, trials.bins.width)
     else:
         counter = Exact(sizes) if exact else Binned(sizes, trials, thresholds)
@@ -344,7 +346,7 @@ class _Everyone:
 
     def __init__(self, trials: TrialSet | TrialCounts, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
-        if not isinstance(trials, TrialCounts):
+        if not trials.is_counted:
             n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
             self.people = [People(one, n_speakers) for one in layouts]
             self.attempts = Recorded(trials)
@@ -357,9 +359,11 @@ class _Everyone:
         here: dict[int, Placed],
     ) -> None:
         """Note those of one partition."""
-        if isinstance(self.trials, TrialCounts):
+        if self.trials.is_counted:
             return
-        speakers = [self.trials.utterance_speaker[side] for side in (part.enrol, part.test)]
+        of_utterance = self.trials.utterance_speaker
+        sides_of = (part.enrol, part.test)
+        speakers = [of_utterance.take(side).astype(np.intp) for side in sides_of]
         for i, at in here.items():
             grouping = self.layouts[i].grouping
             own = sides[id(grouping)] if grouping is not None else _nowhere(len(part))
@@ -368,19 +372,19 @@ class _Everyone:
 
     def count(self, i: int) -> Sequence[Sequence[int | None]]:
         """Speakers of each group and, last, of all groups, for each level."""
-        if isinstance(self.trials, TrialCounts):
+        if self.trials.is_counted:
             return self.trials.speakers(self.layouts[i])
         return self.people[i].count()
 
     def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
         """Why nothing is known of each group within a level, if counts withhold it."""
-        if isinstance(self.trials, TrialCounts):
+        if self.trials.is_counted:
             return self.trials.missing(grouping, level)
         return [""] * len(grouping.groups)
 
     def unmet(self) -> tuple[int, int]:
         """Failed enrolments and test recordings that no trial has on that side."""
-        return (0, 0) if isinstance(self.trials, TrialCounts) else self.attempts.unmet()
+        return (0, 0) if self.trials.is_counted else self.attempts.unmet()
 
     def recorded(
         self, i: int, cells: Sequence[Beside], levels: Sequence[Beside]
@@ -389,7 +393,7 @@ class _Everyone:
         one, trials = self.layouts[i], self.trials
         if trials.failures is None:
             return cells, levels
-        if isinstance(trials, TrialCounts):
+        if trials.is_counted:
             return trials.recorded(one, cells, levels)
         return recorded(self.attempts, one.grouping, one.within, cells, levels)
 
@@ -398,7 +402,7 @@ def _parts(
     trials: TrialSet | TrialCounts, layouts: Sequence[Layout]
 ) -> Iterator[tuple[Trials, Sequence[int]]]:
     """Trials in pieces, and the layouts that they count in: those of counts in one block's."""
-    if isinstance(trials, TrialCounts):
+    if trials.is_counted:
         yield from trials.parts(layouts)
         return
     for part in trials.partitions():
@@ -409,7 +413,7 @@ def _sides(
     trials: TrialSet | TrialCounts, groupings: Sequence[Grouping], within: Sequence[Grouping]
 ) -> dict[int, Sides]:
     """What gives the groups of both sides, by the grouping's identity."""
-    if isinstance(trials, TrialCounts):
+    if trials.is_counted:
         return {id(one): trials.on(one) for one in (*groupings, *within)}
     return {id(one): one.on(trials) for one in (*groupings, *within)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.auditing.curves import THINNING
+from parivox.auditing.methods import uncertainty
 from parivox.core.meta import MEASURES
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ BIAS_MEASURES = {
         "group's cost at that threshold over its own smallest cost; at least 1 by construction, "
         "and larger for small groups (paper 001, eq. 3)"
     ),
+    "threshold_bias_cv": (
+        "the same with own thresholds found on other speakers of the group: what they would bring; "
+        "may be below 1"
+    ),
 }
 
 BIAS_MEASURES |= {
@@ -64,6 +69,18 @@ BIAS_MEASURES |= {
     for measure in tuple(BIAS_MEASURES)
 }
 
+BIAS_MEASURES["trend"] = (
+    "change of the log odds of an error per unit (in definition) of the number that bands are made "
+    "of; 0 is none, above it errors rise with the number"
+)
+
+META_MEASURES = {
+    "tau_log": "spread of ln rates between groups beyond what speakers make of it",
+    "var_corrected": "variance of rates between groups beyond what speakers make of it",
+    "var_double_corrected": "the same, with how sure it is",
+}
+"""Meta-measures besides those of :data:`~parivox.core.meta.MEASURES`; lower is fairer."""
+
 FAILURE_RULES = {
     "attempts": "each trial of a recording that failed is one attempt, and a rejection",
     "shares": (
@@ -73,6 +90,7 @@ FAILURE_RULES = {
 }
 
 REFERENCES = {
+    "others": "all trials of pooled that are not the group's own",
     "pooled": "all trials that the grouping and allocation place in some group, in one pot",
     "macro": "unweighted mean over the groups",
     "geomean": "geometric mean over the groups",
@@ -119,7 +137,8 @@ def all_definitions(options: Options) -> dict[str, object]:
                 "source": spec.source,
             }
             for name, spec in MEASURES.items()
-        },
+        }
+        | META_MEASURES,
         "references": REFERENCES,
         "allocations": ALLOCATIONS,
         "zero_policies": ZERO_POLICIES,
@@ -141,5 +160,6 @@ def all_definitions(options: Options) -> dict[str, object]:
             f"points of det.parquet are exact; none left out lies further than {THINNING} probits "
             "from a kept one"
         ),
-        "left_out": "intervals, noise floors and verdicts; SFI, CFI, DFI (no source at hand)",
+        "uncertainty": uncertainty(options),
+        "left_out": "SFI, CFI, DFI (no source at hand)",
     }

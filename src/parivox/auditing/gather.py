@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.counted.trial_counts import LLR, TrialCounts
 from parivox.auditing.given import check_columns, check_texts, chosen
 from parivox.errors import ConfigError
 from parivox.tables.failures import read_failures
@@ -20,6 +19,7 @@ from parivox.tables.utterances import read_utterances
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.sources import Named
     from parivox.tables.grouping import Grouping
     from parivox.tables.groups_file import GroupsFile
@@ -44,6 +44,7 @@ class Reading:
     file: GroupsFile | None = None
     by: tuple[str, ...] | None = None
     within: tuple[str, ...] | None = None
+    standardise: tuple[str, ...] = ()
     scores_format: str | None = None
     columns: Mapping[str, str] | None = None
     id: str | None = None
@@ -79,6 +80,8 @@ class Gathered:
         None for counts, which know no one.
     how : dict
         How development scores are read.
+    strata : sequence of Grouping
+        What rates are standardised over.
     """
 
     sets: Sequence[TrialSet] | Sequence[TrialCounts]
@@ -87,6 +90,7 @@ class Gathered:
     chosen_by: str
     people: Speakers | None = None
     how: dict[str, Any] = field(default_factory=dict)
+    strata: Sequence[Grouping] = ()
 
     @staticmethod
     def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:
@@ -96,7 +100,7 @@ class Gathered:
     @property
     def is_llr(self) -> bool:
         """Whether counts say that their scores are log-likelihood ratios."""
-        return all(isinstance(one, TrialCounts) and LLR in one.told for one in self.sets)
+        return all(one.is_counted and one.is_llr for one in self.sets)
 
 
 def gather(
@@ -132,6 +136,7 @@ def gather(
         "attributes": [
             *wanted(reading.by or ()),
             *wanted(reading.within or (), "--within"),
+            *wanted(reading.standardise, "--standardise"),
         ],
     }
     sets = []
@@ -152,7 +157,9 @@ def gather(
     made: dict[str, Any] = {"sets": sets, "file": reading.file, "may_lack": may_lack}
     groupings = make_groupings(people, reading.by, **made)
     levels = make_groupings(people, reading.within or (), **made, option="--within")
-    return Gathered(sets, groupings, levels, "user" if reading.by else BY_ITSELF, people, how)
+    strata = make_groupings(people, reading.standardise, **made, option="--standardise")
+    chosen_by = "user" if reading.by else BY_ITSELF
+    return Gathered(sets, groupings, levels, chosen_by, people, how, strata)
 
 
 def gather_counts(named: Named, reading: Reading, tell: Callable[[str], None]) -> Gathered:
@@ -163,6 +170,7 @@ def gather_counts(named: Named, reading: Reading, tell: Callable[[str], None]) -
     for name, option in (
         *((one, f"--{one}") for one in ("speakers", "trials", "utterances", "models", "failures")),
         *(("file", "--groups"), ("by", "--by"), ("within", "--within"), ("id", "--id")),
+        ("standardise", "--standardise"),
         *(("scores_format", "--scores-format"), ("columns", "--columns")),
         ("conflicts", "--conflicts"),
     ):

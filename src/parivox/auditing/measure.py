@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parivox.auditing.base import base_metrics, locations, shifts
 from parivox.auditing.cells import count_cells, count_matrices
-from parivox.auditing.compare import bias_rows, meta_rows, sweep_rows
+from parivox.auditing.compare import bias_rows
 from parivox.auditing.compat import compat_metrics, compat_ratios
-from parivox.auditing.counted.trial_counts import TrialCounts
 from parivox.auditing.curves import det_rows
+from parivox.auditing.metas import meta_rows, sweep_rows
 from parivox.auditing.operating_points import (
     DEPLOYED,
     NO_SCORES,
@@ -33,16 +34,23 @@ if TYPE_CHECKING:
 
     from parivox.auditing.beside import Beside
     from parivox.auditing.cells import Cells, Level, Tally
+    from parivox.auditing.compared import Compared
+    from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
+    from parivox.auditing.replicated import Draws
     from parivox.auditing.rows import Key, Rows
-    from parivox.core.counts import Counts, Curve
+    from parivox.auditing.sample import Sample
+    from parivox.auditing.uncertainty import Uncertainty
+    from parivox.core.counts import Counts, Curve, FloatArray
     from parivox.tables.grouping import Grouping
     from parivox.tables.trialset import TrialSet
 
 __all__ = ["Measurement", "check_polarity"]
 
 CHANCE = 0.5
+MOST_TRIALS = 100_000_000
+"""Of more trials, who is involved is not tallied: it would not fit in memory."""
 
 
 class Measurement:
@@ -64,6 +72,10 @@ class Measurement:
         What the user declared about the scores' direction; None checks it.
     within
         Groupings within whose levels all is measured again, at the same thresholds.
+    draws
+        The speakers drawn for replicates; None for no replicates.
+    strata
+        What rates are standardised over.
 
     Attributes
     ----------
@@ -71,6 +83,8 @@ class Measurement:
         The operating points with their thresholds.
     tally : Tally
         All counts.
+    compared : Compared or None
+        What is compared with other systems and lists, if that is asked for.
     """
 
     def __init__(
@@ -82,8 +96,12 @@ class Measurement:
         development: TrialSet | TrialCounts | None = None,
         orientation: str | None = None,
         within: Sequence[Grouping] = (),
+        *,
+        draws: Draws | None = None,
+        strata: Sequence[Grouping] = (),
     ) -> None:
         self.trials, self.groupings, self.within = trials, groupings, within
+        self.draws, self.strata = draws, strata
         self.options, self.metrics = options, metrics
         self.name = {"system": trials.system, "list": trials.list}
         self.no_curve = _no_curve(trials)
@@ -108,12 +126,17 @@ class Measurement:
             asked = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
             if not self.no_curve or self.on is not None:
                 asked += default_points(source)
-            elif isinstance(trials, TrialCounts):
+            elif trials.is_counted:
                 asked += [
                     OperatingPoint(f"threshold={level!r}", "threshold", level)
                     for level in trials.bins.thresholds
                 ]
         self.found: list[Found] = self._found(asked)
+        self.compared: Compared | None = None
+        if options.compare and not trials.is_counted:
+            from parivox.auditing.compared import Compared  # noqa: PLC0415 - on request
+
+            self.compared = Compared(trials, [found.point.text for found in self.found])
 
     def _found(self, points: Sequence[OperatingPoint]) -> list[Found]:
         """Find points where the audit's own are found: on these or the development trials."""
@@ -125,7 +148,7 @@ class Measurement:
             no_curve=self.no_curve,
             deployed=self.tally.levels[0].beside,
         )
-        if isinstance(self.trials, TrialCounts):
+        if self.trials.is_counted:
             self.trials.check(found)
         return found
 
@@ -154,18 +177,59 @@ class Measurement:
             ]
         )
 
+    @cached_property
+    def sample(self) -> Sample | None:
+        """Who the speakers are; None where that is not known, or was not asked for."""
+        if self.trials.is_counted or not self.options.intervals or self.why_none:
+            return None
+        from parivox.auditing.replicated import Points  # noqa: PLC0415 - what resamples
+        from parivox.auditing.sample import Sample  # noqa: PLC0415 - likewise
+
+        fixed = self.on is not None or self.options.fixed_threshold
+        points = Points(self.found, self.cheapest, fixed)
+        draws, why = self.draws, ""
+        if not self.trials.is_exact:
+            draws, why = None, "too many trials to hold in memory"
+        elif draws is None:
+            why = "too many speakers to draw from"
+        return Sample(
+            self.trials,
+            self.groupings,
+            self.within,
+            self.tally,
+            points,
+            self.options,
+            self.metrics,
+            draws,
+            why,
+            self.strata,
+        )
+
+    @cached_property
+    def why_none(self) -> str:
+        """Why nothing is said of uncertainty although it was asked for."""
+        if not self.options.intervals:
+            return ""
+        if self.trials.is_counted:
+            return "counts do not tell who the speakers are"
+        if self.trials.n_trials > MOST_TRIALS:
+            return f"more than {MOST_TRIALS:,} trials"
+        return ""
+
     def add_to(self, rows: Mapping[str, Rows]) -> None:
         """Add this system's rows to every table but ``data``."""
         # groupings often pool the very same trials, or all of them: those are measured once
         measured: dict[int, Mapping[Key, Base]] = {}
-        located: dict[int, Mapping[tuple[str, str], float]] = {}
+        located: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
         no_curve = self.no_curve
         for level in self.tally.levels:
             self._operating_points(rows["operating_points"], level)
             whole = self._measure(level.counts, level.beside)
             measured[id(level.counts)] = whole
             where = self._where("all", "all", "", level)
-            self._group_rows(rows, where, whole, level.counts, level.speakers)
+            told = self._told([whole, whole], self._sure(level))[0]
+            self._keep(level, [], whole, self._sure(level))
+            self._group_rows(rows, where, whole, level.counts, level.speakers, told)
             self._det(rows["det"], where, level.counts)
         for cells in self.tally.cells:
             same = id(cells.pooled)
@@ -190,6 +254,8 @@ class Measurement:
                 )
             ]
             self._cells(rows, cells, own, pooled)
+        if self.sample is not None:
+            self.sample.add_standardised(rows["groups"], self.name)
         self._matrices(rows["matrix"])
         if self.options.compat:
             self._compat(rows)
@@ -227,7 +293,7 @@ class Measurement:
             beside,
             no_curve=self.no_curve,
         )
-        if isinstance(self.trials, TrialCounts) and self.options.llr:
+        if self.trials.is_counted and self.options.llr:
             for cost in self.options.costs:
                 levels = [bayes_threshold(part) for part in cost.parts]
                 key = "act_cdet_norm", cost.name, ""
@@ -244,23 +310,56 @@ class Measurement:
         pooled: Mapping[Key, Base],
     ) -> None:
         grouping, allocation = cells.grouping.name, cells.allocation
-        for group, bases, counts, speakers in zip(
+        sure = self._sure(cells)
+        for group, bases, counts, speakers, told in zip(
             (*cells.grouping.groups, "pooled"),
             (*own, pooled),
             (*_known(cells), cells.pooled),
             cells.speakers,
+            self._told([*own, pooled], sure),
             strict=True,
         ):
             where = self._where(grouping, group, allocation, cells.level)
-            self._group_rows(rows, where, bases, counts, speakers)
+            self._group_rows(rows, where, bases, counts, speakers, told)
             if counts is not None:
                 self._det(rows["det"], where, counts)
         within = {"within": cells.level.name}
         where = {**self.name, "grouping": grouping, "allocation": allocation, **within}
-        bias_rows(rows["bias"], where, cells, own, pooled, self.cheapest, self.options)
-        meta_rows(rows["meta"], where, cells, own, pooled, self.area, self.options)
+        against = bias_rows(
+            rows["bias"], where, cells, own, pooled, self.cheapest, self.options, sure
+        )
+        meta_rows(rows["meta"], where, cells, own, pooled, self.area, self.options, sure)
+        if self.sample is not None:
+            self.sample.add_to(rows, where, cells, against)
         if self.options.sweep:
             sweep_rows(rows["sweep"], where, cells, self.grid, self.options)
+        self._keep(cells, own, pooled, sure)
+
+    def _keep(
+        self,
+        measured: Level | Cells,
+        own: Sequence[Mapping[Key, Base]],
+        pooled: Mapping[Key, Base],
+        sure: Uncertainty | None,
+    ) -> None:
+        """Keep what is compared with other systems and lists, if it is to be."""
+        if self.compared is not None:
+            self.compared.keep(measured, own, pooled, self.cheapest, sure, self.why_none)
+
+    def _sure(self, one: Level | Cells) -> Uncertainty | None:
+        return None if self.sample is None else self.sample.of(one)
+
+    def _told(
+        self, bases: Sequence[Mapping[Key, Base]], sure: Uncertainty | None
+    ) -> Sequence[Mapping[str, Any]]:
+        """Columns of uncertainty of several cells, the pooled one last."""
+        if sure is not None:
+            return sure.columns(bases)
+        note = f"no interval: {self.why_none}" if self.why_none else ""
+        return [
+            {"note": [note if base.value == base.value else "" for base in of.values()]}
+            for of in bases
+        ]
 
     def _det(self, rows: Rows, where: Mapping[str, str], counts: Counts) -> None:
         if not self.no_curve:
@@ -277,6 +376,7 @@ class Measurement:
         bases: Mapping[Key, Base],
         counts: Counts | None,
         speakers: int | None,
+        told: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Rows of one cell; without counts, nothing is known of it but why."""
         found = list(bases.values())
@@ -293,6 +393,7 @@ class Measurement:
             speakers=speakers,
             threshold=[base.threshold for base in found],
             reason=[base.reason for base in found],
+            **told,
         )
 
     def _operating_points(self, rows: Rows, level: Level) -> None:
@@ -367,7 +468,7 @@ def _no_curve(trials: TrialSet | TrialCounts) -> str:
     """Why error rates are known at some thresholds only; empty if they are at all."""
     if not trials.is_scored:
         return NO_SCORES
-    return trials.bins.no_curve if isinstance(trials, TrialCounts) else ""
+    return trials.bins.no_curve if trials.is_counted else ""
 
 
 def _withheld(pooled: Mapping[Key, Base], why: str) -> dict[Key, Base]:
@@ -409,7 +510,7 @@ def _check_deployed(trials: TrialSet | TrialCounts, asked: Sequence[OperatingPoi
 
 
 def _name(trials: TrialSet | TrialCounts) -> str:
-    return trials.name if isinstance(trials, TrialCounts) else str(trials.provenance[0]["name"])
+    return trials.name if trials.is_counted else str(trials.provenance[0]["name"])
 
 
 def check_polarity(

@@ -20,12 +20,37 @@ if TYPE_CHECKING:
     from parivox.core.bias import ZeroPolicy
     from parivox.core.rates import RateRule
 
-__all__ = ["REFERENCES", "Options", "parse_alpha"]
+__all__ = ["INTERVALS", "REFERENCES", "Gates", "Options", "parse_alpha"]
 
-REFERENCES = ("pooled", "macro", "geomean", "best")
+REFERENCES = ("others", "pooled", "macro", "geomean", "best")
+INTERVALS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
+LIMITED = ("fnr", "fpr")
+MOST_REPLICATES = 100_000
+FEWEST_REPLICATES = 50
+FEWEST_BINS, MOST_BINS = 64, 1 << 20
+LOWEST, HIGHEST = 0.5, 0.999
+_MAY_BE_EMPTY = {"limit", "gate", "standardise"}
 MOST_WEIGHTS = 1000
 SWEEP = "fpr=0.001:0.1:log100"
 """Grid of the area under FDR when no sweep is asked for (METHODS 3.4)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates:
+    """What a group needs for its rates to count (METHODS 4.11).
+
+    Attributes
+    ----------
+    inference : speakers below which no interval is given and nothing is concluded
+    speakers : speakers below which a group is kept out of headline meta-measures
+    errors : effective errors (errors / design effect) below which a ratio is not estimable
+    pairs : pairs of speakers below which an FPR is flagged and kept out likewise
+    """
+
+    inference: int = 5
+    speakers: int = 10
+    errors: int = 5
+    pairs: int = 45
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +72,20 @@ class Options:
     sweep : grid of operating points for the meta-measures, or None
     within : groupings within whose levels the audit is repeated, or None
     llr : scores are natural-log likelihood ratios
+    intervals : whether anything is said about uncertainty
+    interval : how intervals of rates are made; all but the first two take trials as independent
+    pooled_floor : widen intervals of FNR where other groups show that speakers vary more
+    confidence : of every interval, in (0, 1)
+    replicates : of the bootstrap over speakers and of the noise floors
+    seed : of both
+    fixed_threshold : keep thresholds found on the trials, which replicates otherwise find again
+    bins : of the scores in replicates; 0 for exact scores
+    margin : largest ratio, and its reciprocal, that is no difference that matters
+    limit : what a rate may be at most, as in ``fnr=0.05``
+    attempts : tries that a person, or an impostor, has; None leaves them out
+    gate : what a group needs, as in ``speakers=10``; see :class:`Gates`
+    standardise : attributes of trials whose levels are given equal weight over groups
+    compare : whether systems and lists are compared with each other
     compat : another tool whose rules are followed beside the exact ones
     """
 
@@ -62,14 +101,30 @@ class Options:
     alpha: tuple[float, ...] = (0.5,)
     sweep: str | None = None
     llr: bool = False
+    intervals: bool = True
+    interval: str = INTERVALS[0]
+    pooled_floor: bool = False
+    confidence: float = 0.95
+    replicates: int = 1000
+    seed: int = 0
+    fixed_threshold: bool = False
+    bins: int = 2048
+    margin: float = 1.25
+    limit: tuple[str, ...] = ()
+    attempts: int | None = None
+    gate: tuple[str, ...] = ()
+    standardise: tuple[str, ...] = ()
+    compare: bool = False
     compat: str | None = None
+    gates: Gates = field(init=False, repr=False)
+    limits: tuple[tuple[str, float], ...] = field(init=False, repr=False)
     costs: tuple[CostModel, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check every option, once."""
         choices = (
             *("by", "within", "allocate", "operating_points", "cost", "eer", "rule"),
-            *("reference", "zero"),
+            *("reference", "zero", "limit", "gate", "standardise"),
         )
         for name in choices:
             values = getattr(self, name)
@@ -80,16 +135,18 @@ class Options:
             ("eer", DEFINITIONS),
             ("rule", RULES),
             ("zero", ZERO_POLICIES),
+            ("interval", INTERVALS),
         ):
-            _one_of(name, getattr(self, name), known)
+            _one_of(name, known, getattr(self, name))
         if self.compat is not None:
-            _one_of("compat", (self.compat,), ("bt4vt",))
+            _one_of("compat", ("bt4vt",), self.compat)
             if "enrol" not in self.allocate:  # the only allocation that bt4vt knows
                 object.__setattr__(self, "allocate", (*self.allocate, "enrol"))
         for name in choices:
             values = getattr(self, name)
             twice = next((one for one in values or () if values.count(one) > 1), None)
-            if twice is not None or (values is not None and not values):
+            is_empty = values is not None and not values and name not in _MAY_BE_EMPTY
+            if twice is not None or is_empty:
                 what = "nothing" if twice is None else f"{twice!r} twice"
                 msg = f"--{name.replace('_', '-')} names {what}; name each choice once"
                 raise ConfigError(msg)
@@ -103,8 +160,47 @@ class Options:
             msg = f"--cost names one model twice: {list(self.cost)}; name each once"
             raise ConfigError(msg)
         object.__setattr__(self, "costs", costs)
+        self._check_uncertainty()
+        object.__setattr__(self, "gates", parse_gates(self.gate))
+        object.__setattr__(self, "limits", tuple(map(parse_limit, self.limit)))
         self.points()  # so that a wrong point is told before any file is read
         self.sweep_points()
+
+    def _check_uncertainty(self) -> None:
+        """Check what intervals and floors are asked for."""
+        whole = {
+            "replicates": (FEWEST_REPLICATES, MOST_REPLICATES),
+            "seed": (0, 2**63 - 1),
+            "attempts": (1, 10**9),
+        }
+        for name, (low, high) in whole.items():
+            value = getattr(self, name)
+            if value is not None and not (_is_whole(value) and low <= value <= high):
+                msg = f"--{name} is {value!r}; give a whole number from {low} to {high}"
+                raise ConfigError(msg)
+        if not (_is_whole(self.bins) and (self.bins == 0 or MOST_BINS >= self.bins >= FEWEST_BINS)):
+            msg = (
+                f"--bins is {self.bins!r}; give exact, or a whole number from {FEWEST_BINS} to "
+                f"{MOST_BINS}"
+            )
+            raise ConfigError(msg)
+        if not (_is_number(self.confidence) and LOWEST <= self.confidence <= HIGHEST):
+            msg = (
+                f"--confidence is {self.confidence!r}; give a fraction from {LOWEST} to {HIGHEST}, "
+                "as in 0.95"
+            )
+            raise ConfigError(msg)
+        if not (_is_number(self.margin) and 1 < self.margin < math.inf):
+            msg = f"--margin is {self.margin!r}; give a ratio above 1, as in 1.25"
+            raise ConfigError(msg)
+        if not self.intervals and (self.compare or self.limit or self.attempts or self.standardise):
+            named = next(
+                name
+                for name in ("compare", "limit", "attempts", "standardise")
+                if getattr(self, name)
+            )
+            msg = f"--{named} needs intervals; leave out --no-intervals"
+            raise ConfigError(msg)
 
     def points(self) -> list[OperatingPoint] | None:
         """Operating points asked for; None for the default ones."""
@@ -133,8 +229,61 @@ class Options:
     def told(self) -> dict[str, Any]:
         """Options as written, for the audit's record."""
         told = asdict(self)
-        told.pop("costs")
+        for name in ("costs", "gates", "limits"):
+            told.pop(name)
         return told
+
+
+def parse_gates(texts: Sequence[str]) -> Gates:
+    """Read gates as a user writes them.
+
+    Examples
+    --------
+    >>> parse_gates(["speakers=8"])
+    Gates(inference=5, speakers=8, errors=5, pairs=45)
+    """
+    found: dict[str, int] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        known = list(Gates.__dataclass_fields__)
+        if not equals or name not in known or not value.isdecimal():
+            msg = (
+                f"--gate {text!r} is not NAME=NUMBER with one of the names {', '.join(known)}, as "
+                "in speakers=10"
+            )
+            raise ConfigError(msg)
+        if name in found:
+            msg = f"--gate {name} is given twice; give it once"
+            raise ConfigError(msg)
+        found[name] = int(value)
+    return Gates(**found)
+
+
+def parse_limit(text: str) -> tuple[str, float]:
+    """Read a limit as a user writes it.
+
+    Examples
+    --------
+    >>> parse_limit("fnr=0.05")
+    ('fnr', 0.05)
+    """
+    metric, _, value = (part.strip() for part in text.partition("="))
+    try:
+        level = float(value)
+    except ValueError:
+        level = math.nan
+    if metric not in LIMITED or not 0 < level < 1:
+        msg = f"--limit {text!r} is not fnr=RATE or fpr=RATE with a rate between 0 and 1"
+        raise ConfigError(msg)
+    return metric, level
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _is_range(low: float, high: float, step: float) -> bool:
@@ -142,8 +291,8 @@ def _is_range(low: float, high: float, step: float) -> bool:
     return step > 0 and low <= high and (high - low) / step <= MOST_WEIGHTS
 
 
-def _one_of(name: str, values: Sequence[str], known: Sequence[str]) -> None:
-    for value in values:
+def _one_of(name: str, known: Sequence[str], values: Sequence[str] | str) -> None:
+    for value in (values,) if isinstance(values, str) else values:
         if value not in known:
             msg = f"--{name} {value!r} is not known; choose from {', '.join(known)}"
             raise ConfigError(msg)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "Audit", "check_folder", "check_format", "load"]
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 _KEY = {"system": "str", "list": "str", "grouping": "str"}
 _METRIC = {"allocation": "str", "metric": "str", "definition": "str", "operating_point": "str"}
 
@@ -44,6 +44,14 @@ TABLES: dict[str, dict[str, str]] = {
         "threshold": "float",
         "reason": "str",
         "within": "str",
+        "low": "float",
+        "high": "float",
+        "interval": "str",
+        "deff": "float",
+        "n_eff": "float",
+        "df": "float",
+        "se": "float",
+        "note": "str",
     },
     "bias": {
         **_KEY,
@@ -55,6 +63,13 @@ TABLES: dict[str, dict[str, str]] = {
         "value": "float",
         "reason": "str",
         "within": "str",
+        "low": "float",
+        "high": "float",
+        "p": "float",
+        "p_holm": "float",
+        "p_bh": "float",
+        "floor_mean": "float",
+        "floor_95": "float",
     },
     "meta": {
         **_KEY,
@@ -67,6 +82,72 @@ TABLES: dict[str, dict[str, str]] = {
         "high_group": "str",
         "groups": "int",
         "higher_is_fairer": "bool",
+        "reason": "str",
+        "within": "str",
+        "low": "float",
+        "high": "float",
+        "floor_mean": "float",
+        "floor_95": "float",
+        "p": "float",
+        "gated": "bool",
+    },
+    "verdicts": {
+        **_KEY,
+        "group": "str",
+        "allocation": "str",
+        "metric": "str",
+        "operating_point": "str",
+        "reference": "str",
+        "ratio": "float",
+        "low": "float",
+        "high": "float",
+        "p": "float",
+        "p_holm": "float",
+        "p_bh": "float",
+        "margin": "float",
+        "verdict": "str",
+        "gates": "str",
+        "sentence": "str",
+        "reason": "str",
+        "within": "str",
+    },
+    "limits": {
+        **_KEY,
+        "group": "str",
+        "allocation": "str",
+        "metric": "str",
+        "operating_point": "str",
+        "measure": "str",
+        "limit": "float",
+        "value": "float",
+        "low": "float",
+        "high": "float",
+        "verdict": "str",
+        "reason": "str",
+        "within": "str",
+    },
+    "comparison": {
+        "system": "str",
+        "list": "str",
+        "other_system": "str",
+        "other_list": "str",
+        "grouping": "str",
+        "group": "str",
+        **_METRIC,
+        "measure": "str",
+        "reference": "str",
+        "alpha": "float",
+        "zero": "str",
+        "value": "float",
+        "other": "float",
+        "difference": "float",
+        "low": "float",
+        "high": "float",
+        "log_ratio": "float",
+        "log_low": "float",
+        "log_high": "float",
+        "p": "float",
+        "speakers": "str",
         "reason": "str",
         "within": "str",
     },
@@ -137,6 +218,8 @@ TABLES: dict[str, dict[str, str]] = {
 
 CURVES = ("det", "sweep")
 """Tables too long for text: always Parquet."""
+ON_REQUEST = ("verdicts", "limits", "comparison", "sweep")
+"""Tables that are left out where they are empty."""
 
 ASIDE, OLD = ".parivox-", "old"
 """The hidden folder of an audit that is being written, and what stood there before, inside it."""
@@ -150,8 +233,10 @@ class Audit:
     ----------
     groups, bias, meta, matrix, operating_points, data, det : Table
         See the page "What an audit writes".
-    sweep : Table
-        Empty unless a sweep was asked for.
+    verdicts, limits : Table
+        Empty without intervals.
+    comparison, sweep : Table
+        Empty unless a comparison, or a sweep, was asked for.
     record : dict
         Options, definitions, versions and content hashes.
     provenance : list of dict
@@ -161,6 +246,9 @@ class Audit:
     groups: Table
     bias: Table
     meta: Table
+    verdicts: Table
+    limits: Table
+    comparison: Table
     matrix: Table
     operating_points: Table
     data: Table
@@ -179,9 +267,9 @@ class Audit:
         return shown(f"<Audit of {', '.join(told)} by {groupings}; rows: {sizes}>")
 
     def tables(self) -> dict[str, Table]:
-        """Every table by name; the sweep only if there is one."""
+        """Every table by name; those on request only if there is anything in them."""
         found = {name: getattr(self, name) for name in TABLES}
-        return {name: table for name, table in found.items() if name != "sweep" or len(table)}
+        return {n: table for n, table in found.items() if n not in ON_REQUEST or len(table)}
 
     def to_dict(self) -> dict[str, Any]:
         """All of the audit but its curves, as JSON can hold it (infinite values as "inf")."""
@@ -194,12 +282,12 @@ class Audit:
 
     def to_json(self) -> str:
         """The audit as one line of JSON a table; the schema is shipped as ``audit.schema.json``."""
-        whole = self.to_dict()
-        tables = whole.pop("tables")
-        head = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
+        told = {"parivox_audit": SCHEMA_VERSION, **self.record}
+        head = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
         body = ",\n".join(
-            f"  {json.dumps(name)}: {json.dumps(table, ensure_ascii=False, allow_nan=False)}"
-            for name, table in tables.items()
+            f"  {json.dumps(name)}: {table.to_json()}"
+            for name, table in self.tables().items()
+            if name not in CURVES
         )
         return f'{head},\n "tables": {{\n{body}\n }}\n}}\n'
 
@@ -381,7 +469,8 @@ def _storable(value: Any) -> Any:
 
 def _plain(cells: list[Any]) -> list[Any]:
     """Cells as JSON can hold them: it has no infinities."""
-    if math.inf not in cells and -math.inf not in cells:
+    first = next((cell for cell in cells if cell is not None), None)
+    if not isinstance(first, float) or not {math.inf, -math.inf}.intersection(cells):
         return cells
     return [str(cell) if cell in {math.inf, -math.inf} else cell for cell in cells]
 
@@ -417,7 +506,11 @@ def load(folder: str | os.PathLike[str]) -> Audit:
     try:
         tables = record.pop("tables")
         found = {
-            name: Table.of(tables[name], columns)
+            name: (
+                Table.empty(columns)
+                if name in ON_REQUEST and name not in tables
+                else Table.of(tables[name], columns)
+            )
             for name, columns in TABLES.items()
             if name not in CURVES
         }

@@ -17,6 +17,14 @@ Key = tuple[str, str, str]
 """Metric, definition, operating point."""
 
 
+_BLANK: dict[str, Any] = {
+    **dict.fromkeys(("low", "high", "deff", "n_eff", "df", "se")),
+    **dict.fromkeys(("p", "p_holm", "p_bh", "floor_mean", "floor_95")),
+    "interval": "",
+    "note": "",
+}
+
+
 class Base(NamedTuple):
     """One base metric of one cell; ``errors`` is None where no threshold is involved."""
 
@@ -48,7 +56,11 @@ class Rows:
         self.cells: dict[str, list[Any]] = {name: [] for name in columns}
 
     def add(self, **block: Any) -> None:
-        """Add a block of rows: lists or arrays of one length, single values repeated."""
+        """Add a block of rows: lists or arrays of one length, single values repeated.
+
+        What is not told of uncertainty is missing.
+        """
+        block = {name: blank for name, blank in _BLANK.items() if name in self.cells} | block
         block = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in block.items()}
         n = next((len(cells) for cells in block.values() if isinstance(cells, list)), 1)
         for name, mine in self.cells.items():

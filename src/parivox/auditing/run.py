@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
 from parivox.auditing.compat import TOLD
-from parivox.auditing.counted.trial_counts import SIMILARITY, TrialCounts
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
 from parivox.auditing.gather import Reading, gather, gather_counts
 from parivox.auditing.given import check_mapping, check_texts, chosen, several, texts
@@ -19,17 +18,21 @@ from parivox.auditing.options import REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
+from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.errors import ConfigError
 from parivox.tables.counts_file import holds_counts
 from parivox.tables.trials import read_trials
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
     from numpy.typing import ArrayLike
 
+    from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.gather import Gathered
+    from parivox.auditing.replicated import Draws
     from parivox.core.counts import Curve
     from parivox.tables.grouping import Grouping
     from parivox.tables.groups_file import GroupsFile
@@ -66,6 +69,21 @@ def audit(
     sweep: str | None = None,
     llr: bool = False,
     compat: str | None = None,
+    intervals: bool = True,
+    interval: str = "speakers",
+    pooled_floor: bool = False,
+    confidence: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+    fixed_threshold: bool = False,
+    bins: int | str = 2048,
+    margin: float = 1.25,
+    limits: Sequence[str] | str = (),
+    attempts: int | None = None,
+    gates: Sequence[str] | str = (),
+    standardise: Sequence[str] | str = (),
+    compare: bool = False,
+    trial_table: str | os.PathLike[str] | None = None,
     metrics: Mapping[str, Metric] | None = None,
     scores_format: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -112,6 +130,20 @@ def audit(
         Development scores to find the thresholds on; one source, or a mapping like ``scores``.
     cost, eer, rule, reference, zero, alpha, sweep, llr, compat
         See :class:`parivox.auditing.options.Options`.
+    intervals
+        Whether to say how sure everything is: intervals, noise floors, verdicts.
+    interval, pooled_floor, confidence, replicates, seed, fixed_threshold, bins
+        How: see :class:`parivox.auditing.options.Options` and the page "How sure".
+    margin, limits, attempts, gates
+        What verdicts, limits and headline numbers ask for, likewise.
+    standardise
+        Attributes of trials (``same:gender``, ``trial.duration``) whose levels every group is
+        given in equal weight, beside the crude rates.
+    compare
+        Compare the systems and lists with each other.
+    trial_table
+        A CSV or Parquet file to write every trial to, with its errors, groups and numbered
+        speakers: for mixed models of your own.
     metrics
         Your own metrics: functions from error counts ``[..., group, threshold]`` to values
         ``[..., group]`` (of the whole curve) or ``[..., group, threshold]`` (at each operating
@@ -130,8 +162,8 @@ def audit(
     Returns
     -------
     Audit
-        Tidy tables ``groups``, ``bias``, ``meta``, ``matrix``, ``operating_points``, ``data``,
-        ``det``; rates are fractions in [0, 1].
+        Tidy tables ``groups``, ``bias``, ``meta``, ``verdicts``, ``limits``, ``matrix``,
+        ``operating_points``, ``data``, ``det``; rates are fractions in [0, 1].
 
     Raises
     ------
@@ -140,7 +172,8 @@ def audit(
     ConfigError
         If an option is wrong.
     """
-    check_texts(sweep=sweep, compat=compat)
+    check_texts(sweep=sweep, compat=compat, interval=interval)
+    table = None if trial_table is None else check_trial_table(trial_table)
     tell = progress or (lambda _: None)
     reading = Reading.of(
         speakers=speakers,
@@ -151,6 +184,7 @@ def audit(
         groups=groups,
         by=by,
         within=within,
+        standardise=texts(standardise, "standardise"),
         scores_format=scores_format,
         columns=columns,
         id=id,
@@ -174,6 +208,20 @@ def audit(
         sweep=sweep,
         llr=llr or (counted is not None and counted.is_llr),
         compat=compat,
+        intervals=intervals,
+        interval=interval,
+        pooled_floor=pooled_floor,
+        confidence=confidence,
+        replicates=replicates,
+        seed=seed,
+        fixed_threshold=fixed_threshold,
+        bins=0 if bins == "exact" else cast("Any", bins),
+        margin=margin,
+        limit=texts(limits, "limits"),
+        attempts=attempts,
+        gate=texts(gates, "gates"),
+        standardise=reading.standardise,
+        compare=compare,
     )
     own = _own_metrics(metrics)
     if counted is None:
@@ -184,35 +232,107 @@ def audit(
         found = counted
         names = {(one.system, one.list): one for one in found.sets}
         development_of = developments(threshold_from, names)
-    sets, groupings, levels = found.sets, found.groupings, found.levels
-    _check_references(options, groupings)
+    _check_references(options, found.groupings)
+    _check_speakers_known(found, options)
+    if table is not None:
+        check_trials_known(found.sets)
+    if options.compare:
+        from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - on request
+
+        check_comparable(found.sets)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
-    bounds: dict[str, dict[str, float]] = {}
-    read: list[TrialSet | TrialCounts] = [*sets]
-    for one in sets:
-        name = f"{one.system}@{one.list}" if one.list else one.system
-        development = development_of.get((one.system, one.list))
-        found_on = None
-        if development is not None:
-            tell(f"reading the development scores of {one.system}")
-            found_on = _development(development, one.system, found)
-            read.append(found_on)
-        tell(f"measuring {name}")
-        way = orientation
-        if isinstance(one, TrialCounts) and SIMILARITY in one.told:
-            way = "similarity"
-        measured = Measurement(one, groupings, options, own, found_on, way, levels)
-        measured.add_to(rows)
-        account_for(rows["data"], one, found.people, groupings, measured.tally)
-        if conflicts == "set-aside" and not isinstance(one, TrialCounts):
-            with_and_without(rows["data"], one, groupings, measured.tally, measured.found, options)
-        bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
+    made = _Making(found, options, own, rows, tell, conflicts)
+    for one in found.sets:
+        made.add(one, development_of.get((one.system, one.list)), orientation)
+    if table is not None:
+        tell(f"writing {table}")
+        write_trial_table(table, made.measured, found.strata, options.seed)
+    if options.compare:
+        from parivox.auditing.comparison import add_comparisons  # noqa: PLC0415 - on request
+
+        tell("comparing")
+        compared = [one.compared for one in made.measured if one.compared is not None]
+        add_comparisons(rows["comparison"], compared, options)
     return Audit(
         **{name: block.table() for name, block in rows.items()},
-        record=_record(options, found, read[len(sets) :], bounds, conflicts)
+        record=_record(options, found, made, conflicts)
         | ({"groups_file": file.told()} if file is not None else {}),
-        provenance=_provenance(found.people, read, file),
+        provenance=_provenance(found.people, [*found.sets, *made.development], file),
     )
+
+
+class _Making:
+    """The rows of an audit in the making, system by system."""
+
+    def __init__(
+        self,
+        found: Gathered,
+        options: Options,
+        metrics: Mapping[str, Metric],
+        rows: Mapping[str, Rows],
+        tell: Callable[[str], None],
+        conflicts: str,
+    ) -> None:
+        self.found, self.options, self.metrics, self.rows = found, options, metrics, rows
+        self.tell, self.conflicts = tell, conflicts
+        self.draws = _draws(found, options)
+        self.measured: list[Measurement] = []
+        self.development: list[TrialSet | TrialCounts] = []
+        self.bounds: dict[str, dict[str, float]] = {}
+
+    def add(self, one: TrialSet | TrialCounts, development: Any, orientation: str | None) -> None:
+        """Measure one system on one list."""
+        found, options, rows = self.found, self.options, self.rows
+        name = f"{one.system}@{one.list}" if one.list else one.system
+        found_on = None
+        if development is not None:
+            self.tell(f"reading the development scores of {one.system}")
+            found_on = _development(development, one.system, found)
+            self.development.append(found_on)
+        self.tell(f"measuring {name}")
+        way = "similarity" if one.is_counted and one.is_similarity else orientation
+        measured = Measurement(
+            *(one, found.groupings, options, self.metrics, found_on, way, found.levels),
+            draws=self.draws,
+            strata=found.strata,
+        )
+        measured.add_to(rows)
+        account_for(rows["data"], one, found.people, found.groupings, measured.tally)
+        if self.conflicts == "set-aside" and not one.is_counted:
+            tally, points = measured.tally, measured.found
+            with_and_without(rows["data"], one, found.groupings, tally, points, options)
+        self.bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
+        if measured.sample is not None:
+            self.bounds[name]["replicates"] = measured.sample.bound
+        self.measured.append(measured)
+
+
+def _check_speakers_known(found: Gathered, options: Options) -> None:
+    """Refuse to say of counts what takes their speakers."""
+    if not any(one.is_counted for one in found.sets):
+        return
+    for name in ("limit", "attempts"):
+        if getattr(options, name):
+            msg = (
+                f"--{name}: counts do not tell who the speakers are, so that nothing can be said "
+                "of people or chance; give the scores"
+            )
+            raise ConfigError(msg)
+
+
+def _draws(found: Gathered, options: Options) -> Draws | None:
+    """The speakers drawn for replicates, if there are to be any."""
+    small = [one for one in found.sets if not one.is_counted and one.is_exact]
+    if not options.intervals or not small:
+        return None
+    from parivox.auditing.replicated import (  # noqa: PLC0415 - not for --no-intervals
+        MOST_SPEAKERS,
+        draw_speakers,
+    )
+
+    if len({*(int(s) for one in small for s in one.in_use)}) > MOST_SPEAKERS:
+        return None
+    return draw_speakers(small, found.groupings, options)
 
 
 def _development(source: Any, system: str, found: Gathered) -> TrialSet | TrialCounts:
@@ -231,13 +351,7 @@ def _development(source: Any, system: str, found: Gathered) -> TrialSet | TrialC
     )
 
 
-def _record(
-    options: Options,
-    found: Gathered,
-    development: Sequence[TrialSet | TrialCounts],
-    bounds: Mapping[str, Mapping[str, float]],
-    conflicts: str,
-) -> dict[str, Any]:
+def _record(options: Options, found: Gathered, made: _Making, conflicts: str) -> dict[str, Any]:
     """How the audit was made, independent of files' names, order and format."""
     return {
         "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
@@ -245,11 +359,11 @@ def _record(
         "groupings": [grouping.name for grouping in found.groupings],
         "groupings_chosen_by": found.chosen_by,
         "inputs": [_told(one, [*found.groupings, *found.levels]) for one in found.sets],
-        "development": [_told(one, ()) for one in development],
+        "development": [_told(one, ()) for one in made.development],
         "speakers_content_sha256": found.people.content_sha256 if found.people else None,
         "resolution": {
             "exact": all(one.is_exact for one in found.sets),
-            "bounds": dict(bounds),
+            "bounds": made.bounds,
         },
         "definitions": all_definitions(options),
     } | ({"compat": TOLD} if options.compat else {})
@@ -262,7 +376,7 @@ def _told(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> dict
         "trials": trials.n_trials,
         "content_sha256": trials.content_sha256,
     }
-    if isinstance(trials, TrialCounts):
+    if trials.is_counted:
         return told | {"counts_files": len(trials.sources)}
     columns = sorted({key for one in groupings for key in one.keys(trials)})
     if columns:

@@ -40,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
-    from parivox.cli import audit, count, inspect  # noqa: PLC0415 - each command knows this module
+    from parivox.cli import audit, count, inspect, plan  # noqa: PLC0415 - each command knows this module
 
     whole = _Parser(
         prog="parivox",
@@ -53,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     audit.add_to(commands)
     count.add_to(commands)
     inspect.add_to(commands)
+    plan.add_to(commands)
     return whole
 
 

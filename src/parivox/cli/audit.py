@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from parivox.cli.options import (
+    Once,
     Progress,
     add_reading,
     add_tables,
@@ -26,6 +27,8 @@ EXAMPLES = """\
 examples:
   parivox audit scores.csv --speakers speakers.csv --by gender
   parivox audit V2=v2.csv L=l.csv --speakers s.csv --by gender+nationality --out audit/
+  parivox audit scores.csv --speakers s.csv --by gender --limit fnr=0.05 --limit fpr=0.001
+  parivox audit A=a.csv B=b.csv --speakers s.csv --by gender --compare
   zcat scores.gz | parivox audit - --speakers s.csv --by age:18,30,60 --operating-point eer
 """
 
@@ -83,8 +86,8 @@ def add_to(commands: Any) -> None:
         how,
         "--reference",
         "NAME",
-        "what groups are compared with: pooled, macro, geomean, best (default: these four), or a "
-        "group",
+        "what groups are compared with: others, pooled, macro, geomean, best (default: these "
+        "five), or a group; verdicts take the first",
     )
     repeatable(
         how, "--zero", "POLICY", "rates without errors: none, jeffreys (default: both), nist"
@@ -98,6 +101,7 @@ def add_to(commands: Any) -> None:
     how.add_argument("--llr", action="store_true", help="scores are natural-log likelihood ratios")
     how.add_argument("--compat", metavar="TOOL", help="bt4vt: its rules beside the exact ones")
 
+    _add_uncertainty(command)
     add_reading(command)
 
     out = command.add_argument_group("what comes out")
@@ -105,8 +109,103 @@ def add_to(commands: Any) -> None:
     out.add_argument(
         "--format", default="csv", metavar="KIND", help="of the tables: csv (default) or parquet"
     )
+    out.add_argument(
+        "--trial-table",
+        metavar="FILE",
+        action=Once,
+        help="CSV or Parquet of every trial with its errors, groups and numbered speakers",
+    )
     out.add_argument("--json", action="store_true", help="print audit.json, not the summary")
     out.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def _add_uncertainty(command: Any) -> None:
+    """Add what is said of how sure the numbers are."""
+    sure = command.add_argument_group("how sure it is")
+    sure.add_argument(
+        "--no-intervals", action="store_true", help="no intervals, noise floors or verdicts"
+    )
+    for name, metavar, words in (
+        ("--confidence", "LEVEL", "of intervals and verdicts (default: 0.95)"),
+        ("--margin", "RATIO", "largest ratio that is no difference (default: 1.25)"),
+        ("--replicates", "N", "of the bootstrap over speakers and of floors (default: 1000)"),
+        ("--seed", "N", "of both (default: 0)"),
+        ("--bins", "N", "of scores in replicates: a number (default: 2048), or exact"),
+        (
+            "--interval",
+            "WAY",
+            (
+                "of rates: speakers (default), bootstrap; wilson, clopper-pearson and jeffreys "
+                "take trials as independent, for comparison"
+            ),
+        ),
+        ("--attempts", "N", "tries of a person or an impostor: who is locked out, or gets in"),
+    ):
+        sure.add_argument(name, metavar=metavar, help=words, action=Once)
+    sure.add_argument(
+        "--pooled-floor",
+        action="store_true",
+        help="widen intervals of FNR where other groups' speakers vary more",
+    )
+    sure.add_argument(
+        "--fixed-threshold",
+        action="store_true",
+        help="keep thresholds that were found on the trials in every replicate",
+    )
+    repeatable(sure, "--limit", "RATE", "what a rate may be at most: fnr=0.05, fpr=0.001")
+    repeatable(
+        sure,
+        "--gate",
+        "NAME=N",
+        "what a group needs: inference=5 (speakers for an interval), speakers=10, errors=5 "
+        "(effective), pairs=45 (for headline measures)",
+    )
+    repeatable(
+        sure,
+        "--standardise",
+        "ATTRIBUTE",
+        "rates with equal weight for each of its levels, beside the crude ones: same:gender",
+    )
+    sure.add_argument(
+        "--compare", action="store_true", help="compare the systems and lists with each other"
+    )
+
+
+_NUMBERS = {
+    "confidence": float,
+    "margin": float,
+    "replicates": int,
+    "seed": int,
+    "bins": int,
+    "attempts": int,
+}
+
+
+def _uncertainty(given: argparse.Namespace) -> dict[str, Any]:
+    """What the options say of uncertainty, in the words of the library."""
+    found: dict[str, Any] = {
+        "intervals": not given.no_intervals,
+        "pooled_floor": given.pooled_floor,
+        "fixed_threshold": given.fixed_threshold,
+        "compare": given.compare,
+    }
+    for name, kind in _NUMBERS.items():
+        text = getattr(given, name)
+        if text is None:
+            continue
+        try:
+            found[name] = text if (name, text) == ("bins", "exact") else kind(text)
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            also = ", or exact" if name == "bins" else ""
+            msg = f"--{name} is {text!r}; give {what}{also}"
+            raise ConfigError(msg) from None
+    for option, name in (("limit", "limits"), ("gate", "gates")):
+        found[name] = getattr(given, option) or ()
+    found["standardise"] = given.standardise or ()
+    if given.interval is not None:
+        found["interval"] = given.interval
+    return found
 
 
 def _run(given: argparse.Namespace) -> None:
@@ -136,6 +235,8 @@ def _run(given: argparse.Namespace) -> None:
             progress=tell,
             **reading,
             **options,
+            **_uncertainty(given),
+            trial_table=given.trial_table,
         )
         if given.out is not None:
             tell(f"writing {given.out}")

@@ -19,7 +19,8 @@ infinite_value      the group's value, or the reference, is infinite
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -55,11 +56,24 @@ class Measured:
     ----------
     value : float64 of shape (..., group)
     reason : str array of shape (..., group)
-        Empty where the value is an ordinary one.
+        Empty where the value is an ordinary one; made when it is asked for, as replicates never do.
     """
 
     value: FloatArray
-    reason: NDArray[np.str_]
+    _told: tuple[tuple[str, NDArray[np.bool_]], ...] = field(repr=False)
+
+    @property
+    def flat(self) -> Measured:
+        """Without a last axis of length one: where each group has a reference of its own."""
+        shape = self.value.shape
+        every = ((name, np.broadcast_to(held, shape)[..., 0]) for name, held in self._told)
+        return Measured(self.value[..., 0], tuple(every))
+
+    @cached_property
+    def reason(self) -> NDArray[np.str_]:
+        """The first reason that holds of each value."""
+        conditions = [np.broadcast_to(held, self.value.shape) for _, held in self._told]
+        return np.select(conditions, [name for name, _ in self._told], default="")
 
 
 def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") -> FloatArray:
@@ -271,5 +285,4 @@ def _with_reasons(
         **reasons,
         "infinite_value": np.isinf(x) | np.isinf(ref),
     }
-    conditions = [np.broadcast_to(held, value.shape) for held in known.values()]
-    return Measured(value, np.select(conditions, list(known), default=""))
+    return Measured(value, tuple(known.items()))

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,7 +89,7 @@ class CostModel:
             CostModel(f"{self.name}:{p}", (p,), self.c_miss, self.c_fa) for p in self.p_target
         )
 
-    @property
+    @cached_property
     def weights(self) -> tuple[Fraction, Fraction]:
         """Exact weights of FNR and FPR in the raw cost, from the numbers as written."""
         prior = _as_written(self._only_prior())

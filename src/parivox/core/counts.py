@@ -32,7 +32,7 @@ class Curve:
 
     Attributes
     ----------
-    thresholds : ndarray of shape (threshold,)
+    thresholds : ndarray of shape (threshold,), or (..., threshold) if they differ
         Falling. A whole curve starts with +inf (accept nothing) and ends with the lowest
         score (accept everything); trials of equal score move together.
     fp, fn : integer ndarrays of shape (..., threshold)
@@ -162,8 +162,8 @@ class Counts:
     @cached_property
     def curve(self) -> Curve:
         """The whole error curve: one threshold per value and +inf (accept nothing)."""
-        fp = _above(self.nontarget)
-        fn = self.n_target[..., None] - _above(self.target)
+        fp, fn = _above(self.nontarget), _above(self.target)
+        np.subtract(self.n_target[..., None], fn, out=fn)
         thresholds = np.concatenate(([np.inf], self.values[::-1]))
         return Curve(thresholds, fp, fn, self.n_target, self.n_nontarget)
 
@@ -172,23 +172,23 @@ class Counts:
 
         Parameters
         ----------
-        thresholds : array_like of shape (threshold,)
+        thresholds : array_like of shape (threshold,) or (..., threshold)
+            The same for all cells, or those of each cell (of each replicate): then leading axes
+            broadcast against those of the counts. NaN accepts nothing.
 
         Examples
         --------
-        >>> point = Counts.from_scores([0.9, 0.2, 0.4], [1, 1, 0]).at([0.4])
+        >>> counts = Counts.from_scores([0.9, 0.2, 0.4], [1, 1, 0])
+        >>> point = counts.at([0.4])
         >>> point.fp.tolist(), point.fn.tolist()
         ([1], [1])
+        >>> counts.at([[0.4], [0.9]]).fp.tolist()
+        [[1], [0]]
         """
         t = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
         accepted = self.values.size - np.searchsorted(self.values, t, side="left")
-        return Curve(
-            t,
-            self.curve.fp[..., accepted],
-            self.curve.fn[..., accepted],
-            self.n_target,
-            self.n_nontarget,
-        )
+        fp, fn = (_at(errors, accepted) for errors in (self.curve.fp, self.curve.fn))
+        return Curve(t, fp, fn, self.n_target, self.n_nontarget)
 
 
 def as_counts(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Counts:
@@ -203,8 +203,19 @@ def as_counts(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Co
 
 def _above(per_value: IntArray) -> IntArray:
     """Trials with at least each threshold's score, from +inf down."""
-    total = np.cumsum(per_value[..., ::-1], axis=-1, dtype=np.int64)
-    return np.concatenate((np.zeros((*total.shape[:-1], 1), dtype=np.int64), total), axis=-1)
+    total = np.empty((*per_value.shape[:-1], per_value.shape[-1] + 1), dtype=np.int64)
+    total[..., 0] = 0
+    np.cumsum(per_value[..., ::-1], axis=-1, dtype=np.int64, out=total[..., 1:])
+    return total
+
+
+def _at(errors: IntArray, index: NDArray[np.intp]) -> IntArray:
+    """Errors at points of a curve: the same of each cell, or its own."""
+    if index.ndim == 1 or errors.ndim == 1:
+        return errors[..., index]
+    lead = np.broadcast_shapes(errors.shape[:-1], index.shape[:-1])
+    whole = np.broadcast_to(errors, (*lead, errors.shape[-1]))
+    return np.take_along_axis(whole, np.broadcast_to(index, (*lead, index.shape[-1])), axis=-1)
 
 
 def _rate(errors: IntArray, trials: IntArray) -> FloatArray:

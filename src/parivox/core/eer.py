@@ -23,7 +23,7 @@ pyeer             the smaller mean of both rates at the two points around the cr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -32,11 +32,14 @@ from parivox.core.rates import crossing
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from parivox.core.counts import FloatArray, IntArray
+    from parivox.core.counts import Curve, FloatArray, IntArray
+
+    Exact: TypeAlias = NDArray[Any]  # of Python integers, or of quotients of them
+    Point: TypeAlias = tuple[Exact, Exact]  # false accepts and false rejects
 
 __all__ = ["DEFINITIONS", "eer"]
 
@@ -76,113 +79,133 @@ def eer(
         msg = f"EER definition is {definition!r}; it is one of {', '.join(DEFINITIONS)}"
         raise ConfigError(msg)
     counts = as_counts(scores, labels)
-    n_target, n_nontarget = counts.n_target, counts.n_nontarget
-    curve = counts.curve
-    after = crossing(curve)
-    value = np.full(n_target.shape, np.nan)
-    for cell in np.ndindex(n_target.shape):
-        if n_target[cell] > 0 and n_nontarget[cell] > 0:
-            totals = int(n_nontarget[cell]), int(n_target[cell])
-            around = _Crossing(curve.fp[cell], curve.fn[cell], int(after[cell]), totals)
-            value[cell] = _RULES[definition](around)
+    defined = (counts.n_target > 0) & (counts.n_nontarget > 0)
+    value = np.full(defined.shape, np.nan)
+    if defined.any():
+        value[defined] = _RULES[definition](_Crossing(counts.curve, defined))
     return value[()]
 
 
 class _Crossing:
-    """One cell's curve and its two points around FPR = FNR, as (fp, fn) in Python integers."""
+    """The two points around FPR = FNR of each cell that has both classes.
 
-    def __init__(self, fp: IntArray, fn: IntArray, after: int, totals: tuple[int, int]) -> None:
-        self.nontargets, self.targets = totals
-        self.before = int(fp[after - 1]), int(fn[after - 1])
-        self.after = int(fp[after]), int(fn[after])
-        self.fp: IntArray | FloatArray = fp
-        self.fn: IntArray | FloatArray = fn
-        if self.nontargets * self.targets >= _EXACT:
-            self.fp, self.fn = fp.astype(np.float64), fn.astype(np.float64)
+    Object arrays of Python integers, of shape (cell,): exact whatever the number of trials, and
+    quick enough for two points a curve.
+    """
 
-    def excess(self, point: tuple[int, int]) -> int:
+    def __init__(self, curve: Curve, defined: NDArray[np.bool_]) -> None:
+        at = crossing(curve)[defined]
+        size = curve.fp.shape[-1]
+        self.cells = np.flatnonzero(defined)
+        self.fp, self.fn = curve.fp.reshape(-1, size), curve.fn.reshape(-1, size)
+        self.targets: Exact = curve.n_target[defined].astype(object)
+        self.nontargets: Exact = curve.n_nontarget[defined].astype(object)
+        self.before, self.after = self._point(at - 1), self._point(at)
+
+    def _point(self, at: IntArray) -> Point:
+        return self.fp[self.cells, at].astype(object), self.fn[self.cells, at].astype(object)
+
+    def curves(self) -> Iterator[tuple[IntArray | FloatArray, IntArray | FloatArray, int, int]]:
+        """FP, FN, nontargets and targets of one cell after the other."""
+        for cell, nontargets, targets in zip(
+            self.cells, self.nontargets, self.targets, strict=True
+        ):
+            fp, fn = self.fp[cell], self.fn[cell]
+            if nontargets * targets >= _EXACT:
+                yield fp.astype(np.float64), fn.astype(np.float64), nontargets, targets
+            else:
+                yield fp, fn, nontargets, targets
+
+    def excess(self, point: Point) -> Exact:
         """FNR - FPR in units of 1 / (targets * nontargets)."""
-        return point[1] * self.nontargets - point[0] * self.targets
+        return np.asarray(point[1] * self.nontargets - point[0] * self.targets)
 
-    def rates(self, point: tuple[int, int]) -> tuple[float, float]:
-        return point[0] / self.nontargets, point[1] / self.targets
+    def larger(self, point: Point) -> Exact:
+        """The larger of both rates."""
+        return np.maximum(point[0] / self.nontargets, point[1] / self.targets)
 
-    def mean(self, point: tuple[int, int]) -> float:
+    def mean(self, point: Point) -> Exact:
+        """The mean of both rates."""
         both = point[0] * self.targets + point[1] * self.nontargets
-        return both / (2 * self.targets * self.nontargets)
+        return np.asarray(both / (2 * self.targets * self.nontargets))
 
-    def nearest(self) -> tuple[int, int]:
+    def nearest(self) -> Point:
         """Point with the smallest abs(FPR - FNR), ties to the smaller threshold."""
-        nearer_before = self.excess(self.before) < -self.excess(self.after)
-        return self.before if nearer_before else self.after
+        nearer = self.excess(self.before) < -self.excess(self.after)
+        fp, fn = (np.where(nearer, *both) for both in zip(self.before, self.after, strict=True))
+        return fp, fn
 
-    def line(self, before: tuple[int, int], after: tuple[int, int]) -> float:
+    def line(self, before: Point, after: Point) -> Exact:
         """FPR where the straight line between two points meets FPR = FNR."""
         start, end = self.excess(before), self.excess(after)
-        return (start * after[0] - end * before[0]) / ((start - end) * self.nontargets)
+        return np.asarray((start * after[0] - end * before[0]) / ((start - end) * self.nontargets))
 
 
-def _linear(c: _Crossing) -> float:
+def _linear(c: _Crossing) -> Exact:
     return c.line(c.before, c.after)
 
 
-def _nearest_max(c: _Crossing) -> float:
-    return max(c.rates(c.nearest()))
+def _nearest_max(c: _Crossing) -> Exact:
+    return c.larger(c.nearest())
 
 
-def _nearest_mean(c: _Crossing) -> float:
+def _nearest_mean(c: _Crossing) -> Exact:
     return c.mean(c.nearest())
 
 
-def _clova(c: _Crossing) -> float:
-    own = np.concatenate(([True], (np.diff(c.fp) != 0) | (np.diff(c.fn) != 0)))
+def _clova(c: _Crossing) -> Exact:
+    return c.larger(_points(_nearest_of_thinned(*curve) for curve in c.curves()))
+
+
+def _nearest_of_thinned(
+    fp: IntArray | FloatArray, fn: IntArray | FloatArray, nontargets: int, targets: int
+) -> tuple[int, int]:
+    own = np.concatenate(([True], (np.diff(fp) != 0) | (np.diff(fn) != 0)))
     own[0] = False  # scikit-learn thins before it adds "accept nothing"
-    fp, fn = c.fp[own], c.fn[own]
+    fp, fn = fp[own], fn[own]
     bends = (np.diff(fp, 2) != 0) | (np.diff(fn, 2) != 0)
     keep = np.ones(fp.size, dtype=bool)
     keep[1:-1] = bends
-    fp, fn = np.append(0, fp[keep]), np.append(c.targets, fn[keep])
-    at = int(np.argmin(np.abs(fn * c.nontargets - fp * c.targets)))
-    return max(c.rates((int(fp[at]), int(fn[at]))))
+    fp, fn = np.append(0, fp[keep]), np.append(targets, fn[keep])
+    at = int(np.argmin(np.abs(fn * nontargets - fp * targets)))
+    return int(fp[at]), int(fn[at])
 
 
-def _kaldi(c: _Crossing) -> float:
-    """EER = k / targets at the first target rank k (from 0) that beats its nontarget rank."""
-    rejected = -c.fn
-    low, high = 0, c.targets - 1
-    while low < high:
-        k = (low + high) // 2
-        rank = max(c.nontargets - 1 - c.nontargets * k // c.targets, 0)
-        # Thresholds fall along the curve: whoever is accepted at a smaller index scores higher.
-        target_at = np.searchsorted(rejected, -k)
-        nontarget_at = np.searchsorted(c.fp, c.nontargets - rank)
-        if target_at < nontarget_at:
-            high = k
-        else:
-            low = k + 1
-    return low / c.targets
+def _kaldi(c: _Crossing) -> Exact:
+    """EER = k / targets at the first target rank k (from 0) that beats its nontarget rank.
+
+    Target k is outscored by the nontargets accepted together with it or before; k beats its rank
+    if these are no more than k * nontargets / targets, and the last one always does. The
+    first such k lies between the two points around FPR = FNR, or is the first of them.
+    """
+    k = -(-c.after[0] * c.targets // c.nontargets)
+    return np.asarray(np.minimum(np.minimum(k, c.before[1]), c.targets - 1) / c.targets)
 
 
-def _nist_sre16(c: _Crossing) -> float:
+def _nist_sre16(c: _Crossing) -> Exact:
     """Within a tie targets fall first, so the path between two points is a corner."""
     corner = (c.after[0], c.before[1])
-    if c.excess(corner) <= 0:
-        return c.before[1] / c.targets
-    return c.after[0] / c.nontargets
+    return np.where(c.excess(corner) <= 0, c.before[1] / c.targets, c.after[0] / c.nontargets)
 
 
-def _rocch(c: _Crossing) -> float:
-    """Find the hull's edge across FPR = FNR by pulling its two ends to the farthest point."""
-    fp, fn = c.fp, c.fn
-    left, right = (0, c.targets), (c.nontargets, 0)
+def _rocch(c: _Crossing) -> Exact:
+    edges = [_hull_edge(*curve) for curve in c.curves()]
+    return c.line(_points(left for left, _ in edges), _points(right for _, right in edges))
+
+
+def _hull_edge(
+    fp: IntArray | FloatArray, fn: IntArray | FloatArray, nontargets: int, targets: int
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The hull's edge across FPR = FNR, found by pulling its two ends to the farthest point."""
+    left, right = (0, targets), (nontargets, 0)
     while True:
         across, down = right[0] - left[0], left[1] - right[1]
         distance = across * fn + down * fp
         at = int(np.argmin(distance))
         if distance[at] >= across * left[1] + down * left[0]:
-            return c.line(left, right)
+            return left, right
         farthest = (int(fp[at]), int(fn[at]))
-        if c.excess(farthest) >= 0:
+        if farthest[1] * nontargets >= farthest[0] * targets:
             left = farthest
             fp, fn = fp[at:], fn[at:]
         else:
@@ -190,13 +213,18 @@ def _rocch(c: _Crossing) -> float:
             fp, fn = fp[: at + 1], fn[: at + 1]
 
 
-def _pyeer(c: _Crossing) -> float:
-    if c.excess(c.after) == 0:
-        return c.mean(c.after)
-    return min(c.mean(c.before), c.mean(c.after))
+def _pyeer(c: _Crossing) -> Exact:
+    either = np.minimum(c.mean(c.before), c.mean(c.after))
+    return np.where(c.excess(c.after) == 0, c.mean(c.after), either)
 
 
-_RULES: dict[str, Callable[[_Crossing], float]] = {
+def _points(points: Iterable[tuple[int, int]]) -> Point:
+    """Points of single cells as arrays."""
+    fp, fn = np.array(list(points), dtype=object).T
+    return fp, fn
+
+
+_RULES: dict[str, Callable[[_Crossing], Exact]] = {
     "linear": _linear,
     "nearest_max": _nearest_max,
     "clova": _clova,

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,11 +81,16 @@ def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Flo
     (0.0, 1.0)
     """
     counts = as_counts(scores, labels)
-    value = np.full(counts.n_target.shape, np.nan)
-    for cell in np.ndindex(value.shape):
-        if counts.n_target[cell] > 0 and counts.n_nontarget[cell] > 0:
-            value[cell] = _min_cllr(counts.target[cell], counts.nontarget[cell])
-    return value[()]
+    n_target, n_nontarget = (n.reshape(-1) for n in (counts.n_target, counts.n_nontarget))
+    targets, nontargets, cell = _blocks(counts)
+    mixed = (targets > 0) & (nontargets > 0)  # blocks of one class cost nothing
+    targets, nontargets, cell = targets[mixed], nontargets[mixed], cell[mixed]
+    of_target, of_nontarget = targets / n_target[cell], nontargets / n_nontarget[cell]
+    log_ratio = np.log(of_target) - np.log(of_nontarget)
+    loss = of_target * np.logaddexp(0, -log_ratio) + of_nontarget * np.logaddexp(0, log_ratio)
+    bits = np.bincount(cell, loss, minlength=n_target.size) / (2 * np.log(2))
+    value = np.where((n_target > 0) & (n_nontarget > 0), bits, np.nan)
+    return value.reshape(counts.n_target.shape)[()]
 
 
 def calibration_loss(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
@@ -116,44 +122,59 @@ def _softplus(s: FloatArray) -> FloatArray:
     return np.asarray(np.log1p(np.exp(-np.abs(s))) + np.maximum(s, 0.0))
 
 
-def _min_cllr(target: IntArray, nontarget: IntArray) -> float:
-    own = target + nontarget > 0
-    if not own.all():
-        target, nontarget = target[own], nontarget[own]
-    ends = _blocks(target, nontarget)
-    targets = np.diff(np.cumsum(target)[ends], prepend=0)
-    nontargets = np.diff(np.cumsum(nontarget)[ends], prepend=0)
-    n_target, n_nontarget = targets.sum(), nontargets.sum()
-    mixed = (targets > 0) & (nontargets > 0)  # blocks of one class cost nothing
-    targets, nontargets = targets[mixed], nontargets[mixed]
-    log_ratio = np.log(targets / n_target) - np.log(nontargets / n_nontarget)
-    loss = targets @ np.logaddexp(0, -log_ratio) / n_target
-    loss += nontargets @ np.logaddexp(0, log_ratio) / n_nontarget
-    return float(loss / (2 * np.log(2)))
-
-
-def _blocks(target: IntArray, nontarget: IntArray) -> NDArray[np.intp]:
-    """Last value of each block of equal posterior, as pooling adjacent violators finds them.
+def _blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
+    """Targets and nontargets of the blocks of equal posterior, and the cell of each block.
 
     Blocks end at the vertices of the lower convex hull of (nontargets, targets) cumulated over
-    rising scores. A point above the line between two others of the set is no vertex, so all such
-    points go at once; a dozen passes leave the hull of any ordinary curve.
+    rising scores, as pooling adjacent violators finds them. A point above the line between two
+    others of the set is no vertex, so all such points go at once; a dozen passes leave the hull
+    of any ordinary curve. All cells stand in one row, each with its last point kept; targets
+    that outscore all nontargets of their cell are left out.
     """
+    curve, size = counts.curve, counts.values.size
     # only a nontarget followed by a target can turn the curve upwards
-    corners = np.flatnonzero((nontarget[:-1] > 0) & (target[1:] > 0))
-    ends = np.append(corners, target.size - 1)
-    x = np.concatenate(([0], np.cumsum(nontarget)[ends]))
-    y = np.concatenate(([0], np.cumsum(target)[ends]))
+    held = np.flatnonzero(counts.nontarget > 0)
+    cell = held // max(size, 1)
+    # what is rejected at the next higher threshold; thresholds fall, from +inf
+    at = (2 * size + 1) * cell + (size - 1) - held
+    y = curve.fn.reshape(-1)[at]
+    is_last = np.append(cell[1:] != cell[:-1], True)[: cell.size]
+    ends = np.flatnonzero(np.append(y[1:] != y[:-1], True)[: cell.size] | is_last)
+    y, cell, is_last, at = y[ends], cell[ends], is_last[ends], at[ends]
+    x = counts.n_nontarget.reshape(-1)[cell] - curve.fp.reshape(-1)[at]
+    # each cell starts where the one before it ended
+    x, y = (np.append(0, one + _before(one, is_last)) for one in (x, y))
     for _ in range(_PASSES):
         across, up = np.diff(x), np.diff(y)
-        convex = up[:-1] * across[1:] < up[1:] * across[:-1]
-        if convex.all():
-            return ends
-        ends = ends[np.append(convex, True)]
-        keep = np.concatenate(([True], convex, [True]))
+        keep = up[:-1] * across[1:] < up[1:] * across[:-1]
+        keep |= is_last[:-1]
+        if keep.all():
+            break
+        keep = np.append(keep, True)
+        cell, is_last = cell[keep], is_last[keep]
+        keep = np.append(True, keep)
         x, y = x[keep], y[keep]
+    else:
+        return _pooled(np.diff(y), np.diff(x), cell)
+    return np.diff(y), np.diff(x), cell
+
+
+def _before(total: IntArray, is_last: NDArray[np.bool_]) -> IntArray:
+    """Sum of the totals of all earlier cells, at each point."""
+    ended = np.cumsum(np.append(0, total[is_last]))
+    return np.asarray(ended[np.cumsum(is_last) - is_last])
+
+
+def _pooled(
+    target: IntArray, nontarget: IntArray, cell: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The same, cell by cell, by pooling adjacent violators."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - 0.4 s, rarely needed
 
-    trials = np.diff(x + y)
-    blocks = isotonic_regression(np.diff(y) / trials, weights=trials).blocks
-    return np.asarray(ends[blocks[1:] - 1])
+    first = []
+    for start, end in pairwise([*np.flatnonzero(np.diff(cell, prepend=-1)).tolist(), cell.size]):
+        trials = target[start:end] + nontarget[start:end]
+        blocks = isotonic_regression(target[start:end] / trials, weights=trials).blocks
+        first.append(start + blocks[:-1])
+    starts = np.concatenate(first)
+    return np.add.reduceat(target, starts), np.add.reduceat(nontarget, starts), cell[starts]

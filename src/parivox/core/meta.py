@@ -84,6 +84,10 @@ class MeasureSpec:
     uses_alpha, uses_average : bool
         Takes the keyword `alpha`; takes the pooled value as second argument.
     higher_is_fairer : bool
+    scale : {"zero", "one", "ratio"}
+        A fair system has 0, or 1; a ratio's distance from 1 is that of its logarithm from 0.
+    takes_logs : bool
+        Of rates, so that one of 0 makes it undefined or infinite.
     zero_policies : tuple of str
         Policies under which its value can differ.
     function : callable
@@ -96,6 +100,8 @@ class MeasureSpec:
     uses_alpha: bool
     uses_average: bool
     higher_is_fairer: bool
+    scale: Literal["zero", "one", "ratio"]
+    takes_logs: bool
     zero_policies: tuple[str, ...]
     function: Callable[..., Meta]
     source: str
@@ -385,6 +391,13 @@ def _first_reason(
     return np.where((one == first) | (other == ""), one, other)
 
 
+def _scale(name: str) -> Literal["zero", "one", "ratio"]:
+    if name in {"fdr", "au_fdr"}:
+        return "one"
+    ratios = {"ir", "ir_fpd", "ir_fnd", "max_min", "min_max", "max_geomean", "max_mean", "eo_ratio"}
+    return "ratio" if name in ratios else "zero"
+
+
 def _specs() -> dict[str, MeasureSpec]:
     plain, smooth, ratios = ("none",), ("none", "jeffreys"), ("none", "jeffreys", "nist")
     pereira, nist, howard = "de Freitas Pereira and Marcel 2022", "NIST (Grother)", "Howard 2022"
@@ -420,6 +433,8 @@ def _specs() -> dict[str, MeasureSpec]:
             uses_alpha=takes == "a",
             uses_average=takes == "r",
             higher_is_fairer=fairer,
+            scale=_scale(function.__name__),
+            takes_logs="nist" in policies or function in {nrb, min_max, eo_ratio},
             zero_policies=policies,
             function=function,
             source=source,

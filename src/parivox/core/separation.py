@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from parivox.core.counts import as_counts
+from parivox.core.rates import first_where, take_at
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import Counts, FloatArray, IntArray
 
@@ -85,8 +86,7 @@ def dprime(
     3.0
     """
     counts = as_counts(scores, labels)
-    target = _moments(counts.values, counts.target, ddof)
-    nontarget = _moments(counts.values, counts.nontarget, ddof)
+    target, nontarget = _moments(counts, "target", ddof), _moments(counts, "nontarget", ddof)
     spread = np.sqrt((target[1] + nontarget[1]) / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(spread > 0, np.abs(target[0] - nontarget[0]) / spread, np.nan)[()]
@@ -131,21 +131,21 @@ def shift(
         )[()]
 
 
-def location(counts: Counts, *, of: TrialClass, quantile: float | None = None) -> FloatArray:
-    """Mean or quantile of the scores of one class.
+def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = None) -> FloatArray:
+    """Mean or quantiles of the scores of one class.
 
     Parameters
     ----------
     counts : Counts of shape (...)
     of : {"target", "nontarget"}
         The class whose scores are located.
-    quantile : float in [0, 1], optional
+    quantile : float or array_like of shape (quantile,), in [0, 1], optional
         The smallest score with at least this share of the trials at or below it; without
         it, the mean.
 
     Returns
     -------
-    float64 of shape (...)
+    float64 of shape (...), or (..., quantile) if several are given
         In units of the scores. NaN without trials of the class.
 
     Examples
@@ -158,11 +158,13 @@ def location(counts: Counts, *, of: TrialClass, quantile: float | None = None) -
         msg = f"of is {of!r}; it is target or nontarget"
         raise ConfigError(msg)
     if quantile is None:
-        return _mean(counts.values, getattr(counts, of))[()]
-    if not 0 <= quantile <= 1:
+        return _mean(counts, of)[()]
+    share = np.asarray(quantile, dtype=np.float64)
+    if not ((share >= 0) & (share <= 1)).all():
         msg = f"quantile is {quantile}; it must be a fraction from 0 to 1"
         raise ConfigError(msg)
-    return _quantile(counts.values, getattr(counts, of), quantile)[()]
+    found = _quantiles(counts, of, np.atleast_1d(share))
+    return (found if share.ndim else found[..., 0])[()]
 
 
 def sum_over_trials(
@@ -200,30 +202,43 @@ def sum_over_trials(
     return total
 
 
-def _mean(values: FloatArray, trials: IntArray) -> FloatArray:
+def _mean(counts: Counts, of: TrialClass) -> FloatArray:
     """Mean score; infinite scores make it infinite, both infinities NaN."""
+    trials, total = _class(counts, of)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sum_over_trials(values, trials, lambda v: v) / trials.sum(axis=-1))
+        return np.asarray(sum_over_trials(counts.values, trials, lambda v: v) / total)
 
 
-def _moments(values: FloatArray, trials: IntArray, ddof: int) -> tuple[FloatArray, FloatArray]:
+def _moments(counts: Counts, of: TrialClass, ddof: int) -> tuple[FloatArray, FloatArray]:
     """Mean and variance; the variance is NaN with `ddof` or fewer trials or infinite scores."""
-    mean = _mean(values, trials)
-    total = trials.sum(axis=-1)
+    mean = _mean(counts, of)
+    trials, total = _class(counts, of)
     centre = np.where(np.isfinite(mean), mean, np.nan)[..., None]
     with np.errstate(over="ignore"):  # then it is infinite
-        squares = sum_over_trials(values, trials, lambda v: np.square(v - centre))
+        squares = sum_over_trials(counts.values, trials, lambda v: np.square(v - centre))
     return mean, np.where(total > ddof, squares / np.maximum(total - ddof, 1), np.nan)
 
 
-def _quantile(values: FloatArray, trials: IntArray, share: float) -> FloatArray:
-    """Smallest value with at least `share` of the trials at or below it."""
-    running = np.cumsum(trials, axis=-1)
-    total = trials.sum(axis=-1)
-    found = np.full(total.shape, np.nan)
-    for cell in np.ndindex(total.shape):
-        if total[cell] > 0:
-            # a rank rounded up by the last bit of share * total would skip a trial
-            rank = max(int(np.ceil(share * total[cell] - 1e-9)), 1)
-            found[cell] = values[np.searchsorted(running[cell], rank)]
-    return found
+def _quantiles(counts: Counts, of: TrialClass, shares: FloatArray) -> FloatArray:
+    """Smallest values with at least each of the shares of the trials at or below them."""
+    total = _class(counts, of)[1][..., None]
+    # a rank rounded up by the last bit of share * total would skip a trial
+    rank = np.maximum(np.ceil(shares * total - 1e-9), 1).astype(np.int64)
+    curve, most = counts.curve, total - rank
+
+    # thresholds fall: the first that leaves fewer than `rank` trials below is the value itself
+    def is_below(at: IntArray) -> NDArray[np.bool_]:
+        errors = take_at(curve.fn if of == "target" else curve.fp, at.reshape(*lead, -1))
+        errors = errors.reshape(at.shape)
+        return errors < rank[..., None] if of == "target" else errors > most[..., None]
+
+    lead = total.shape[:-1]
+    at = first_where(is_below, rank.shape, counts.values.size + 1)
+    return np.where(total > 0, np.append(counts.values, np.nan)[counts.values.size - at], np.nan)
+
+
+def _class(counts: Counts, of: TrialClass) -> tuple[IntArray, IntArray]:
+    """Trials of a class by value, and in all."""
+    if of == "target":
+        return counts.target, counts.n_target
+    return counts.nontarget, counts.n_nontarget

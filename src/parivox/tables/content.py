@@ -152,11 +152,11 @@ def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
         raise DataError(msg)
     compression = compression_of(start)
     if not compression and path is not None and path.is_file():
-        file.seek(0)
         if path.stat().st_size > IN_MEMORY_BYTES:
+            file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
             return Content(name, None, path, digest, "")
-        data = file.read()
+        data = path.read_bytes()  # which `file` would join with what it holds already, as a copy
         return Content(name, data, None, hashlib.sha256(data).hexdigest(), "")
     hashed = _Hashed(file, start)
     blocks = unpacked(io.BufferedReader(hashed, 1 << 20), compression, name)

@@ -66,7 +66,10 @@ class Grouping:
         """What gives the group of either side of each trial of a partition, -1 for none."""
         if self.of_speaker is not None:
             of_speaker, speaker = self.of_speaker.astype(np.int32), trials.utterance_speaker
-            return lambda part: (of_speaker[speaker[part.enrol]], of_speaker[speaker[part.test]])
+            return lambda part: (
+                of_speaker.take(speaker.take(part.enrol)),
+                of_speaker.take(speaker.take(part.test)),
+            )
         if all(part.is_of_utterances for part in self._values):
             of_utterance = self.of_utterance(trials)
             return lambda part: (of_utterance[part.enrol], of_utterance[part.test])
@@ -107,6 +110,13 @@ class Grouping:
         return tuple(found)
 
     @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The number of each speaker that the groups are bands of; None if they are not."""
+        if len(self._values) != 1 or self._values[0].attribute.side:
+            return None
+        return self._values[0].numbers
+
+    @property
     def is_of_trials(self) -> bool:
         """Whether both sides of a trial are always in one group."""
         return any(not part.is_of_utterances for part in self._values)
@@ -141,6 +151,7 @@ class OfAttribute:
     of_trials: Mapping[int, tuple[str, str, Codes]] = field(default_factory=dict)
     removed: Mapping[str, int] = field(default_factory=dict)  # value left out: its code in `raw`
     raw: OfAttribute | None = None
+    numbers: NDArray[np.float64] | None = None  # of each speaker, where bands were made of them
 
     @property
     def is_of_utterances(self) -> bool:

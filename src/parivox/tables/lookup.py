@@ -218,7 +218,10 @@ class Lookup:
         if one.side == "same":
             values = list(SAME)
         if level == "speaker":
-            return OfAttribute(one, values, of_speaker=codes)
+            numbers = None
+            if one.bands is not None:
+                numbers = one.bands.numbers(column.to_list(), one.text, where)
+            return OfAttribute(one, values, of_speaker=codes, numbers=numbers)
         return OfAttribute(one, values, of_row=codes)
 
     def _of_trials(self, one: Attribute) -> OfAttribute:

@@ -5,10 +5,12 @@ Undefined numbers are null, never NaN; infinite ones are kept.
 
 from __future__ import annotations
 
+import json
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
@@ -17,12 +19,21 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Table"]
+    from numpy.typing import NDArray
+
+__all__ = ["Coded", "Table"]
 
 _KINDS = {"str": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
 _SHOWN = 20
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+class Coded(NamedTuple):
+    """A column as codes into its values, -1 for undefined."""
+
+    codes: NDArray[np.integer[Any]]
+    values: Sequence[str | bool]
 
 
 class Table:
@@ -67,6 +78,30 @@ class Table:
         return cls(pl.DataFrame(made))
 
     @classmethod
+    def of_arrays(cls, columns: Mapping[str, NDArray[Any] | Coded]) -> Table:
+        """Build a table of any columns from arrays of one length: for tables of trials.
+
+        Parameters
+        ----------
+        columns
+            Numbers or booleans; or codes into values, -1 for undefined.
+        """
+        made = {}
+        for name, cells in columns.items():
+            if isinstance(cells, Coded):
+                values = pl.Series([*cells.values, None])
+                places = np.where(cells.codes < 0, len(cells.values), cells.codes)
+                made[name] = values.gather(places)
+            else:
+                made[name] = pl.Series(cells)
+        return cls(pl.DataFrame(made))
+
+    @classmethod
+    def joined(cls, tables: Sequence[Table]) -> Table:
+        """Rows of several tables; what one of them lacks is undefined there."""
+        return cls(pl.concat([one.to_polars() for one in tables], how="diagonal"))
+
+    @classmethod
     def empty(cls, columns: Mapping[str, str]) -> Table:
         """Build a table without rows."""
         return cls.of({name: [] for name in columns}, columns)
@@ -95,10 +130,12 @@ class Table:
             self._frame.write_parquet(path)
         else:
             text = pl.col(pl.String)
-            is_formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
-            safe = pl.when(is_formula).then("'" + text).otherwise(text)
-            empty = safe.replace("", None)  # which would be written as ""
-            self._frame.with_columns(empty.name.keep()).write_csv(path)
+            odd = self._frame.select(text.str.contains(_FORMULA).any())
+            suspect = pl.col([one.name for one in odd if one.item()])
+            is_formula = suspect.str.contains(_FORMULA) & ~suspect.str.contains(_NUMBER)
+            safe = pl.when(is_formula).then("'" + suspect).otherwise(suspect)
+            empty = text.replace("", None)  # which would be written as ""
+            self._frame.with_columns(safe.name.keep()).with_columns(empty).write_csv(path)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -119,6 +156,17 @@ class Table:
     def to_dict(self) -> dict[str, list[Any]]:
         """Every column as a list."""
         return self._frame.to_dict(as_series=False)
+
+    def to_json(self) -> str:
+        """Every column as a list, in one line of JSON; infinite values as "inf" and "-inf".
+
+        Examples
+        --------
+        >>> Table.of({"value": [0.5, None, "inf"]}, {"value": "float"}).to_json()
+        '{"value": [0.5, null, "inf"]}'
+        """
+        columns = (f"{_json(column.name)}: [{_cells(column)}]" for column in self._frame)
+        return f"{{{', '.join(columns)}}}"
 
     def to_polars(self) -> pl.DataFrame:
         """The table as a Polars dataframe."""
@@ -163,9 +211,22 @@ class Table:
 
 def _series(name: str, cells: Sequence[Any], kind: str) -> pl.Series:
     if kind == "float":
-        numbers = [None if cell is None else float(cell) for cell in cells]
-        return pl.Series(name, numbers, dtype=pl.Float64).fill_nan(None)
+        return pl.Series(name, np.array(cells, dtype=np.float64)).fill_nan(None)  # None as NaN
     return pl.Series(name, cells, dtype=_KINDS[kind])
+
+
+def _cells(column: pl.Series) -> str:
+    """A column as JSON has it, without brackets."""
+    if column.dtype != pl.Float64:
+        return _json(column.to_list())[1:-1]
+    text = column.cast(pl.String)  # which Polars writes many times faster than Python
+    if (infinite := column.is_infinite()).any():
+        text = ('"' + text + '"').zip_with(infinite, text)
+    return str(text.fill_null("null").str.join(", ").item())
+
+
+def _json(told: object) -> str:
+    return json.dumps(told, ensure_ascii=False, allow_nan=False)
 
 
 def _cell(cell: object) -> str:

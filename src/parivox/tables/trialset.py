@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -142,6 +142,7 @@ class TrialSet:
     more: frozenset[str] = frozenset()
     people: Speakers | None = None
 
+    is_counted: ClassVar[Literal[False]] = False  # in the place of single trials
     has_times = True  # each trial's own, where seconds are told
 
     @property

@@ -108,13 +108,15 @@ class Trials:
 
     def take(self, rows: NDArray[np.bool_] | Ints) -> Trials:
         """Some of the trials."""
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)  # once for all columns
         return Trials(
-            self.enrol[rows],
-            self.test[rows],
-            self.target[rows],
-            self.score[rows],
-            self.conflict[rows],
-            {name: column[rows] for name, column in self.more.items()},
+            self.enrol.take(rows),
+            self.test.take(rows),
+            self.target.take(rows),
+            self.score.take(rows),
+            self.conflict.take(rows),
+            {name: column.take(rows) for name, column in self.more.items()},
             self.failed,
         )
 

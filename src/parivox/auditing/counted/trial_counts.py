@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -130,6 +130,7 @@ class TrialCounts:
     name: str = "counts"
     provenance: Sequence[dict[str, Any]] = ()
 
+    is_counted: ClassVar[Literal[True]] = True
     n_partitions = 1
     has_times = False  # each trial's own
 
@@ -144,6 +145,16 @@ class TrialCounts:
     def is_exact(self) -> bool:
         """Whether no number that is told comes from bins."""
         return not self.bins.step
+
+    @property
+    def is_llr(self) -> bool:
+        """Whether the scores are said to be log-likelihood ratios."""
+        return LLR in self.told
+
+    @property
+    def is_similarity(self) -> bool:
+        """Whether the scores are to be taken as they are, whatever they look like."""
+        return SIMILARITY in self.told
 
     @property
     def has_decisions(self) -> bool:

@@ -1,0 +1,268 @@
+"""Measure the bootstrap over speakers: trials are in memory, nothing is written.
+
+    python -m benchmarks.bootstrap
+
+Every job is a child process, which reads the trials first and tells the CPU seconds of what comes
+after. Ours makes all replicates; the loop with scikit-learn makes a few, whose time is multiplied.
+It keeps its weights and values, and ours must find the same from the same weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import tracemalloc
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.compute import BY, read
+from benchmarks.measure import Gate, Usage, demo_data, interleave, ratio, run_child
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parivox.auditing.cells import Layout
+    from parivox.tables.grouping import Grouping
+    from parivox.tables.trialset import TrialSet
+
+    Array = NDArray[Any]
+    Values = dict[str, NDArray[np.float64]]
+
+REPLICATES = 1000
+OF_PEER = 3
+ROUNDS = 3
+BINS = 4096
+SAME = 1e-9  # largest difference from the peer's values, scores not binned
+BINNED = 1e-3  # largest difference of an EER that binning may make
+MEMORY = 1074  # MB: 1 GiB
+LIMITS = {"fixed": 200, "again": 25}  # ours takes at most this part of the peer's CPU
+WHAT = {
+    "fixed": "FPR, FNR and cost at two fixed thresholds",
+    "again": "EER, smallest cost, and rates and cost at two thresholds found again",
+}
+SHORT = {"fixed": "fixed thresholds", "again": "thresholds found again"}
+
+
+class Trials:
+    """The trials, their groups, and everything of them that the point audit counts as well."""
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        from parivox.auditing.cells import Layout, count_cells
+        from parivox.core.costs import min_cdet, parse_cost
+        from parivox.core.rates import threshold_at_fpr
+        from parivox.tables.groups import make_groupings
+
+        self.trials: TrialSet
+        self.trials, self.people = read(*demo_data())
+        used = np.unique(self.trials.utterance_speaker)
+        self.groupings: list[Grouping] = make_groupings(self.people, BY, speakers_in_use=used)
+        self.layouts: list[Layout] = [Layout(None, "", None)]
+        self.layouts += [Layout(grouping, "both", None) for grouping in self.groupings]
+        self.cost = parse_cost("voxsrc")
+        everything = count_cells(self.trials, self.groupings, ("both",)).everything
+        self.thresholds = [
+            float(threshold_at_fpr(everything.curve, 0.01)),
+            float(min_cdet(everything, cost=self.cost).threshold),
+        ]
+
+    @property
+    def names(self) -> list[str]:
+        """All, then every group."""
+        return ["all", *(group for one in self.groupings for group in one.groups)]
+
+    def draw(self, replicates: int) -> Array:
+        """How often each speaker is drawn, within gender and nationality."""
+        from parivox.core.resampling import pool_small_strata, speaker_weights
+
+        strata = self.groupings[-1].of_speaker
+        assert strata is not None
+        return speaker_weights(pool_small_strata(strata), replicates, seed=5)
+
+    def fixed(self, weights: Array) -> Values:
+        """Rates at fixed thresholds, `[replicate, group, point, fpr and fnr]`, and costs."""
+        import numpy as np
+
+        from parivox.auditing.involved import involve, seated
+        from parivox.auditing.operating_points import Found, OperatingPoint
+        from parivox.core.resampling import weighted
+
+        points = [
+            Found(OperatingPoint(str(at), "threshold", at), at, np.nan, np.nan, np.nan, "")
+            for at in self.thresholds
+        ]
+        seats = seated(self.trials, self.layouts)
+        rates = []
+        for cells, _ in involve(self.trials, self.layouts, seats, points):
+            sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
+            with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
+                rates.append(np.stack([errors / trials for errors, trials in sums], axis=-1))
+        found = np.concatenate(rates, axis=2).swapaxes(1, 2)
+        return {"rates": found, "cost": self._cost(found)}
+
+    def again(self, weights: Array, bins: int | None = BINS) -> Values:
+        """What each replicate's own curves say, bins or exact scores."""
+        import numpy as np
+
+        from parivox.auditing.involved import seated
+        from parivox.core.costs import min_cdet
+        from parivox.core.curves_resampled import ResampledCurves, curve_edges
+        from parivox.core.eer import eer
+        from parivox.core.rates import threshold_at_fpr
+
+        (seats,) = seated(self.trials, self.layouts)
+        part, speaker = seats.part, self.trials.utterance_speaker
+        edges = None if bins is None else curve_edges(part.score, part.target, bins=bins)
+        layouts = [(at.cells, one.groups) for one, at in zip(self.layouts, seats.at, strict=True)]
+        sides = speaker[part.enrol], speaker[part.test]
+        curves = ResampledCurves(part.score, part.target, *sides, layouts, edges)
+        n = len(weights), len(self.names)
+        rates, own = np.empty((*n, 2, 2)), np.empty((*n, 2))
+        for which, found in curves.replicates(weights):
+            everything = found[0][0]
+            thresholds = np.stack(
+                [
+                    threshold_at_fpr(everything.curve, 0.01),
+                    min_cdet(everything, cost=self.cost).threshold,
+                ],
+                axis=-1,
+            )
+            for i, counts in enumerate(counts for cells in found for counts in cells):
+                at = counts.at(thresholds)
+                rates[which, i, :, 0], rates[which, i, :, 1] = at.fpr, at.fnr
+                own[which, i, 0] = eer(counts)
+                own[which, i, 1] = min_cdet(counts, cost=self.cost).value
+        told = {"rates": rates, "cost": self._cost(rates)}
+        return {**told, "eer": own[..., 0], "min_cdet": own[..., 1]}
+
+    def _cost(self, rates: Array) -> Array:
+        return rates[..., 1] + self.cost.beta * rates[..., 0]
+
+    def compare(self, job: str, path: Path) -> dict[str, float]:
+        """The largest differences from the peer's values, from the peer's weights."""
+        import numpy as np
+
+        peer = np.load(path)
+        place = {name: i for i, name in enumerate(peer["speakers"].tolist())}
+        weights = peer["weights"][:, [place[name] for name in self.people.ids]]
+        self.thresholds = peer["thresholds"].tolist()
+        order = [self.names.index(name) for name in peer["groups"].tolist()]
+
+        def off(found: Values, names: list[str]) -> float:
+            differences = [np.abs(found[name][:, order] - peer[name]) for name in names]
+            for one, name in zip(differences, names, strict=True):
+                assert np.array_equal(np.isnan(one), np.isnan(peer[name])), name
+            return max(float(np.nanmax(one)) for one in differences)
+
+        if job == "fixed":
+            return {"exact": off(self.fixed(weights), ["rates", "cost"])}
+        exact = off(self.again(weights, None), ["rates", "cost", "eer", "min_cdet"])
+        return {"exact": exact, "binned": off(self.again(weights), ["eer"])}
+
+
+def child(job: str, replicates: int, peer: Path | None, *, trace: bool) -> dict[str, float]:
+    """Do one job on trials in memory, and tell what it took or how far it is off a peer."""
+    whole = Trials()
+    if peer is not None:
+        return whole.compare(job, peer)
+    if trace:
+        tracemalloc.start()
+    start = time.process_time()
+    do: dict[str, Callable[[Array], Values]] = {"fixed": whole.fixed, "again": whole.again}
+    do[job](whole.draw(replicates))
+    return {"cpu": time.process_time() - start, "peak": tracemalloc.get_traced_memory()[1] / 1e6}
+
+
+def measure(rounds: int, replicates: int) -> tuple[dict[str, list[Usage]], dict[str, Usage]]:
+    """Run all jobs, and once more each of ours for its memory and against the peer's values."""
+    ours = [sys.executable, "-m", "benchmarks.bootstrap", "--replicates", str(replicates), "--job"]
+    peer = [sys.executable, "-m", "benchmarks.peers.sklearn_bootstrap"]
+    data = [str(path) for path in demo_data()]
+    with tempfile.TemporaryDirectory() as folder:
+        kept = {job: str(Path(folder) / f"{job}.npz") for job in LIMITS}
+        jobs: dict[str, Callable[[], Usage]] = {}
+        for job in LIMITS:
+            jobs[job] = partial(run_child, [*ours, job])
+            theirs = [*peer, job, *data, str(OF_PEER), kept[job]]
+            jobs[f"sklearn {job}"] = partial(run_child, theirs)
+        uses = interleave(jobs, rounds=rounds, say=lambda line: print(line, flush=True))
+        again = {f"{job} traced": run_child([*ours, job, "--trace"]) for job in LIMITS}
+        again |= {f"{job} compared": run_child([*ours, job, "--peer", kept[job]]) for job in LIMITS}
+    return uses, again
+
+
+def told(use: Usage) -> dict[str, float]:
+    """What a child says; nothing if it failed."""
+    return {} if use.code else dict(json.loads(use.out))
+
+
+def report(rounds: int = ROUNDS, replicates: int = REPLICATES) -> tuple[list[str], list[Gate]]:
+    """Return Markdown lines and the gates."""
+    uses, once = measure(rounds, replicates)
+    cpu = {
+        name: min((one["cpu"] for one in map(told, runs) if one), default=None)
+        for name, runs in uses.items()
+    }
+    how = f"{replicates:,} replicates of 31 groups and all trials, which are in memory; "
+    lines = [
+        f"{how}the loop made {OF_PEER}, and its CPU is multiplied.",
+        "",
+        "|what|by|CPU s|peak MB above the counts|times parivox|",
+        "|---|---|---:|---:|---:|",
+    ]
+    gates = []
+    for job, limit in LIMITS.items():
+        ours, one = cpu[job], cpu[f"sklearn {job}"]
+        theirs = None if one is None else one * replicates
+        peak = told(once[f"{job} traced"]).get("peak")
+        off = told(once[f"{job} compared"])
+        for who, seconds, memory in (
+            ("parivox", ours, peak),
+            ("scikit-learn loop", theirs, None),
+        ):
+            times = ratio(seconds, ours)
+            cells = [
+                "failed" if seconds is None else f"{seconds:.2f}",
+                "" if memory is None else f"{memory:.0f}",
+                "" if times is None else f"{times:.0f}",
+            ]
+            lines.append(f"| {WHAT[job]} | {who} | {' | '.join(cells)} |")
+        name = f"bootstrap, {SHORT[job]}"
+        gates += [
+            Gate(f"{name}: CPU of parivox / CPU of the loop", ratio(ours, theirs), 1 / limit),
+            Gate(f"{name}: peak memory above the counts", peak, MEMORY, " MB"),
+            Gate(f"{name}: distance from the loop's values", off.get("exact"), SAME),
+        ]
+        if job == "again":
+            what = f"{name}: distance of an EER in {BINS:,} bins from the loop's"
+            gates.append(Gate(what, off.get("binned"), BINNED))
+    return lines, gates
+
+
+def main() -> int:
+    """Measure and print; return 1 if a gate fails. With `--job`, be one child."""
+    parser = argparse.ArgumentParser(description="Measure the bootstrap over speakers.")
+    parser.add_argument("--job", choices=[*LIMITS])
+    parser.add_argument("--peer", type=Path, help="values of the peer to compare with")
+    parser.add_argument("--trace", action="store_true", help="measure memory, which takes time")
+    parser.add_argument("--replicates", type=int, default=REPLICATES)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    options = parser.parse_args()
+    if options.job:
+        print(json.dumps(child(options.job, options.replicates, options.peer, trace=options.trace)))
+        return 0
+    lines, gates = report(options.rounds, options.replicates)
+    print(*lines, "", *gates, sep="\n")
+    return int(not all(gate.passed for gate in gates))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,69 @@
+"""Run the coverage study, keep what it finds in RESULTS.json, and write docs/coverage.md.
+
+    python -m benchmarks.coverage [rates|ratios|curves|floors|measures|real|page ...]
+        [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
+
+Without names, everything, which takes about a quarter of an hour on one core. `--cells` runs the
+cells whose name holds any of the texts; what other runs found stays. `page` writes the page alone.
+`--quick` draws a few data sets of each cell and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from benchmarks.coverage import curves, floors, measures, page, rates, ratios, real
+from benchmarks.coverage.records import keep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STUDIES = {
+    "rates": rates,
+    "ratios": ratios,
+    "real": real,
+    "floors": floors,
+    "measures": measures,
+    "curves": curves,
+}
+SEED = 2026
+QUICK = 4
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=", ".join([*STUDIES, "page"]))
+    parser.add_argument("--cells", nargs="+", default=[""], help="only cells whose name has this")
+    parser.add_argument("--datasets", type=int, help="data sets in each cell")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--quick", action="store_true", help="a few data sets, nothing is kept")
+    options = parser.parse_args(arguments)
+    unknown = set(options.studies) - {*STUDIES, "page"}
+    if unknown:
+        parser.error(f"no study {min(unknown)!r}; there are {', '.join([*STUDIES, 'page'])}")
+    for study in options.studies or STUDIES:
+        if study == "page":
+            continue
+        module = STUDIES[study]
+        datasets = options.datasets or (QUICK if options.quick else module.DATASETS)
+        start = time.perf_counter()
+        for rows in module.study(
+            datasets, options.seed, lambda name: any(text in name for text in options.cells)
+        ):
+            if not options.quick:
+                keep(study, rows, options.seed)
+            seconds = time.perf_counter() - start
+            print(f"{study}, {rows[0]['cell']} ({seconds:.0f} s)")
+            for row in rows:
+                print("   ", page.line(row))
+            start = time.perf_counter()
+    if not options.quick:
+        page.write()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

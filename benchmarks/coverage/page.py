@@ -1,0 +1,404 @@
+"""The page docs/coverage.md, written from RESULTS.json alone, so that its figures cannot drift."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.coverage import published
+from benchmarks.coverage.records import Row, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
+NONE = "–"
+METHODS = {
+    "trials": "trials",
+    "bootstrap": "bootstrap",
+    "speakers": "**speakers**",
+    "pooled floor": "pooled floor",
+}
+KINDS = {"fnr": "FNR", "fpr": "FPR"}
+
+
+def write(path: Path = PAGE) -> None:
+    """Write the page from what is kept."""
+    path.write_text(render(read()), encoding="utf-8")
+
+
+def line(row: Row) -> str:
+    """Return a row for the terminal."""
+    left_out = {"cell", "about"}
+    return ", ".join(f"{name} {value}" for name, value in row.items() if name not in left_out)
+
+
+def render(results: dict[str, list[Row]]) -> str:
+    """Return the page as Markdown."""
+    text = TEMPLATE
+    for name, table in TABLES.items():
+        text = text.replace(f"<<{name}>>", "\n".join(table(results)))
+    return text
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    body = [f"| {' | '.join(row)} |" for row in rows]
+    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(body or ["Not yet run."])]
+
+
+def _share(value: float | None, error: float | None = None, places: int = 3) -> str:
+    """Return `.941 ± .005`."""
+    if value is None:
+        return NONE
+    text = f"{value:.{places}f}".removeprefix("0")
+    return text if error is None else f"{text} ± {f'{error:.{places}f}'.removeprefix('0')}"
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.3g} %"
+
+
+def _theirs(row: Row, figure: float | None, datasets: int, name: str = "coverage") -> str:
+    """Return the figure to meet, starred if it differs by more than two Monte Carlo errors."""
+    if figure is None or row[name] is None:
+        return NONE
+    places = 2 if row["method"] == "trials" else 3
+    apart = published.differs(row[name], row[f"{name}_error"], figure, datasets, places)
+    return _share(figure, places=places) + ("\\*" if apart else "")
+
+
+def _rows(results: dict[str, list[Row]], study: str, **where: Any) -> list[Row]:
+    return [
+        row
+        for row in results.get(study, [])
+        if all(row.get(name) == value for name, value in where.items())
+    ]
+
+
+def _rates(results: dict[str, list[Row]], kind: str) -> list[str]:
+    datasets = published.FNR_DATASETS if kind == "fnr" else published.FPR_DATASETS
+    lines = []
+    for row in _rows(results, "rates", kind=kind, level=0.95):
+        key = (kind, row["speakers"], row["shape"], row["rate"], row["method"])
+        width = published.WIDTH.get(key)
+        lines.append(
+            (
+                f"{row['speakers']}" + ("" if row["shape"] == "even" else f", {row['shape']}"),
+                _percent(row["rate"]),
+                METHODS[row["method"]],
+                _share(row["coverage"], row["coverage_error"]),
+                _theirs(row, published.COVERAGE.get(key), datasets),
+                f"{row['below']:.3f} / {row['above']:.3f}",
+                NONE if row["log_width"] is None else f"{row['log_width']:.2f}",
+                NONE if width is None else f"{width:.2f}",
+            )
+        )
+    order = list(METHODS.values())
+    lines.sort(key=lambda cells: order.index(cells[2]))
+    lines.sort(
+        key=lambda cells: (
+            "," in cells[0],
+            cells[0].split(",")[1:],
+            int(cells[0].split(",")[0]),
+            -float(cells[1][:-2]),
+        )
+    )
+    head = ("speakers", "rate", "method", "coverage", "to meet", "truth below / above")
+    return _table((*head, "log width", "to meet"), lines)
+
+
+def _levels(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "rates", method="speakers", level=0.90):
+        found = [row, *_rows(results, "rates", cell=row["cell"], method="speakers", level=0.99)]
+        floor = [
+            *_rows(results, "rates", cell=row["cell"], method="pooled floor", level=0.90),
+            *_rows(results, "rates", cell=row["cell"], method="pooled floor", level=0.99),
+        ]
+        cells = [_share(each["coverage"], each["coverage_error"]) for each in (*found, *floor)]
+        lines.append(
+            (
+                KINDS[row["kind"]],
+                f"{row['speakers']}" + ("" if row["shape"] == "even" else f", {row['shape']}"),
+                _percent(row["rate"]),
+                *cells,
+                *[NONE] * (4 - len(cells)),
+            )
+        )
+    head = ("error", "speakers", "rate", "90 %", "99 %", "pooled floor, 90 %", "99 %")
+    return _table(head, lines)
+
+
+def _ratios(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "ratios", method="speakers", level=0.95):
+        if "other" not in row:
+            continue
+        key = (row["kind"], row["one"], row["other"], row["rate"])
+        datasets = published.FNR_DATASETS if row["kind"] == "fnr" else published.FPR_DATASETS
+        rest = [
+            _rows(results, "ratios", cell=row["cell"], method="speakers", level=level)[0]
+            for level in (0.90, 0.99)
+        ]
+        lines.append(
+            (
+                KINDS[row["kind"]],
+                f"{row['one']} against {row['other']}",
+                _percent(row["rate"]),
+                _share(row["coverage"], row["coverage_error"]),
+                _theirs(row, published.RATIOS.get(key), datasets),
+                f"{row['log_width']:.2f}",
+                *(_share(each["coverage"], each["coverage_error"]) for each in rest),
+            )
+        )
+    head = ("error", "speakers", "rate", "95 %", "to meet", "log width", "90 %", "99 %")
+    return _table(head, lines)
+
+
+def _enrolled(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "ratios", level=0.95):
+        if "other" in row:
+            continue
+        rest = [
+            next(
+                other
+                for other in _rows(results, "ratios", cell=row["cell"], level=level)
+                if (other["one"], other["method"]) == (row["one"], row["method"])
+            )
+            for level in (0.90, 0.99)
+        ]
+        lines.append(
+            (
+                f"{row['one']}",
+                _percent(row["rate"]),
+                {"speakers": "rate, closed form"}.get(row["method"], "ratio, joint bootstrap"),
+                _share(row["coverage"], row["coverage_error"]),
+                f"{row['log_width']:.2f}",
+                *(_share(each["coverage"], each["coverage_error"]) for each in rest),
+                _share(row["undefined"], places=2),
+            )
+        )
+    head = ("speakers who enrol", "rate", "interval of", "95 %", "log width", "90 %", "99 %")
+    return _table((*head, "none"), lines)
+
+
+def _real(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "real", method="speakers", level=0.95):
+        key = (row["group"], row["kind"], row["speakers"], row["rate"])
+        (naive,) = _rows(results, "real", cell=row["cell"], method="trials")
+        lines.append(
+            (
+                f"{row['group']}",
+                KINDS[row["kind"]],
+                f"{row['speakers']} of {row['of']}",
+                _percent(row["true_rate"]),
+                _share(naive["coverage"]),
+                _share(row["coverage"], row["coverage_error"]),
+                _theirs(row, published.REAL.get(key), published.FNR_DATASETS),
+                f"{row['log_width']:.2f}",
+            )
+        )
+    head = ("group", "error", "speakers", "rate", "trials", "**speakers**", "to meet", "log width")
+    return _table(head, lines)
+
+
+def _curves(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "curves", level=0.95):
+        rest = [
+            next(
+                other
+                for other in _rows(results, "curves", cell=row["cell"], level=level)
+                if (other["metric"], other["method"]) == (row["metric"], row["method"])
+            )
+            for level in (0.90, 0.99)
+        ]
+        lines.append(
+            (
+                row["metric"],
+                f"{row['speakers']}",
+                _percent(row["rate"]),
+                _share(row["coverage"], row["coverage_error"]),
+                f"{row['below']:.3f} / {row['above']:.3f}",
+                f"{row['log_width']:.2f}",
+                *(_share(each["coverage"], each["coverage_error"]) for each in rest),
+                _share(row["undefined"], places=2),
+            )
+        )
+    lines.sort(key=lambda cells: cells[0])
+    head = ("metric", "speakers", "EER", "95 %", "truth below / above", "log width", "90 %", "99 %")
+    return _table((*head, "none"), lines)
+
+
+def _null(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
+    measures = ("Gini", "max/min", "max - min", "sd of log")
+    lines = []
+    cells = dict.fromkeys(
+        (row["cell"], row["method"])
+        for row in results.get("floors", [])
+        if "rejected" in row and ("doubled" in row["design"]) != fair and row["measure"] == "Gini"
+    )
+    for cell, method in cells:
+        rows = {row["measure"]: row for row in _rows(results, "floors", cell=cell, method=method)}
+        first = rows["Gini"]
+        key = (first["design"], first["kind"], first["rate"], method)
+        gini = {**first, "method": method}
+        theirs = _theirs(gini, published.GINI.get(key), published.FLOOR_DATASETS, "rejected")
+        lines.append(
+            (
+                first["design"],
+                KINDS[first["kind"]],
+                _percent(first["rate"]),
+                method,
+                _share(first["rejected"], first["rejected_error"]),
+                *([theirs] if fair else []),
+                *(_share(rows[measure]["rejected"]) for measure in measures[1:]),
+                _share(first["refused"], places=2),
+            )
+        )
+    head = ["design", "error", "rate", "null draws", "Gini", "to meet", *measures[1:], "no p"]
+    if not fair:
+        head.remove("to meet")
+    return _table(head, lines)
+
+
+def _single(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "floors", measure="first group"):
+        same = {"cell": row["cell"], "method": row["method"]}
+        (rest,) = _rows(results, "floors", measure="other groups", **same)
+        lines.append(
+            (
+                row["design"],
+                KINDS[row["kind"]],
+                _percent(row["rate"]),
+                "pooled floor" if row["method"].endswith("floor") else "**speakers**",
+                _share(row["rejected"], row["rejected_error"]),
+                _share(rest["rejected"], rest["rejected_error"]),
+                _share(rest["refused"], places=2),
+            )
+        )
+    head = ("design", "error", "rate", "interval", "first group", "other groups", "no p")
+    return _table(head, lines)
+
+
+def _joint(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            row["design"],
+            _percent(row["rate"]),
+            row["measure"],
+            _share(row["rejected"], row["rejected_error"]),
+            _share(row["refused"], places=2),
+        )
+        for row in _rows(results, "floors", kind="both")
+    ]
+    return _table(("design", "FPR = FNR", "measure", "rejected", "no p"), lines)
+
+
+def _floors(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "floors", design="floor"):
+        mean, cut = published.FLOORS[row["kind"], row["rate"], row["method"]]
+        lines.append(
+            (
+                KINDS[row["kind"]],
+                _percent(row["rate"]),
+                row["method"],
+                _share(row["mean"], row["mean_error"]),
+                _share(mean),
+                _share(row["q95"], row["q95_error"]),
+                _share(cut),
+            )
+        )
+    head = ("error", "rate", "by", "mean", "to meet", "95 % quantile", "to meet")
+    return _table(head, lines)
+
+
+# as the columns of a wide table name them, in their order
+DESIGNS = {
+    "9 x 8": "9 x 8",
+    "9 x 8, skewed speakers": "skewed",
+    "9 x 8, trials 1:8 between groups": "1:8",
+    "4 x 5": "4 x 5",
+    "VoxCeleb1-H": "H",
+    "9 x 8, one doubled": "*doubled*",
+}
+LIMIT = 0.08  # at .05, wherever a p value is offered
+
+
+def _measures(results: dict[str, list[Row]], kind: str, rule: str) -> list[str]:
+    """Share of p values of at most .05: measures down, designs across, bold above the limit."""
+    found: dict[tuple[str, str], dict[tuple[str, float], Row]] = {}
+    for row in _rows(results, "measures", kind=kind, rule=rule):
+        if row["design"] != "real":
+            place = row["design"], row["rate"]
+            found.setdefault((row["zero"], row["measure"]), {})[place] = row
+    designs = sorted(
+        {place for rows in found.values() for place in rows},
+        key=lambda place: (list(DESIGNS).index(place[0]), -place[1]),
+    )
+    lines = [
+        (
+            measure if zero == "none" else f"{measure}, {zero}",
+            *(_against_limit(rows[place]) if place in rows else NONE for place in designs),
+        )
+        for (zero, measure), rows in sorted(found.items(), key=lambda each: each[0][0] != "none")
+    ]
+    names = (f"{DESIGNS[design]} {_percent(rate)}" for design, rate in designs)
+    return _table(("measure", *names), lines)
+
+
+def _against_limit(row: Row) -> str:
+    text = _share(row["rejected"], row["rejected_error"])
+    fair = row["design"] != "9 x 8, one doubled"
+    above = row["rejected"] is not None and row["rejected"] - row["rejected_error"] > LIMIT
+    return f"**{text}**" if fair and above else text
+
+
+def _real_floors(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            {**KINDS, "both": "both"}[row["kind"]],
+            row["measure"],
+            row["rule"],
+            *(_share(row[name]) for name in ("value", "mean", "q95", "p")),
+        )
+        for row in _rows(results, "measures", design="real")
+        if row["kind"] != "fnr" or row["rule"] == "METHODS"
+    ]
+    head = ("error", "measure", "rule", "value", "floor, mean", "95 % quantile", "p")
+    return _table(head, lines)
+
+
+def _about(results: dict[str, list[Row]]) -> list[str]:
+    return [
+        f"* {each}" for each in sorted({row["about"] for rows in results.values() for row in rows})
+    ]
+
+
+TABLES = {
+    "fnr": lambda results: _rates(results, "fnr"),
+    "fpr": lambda results: _rates(results, "fpr"),
+    "levels": _levels,
+    "ratios": _ratios,
+    "enrolled": _enrolled,
+    "real": _real,
+    "curves": _curves,
+    "type I": lambda results: _null(results, fair=True),
+    "joint": _joint,
+    "FNR by measure": lambda results: _measures(results, "fnr", "METHODS"),
+    "FPR by measure": lambda results: _measures(results, "fpr", "METHODS"),
+    "FPR by measure, mended": lambda results: _measures(results, "fpr", "mended"),
+    "both by measure": lambda results: _measures(results, "both", "METHODS"),
+    "both by measure, mended": lambda results: _measures(results, "both", "mended"),
+    "real floors": _real_floors,
+    "power": lambda results: _null(results, fair=False),
+    "single": _single,
+    "floors": _floors,
+    "about": _about,
+}
+
+TEMPLATE = (Path(__file__).with_name("page.md")).read_text(encoding="utf-8")

@@ -1,0 +1,102 @@
+"""What a study found, with its Monte Carlo error, kept in RESULTS.json."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+import parivox
+
+if TYPE_CHECKING:
+    from benchmarks.coverage.simulate import FloatArray
+    from numpy.typing import ArrayLike
+
+Row: TypeAlias = dict[str, Any]
+
+RESULTS = Path(__file__).with_name("RESULTS.json")
+LIBRARIES = ("numpy", "scipy", "bt4vt")
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """Return random numbers of one cell of a study, whatever else is run."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def mean(values: FloatArray, name: str) -> Row:
+    """Return a mean over data sets with its Monte Carlo error.
+
+    `values` is [dataset] or [dataset, group]; groups of one data set may depend on each other, so
+    that data sets are the sample. NaN is left out.
+    """
+    known = ~np.isnan(values)
+    total = np.where(known, values, 0.0).reshape(values.shape[0], -1).sum(axis=1)
+    number = known.reshape(values.shape[0], -1).sum(axis=1)
+    if not number.any():
+        return {name: None, f"{name}_error": None}
+    centre = total.sum() / number.sum()
+    residual = total - centre * number
+    error = np.sqrt(np.sum(residual**2)) / number.sum()
+    # a share of 0 or 1 is not known without error: as if one more data set had differed
+    least = np.sqrt(1 / number.sum()) * np.sqrt(1 / (number.sum() + 1)) if not error else 0.0
+    return {name: _short(centre), f"{name}_error": _short(max(error, least))}
+
+
+def interval_row(truth: ArrayLike, low: FloatArray, high: FloatArray) -> Row:
+    """Return how often intervals hold the truth, on which side they miss it, and how wide they are.
+
+    Arrays are [dataset, group]. Undefined intervals are no misses, but their share is told; the
+    width is that of the logarithm, over intervals that exclude 0.
+    """
+    known = np.isfinite(low) & np.isfinite(high)
+    true = np.broadcast_to(np.asarray(truth, dtype=np.float64), low.shape)
+    below, above = true < low, true > high
+    apart = known & (low > 0)
+    width = np.log(np.where(apart, high, 1.0) / np.where(apart, low, 1.0))
+    return {
+        **mean(np.where(known, ~(below | above), np.nan), "coverage"),
+        "below": _short(np.mean(below[known])) if known.any() else None,
+        "above": _short(np.mean(above[known])) if known.any() else None,
+        **mean(np.where(apart, width, np.nan), "log_width"),
+        "undefined": _short(1 - known.mean()),
+        "datasets": int(low.shape[0]),
+        "intervals": int(low.size),
+    }
+
+
+def _short(value: Any) -> float:
+    return float(f"{value:.5g}")
+
+
+def read(path: Path = RESULTS) -> dict[str, list[Row]]:
+    """Return all studies kept so far."""
+    if not path.exists():
+        return {}
+    found: dict[str, list[Row]] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def keep(study: str, rows: list[Row], seed: int, path: Path = RESULTS) -> None:
+    """Put rows in the place of those of the same cell; what other runs found stays."""
+    found = read(path)
+    fresh = {row["cell"] for row in rows}
+    versions = {"parivox": parivox.__version__, "Python": platform.python_version()}
+    versions |= {library: importlib.metadata.version(library) for library in LIBRARIES}
+    about = ", ".join([f"seed {seed}", *(f"{name} {of}" for name, of in versions.items())])
+    kept = [row for row in found.get(study, []) if row["cell"] not in fresh]
+    found[study] = kept + [row | {"about": about} for row in rows]
+    path.write_text(_text(found), encoding="utf-8")
+
+
+def _text(studies: dict[str, list[Row]]) -> str:
+    """JSON with one row in a line."""
+    parts = []
+    for study, rows in studies.items():
+        lines = ",\n".join(f"  {json.dumps(row, allow_nan=False)}" for row in rows)
+        parts.append(f" {json.dumps(study)}: [\n{lines}\n ]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"

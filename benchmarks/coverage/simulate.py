@@ -1,0 +1,205 @@
+"""Simulated verification: speakers with effects of their own, whose true rates are known.
+
+A *design* is a tally without errors: who has how many trials in which group. Errors come from a
+probit model. A target trial of speaker s fails if `sqrt(.25) u_s + sqrt(.75) e` exceeds a level, a
+nontarget trial of speakers i and j passes if `sqrt(.06) (u_i + u_j) + sqrt(.10) v_ij + sqrt(.78) e`
+does, with independent standard normal effects: the latent shares of METHODS 4.6. All latent sums
+are standard normal, so that the rate in the population of speakers is the one asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+from parivox.core.tallies import ByPair, BySpeaker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = "NDArray[np.float64]"
+IntArray: TypeAlias = "NDArray[np.int64]"
+
+TRIALS = 230  # target, and nontarget, trials per speaker: VoxCeleb1-H has 231
+UNEVEN = 0.5  # standard deviation of log trials where speakers have unequal numbers of them
+WORSE, CARRIED = 0.1, 0.7  # skewed: a tenth of the speakers carries 70 % of the errors
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Shares of the latent variance that lie between speakers (and between pairs of them)."""
+
+    target: float = 0.25
+    nontarget: float = 0.06
+    pair: float = 0.10
+
+
+SPREAD = Spread()
+WEAK = Spread(target=0.05, nontarget=0.012, pair=0.02)
+
+
+def target_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> BySpeaker:
+    """Return groups of so many speakers, each with so many target trials (one number per group)."""
+    cell = np.repeat(np.arange(len(speakers)), speakers)
+    each = np.broadcast_to(np.asarray(trials, dtype=np.int64), len(speakers))[cell]
+    return BySpeaker(cell, np.arange(cell.size), np.zeros_like(each), each, len(speakers))
+
+
+def nontarget_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> ByPair:
+    """Return groups of so many speakers with equal trials in all their pairs.
+
+    `trials` is the number per speaker of each group: the whole is shared out among its pairs.
+    """
+    each = np.broadcast_to(np.asarray(trials, dtype=np.float64), len(speakers))
+    first = np.concatenate(([0], np.cumsum(speakers)[:-1]))
+    pairs = [np.triu_indices(size, 1) for size in speakers]
+    sizes = [one.size for one, _ in pairs]
+    shared = [max(1, round(n * s / m)) for n, s, m in zip(each, speakers, sizes, strict=True)]
+    return ByPair(
+        np.repeat(np.arange(len(speakers)), sizes),
+        np.concatenate([one + at for (one, _), at in zip(pairs, first, strict=True)]),
+        np.concatenate([other + at for (_, other), at in zip(pairs, first, strict=True)]),
+        np.zeros(sum(sizes), dtype=np.int64),
+        np.repeat(np.array(shared, dtype=np.int64), sizes),
+        len(speakers),
+    )
+
+
+def enrolled_design(speakers: Sequence[int], trials: int) -> ByPair:
+    """Return groups as their speakers enrol: all pairs of all speakers, `trials` in each order."""
+    group = np.repeat(np.arange(len(speakers)), speakers)
+    enrol, test = np.nonzero(~np.eye(group.size, dtype=np.bool_))
+    codes = (group[enrol] * group.size + np.minimum(enrol, test)) * group.size
+    pairs, orders = np.unique(codes + np.maximum(enrol, test), return_counts=True)
+    cell, pair = np.divmod(pairs, group.size**2)
+    one, other = np.divmod(pair, group.size)
+    return ByPair(cell, one, other, np.zeros_like(pairs), trials * orders, len(speakers))
+
+
+def unequal(design: BySpeaker, datasets: int, rng: np.random.Generator) -> BySpeaker:
+    """Return the design with log-normal numbers of trials, new ones in every data set."""
+    weight = np.exp(UNEVEN * rng.standard_normal((datasets, design.cell.size)))
+    mean = design.by_cell(weight) / design.speakers
+    trials = np.maximum(1, np.rint(_trials(design) * weight / mean[:, design.cell]))
+    return replace(design, trials=trials.astype(np.int64))
+
+
+def misses(
+    design: BySpeaker,
+    rate: ArrayLike,
+    datasets: int,
+    rng: np.random.Generator,
+    *,
+    spread: Spread = SPREAD,
+    skewed: bool = False,
+) -> BySpeaker:
+    """Draw rejected target trials: `errors` of shape (dataset, entry), one true rate per group."""
+    wanted = np.broadcast_to(np.asarray(rate, dtype=np.float64), design.n_cells)[design.cell]
+    shape = datasets, design.cell.size
+    if skewed:
+        worse = rng.random(shape) < WORSE
+        wanted = np.where(worse, CARRIED / WORSE * wanted, (1 - CARRIED) / (1 - WORSE) * wanted)
+    latent = ndtri(wanted) + sqrt(spread.target) * rng.standard_normal(shape)
+    chance = ndtr(latent / sqrt(1 - spread.target))
+    return replace(design, errors=rng.binomial(_trials(design), chance))
+
+
+def false_accepts(
+    design: ByPair,
+    rate: ArrayLike,
+    datasets: int,
+    rng: np.random.Generator,
+    *,
+    spread: Spread = SPREAD,
+    skewed: bool = False,
+) -> ByPair:
+    """Draw accepted nontarget trials: `errors` of shape (dataset, entry), one rate per group."""
+    n_speakers = int(design.other.max()) + 1
+    rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), design.n_cells)
+    effect = sqrt(spread.nontarget) * rng.standard_normal((datasets, n_speakers))
+    if skewed:
+        levels, shifts = np.transpose([_worse_speakers(value) for value in rates.tolist()])
+        worse = (rng.random((datasets, n_speakers)) < WORSE).astype(np.float64)
+        level = levels[design.cell] + shifts[design.cell] * (
+            worse[:, design.one] + worse[:, design.other]
+        )
+    else:
+        level = ndtri(rates)[design.cell]
+    latent = level + effect[:, design.one]
+    latent += effect[:, design.other]
+    # a pair may lie in two cells, once in each order of enrolment and test
+    pairs, where = np.unique(design.one * n_speakers + design.other, return_inverse=True)
+    latent += sqrt(spread.pair) * rng.standard_normal((datasets, pairs.size))[:, where]
+    chance = ndtr(latent / sqrt(1 - 2 * spread.nontarget - spread.pair))
+    return replace(design, errors=rng.binomial(_trials(design), chance))
+
+
+def _trials(design: BySpeaker | ByPair) -> IntArray:
+    return np.asarray(design.trials, dtype=np.int64)
+
+
+def _worse_speakers(rate: float) -> tuple[float, float]:
+    """Level of all pairs, and its shift for each worse speaker in a pair.
+
+    Such that the rate is the one asked for and pairs with a worse speaker carry 70 % of the errors.
+    """
+    none, one, two = (1 - WORSE) ** 2, 2 * WORSE * (1 - WORSE), WORSE**2
+    level = float(ndtri((1 - CARRIED) * rate / none))
+
+    def excess(shift: float) -> float:
+        found = one * ndtr(level + shift) + two * ndtr(level + 2 * shift)
+        return float(found - CARRIED * rate)
+
+    return level, float(brentq(excess, 0.0, 20.0))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One data set of scores: those of each entry of a target and of a nontarget design.
+
+    Attributes
+    ----------
+    target, nontarget : float64 ndarrays of shape (trial,)
+    speaker, one, other : integer ndarrays of shape (trial,)
+    target_cell, nontarget_cell : integer ndarrays of shape (trial,)
+    """
+
+    target: FloatArray
+    speaker: NDArray[np.integer[Any]]
+    target_cell: NDArray[np.integer[Any]]
+    nontarget: FloatArray
+    one: NDArray[np.integer[Any]]
+    other: NDArray[np.integer[Any]]
+    nontarget_cell: NDArray[np.integer[Any]]
+
+
+def scores(
+    targets: BySpeaker, nontargets: ByPair, distance: float, rng: np.random.Generator
+) -> Scores:
+    """Draw scores: N(distance, 1) of target and N(0, 1) of nontarget trials over all speakers."""
+    n_speakers = int(nontargets.other.max()) + 1
+    of = np.repeat(np.arange(targets.cell.size), _trials(targets))
+    pair = np.repeat(np.arange(nontargets.cell.size), _trials(nontargets))
+    own = sqrt(SPREAD.target) * rng.standard_normal(n_speakers)
+    effect = sqrt(SPREAD.nontarget) * rng.standard_normal(n_speakers)
+    of_pair = effect[nontargets.one] + effect[nontargets.other]
+    of_pair += sqrt(SPREAD.pair) * rng.standard_normal(of_pair.size)
+    return Scores(
+        distance
+        + own[targets.speaker][of]
+        + sqrt(1 - SPREAD.target) * rng.standard_normal(of.size),
+        targets.speaker[of],
+        targets.cell[of],
+        of_pair[pair]
+        + sqrt(1 - 2 * SPREAD.nontarget - SPREAD.pair) * rng.standard_normal(pair.size),
+        nontargets.one[pair],
+        nontargets.other[pair],
+        nontargets.cell[pair],
+    )

@@ -1,0 +1,337 @@
+"""Draw docs/assets/how-sure.svg and write the tables of docs/uncertainty.md.
+
+    python examples/how_sure.py
+
+Needs the extra `demo`: real scores of two systems. The picture holds text, no fonts and no links.
+Tables stand between comments, as in ``<!-- rates -->`` and ``<!-- /rates -->``.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+import parivox as pv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    Row = Mapping[str, Any]
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, PICTURE = DOCS / "uncertainty.md", DOCS / "assets" / "how-sure.svg"
+BY, POINTS = "gender+nationality", ("fpr=0.01", "fpr=0.001")
+SHOWN = ("m+USA", "f+UK", "f+India", "m+Norway", "m+Mexico", "pooled")
+
+WIDTH, TOP, STEP = 1000, 84, 25
+LEFT, MIDDLE, RIGHT, END = 130, 560, 720, 970
+SVG = """\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"
+ aria-label="Intervals over trials and over speakers, and noise floors">
+<style>
+text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #222; }}
+.h {{ font-size: 15px; font-weight: bold; }} .s {{ fill: #666; font-size: 12px; }}
+.e {{ text-anchor: end; }} .m {{ text-anchor: middle; }}
+.grid {{ stroke: #e2e2dc; }} .wide {{ stroke: #2f6fb0; stroke-width: 3; stroke-linecap: round; }}
+.short {{ stroke: #d2691e; stroke-width: 7; }} .dot {{ fill: #222; }}
+.floor {{ fill: #c9d8e8; }} .mean {{ stroke: #2f6fb0; stroke-width: 2; }}
+</style>
+<rect width="100%" height="100%" rx="8" fill="#fbfbf9"/>
+{body}
+</svg>
+"""
+
+
+def audits() -> tuple[pv.Audit, pv.Audit]:
+    """Two real systems over speakers; the first as if its trials were independent."""
+    spec = find_spec("bt4vt")
+    assert spec is not None
+    assert spec.origin is not None
+    data = Path(spec.origin).parent / "data"
+    systems = {
+        "V2": data / "resnetse34v2_H-eval_scores.csv",
+        "L": data / "resnetse34l_H-eval_scores.csv",
+    }
+    how: dict[str, Any] = {"speakers": data / "vox1_meta.csv", "by": BY, "zero": "none"}
+    over_speakers = pv.audit(
+        systems, **how, operating_points=POINTS, limits="fnr=0.05", attempts=3, compare=True
+    )
+    over_trials = pv.audit(
+        {"V2": systems["V2"]},
+        **how,
+        operating_points=POINTS[0],
+        reference="pooled",
+        interval="wilson",
+        replicates=50,
+    )
+    return over_speakers, over_trials
+
+
+# ---- tables
+
+
+def rates(sure: pv.Audit, naive: pv.Audit) -> Iterator[str]:
+    """FNR of some groups, with both intervals."""
+    yield "| group | speakers | trials | rejected | FNR | sample of trials | sample of speakers |"
+    yield "|---|---|---|---|---|---|---|"
+    over_trials = {row["group"]: row for row in fnr(naive)}
+    for row in fnr(sure):
+        if row["group"] not in SHOWN:
+            continue
+        other = over_trials[row["group"]]
+        yield (
+            f"| {row['group']} | {row['speakers']:,} | {row['trials']:,} | {row['errors']:,} | "
+            f"{percent(row['value'])} | {span(other)} | {span(row)} |"
+        )
+
+
+def worth(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
+    """Design effects."""
+    yield "| group | trials | design effect | worth independent trials | degrees of freedom |"
+    yield "|---|---|---|---|---|"
+    for row in fnr(sure):
+        if row["group"] in SHOWN:
+            yield (
+                f"| {row['group']} | {row['trials']:,} | {row['deff']:.0f} | {row['n_eff']:,.0f} | "
+                f"{row['df']:.0f} |"
+            )
+
+
+def floors(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
+    """Some meta-measures beside their floors, of all groups and of those past the gates."""
+    yield "| measure | of | groups | value | fair systems: mean | 95 % are below | p |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in sure.meta.where(system="V2", operating_point=POINTS[0]).rows():
+        if (row["measure"], row["metric"]) in {
+            *(("gini", one) for one in ("fnr", "fpr")),
+            *(("max_geomean", one) for one in ("fnr",)),
+            *(("tau_log", one) for one in ("fnr", "fpr")),
+        }:
+            which = f"{row['groups']} past the gates" if row["gated"] else f"all {row['groups']}"
+            yield (
+                f"| `{row['measure']}` | {row['metric'].upper()} | {which} | {row['value']:.2f} | "
+                f"{row['floor_mean']:.2f} | {row['floor_95']:.2f} | {p_value(row['p'])} |"
+            )
+
+
+def sentences(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
+    """Verdicts of some groups."""
+    yield "| group | verdict | in words | p, for all groups | lacks |"
+    yield "|---|---|---|---|---|"
+    rows = sure.verdicts.where(system="V2", operating_point=POINTS[0]).rows()
+    for row in rows:
+        if row["group"] in SHOWN and row["metric"] != "fpr+fnr":
+            yield (
+                f"| {row['group']} | `{row['verdict']}` | {row['sentence']} | "
+                f"{p_value(row['p'])}, {p_value(row['p_holm'])} | {row['gates']} |"
+            )
+
+
+def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
+    """Who bears the errors."""
+    yield (
+        "| group | FNR | at most 5 %? | people above 5 % | errors of the worst tenth, "
+        "if all were alike | locked out of 10,000 by three attempts |"
+    )
+    yield "|---|---|---|---|---|---|"
+    rows = sure.limits.where(system="V2", operating_point=POINTS[0], metric="fnr").rows()
+    told = {(row["group"], row["measure"]): row for row in rows}
+    for group in SHOWN:
+        limit, above, locked = (
+            told[group, measure] for measure in ("limit", "speakers_above", "locked_out_people")
+        )
+        carried, alike = (
+            told[group, measure]["value"] for measure in ("worst_tenth", "worst_tenth_if_equal")
+        )
+        yield (
+            f"| {group} | {percent(limit['value'])} | `{limit['verdict']}` | "
+            f"{above['value']:.0%} [{above['low']:.0%}, {above['high']:.0%}] | "
+            f"{carried:.0%}, {alike:.0%} | {locked['value'] * 1e4:.1f} |"
+        )
+
+
+def systems(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
+    """V2 against L on the same trials."""
+    yield "| | of | V2 | L | difference | p |"
+    yield "|---|---|---|---|---|---|"
+    rows = sure.comparison.where(grouping=BY, operating_point=POINTS[0]).rows()
+    for metric, group, measure in (
+        ("fnr", "pooled", "value"),
+        ("fpr", "f+UK", "ratio"),
+        ("fnr", "", "gini"),
+        ("fnr", "", "spread"),
+    ):
+        (row,) = (
+            row
+            for row in rows
+            if (row["metric"], row["group"], row["measure"]) == (metric, group, measure)
+        )
+        name = metric.upper()
+        what = {"value": name, "ratio": f"{name}, ratio to others"}
+        named = what.get(measure, f"`{measure}` of {name}")
+        yield (
+            f"| {named} | {group or 'all groups'} | "
+            f"{row['value']:.3f} | {row['other']:.3f} | {row['difference']:.3f} "
+            f"[{row['low']:.3f}, {row['high']:.3f}] | {p_value(row['p'])} |"
+        )
+
+
+TABLES: dict[str, Callable[[pv.Audit, pv.Audit], Iterator[str]]] = {
+    "rates": rates,
+    "worth": worth,
+    "floors": floors,
+    "sentences": sentences,
+    "people": people,
+    "systems": systems,
+}
+
+
+def fresh(page: str, sure: pv.Audit, naive: pv.Audit) -> str:
+    """The page with its tables made anew."""
+    for name, table in TABLES.items():
+        start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        before, _, rest = page.partition(start)
+        _, found, after = rest.partition(end)
+        assert found, name
+        page = before + start + "".join(f"{one}\n" for one in table(sure, naive)) + end + after
+    return page
+
+
+def fnr(audit: pv.Audit) -> list[Row]:
+    """Rows of FNR at the first operating point, of every group and the pooled row."""
+    where = {"system": "V2", "grouping": BY, "metric": "fnr", "operating_point": POINTS[0]}
+    return list(audit.groups.where(**where, definition="").rows())
+
+
+def span(row: Row) -> str:
+    """An interval in per cent."""
+    return f"{percent(row['low'])} to {percent(row['high'])}"
+
+
+def percent(share: float) -> str:
+    """In per cent, with one decimal."""
+    return f"{100 * share:.1f} %"
+
+
+def p_value(p: float | None) -> str:
+    """A p value as people read it."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.2f}" if p >= 0.1 else f"{p:.3f}"
+
+
+# ---- picture
+
+
+def picture(sure: pv.Audit, naive: pv.Audit) -> str:
+    """Both panels."""
+    height = TOP + 19 * STEP + 60
+    body = "\n".join([*_intervals(sure, naive), *_floors(sure)])
+    return SVG.format(width=WIDTH, height=height, body=body)
+
+
+def _intervals(sure: pv.Audit, naive: pv.Audit) -> Iterator[str]:
+    """False negative rates of all groups with both intervals, on a logarithmic axis."""
+    low, high = math.log(0.005), math.log(0.6)
+
+    def x(rate: float) -> float:
+        return LEFT + (MIDDLE - LEFT) * (math.log(rate) - low) / (high - low)
+
+    over_trials = {row["group"]: row for row in fnr(naive)}
+    bottom = TOP + 19 * STEP - 8
+    yield text(20, 28, "h", "Trials are not the sample")
+    yield text(20, 47, "s", "False negative rate at FPR 1 %, 95 % intervals:")
+    yield line("short", 300, 43, 324, 43) + text(330, 47, "s", "over trials")
+    yield line("wide", 402, 43, 430, 43) + text(438, 47, "s", "over speakers")
+    for rate in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
+        yield line("grid", x(rate), TOP - 12, x(rate), bottom)
+        yield text(x(rate), bottom + 18, "s m", f"{rate:.0%}")
+    for i, row in enumerate(sorted(fnr(sure), key=lambda row: row["group"] == "pooled")):
+        y, short = TOP + i * STEP, over_trials[row["group"]]
+        yield text(LEFT - 10, y + 4, "e", row["group"])
+        yield line("wide", x(row["low"]), y, x(row["high"]), y)
+        yield line("short", x(short["low"]), y, x(short["high"]), y)
+        yield dot(x(row["value"]), y)
+
+
+def _floors(sure: pv.Audit) -> Iterator[str]:
+    """Ginis beside what fair systems show."""
+
+    def x(value: float) -> float:
+        return RIGHT + (END - RIGHT) * value / 0.8
+
+    yield text(610, 28, "h", "Noise alone makes a system look unfair")
+    yield text(610, 47, "s", "Gini over the 18 groups:")
+    yield dot(766, 43) + text(776, 47, "s", "measured")
+    yield box("floor", 842, 36, 30, 14) + text(878, 47, "s", "95 % of fair systems")
+    every = [(metric, point) for point in POINTS for metric in ("fnr", "fpr")]
+    bottom = TOP + 3 * 62 + 44
+    for value in (0.0, 0.2, 0.4, 0.6, 0.8):
+        yield line("grid", x(value), TOP - 12, x(value), bottom)
+        yield text(x(value), bottom + 18, "s m", f"{value:.1f}")
+    for i, (metric, point) in enumerate(every):
+        (row,) = (
+            row
+            for row in sure.meta.where(
+                system="V2", measure="gini", metric=metric, operating_point=point
+            ).rows()
+            if not row["gated"]
+        )
+        y = TOP + i * 62 + 12
+        share = point.removeprefix("fpr=")
+        yield text(RIGHT - 12, y, "e", metric.upper())
+        yield text(RIGHT - 12, y + 17, "s e", f"at FPR {float(share):.1%}")
+        yield box("floor", x(0), y - 12, x(row["floor_95"]) - x(0), 30)
+        yield line("mean", x(row["floor_mean"]), y - 12, x(row["floor_mean"]), y + 18)
+        yield dot(x(row["value"]), y + 3)
+        yield text(x(row["value"]) + 9, y + 7, "", f"p = {p_value(row['p'])}")
+    for i, words in enumerate(
+        (
+            "A fair system shows a Gini too: groups of few",
+            "speakers differ by chance. The line is what fair",
+            "systems show on average. Only a value beyond the",
+            "shaded part says more than noise does.",
+        )
+    ):
+        yield text(610, bottom + 56 + 18 * i, "", words)
+
+
+def text(x: float, y: float, kind: str, words: str) -> str:
+    """Words at a place."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{escape(words)}</text>'
+
+
+def line(kind: str, *ends: float) -> str:
+    """A line from x, y to x, y."""
+    x1, y1, x2, y2 = (f"{end:.1f}" for end in ends)
+    return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" class="{kind}"/>'
+
+
+def box(kind: str, *sides: float) -> str:
+    """A box by x, y, width and height."""
+    x, y, width, height = (f"{side:.1f}" for side in sides)
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" class="{kind}"/>'
+
+
+def dot(x: float, y: float) -> str:
+    """A measured value."""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" class="dot"/>'
+
+
+def check(sure: pv.Audit, naive: pv.Audit) -> None:
+    """What the page says in words."""
+    pairs: Iterable[tuple[Row, Row]] = zip(fnr(sure), fnr(naive), strict=True)
+    for over_speakers, over_trials in pairs:
+        assert over_speakers["low"] < over_trials["low"]
+        assert over_speakers["high"] > over_trials["high"]
+        assert over_speakers["deff"] > 2
+
+
+if __name__ == "__main__":
+    both = audits()
+    check(*both)
+    PICTURE.write_text(picture(*both), encoding="utf-8")
+    PAGE.write_text(fresh(PAGE.read_text(encoding="utf-8"), *both), encoding="utf-8")

@@ -1,0 +1,491 @@
+"""Systems and lists against each other: the rows of ``comparison.csv``.
+
+One draw of speakers serves all sets (:func:`~parivox.auditing.replicated.draw_speakers`), so that
+the same replicate of two of them is resampled jointly where they share speakers, and
+independently where they do not. What is told of a pair is told from these differences.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.auditing.compare import measured, subgroup_bias, threshold_bias
+from parivox.auditing.compared import Compared, Part, digest, in_common
+from parivox.auditing.metas import calls
+from parivox.auditing.options import REFERENCES
+from parivox.auditing.uncertainty import LINEAR, TO_ONE, rows_of
+from parivox.core.resampling import MOST_DROPPED, from_replicates
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Key, Rows
+    from parivox.auditing.stack import Stack
+    from parivox.core import bias
+    from parivox.core.counts import FloatArray
+    from parivox.tables.trialset import TrialSet
+
+__all__ = ["COMPARISON_MEASURES", "add_comparisons", "check_comparable"]
+
+COMPARISON_MEASURES = {
+    "value": "the base metric itself",
+    "spread": (
+        "variance over groups of the metric's logarithm, less what the speakers drawn make of it; "
+        "of the groups that pass the gates in both; may be below 0"
+    ),
+    "p_more_accurate": "share of replicates in which the pooled value is smaller than the other's",
+    "p_less_spread": "share of replicates in which the spread is smaller than the other's",
+    "p_both": "share of replicates in which both are",
+}
+"""Measures of ``comparison.csv`` besides those of ``bias.csv`` and ``meta.csv``."""
+
+_FEWEST_GROUPS = 3
+_BLANK: dict[str, Any] = {
+    **dict.fromkeys(("group", "reference", "zero", "reason"), ""),
+    **dict.fromkeys(("alpha", "difference", "log_ratio", "log_low", "log_high")),
+}
+_UNKNOWN = {"measure": "spread", "value": None, "other": None}
+
+
+def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
+    """Refuse what cannot be compared.
+
+    Raises
+    ------
+    ConfigError
+        If there is one system on one list only, or counts are given.
+    """
+    if len(sets) < 2:
+        msg = (
+            "--compare: there is one system on one list only; give two or more score files, as in "
+            "a.csv b.csv"
+        )
+        raise ConfigError(msg)
+    if any(one.is_counted for one in sets):
+        msg = (
+            "--compare: counts do not tell who the speakers are, so that nothing can be said of "
+            "differences; give the scores"
+        )
+        raise ConfigError(msg)
+
+
+def add_comparisons(rows: Rows, sets: Sequence[Compared], options: Options) -> None:
+    """Add the rows of every pair of systems and lists, in the order that they were given in.
+
+    Operating points are compared by name: at ``fpr=0.01`` each is at its own threshold.
+
+    Parameters
+    ----------
+    rows
+        Of ``comparison``.
+    sets
+        Two or more.
+    options
+        What was asked for.
+
+    Raises
+    ------
+    ConfigError
+        If two of them have no operating point in common.
+
+    Notes
+    -----
+    All of it are differences of the same replicate of both, on the linear scale and, where a
+    value is a ratio to nothing or to par, on the logarithmic one. Intervals have as many degrees
+    of freedom as the fewer of both's speakers of the group, less one. A value that is the same
+    in every replicate of either has none: replicates of a group without errors have none
+    either.
+    """
+    digests = [digest(one.trials) for one in sets]
+    for (i, one), (j, other) in combinations(enumerate(sets), 2):
+        points = [point for point in one.points if point in other.points]
+        if not points:
+            msg = (
+                f"--compare: {one.name} and {other.name} have no operating point in common "
+                f"({', '.join(one.points) or 'none'} and {', '.join(other.points) or 'none'}); "
+                "name one for both with --operating-point"
+            )
+            raise ConfigError(msg)
+        where = {
+            "system": one.trials.system,
+            "list": one.trials.list,
+            "other_system": other.trials.system,
+            "other_list": other.trials.list,
+            "speakers": in_common(one.trials, other.trials, is_same=digests[i] == digests[j]),
+        }
+        for mine in one.parts:
+            for theirs in other.parts:
+                if mine.where == theirs.where:
+                    _compare_parts(rows, {**where, **mine.where}, mine, theirs, options)
+
+
+class _Block(NamedTuple):
+    """Rows of one measure in one set.
+
+    Attributes
+    ----------
+    columns : dict
+        What they are of.
+    values : float64 ndarray of shape (row,)
+    drawn : float64 ndarray of shape (replicate, row), or None
+    reasons : object ndarray of shape (row,)
+        Why a value is undefined.
+    to_log : callable or None
+        What of a value is compared on the logarithmic scale, of arrays ``[..., row]``.
+    speakers : int64 ndarray of shape (row,)
+        Speakers who tell how sure it is.
+    grows : bool
+        Whether noise makes it larger (further from fair) even on average.
+    """
+
+    columns: dict[str, Any]
+    values: FloatArray
+    drawn: FloatArray | None
+    reasons: Sequence[str]
+    to_log: Callable[[FloatArray], FloatArray]
+    speakers: NDArray[np.int64]
+    grows: bool = False
+
+
+def _compare_parts(
+    rows: Rows, where: Mapping[str, str], mine: Part, theirs: Part, options: Options
+) -> None:
+    """Every measure of the same cells of two sets."""
+    pair = mine, theirs
+    keys = [key for key in mine.keys if key in set(theirs.keys)]
+    _add_pair(rows, where, pair, (_values(mine, keys), _values(theirs, keys)), options)
+    if len(mine.cells) == 1:
+        return
+    common = [key for key in mine.stack.keys if key in set(theirs.stack.keys)]
+    stacks = [part.stack.having(common) for part in pair]
+    known = ~np.isnan(stacks[0].values) & ~np.isnan(stacks[1].values)
+    blocks = [list(_biases(part, one, options)) for part, one in zip(pair, stacks, strict=True)]
+    stacks = [one.only(known) for one in stacks]
+    metas = [list(_metas(part, one, options)) for part, one in zip(pair, stacks, strict=True)]
+    for one, other in zip(blocks[0] + metas[0], blocks[1] + metas[1], strict=True):
+        _add_pair(rows, where, pair, (one, other), options)
+    _add_ranks(rows, where, pair, (stacks[0], stacks[1]), options)
+
+
+def _values(part: Part, keys: Sequence[Key]) -> _Block:
+    """Base metrics of every cell."""
+    n = len(part.cells)
+    at = [part.keys.index(key) for key in keys]
+    names = np.repeat([key[0] for key in keys], n)
+    drawn = None
+    if part.replicated is not None:
+        place, values = part.replicated.place, part.replicated.values
+        cells = np.full((len(values), len(keys), n), np.nan)
+        told = [i for i, key in enumerate(keys) if key in place]
+        cells[:, told] = values[:, [place[keys[i]] for i in told]]
+        drawn = cells.reshape(len(values), -1)
+    is_one, is_linear = np.isin(names, list(TO_ONE)), np.isin(names, list(LINEAR))
+
+    def to_log(values: FloatArray) -> FloatArray:
+        return np.where(is_linear, np.nan, np.where(is_one, 1 - values, values))
+
+    return _Block(
+        {**_columns(keys, n), "group": list(part.cells) * len(keys), "measure": "value"},
+        part.values[at].ravel(),
+        drawn,
+        [why for i in at for why in part.reasons[i]],
+        to_log,
+        np.tile(part.speakers, len(keys)),
+    )
+
+
+def _columns(keys: Sequence[Key], n: int) -> dict[str, list[str]]:
+    """The columns of `n` rows of each key."""
+    names = ("metric", "definition", "operating_point")
+    return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
+
+
+def _biases(part: Part, stack: Stack, options: Options) -> Iterator[_Block]:
+    """Each group against the first reference, and at its own smallest cost."""
+    groups, reference = part.cells[:-1], options.reference[0]
+    if reference in REFERENCES or reference in groups:
+
+        def ratio(one: Stack) -> bias.Measured:
+            return measured("ratio", reference, "none", groups, options, one)
+
+        yield _bias(part, stack, stack.keys, ratio, "ratio", reference)
+
+    for at, least in part.cheapest:
+        both = stack.having([at, least])
+        yield _bias(part, both, [at], subgroup_bias, "subgroup_bias", "pooled")
+        yield _bias(part, both, [at], threshold_bias, "threshold_bias", "")
+
+
+def _bias(
+    part: Part,
+    stack: Stack,
+    keys: Sequence[Key],
+    function: Callable[[Stack], bias.Measured],
+    measure: str,
+    reference: str,
+) -> _Block:
+    found, groups = function(stack), part.cells[:-1]
+    again = None if part.replicated is None else part.replicated.stack(stack.keys)
+    drawn = None if again is None else function(again).value.reshape(-1, found.value.size)
+    return _Block(
+        {
+            **_columns(keys, len(groups)),
+            "group": list(groups) * len(keys),
+            "measure": measure,
+            "reference": reference,
+            "zero": "none",
+        },
+        found.value.ravel(),
+        drawn,
+        found.reason.ravel().tolist(),
+        np.asarray,
+        np.tile(part.speakers[:-1], len(keys)),
+        grows=measure == "threshold_bias",
+    )
+
+
+def _metas(part: Part, stack: Stack, options: Options) -> Iterator[_Block]:
+    """Each meta-measure of the groups that both sets have."""
+    for call in calls(stack, options):
+        found = call.of(call.stack)
+        again, drawn = part.drawn(call.stack), None
+        if again is not None:
+            drawn = rows_of(call.of(again).value)
+        n = np.ravel(found.groups)
+        has_all = n == len(part.cells) - 1
+        told = np.where(has_all, "", [f"of the {k} groups that both have" for k in n.tolist()])
+        reasons = np.ravel(found.reason)
+        yield _Block(
+            {
+                "metric": call.metrics,
+                "definition": call.definitions,
+                "operating_point": call.points,
+                "group": "",
+                "measure": call.spec.id,
+                "alpha": call.alphas,
+                "zero": call.zero,
+            },
+            np.ravel(found.value),
+            drawn,
+            [why or note for why, note in zip(reasons.tolist(), told.tolist(), strict=True)],
+            np.asarray if call.spec.scale == "ratio" else _none,
+            np.repeat(part.speakers[-1:], n.size),
+            grows=True,
+        )
+
+
+def _none(values: FloatArray) -> FloatArray:
+    """Of what has no ratio: a fair system has 0."""
+    return np.full(values.shape, np.nan)
+
+
+def _add_pair(
+    rows: Rows,
+    where: Mapping[str, str],
+    pair: tuple[Part, Part],
+    two: tuple[_Block, _Block],
+    options: Options,
+) -> None:
+    """The rows of one measure; what is undefined in both sets is left out."""
+    mine, theirs = two
+    values = mine.values, theirs.values
+    with np.errstate(all="ignore"):
+        difference = values[0] - values[1]
+        logs = np.log(mine.to_log(values[0])) - np.log(theirs.to_log(values[1]))
+    table: dict[str, Any] = {
+        **mine.columns,
+        "value": values[0],
+        "other": values[1],
+        "difference": difference,
+        "log_ratio": np.where(np.isfinite(logs), logs, np.nan),
+    }
+    told = np.isnan(difference)
+    if mine.drawn is None or theirs.drawn is None:
+        why = next(filter(None, (part.why for part in pair)), "not resampled")
+        notes = np.full(difference.shape, f"no interval: {why}")
+    else:
+        cells, notes = _told(two, difference, logs, options)
+        table |= cells
+    notes = np.where(told, "", notes)
+    table["reason"] = [
+        "; ".join(dict.fromkeys(filter(None, several)))
+        for several in zip(mine.reasons, theirs.reasons, notes.tolist(), strict=True)
+    ]
+    kept = np.flatnonzero(~(np.isnan(values[0]) & np.isnan(values[1]))).tolist()
+    chosen = {
+        name: [cells[i] for i in kept] if isinstance(cells, (list, np.ndarray)) else cells
+        for name, cells in (_BLANK | table).items()
+    }
+    rows.add(**where, **chosen)
+
+
+def _told(
+    two: tuple[_Block, _Block], difference: FloatArray, logs: FloatArray, options: Options
+) -> tuple[dict[str, FloatArray], NDArray[np.str_]]:
+    """What replicates tell of differences and log ratios, and why they tell nothing."""
+    mine, theirs = two
+    a, b = mine.drawn, theirs.drawn
+    assert a is not None
+    assert b is not None
+    speakers = np.minimum(mine.speakers, theirs.speakers)
+    few = speakers < options.gates.inference
+    df = np.where(few, np.nan, speakers - 1.0)
+    still = _is_still(a) | _is_still(b)
+    with np.errstate(all="ignore"):
+        drawn = a - b, np.log(mine.to_log(a)) - np.log(theirs.to_log(b))
+    cells: dict[str, FloatArray] = {}
+    found = []
+    for names, centre, again in zip(
+        (("low", "high"), ("log_low", "log_high")), (difference, logs), drawn, strict=True
+    ):
+        one = np.where(still, np.nan, again)
+        told = from_replicates(centre, one, df, scale="linear", confidence=options.confidence)
+        ends = _widened((told.low, told.high), centre, one) if mine.grows else (told.low, told.high)
+        cells |= dict(zip(names, ends, strict=True))
+        found.append(told)
+    plain, log = found
+    cells["p"] = np.where(np.isnan(logs) & ~np.isnan(plain.low), plain.p, log.p)
+    if mine.grows:
+        cells["p"] = np.full(difference.shape, np.nan)
+    has_log = ~np.isnan(mine.to_log(mine.values)) & ~np.isnan(theirs.to_log(theirs.values))
+    notes = np.select(
+        [
+            np.isnan(a).all(axis=0) | np.isnan(b).all(axis=0),
+            few,
+            still,
+            plain.reason != "",
+            has_log & (log.reason != ""),
+        ],
+        [
+            "no interval: not resampled",
+            f"fewer than {options.gates.inference} speakers: no interval",
+            "no interval: the same in all replicates",
+            np.strings.add("no interval: ", plain.reason),
+            np.strings.add("no log ratio: ", log.reason),
+        ],
+        "",
+    )
+    return cells, notes
+
+
+def _widened(
+    ends: tuple[FloatArray, FloatArray], centre: FloatArray, drawn: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """An interval that reaches as far as it would without what noise adds to either system.
+
+    Noise makes fair systems look unfair, and the less accurate one less so. Replicates are
+    noisy twice; a fair system's measure, which is as large as the noise, therefore grows
+    sqrt(2) fold in them, by which it is told what the noise of the trials themselves has added.
+    Where groups do differ, that is less: so the interval is stretched, not moved.
+    """
+    known = np.isfinite(drawn)
+    with np.errstate(all="ignore"):
+        mean = np.where(known, drawn, 0).sum(axis=0) / known.sum(axis=0)
+        added = (mean - centre) / (np.sqrt(2) - 1)
+        return ends[0] - np.maximum(added, 0), ends[1] - np.minimum(added, 0)
+
+
+def _is_still(drawn: FloatArray) -> NDArray[np.bool_]:
+    """Whether a value is the same in all replicates, so that they tell nothing about it."""
+    known = ~np.isnan(drawn)
+    low, high = (
+        np.where(known, drawn, np.inf).min(axis=0),
+        np.where(known, drawn, -np.inf).max(axis=0),
+    )
+    return np.asarray(low >= high)
+
+
+def _add_ranks(
+    rows: Rows,
+    where: Mapping[str, str],
+    pair: tuple[Part, Part],
+    stacks: tuple[Stack, Stack],
+    options: Options,
+) -> None:
+    """Accuracy against spread: which set has less of which error, and which the fairer groups."""
+    keys = stacks[0].keys
+    passed = np.logical_and(
+        *(part.passed[[part.stack.keys.index(key) for key in keys]] for part in pair)
+    )
+    passed &= ~np.isnan(stacks[0].values)
+    enough = passed.sum(axis=-1) >= _FEWEST_GROUPS
+    chosen = np.flatnonzero(enough)
+    both = [part.replicated for part in pair if part.replicated is not None]
+    if len(both) < 2:
+        return
+    some = ~np.isnan(stacks[0].values).all(axis=-1)
+    few = [keys[i] for i in np.flatnonzero(some & ~enough).tolist()]
+    reason = "fewer than three groups pass the gates in both"
+    rows.add(**where, **_BLANK | _columns(few, 1) | _UNKNOWN | {"reason": reason})
+    if not chosen.size:
+        return
+    passed = passed[chosen]
+    sizes = np.minimum(*(part.speakers[:-1] for part in pair))
+    speakers = np.where(passed, sizes, np.iinfo(np.int64).max).min(axis=-1)
+    blocks, pooled, spreads = [], [], []
+    for replicated, whole in zip(both, stacks, strict=True):
+        stack = whole.select(chosen.tolist()).only(passed)
+        drawn = replicated.stack(stack.keys)
+        spread, again = _spread(stack.values, drawn.values, passed)
+        columns: dict[str, Any] = {**_columns(stack.keys, 1), "measure": "spread"}
+        reasons = [f"of the {n} groups that pass the gates" for n in passed.sum(axis=-1).tolist()]
+        blocks.append(_Block(columns, spread, again, reasons, _none, speakers))
+        pooled.append(drawn.pooled)
+        spreads.append(again)
+    _add_pair(rows, where, pair, (blocks[0], blocks[1]), options)
+    better = np.stack([pooled[0] < pooled[1], spreads[0] < spreads[1]])
+    worse = np.stack([pooled[0] > pooled[1], spreads[0] > spreads[1]])
+    known = ~np.isnan([*pooled, *spreads]).any(axis=0)
+    for measure, one, other in zip(
+        ("p_more_accurate", "p_less_spread", "p_both"),
+        (*better, better.all(axis=0)),
+        (*worse, worse.all(axis=0)),
+        strict=True,
+    ):
+        enough = known.mean(axis=0) >= 1 - MOST_DROPPED
+        shares = [
+            np.where(enough, (way & known).sum(axis=0) / np.maximum(known.sum(axis=0), 1), np.nan)
+            for way in (one, other)
+        ]
+        rows.add(
+            **where,
+            **_BLANK
+            | _columns(stacks[0].select(chosen.tolist()).keys, 1)
+            | {"measure": measure, "value": shares[0], "other": shares[1]}
+            | {"reason": np.where(enough, "", "undefined in more than 5 % of the replicates")},
+        )
+
+
+def _spread(
+    values: FloatArray, drawn: FloatArray, chosen: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Variance of the groups' logarithms less that of speakers, ``[key]`` and of each replicate.
+
+    A replicate holds the latter twice, as the trials have it and drawn once more (Lum, Zhang and
+    Bower 2022).
+    """
+    with np.errstate(all="ignore"):
+        logs, again = np.log(values), np.log(drawn)
+        known = np.isfinite(again)
+        n = known.sum(axis=0)
+        mean = np.where(known, again, 0).sum(axis=0) / n
+        noise = np.where(known, np.square(again - mean), 0).sum(axis=0) / (n - 1)
+        own = np.where(chosen, noise, 0).sum(axis=-1) / chosen.sum(axis=-1)
+        return _variance(logs, chosen) - own, _variance(again, chosen) - 2 * own
+
+
+def _variance(logs: FloatArray, chosen: NDArray[np.bool_]) -> FloatArray:
+    """Over the chosen groups; NaN where one of them has no finite value."""
+    at = np.where(chosen, np.where(np.isfinite(logs), logs, np.nan), 0)
+    n = chosen.sum(axis=-1)
+    mean = at.sum(axis=-1, keepdims=True) / n[:, None]
+    variance: FloatArray = np.where(chosen, np.square(at - mean), 0).sum(axis=-1) / (n - 1)
+    return variance

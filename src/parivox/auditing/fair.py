@@ -1,0 +1,197 @@
+"""What a fair system would show on these speakers and trials: noise floors (METHODS 4.6)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.stack import RATES, Stack
+from parivox.core import bias
+from parivox.core.corrected import corrected_variance, resampled_variance, tau_log
+from parivox.core.gamma_multinomial import gamma_multinomial
+from parivox.core.noise import floor, null_method, permuted, without_zeros
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.involved import Involved
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Key
+    from parivox.core.counts import FloatArray
+    from parivox.core.moments import Moments
+    from parivox.core.noise import Null
+
+__all__ = ["Fair", "away"]
+
+_GROUPS = 3
+_REFUSED = {
+    "no_errors": "no group has errors",
+    "few_errors": "too few errors to draw a fair system",
+    "few_groups": "too few groups with speakers enough to draw a fair system",
+    "fixed_groups": "no speakers to exchange between groups",
+}
+
+
+class Fair:
+    """Draws of a system that treats the groups alike, whose speakers vary as these do.
+
+    Parameters
+    ----------
+    groups, moments
+        Who is involved in the trials of each group, and the moments of both rates.
+    points
+        Operating points, with the place of each.
+    lost
+        Of each, whether it was not found.
+    are_disjoint
+        Whether no speaker is in two groups; without that no draw is valid.
+    options
+        How many draws, and their seed.
+    """
+
+    def __init__(
+        self,
+        groups: Involved,
+        moments: Mapping[str, Moments],
+        points: Mapping[str, int],
+        lost: Sequence[bool],
+        options: Options,
+        *,
+        are_disjoint: bool,
+    ) -> None:
+        self.groups, self.moments, self.points, self.lost = groups, moments, points, lost
+        self.options, self.are_disjoint = options, are_disjoint
+
+    @cached_property
+    def null(self) -> dict[str, Null | None]:
+        """Draws of a fair system; None where speakers are in several groups."""
+        if not self.are_disjoint:
+            return dict.fromkeys(RATES)
+        n, seed = self.options.replicates, self.options.seed
+        made: dict[str, Null | None] = {}
+        for i, metric in enumerate(RATES):
+            rng = np.random.default_rng((seed, i))
+            if metric == "fnr" and null_method(self.groups.target) == "permutation":
+                made[metric] = permuted(self.groups.target, None, n, rng)
+            else:
+                made[metric] = gamma_multinomial(self.moments[metric], n, rng)
+        return made
+
+    @cached_property
+    def _stacks(self) -> dict[tuple[str, bool], Stack]:
+        made = {}
+        for metric, null in self.null.items():
+            if null is None:
+                continue
+            errors = null.errors.astype(np.float64)
+            trials = np.broadcast_to(null.trials, errors.shape).astype(np.float64)
+            refused = (null.reason != "") | np.array(self.lost, dtype=bool)
+            keys = [(metric, "", text) for text in self.points]
+            total = errors.sum(axis=-1), trials.sum(axis=-1)
+            pooled = np.where(refused, np.nan, bias.smoothed(*total))
+            for lifted, rates in ((False, null.rates), (True, null.lifted)):
+                values = np.where(refused[:, None], np.nan, rates)
+                made[metric, lifted] = Stack(keys, values, pooled, errors, trials, *total)
+        return made
+
+    def has(self, key: Key) -> bool:
+        """Whether it is a rate that draws of a fair system are made of."""
+        metric, definition, point = key
+        return metric in RATES and not definition and point in self.points and self.are_disjoint
+
+    def of(self, keys: Sequence[Key], *, lifted: bool) -> Stack:
+        """Draws of a fair system of these keys, which have them."""
+        metrics = dict.fromkeys(key[0] for key in keys)
+        parts = [
+            self._stacks[metric, lifted].having([key for key in keys if key[0] == metric])
+            for metric in metrics
+        ]
+        return parts[0] if len(parts) == 1 else parts[0].and_(parts[1]).having(keys)
+
+    def corrected(self, rates: Stack, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
+        """Spread of the rates beyond what speakers make of it, by measure, in order of keys.
+
+        Parameters
+        ----------
+        rates
+            Both rates at every operating point; undefined for groups that do not count.
+        n_eff
+            Independent trials that they are worth, ``[key, group]``.
+        """
+        return {"tau_log": self._tau_log(rates), **self._variances(rates, n_eff)}
+
+    def _tau_log(self, rates: Stack) -> dict[str, Any]:
+        chosen = ~np.isnan(rates.values)
+        n_groups = chosen.sum(axis=-1)
+        observed = np.where(chosen, without_zeros(rates.errors, rates.trials), np.nan)
+        size = len(rates.keys)
+        tau = {name: np.full(size, np.nan) for name in ("value", "p", "floor_mean", "floor_95")}
+        why = _few(n_groups)
+        if not self.are_disjoint:
+            why[:] = "no valid draws of a fair system: speakers are in several groups"
+        else:
+            draws = self.of(rates.keys, lifted=True).only(chosen).values
+            found = tau_log(observed, draws)
+            tau["value"], tau["p"] = found.value, found.p
+            told = floor(np.zeros(size), _tau(draws))
+            tau["floor_mean"], tau["floor_95"] = told.mean, told.q95
+            refused = {metric: none.reason for metric, none in self.null.items() if none}
+            for i, (metric, _, point) in enumerate(rates.keys):
+                code = refused[metric][self.points[point]]
+                if not why[i] and np.isnan(tau["value"][i]):
+                    why[i] = _REFUSED.get(str(code), "no group has the rate")
+        return {**tau, "groups": n_groups, "reason": why}
+
+    def _variances(self, rates: Stack, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
+        chosen = ~np.isnan(rates.values)
+        n_groups = chosen.sum(axis=-1)
+        size = len(rates.keys)
+        n_eff = np.where(chosen & (n_eff > 0), n_eff, np.nan)
+        values = np.where(np.isnan(n_eff), np.nan, rates.values)
+        single = corrected_variance(values, np.where(np.isnan(n_eff), 1, n_eff))
+        rng = np.random.default_rng((self.options.seed, 2))
+        double = resampled_variance(
+            values, np.where(np.isnan(n_eff), 1, n_eff), self.options.replicates, rng
+        )
+        few = n_groups < _GROUPS
+        made = {}
+        for name, value, ends in (
+            ("var_corrected", single, None),
+            ("var_double_corrected", double.median, (double.low, double.high)),
+        ):
+            none = np.full(size, np.nan)
+            low, high = ends or (none, none)
+            cells = {"value": value, "low": low, "high": high}
+            made[name] = {key: np.where(few, np.nan, one) for key, one in cells.items()}
+            made[name] |= {"groups": n_groups, "reason": _few(n_groups)}
+        return made
+
+
+def _few(n_groups: NDArray[np.int64]) -> NDArray[np.object_]:
+    """Why there is no spread."""
+    return np.where(n_groups < _GROUPS, "fewer than three groups", "").astype(object)
+
+
+def _tau(draws: FloatArray) -> FloatArray:
+    """tau_log of each draw of a fair system, ``[replicate, key]``; NaN of fewer than two groups."""
+    logs = np.log(draws)
+    known = ~np.isnan(logs)
+    n = known.sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(known, logs, 0).sum(axis=-1, keepdims=True) / n[..., None]
+        variance = np.where(known, (logs - mean) ** 2, 0).sum(axis=-1) / (n - 1)
+        found: FloatArray = np.sqrt(np.maximum(variance - variance.mean(axis=0), 0))
+        return found
+
+
+def away(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
+    """How far from fair a fair system is, to either side: on average and at most in 95 %."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.abs(np.log(draws) if kind == "ratio" else draws)
+    found = floor(np.zeros(far.shape[1:]), far)
+    ends = found.mean, found.q95
+    return (np.exp(ends[0]), np.exp(ends[1])) if kind == "ratio" else ends

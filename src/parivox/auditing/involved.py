@@ -1,0 +1,336 @@
+"""Who is involved: errors and trials of every cell by speaker and by pair of speakers.
+
+The counterpart of :mod:`~parivox.auditing.cells` for uncertainty, whose sample are the speakers:
+one more pass over the trials, once the thresholds are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.auditing.cells import placed
+from parivox.auditing.operating_points import DEPLOYED
+from parivox.core.tallies import ByPair, BySpeaker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.cells import Layout, Placed
+    from parivox.auditing.operating_points import Found
+    from parivox.core.counts import IntArray
+    from parivox.tables.grouping import Grouping
+    from parivox.tables.trialset import TrialSet
+    from parivox.tables.validation import Trials
+
+    Bools = NDArray[np.bool_]
+
+__all__ = ["Involved", "People", "Seated", "involve", "seated"]
+
+_HELD = 1 << 21
+"""Entries of several partitions that are held before they are added up."""
+MOST_BY_THEMSELVES = 5_000
+"""Of more speakers of a list that is not held in memory, blocks are taken."""
+BLOCKS, FEWEST_BLOCKS = 1_000, 20
+"""Blocks in all, and of each group at least."""
+_DENSE = 1 << 25
+"""Cells of a dense table of counts; beyond, trials are sorted."""
+
+
+class Involved(NamedTuple):
+    """Errors and trials at every operating point, by who is involved."""
+
+    target: BySpeaker
+    nontarget: ByPair
+
+    def part(self, start: int, stop: int) -> Involved:
+        """Cells `start` to `stop`, the latter excluded."""
+        return Involved(self.target.part(start, stop), self.nontarget.part(start, stop))
+
+
+@dataclass(frozen=True, eq=False)
+class Seated:
+    """Trials of one partition, contradicting rows left out, with where each counts.
+
+    Attributes
+    ----------
+    part : Trials
+    at : list of Placed
+        Of each layout.
+    """
+
+    part: Trials
+    at: list[Placed]
+
+
+def seated(trials: TrialSet, layouts: Sequence[Layout]) -> Iterator[Seated]:
+    """Where the trials of every partition count."""
+    groupings = {id(g): g for one in layouts for g in (one.grouping, one.within) if g is not None}
+    sides = {key: one.on(trials) for key, one in groupings.items()}
+    for part in trials.partitions():
+        kept = part.without_conflicts()
+        own = {key: of(kept) for key, of in sides.items()}
+        yield Seated(kept, [placed(one, own, len(kept)) for one in layouts])
+
+
+def involve(
+    trials: TrialSet,
+    layouts: Sequence[Layout],
+    seats: Iterable[Seated],
+    found: Sequence[Found],
+    people: People,
+) -> list[tuple[Involved, Involved]]:
+    """Tally the trials of every layout, by cell and by level.
+
+    Parameters
+    ----------
+    trials
+        The encoded trials.
+    layouts
+        What the cells are of; the first is of all trials.
+    seats
+        The trials, partition by partition.
+    found
+        Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
+        Where a point was not found, errors mean nothing.
+    people
+        Who the speakers are.
+
+    Returns
+    -------
+    list of (Involved, Involved)
+        Of each layout, its cells (``level * groups + group``), and its levels: every trial that
+        counts in one of its cells, once.
+    """
+    cells = [_Gathering(one.levels * one.groups, people.n) for one in layouts]
+    levels = [_Gathering(one.levels, people.n) for one in layouts]
+    for here in seats:
+        accepted, known = _accepted(trials, here.part, found)
+        classes = _classes(trials, here.part, people)
+        for one, many, few, at in zip(layouts, cells, levels, here.at, strict=True):
+            for rows, member, is_target in classes:
+                wrong = [~hit if is_target else hit for hit in accepted]
+                many.add(rows, member, at.cells, wrong, known, is_target=is_target)
+                if one.allocation == "either":  # cells share trials
+                    few.add(rows, member, [at.level], wrong, known, is_target=is_target)
+    made = []
+    for one, many, few in zip(layouts, cells, levels, strict=True):
+        if one.allocation != "either":
+            few.pieces = many.pieces if one.groups == 1 else many.rolled_up(one.groups)
+        made.append((many.finish(), few.finish()))
+    return made
+
+
+def _accepted(
+    trials: TrialSet, part: Trials, found: Sequence[Found]
+) -> tuple[list[Bools], list[Bools | None]]:
+    """Which trials are accepted at each point, and of which that is known (None for all)."""
+    accepted, known = [], []
+    for one in found:
+        if one.point.rule == DEPLOYED:
+            decided = trials.decided(part)
+            accepted.append(decided == 1)
+            known.append(None if (decided >= 0).all() else decided >= 0)
+        else:
+            accepted.append(part.score >= one.threshold)
+            known.append(None)
+    return accepted, known
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """Speaker or pair of each trial: its number among those that occur, and their codes."""
+
+    index: NDArray[np.integer[Any]]
+    codes: IntArray
+
+
+def _classes(
+    trials: TrialSet, part: Trials, people: People
+) -> list[tuple[NDArray[np.intp], _Members, bool]]:
+    """Target trials by speaker, nontarget trials by pair."""
+    speaker = trials.utterance_speaker
+    target, nontarget = np.flatnonzero(part.target), np.flatnonzero(~part.target)
+    own = people.of(speaker[part.enrol[target]])
+    enrol, test = (people.of(speaker[side[nontarget]]) for side in (part.enrol, part.test))
+    if people.are_blocks:  # a pair within a block is one with a stranger
+        test = np.where(enrol == test, test + people.n // 2, test)
+    pair = np.minimum(enrol, test) * people.n + np.maximum(enrol, test)
+    return [
+        (target, _numbered(own, people.n), True),
+        (nontarget, _numbered(pair, people.n * people.n), False),
+    ]
+
+
+def _numbered(codes: IntArray, size: int) -> _Members:
+    """Codes below `size`, numbered in rising order of those that occur."""
+    if size > _DENSE:
+        distinct, index = np.unique(codes, return_inverse=True)
+        return _Members(index, distinct)
+    seen = np.zeros(size, dtype=np.bool_)
+    seen[codes] = True
+    number = np.cumsum(seen, dtype=np.int32) - 1
+    return _Members(number[codes], np.flatnonzero(seen))
+
+
+class _Piece(NamedTuple):
+    """Trials and errors of (cell, member), in rising order; of one partition or of all."""
+
+    code: IntArray
+    trials: IntArray
+    errors: IntArray
+
+    @classmethod
+    def of(cls, code: IntArray, trials: IntArray, errors: IntArray) -> _Piece:
+        """Add up what has one code."""
+        order = np.argsort(code, kind="stable")
+        code = code[order]
+        first = np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))[: code.size]
+        if first.size == code.size:
+            return cls(code, trials[..., order], errors[:, order])
+        n, wrong = (np.add.reduceat(a[..., order], first, axis=-1) for a in (trials, errors))
+        return cls(code[first], n, wrong)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Who the speakers of a list are: each by itself or, of very many, in blocks.
+
+    Blocks are samples of the speakers of one group, so that rates vary over blocks as they do
+    over their speakers: the same variance, told from fewer and larger units.
+
+    Attributes
+    ----------
+    n : int
+        Numbers are below this.
+    block : int32 ndarray of shape (speaker,), or None
+        The block of each speaker; None where each is by itself.
+    """
+
+    n: int
+    block: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of_list(cls, trials: TrialSet, groupings: Sequence[Grouping]) -> People:
+        """Speakers of a list: in blocks if it is not held in memory and has very many."""
+        n = int(trials.utterance_speaker.max(initial=-1)) + 1
+        used = trials.in_use
+        if trials.is_exact or used.size <= MOST_BY_THEMSELVES:
+            return cls(n)
+        stratum = np.zeros(n, dtype=np.int64)
+        for grouping in groupings:
+            if grouping.of_speaker is not None:
+                code = grouping.of_speaker[:n].astype(np.int64)
+                _, stratum = np.unique(stratum * (code.max() + 2) + code, return_inverse=True)
+        n_strata = int(stratum.max()) + 1
+        size = int(np.clip(BLOCKS // n_strata, FEWEST_BLOCKS, BLOCKS))
+        order = np.argsort(stratum[used], kind="stable")
+        first = np.searchsorted(stratum[used][order], np.arange(n_strata))
+        turn = np.arange(used.size) - first[stratum[used][order]]
+        block = np.zeros(n, dtype=np.int32)
+        block[used[order]] = stratum[used][order] * size + turn % size
+        # as many again for the strangers of pairs within a block
+        return cls(2 * n_strata * size, block)
+
+    @property
+    def are_blocks(self) -> bool:
+        """Whether they are blocks of speakers."""
+        return self.block is not None
+
+    def of(self, speaker: NDArray[np.int32]) -> IntArray:
+        """Number of each speaker."""
+        found = speaker if self.block is None else self.block[speaker]
+        return found.astype(np.int64)
+
+
+class _Gathering:
+    """The tallies of one layout in the making, partition by partition."""
+
+    def __init__(self, n_cells: int, n_speakers: int) -> None:
+        self.n_cells, self.n_speakers = n_cells, n_speakers
+        self.pieces: dict[bool, list[_Piece]] = {True: [], False: []}
+
+    def add(
+        self,
+        rows: NDArray[np.intp],
+        members: _Members,
+        cells: Sequence[NDArray[np.int32]],
+        wrong: Sequence[Bools],
+        known: Sequence[Bools | None],
+        *,
+        is_target: bool,
+    ) -> None:
+        """Add the trials of one class; each may be in a second cell too."""
+        span = members.codes.size
+        size = self.n_cells * span
+        code, which = [], []
+        for cell in cells:
+            here = cell[rows]
+            inside = np.flatnonzero(here >= 0)
+            code.append(here[inside].astype(np.int64) * span + members.index[inside])
+            which.append(rows[inside])
+        at, row = np.concatenate(code), np.concatenate(which)
+        if size > _DENSE:
+            used, at = np.unique(at, return_inverse=True)
+            size = used.size
+            place = np.arange(size)
+        else:
+            used = place = np.flatnonzero(np.bincount(at, minlength=size))
+
+        def counted(chosen: Bools | None) -> IntArray:
+            return np.bincount(at if chosen is None else at[chosen[row]], minlength=size)[place]
+
+        told = [one is not None for one in known]
+        n = np.stack([counted(one) for one in known]) if any(told) else counted(None)
+        errors = [
+            counted(one if seen is None else one & seen)
+            for one, seen in zip(wrong, known, strict=True)
+        ]
+        reach = self._reach(is_target=is_target)
+        global_code = used // span * reach + members.codes[used % span]
+        shaped = np.stack(errors) if errors else np.empty((0, used.size), dtype=np.int64)
+        pieces = self.pieces[is_target]
+        pieces.append(_Piece(global_code, n, shaped))
+        if len(pieces) > 1 and sum(one.code.size for one in pieces) > _HELD:
+            pieces[:] = [self._joined(is_target=is_target)]
+
+    def rolled_up(self, groups: int) -> dict[bool, list[_Piece]]:
+        """The same by level, of which each has so many cells."""
+        found = {}
+        for is_target, pieces in self.pieces.items():
+            reach = max(self._reach(is_target=is_target), 1)
+            found[is_target] = [
+                _Piece.of(code // reach // groups * reach + code % reach, n, errors)
+                for code, n, errors in pieces
+            ]
+        return found
+
+    def _reach(self, *, is_target: bool) -> int:
+        """Codes of members are below this."""
+        return self.n_speakers if is_target else self.n_speakers * self.n_speakers
+
+    def finish(self) -> Involved:
+        """The tallies."""
+        target, nontarget = (self._joined(is_target=kind) for kind in (True, False))
+        n = max(self.n_speakers, 1)
+        cell, pair = np.divmod(nontarget.code, n * n)
+        return Involved(
+            BySpeaker(
+                *(target.code // n, target.code % n, target.errors, target.trials, self.n_cells)
+            ),
+            ByPair(cell, pair // n, pair % n, nontarget.errors, nontarget.trials, self.n_cells),
+        )
+
+    def _joined(self, *, is_target: bool) -> _Piece:
+        pieces = self.pieces[is_target]
+        if len(pieces) == 1:
+            return pieces[0]
+        return _Piece.of(
+            np.concatenate([one.code for one in pieces]),
+            np.concatenate([one.trials for one in pieces], axis=-1),
+            np.concatenate([one.errors for one in pieces], axis=-1),
+        )

@@ -1,0 +1,180 @@
+"""Limits and people: whether a rate is low enough, whom its errors fall on, what attempts meet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.core.attempts import attempts_until, let_in, locked_out
+from parivox.core.people import locked_out_people, share_above, worst_tenth
+from parivox.core.verdict import met
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.operating_points import Found
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Rows
+    from parivox.auditing.uncertainty import Uncertainty
+    from parivox.core.counts import FloatArray
+    from parivox.core.tallies import BySpeaker
+
+__all__ = ["LIMIT_MEASURES", "limit_rows"]
+
+LIMIT_MEASURES = {
+    "limit": "the rate against the limit: met if its whole interval is at or below, not_met above",
+    "speakers_above": (
+        "share of speakers whose own FNR exceeds the limit, the noise of few trials removed"
+    ),
+    "worst_tenth": "share of the errors carried by the tenth of speakers with the most errors",
+    "worst_tenth_if_equal": "the same if all speakers of the group had one rate",
+    "locked_out": (
+        "share of people rejected in all attempts, if attempts are independent and people alike"
+    ),
+    "locked_out_people": (
+        "the same if people differ as these speakers do, each person's attempts being independent"
+    ),
+    "impostors_in": "share of impostors accepted in one of the attempts, if these are independent",
+    "attempts_until": (
+        "attempts after which an impostor has succeeded with probability 0.95, if these are "
+        "independent"
+    ),
+}
+"""What the table of limits tells, by its id; shares in [0, 1]."""
+
+_WHY = {
+    "no_trials": "no target trials",
+    "few_speakers": "too few speakers",
+    "few_trials": "too few trials a speaker",
+    "no_errors": "no errors",
+    "all_errors": "nothing but errors",
+}
+
+
+def limit_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    names: Sequence[str],
+    found: Sequence[Found],
+    sure: Uncertainty,
+    options: Options,
+) -> None:
+    """Every limit, and whom errors fall on, of each group and the pooled row.
+
+    Parameters
+    ----------
+    rows, where
+        The table and the columns that all rows share.
+    names
+        Names of the groups, the pooled row last.
+    found
+        Operating points.
+    sure
+        Who is involved, and the intervals of the rates.
+    options
+        The limits, the attempts and the confidence.
+    """
+    confidence = options.confidence
+    making = _Making(rows, where, names, found)
+    for metric, limit in options.limits:
+        of = sure.rates[metric]
+        making.add(metric, "limit", of.rate, of.low, of.high, limit=limit, is_judged=True)
+        if metric == "fnr" and not sure.in_blocks:
+            above = partial(share_above, limit=limit, confidence=confidence)
+            told = _of_people(sure, above)
+            making.shares(metric, "speakers_above", told, limit)
+    if not sure.in_blocks:
+        observed, expected, reason = _of_people(
+            sure, worst_tenth, ("observed", "expected", "reason")
+        )
+        making.add("fnr", "worst_tenth", observed, reason=reason)
+        making.add("fnr", "worst_tenth_if_equal", expected, reason=reason)
+    n = options.attempts
+    if n is not None:
+        _attempts(making, sure, n, confidence)
+
+
+def _attempts(making: _Making, sure: Uncertainty, n: int, confidence: float) -> None:
+    """What `n` tries of a person, or of an impostor, come to."""
+    fnr, fpr = sure.rates["fnr"], sure.rates["fpr"]
+    making.add("fnr", "locked_out", *(locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)))
+    if not sure.in_blocks:
+        of_all = partial(locked_out_people, attempts=n, confidence=confidence)
+        making.shares("fnr", "locked_out_people", _of_people(sure, of_all))
+    making.add("fpr", "impostors_in", *(let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)))
+    # more errors, fewer attempts
+    making.add("fpr", "attempts_until", *(attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)))
+
+
+def _of_people(
+    sure: Uncertainty,
+    measure: Callable[[BySpeaker], Any],
+    names: Sequence[str] = ("value", "low", "high", "reason"),
+) -> list[NDArray[Any]]:
+    """What a measure of speakers is of the groups and, last, of all of them, ``[point, group]``."""
+    told = []
+    for tally in (sure.groups.target, sure.pooled.target):
+        if tally.trials.ndim == 1:
+            told.append([getattr(measure(tally), name) for name in names])
+            continue
+        # decisions are known of other trials than scores are
+        rows = [
+            measure(replace(tally, errors=errors, trials=trials))
+            for errors, trials in zip(tally.errors, tally.trials, strict=True)
+        ]
+        told.append([np.stack([getattr(row, name) for row in rows]) for name in names])
+    return [np.concatenate(both, axis=-1) for both in zip(*told, strict=True)]
+
+
+class _Making:
+    """Rows of one grouping in the making."""
+
+    def __init__(
+        self, rows: Rows, where: Mapping[str, Any], names: Sequence[str], found: Sequence[Found]
+    ) -> None:
+        self.rows, self.where, self.names, self.found = rows, where, names, found
+
+    def add(
+        self,
+        metric: str,
+        measure: str,
+        value: FloatArray,
+        low: FloatArray | None = None,
+        high: FloatArray | None = None,
+        *,
+        limit: float | None = None,
+        reason: NDArray[Any] | None = None,
+        is_judged: bool = False,
+    ) -> None:
+        """Add a measure, ``[point, group]``, at every operating point that was found."""
+        lows, highs = (np.full(value.shape, np.nan) if x is None else x for x in (low, high))
+        missing = np.where(np.isnan(value), "no trials" if reason is None else "", "")
+        why = missing if reason is None else reason
+        for i, one in enumerate(self.found):
+            told = [_WHY.get(text, text) for text in why[i].tolist()]
+            judged = met(lows[i], highs[i], limit).tolist() if is_judged and limit else ""
+            self.rows.add(
+                **self.where,
+                group=list(self.names),
+                metric=metric,
+                operating_point=one.point.text,
+                measure=measure,
+                limit=limit,
+                value=None if one.reason else value[i],
+                low=None if one.reason else lows[i],
+                high=None if one.reason else highs[i],
+                verdict="cannot_tell" if one.reason and is_judged else judged,
+                reason=one.reason or told,
+            )
+
+    def shares(
+        self, metric: str, measure: str, told: Sequence[NDArray[Any]], limit: float | None = None
+    ) -> None:
+        """Add shares of people with their limits."""
+        value, low, high, reason = told
+        self.add(metric, measure, value, low, high, limit=limit, reason=reason)

@@ -1,0 +1,285 @@
+"""One number for all groups: the rows of ``meta.csv`` and of the sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.stack import RATES, Stack
+from parivox.core.meta import MEASURES, MeasureSpec, Meta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from parivox.auditing.cells import Cells
+    from parivox.auditing.operating_points import Found
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Base, Key, Rows
+    from parivox.auditing.uncertainty import Uncertainty
+    from parivox.core.bias import ZeroPolicy
+    from parivox.core.counts import Counts
+
+__all__ = ["Call", "calls", "meta_rows", "sweep_rows"]
+
+
+def meta_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    cells: Cells,
+    own: Sequence[Mapping[Key, Base]],
+    pooled: Mapping[Key, Base],
+    grid: Sequence[Found],
+    options: Options,
+    sure: Uncertainty | None = None,
+) -> None:
+    """One number for all groups, by each meta-measure (METHODS 3.2).
+
+    With uncertainty told, once more for the groups that pass the gates.
+    """
+    groups = cells.grouping.groups
+    whole = Stack.of(own, pooled)
+    for is_gated in (False,) if sure is None else (False, True):
+        stack = whole
+        passed = None
+        if sure is not None and is_gated:
+            passed = sure.passed(whole.keys)
+            stack = whole.only(passed)
+        for call in calls(stack, options):
+            found = call.of(call.stack)
+            more: Mapping[str, Any] = {}
+            if sure is not None:
+                more = sure.meta(call, found, passed)
+            rows.add(
+                **where,
+                metric=call.metrics,
+                definition=call.definitions,
+                operating_point=call.points,
+                alpha=call.alphas,
+                gated=is_gated,
+                **_block(call.spec, call.zero, found, groups),
+                **more,
+            )
+        if sure is not None:
+            _noise_corrected(rows, {**where, "gated": is_gated}, stack.where(*RATES), sure)
+    _area(rows, where, cells, grid, options)
+
+
+def _noise_corrected(rows: Rows, where: Mapping[str, Any], rates: Stack, sure: Uncertainty) -> None:
+    """Spread that is left once the noise of speakers is taken off (METHODS 4.6a.7, 4.7)."""
+    for measure, found in sure.corrected(rates).items():
+        rows.add(
+            **where,
+            metric=[key[0] for key in rates.keys],
+            definition="",
+            operating_point=[key[2] for key in rates.keys],
+            alpha=None,
+            measure=measure,
+            zero="none",
+            low_group="",
+            high_group="",
+            higher_is_fairer=False,
+            **found,
+        )
+
+
+def _area(
+    rows: Rows,
+    where: Mapping[str, Any],
+    cells: Cells,
+    grid: Sequence[Found],
+    options: Options,
+) -> None:
+    """Area under FDR over the sweep's false positive rates."""
+    spec = MEASURES["au_fdr"]
+    fpr, fnr = _grid_stacks(cells, grid)
+    heights = MEASURES["fdr"].function(fpr.values, fnr.values, alpha=np.array(options.alpha))
+    n = int(heights.groups.min())
+    for axis in ("log10", "linear"):
+        found = spec.function(heights.value, fpr.pooled, axis=axis)
+        rows.add(
+            **where,
+            metric=spec.metric,
+            definition=axis,
+            operating_point=options.area_text,
+            alpha=list(options.alpha),
+            gated=False,
+            **{**_block(spec, "none", found, cells.grouping.groups), "groups": n},
+        )
+
+
+def sweep_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    cells: Cells,
+    grid: Sequence[Found],
+    options: Options,
+) -> None:
+    """Meta-measures of the rates over a grid of operating points (papers 000 and 003)."""
+    thresholds = [f.threshold for f in grid]
+    fpr, fnr = _grid_stacks(cells, grid)
+    every = [*calls(fpr, options), *calls(fnr, options), *_joints(fpr.and_(fnr), options)]
+    for call in every:
+        rows.add(
+            **where,
+            metric=call.metrics,
+            operating_point=call.points,
+            threshold=thresholds * (len(call.points) // len(thresholds)),
+            alpha=call.alphas,
+            **_block(call.spec, call.zero, call.of(call.stack), cells.grouping.groups),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One meta-measure under one zero policy, of everything that it applies to.
+
+    Attributes
+    ----------
+    spec, zero
+        The measure and the policy.
+    stack : Stack
+        The keys that it takes: for measures that join both rates, FPR at every operating point
+        and then FNR.
+    of : callable
+        The measure of a stack of these keys, also of one with an axis of replicates in front.
+    metrics, definitions, points, alphas
+        Of each row, in the order of the values; those of all alphas, each at every point.
+    """
+
+    spec: MeasureSpec
+    zero: ZeroPolicy
+    stack: Stack
+    of: Callable[[Stack], Meta]
+    metrics: list[str]
+    definitions: list[str]
+    points: list[str]
+    alphas: list[float | None]
+
+
+def calls(stack: Stack, options: Options) -> Iterator[Call]:
+    """Every measure, those of one metric first."""
+    rates = stack.where(*RATES)
+    for spec, zero in _specs(options):
+        if spec.joint:
+            continue
+        chosen = stack if zero == "none" else rates
+        if spec.metric:
+            chosen = chosen.where(spec.metric)
+        if not chosen.keys:
+            continue
+        metrics, definitions, points = (list(column) for column in zip(*chosen.keys, strict=True))
+        yield Call(
+            spec,
+            zero,
+            chosen,
+            partial(_single, spec, zero),
+            metrics,
+            definitions,
+            points,
+            [None] * len(points),
+        )
+    fpr, fnr = stack.where("fpr"), stack.where("fnr")
+    if fpr.keys and fnr.keys:
+        yield from _joints(fpr.and_(fnr), options)
+
+
+def _joints(both: Stack, options: Options) -> Iterator[Call]:
+    """Measures that join both rates, at every operating point and alpha."""
+    n = len(both.keys) // 2
+    texts = [point for _, _, point in both.keys[:n]]
+    for spec, zero in _specs(options):
+        if not spec.joint:
+            continue
+        alphas: tuple[float | None, ...] = options.alpha if spec.uses_alpha else (None,)
+        size = n * len(alphas)
+        yield Call(
+            spec,
+            zero,
+            both,
+            partial(_joint, spec, zero, options.alpha),
+            [spec.metric] * size,
+            [""] * size,
+            texts * len(alphas),
+            [alpha for alpha in alphas for _ in texts],
+        )
+
+
+def _specs(options: Options) -> Iterator[tuple[MeasureSpec, ZeroPolicy]]:
+    for spec in MEASURES.values():
+        if spec.id != "au_fdr":
+            yield from ((spec, zero) for zero in options.zero if zero in spec.zero_policies)
+
+
+def _single(spec: MeasureSpec, zero: ZeroPolicy, stack: Stack) -> Meta:
+    """A measure of one metric, ``[..., key]``."""
+    values, average = stack.under(zero)
+    more: dict[str, ArrayLike] = {}
+    if zero == "nist":
+        more["denominator"] = values
+        values = stack.values
+    arguments = (values, average) if spec.uses_average else (values,)
+    return spec.function(*arguments, **more)
+
+
+def _joint(spec: MeasureSpec, zero: ZeroPolicy, alpha: Sequence[float], both: Stack) -> Meta:
+    """A measure of both rates, ``[alpha, ..., point]`` or without the first axis."""
+    values = both.under(zero)[0]
+    n = len(both.keys) // 2
+    more: dict[str, Any] = {}
+    rates = values[..., :n, :], values[..., n:, :]
+    if zero == "nist":
+        more["denominator"] = rates
+        rates = both.values[..., :n, :], both.values[..., n:, :]
+    if spec.uses_alpha:
+        more["alpha"] = np.array(alpha)
+    return spec.function(*rates, **more)
+
+
+def _block(spec: MeasureSpec, zero: str, found: Meta, groups: Sequence[str]) -> dict[str, Any]:
+    """The columns that every row of a measure has."""
+    names = (*groups, "")  # index -1: no witness
+    return {
+        "measure": spec.id,
+        "zero": zero,
+        "value": np.ravel(found.value).tolist(),
+        "low_group": [names[i] for i in np.ravel(found.low).tolist()],
+        "high_group": [names[i] for i in np.ravel(found.high).tolist()],
+        "groups": np.ravel(found.groups).tolist(),
+        "higher_is_fairer": spec.higher_is_fairer,
+        "reason": np.ravel(found.reason).tolist(),
+    }
+
+
+def _grid_stacks(cells: Cells, grid: Sequence[Found]) -> tuple[Stack, Stack]:
+    """FPR and FNR of every group on a grid of operating points."""
+    thresholds = [f.threshold for f in grid]
+    lost = np.isnan(thresholds)
+    everyone: Sequence[Counts] = (*cells.groups, cells.pooled)
+    curves = [counts.at(thresholds) for counts in everyone]
+    stacks = []
+    for metric, counted in (("fpr", "fp"), ("fnr", "fn")):
+        errors = np.array([getattr(curve, counted) for curve in curves])
+        rates = np.array([getattr(curve, metric) for curve in curves])
+        n = [int(c.n_nontarget if metric == "fpr" else c.n_target) for c in curves]
+        trials = np.repeat(np.array(n)[:, None], lost.size, axis=1)
+        rates = np.where(lost, np.nan, rates)
+        keys = [(metric, "", f.point.text) for f in grid]
+        columns = [a.T.astype(np.float64) for a in (rates, errors, trials)]
+        stacks.append(
+            Stack(
+                keys,
+                columns[0][:, :-1],
+                columns[0][:, -1],
+                columns[1][:, :-1],
+                columns[2][:, :-1],
+                columns[1][:, -1],
+                columns[2][:, -1],
+                [[""] * len(cells.groups)] * len(keys),
+            )
+        )
+    return stacks[0], stacks[1]

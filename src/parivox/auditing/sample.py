@@ -1,0 +1,171 @@
+"""The speakers behind the trials of one system on one list: the uncertainty of every cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.auditing.cells import Layout
+from parivox.auditing.failed import Failed, failed
+from parivox.auditing.involved import Involved, People, Seated, involve, seated
+from parivox.auditing.limits import limit_rows
+from parivox.auditing.replicated import Draws, Points, Replicated, replicate
+from parivox.auditing.standardising import standardised_rows
+from parivox.auditing.trends import trend_rows
+from parivox.auditing.uncertainty import Uncertainty
+from parivox.auditing.verdicts import verdict_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from parivox.auditing.cells import Cells, Level, Tally
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Rows
+    from parivox.auditing.stack import Against
+    from parivox.core.counts import Curve
+    from parivox.tables.grouping import Grouping
+    from parivox.tables.trialset import TrialSet
+
+__all__ = ["Sample"]
+
+
+class Sample:
+    """Everything that the uncertainty of one system on one list is told from.
+
+    Parameters
+    ----------
+    trials, groupings, within, tally
+        The trials, what they are grouped by, and their counts.
+    points
+        Operating points.
+    options, metrics
+        What to measure.
+    draws
+        The speakers drawn for replicates; None for no replicates.
+    why
+        Why there are none.
+    strata
+        What rates are standardised over.
+
+    Attributes
+    ----------
+    bound : float
+        What the bins of scores in replicates cost: no rate of a replicate at a threshold found
+        on its curve is further than this from the exact one.
+    strata : list of (Layout, Involved)
+        Every grouping with the strata that its rates are standardised over, and who is involved.
+    """
+
+    def __init__(
+        self,
+        trials: TrialSet,
+        groupings: Sequence[Grouping],
+        within: Sequence[Grouping],
+        tally: Tally,
+        points: Points,
+        options: Options,
+        metrics: Mapping[str, Callable[[Curve], ArrayLike]],
+        draws: Draws | None,
+        why: str = "",
+        strata: Sequence[Grouping] = (),
+    ) -> None:
+        outer = (None, *within)
+        rules = options.allocate
+        layouts = [
+            *(Layout(None, "", level) for level in outer),
+            *(Layout(g, rule, level) for level in outer for g in groupings for rule in rules),
+        ]
+        n = len(layouts)
+        layouts += [Layout(g, rule, one) for one in strata for g in groupings for rule in rules]
+        self.points, self.options, self.why, self.bound = points, options, why, 0.0
+        seats = seated(trials, layouts)
+        if draws is not None:
+            seats = iter(held := list(seats))
+        self.people = people = People.of_list(trials, groupings)
+        involved = involve(trials, layouts, seats, points.found, people)
+        replicated: Sequence[tuple[Replicated | None, Replicated | None]]
+        replicated = [(None, None)] * n
+        if draws is not None:
+            seat = Seated(held[0].part, held[0].at[:n])
+            replicated, self.bound = replicate(
+                trials, layouts[:n], seat, involved[:n], points, draws, options, metrics
+            )
+        self.strata = list(zip(layouts[n:], (cells for cells, _ in involved[n:]), strict=True))
+        lost = failed(trials, layouts[:n], people)
+        self._levels: list[Uncertainty] = []
+        self._cells: list[Uncertainty] = []
+        for one, tallies, drawn, of in zip(layouts, involved, replicated, lost, strict=False):
+            into = self._levels if one.grouping is None else self._cells
+            into += [self._of(one, at, tallies, drawn, of) for at in range(one.levels)]
+        self._home = {id(one): i for i, one in enumerate((*tally.levels, *tally.cells))}
+
+    def _of(
+        self,
+        layout: Layout,
+        at: int,
+        involved: tuple[Involved, Involved],
+        drawn: tuple[Replicated | None, Replicated | None],
+        lost: tuple[Failed, Failed],
+    ) -> Uncertainty:
+        """One level of a layout."""
+        first, last = at * layout.groups, (at + 1) * layout.groups
+        cells, levels = involved
+        replicated = None
+        if drawn[0] is not None and drawn[1] is not None:
+            replicated = Replicated.joined([drawn[0].part(first, last), drawn[1].part(at, at + 1)])
+        return Uncertainty(
+            cells.part(first, last),
+            levels.part(at, at + 1),
+            replicated,
+            (lost[0].part(first, last), lost[1].part(at, at + 1)),
+            self.points.found,
+            self.options,
+            self.why,
+            in_blocks=self.people.are_blocks,
+        )
+
+    def of(self, one: Level | Cells) -> Uncertainty:
+        """That of a level, as its own only group, or of the cells of a grouping."""
+        return (*self._levels, *self._cells)[self._home[id(one)]]
+
+    def add_to(
+        self,
+        rows: Mapping[str, Rows],
+        where: Mapping[str, Any],
+        cells: Cells,
+        against: Mapping[tuple[str, str], Against],
+    ) -> None:
+        """Add trends, verdicts and limits of one grouping's cells.
+
+        Parameters
+        ----------
+        rows
+            By table.
+        where
+            Columns that all of these rows share.
+        cells
+            What they are of.
+        against
+            Ratios to the reference of the verdicts, by metric and operating point.
+        """
+        sure, found, options = self.of(cells), self.points.found, self.options
+        groups = cells.grouping.groups
+        if not self.people.are_blocks:
+            trend_rows(rows["bias"], where, cells.grouping, found, sure, options)
+        verdict_rows(rows["verdicts"], where, groups, found, against, sure, options)
+        limit_rows(rows["limits"], where, (*groups, "pooled"), found, sure, options)
+
+    def add_standardised(self, rows: Rows, name: Mapping[str, str]) -> None:
+        """Add the standardised rates of every grouping."""
+        for layout, involved in self.strata:
+            assert layout.grouping is not None
+            assert layout.within is not None
+            where = {
+                **name,
+                "grouping": layout.grouping.name,
+                "allocation": layout.allocation,
+                "within": "",
+            }
+            strata, found = layout.within, self.points.found
+            standardised_rows(rows, where, layout.grouping, strata, involved, found, self.options)

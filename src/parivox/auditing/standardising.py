@@ -1,0 +1,93 @@
+"""Rates of all groups on one mixture of strata, beside the crude ones (METHODS 4.10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.stack import RATES
+from parivox.core.intervals import rate_interval
+from parivox.core.moments import moments
+from parivox.core.standardised import standardised
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parivox.auditing.involved import Involved
+    from parivox.auditing.operating_points import Found
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Rows
+    from parivox.tables.grouping import Grouping
+
+__all__ = ["STANDARDISED", "standardised_rows"]
+
+STANDARDISED = "standardised"
+_WHY = {
+    "no_trials": "no trials",
+    "no_common_stratum": "no stratum in which every group has trials of several speakers",
+}
+
+
+def standardised_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    grouping: Grouping,
+    strata: Grouping,
+    involved: Involved,
+    found: Sequence[Found],
+    options: Options,
+) -> None:
+    """Rates that give each stratum the same weight in every group.
+
+    Parameters
+    ----------
+    rows, where
+        The table of groups and the columns that all rows share.
+    grouping, strata
+        What the cells are of: ``stratum * groups + group``.
+    involved
+        Who is involved in them.
+    found, options
+        Operating points, and the confidence.
+    """
+    n = len(grouping.groups)
+    cell = np.arange(n * len(strata.groups))
+    for metric in RATES:
+        whole = involved.target if metric == "fnr" else involved.nontarget
+        for i, one in enumerate(found):
+            made = standardised(whole.at_point(i), cell % n, cell // n)
+            told = moments(made.tally)
+            at = rate_interval(told, options.confidence)
+            used = [g for g, w in zip(strata.groups, made.weight.tolist(), strict=True) if w]
+            reason = [one.reason or _WHY.get(text, text) for text in made.reason.tolist()]
+            few = told.speakers < options.gates.inference
+            missing = np.array([bool(text) for text in reason])
+            numbers = {
+                name: np.where(missing | (few if name in {"low", "high"} else False), np.nan, value)
+                for name, value in (
+                    ("value", at.rate),
+                    *((name, getattr(at, name)) for name in ("low", "high", "df", "se")),
+                )
+            }
+            left = np.nan_to_num(made.left_out)
+            rows.add(
+                **where,
+                group=list(grouping.groups),
+                metric=metric,
+                definition=f"{STANDARDISED} {strata.name}",
+                operating_point=one.point.text,
+                errors=None,
+                trials=None,
+                target_trials=None,
+                nontarget_trials=None,
+                speakers=told.speakers.astype(np.int64),
+                threshold=one.threshold,
+                reason=reason,
+                interval=["" if np.isnan(x) else "speakers" for x in numbers["high"].tolist()],
+                note=[
+                    f"equal weights: {', '.join(used)}; {share:.1%} of the trials left out"
+                    for share in left.tolist()
+                ],
+                **numbers,
+            )

@@ -1,0 +1,131 @@
+"""Every trial with its errors, groups and numbered speakers: for models of one's own.
+
+Group comparisons are not causal (METHODS 4.10). Who wants to hold other things equal than
+standardising can, fits a mixed model: an error against groups and confounders, with random
+effects of the speakers of both sides.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.operating_points import DEPLOYED
+from parivox.errors import ConfigError
+from parivox.tables.table import Coded, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.measure import Measurement
+    from parivox.auditing.operating_points import Found
+    from parivox.tables.grouping import Grouping
+    from parivox.tables.trialset import TrialSet
+    from parivox.tables.validation import Trials
+
+__all__ = ["check_trial_table", "check_trials_known", "write_trial_table"]
+
+KINDS = {".csv", ".parquet"}
+
+
+def check_trial_table(path: str | os.PathLike[str]) -> Path:
+    """The file to write, if its name tells what to write and its folder is there.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither CSV nor Parquet, or cannot be written.
+    """
+    file = Path(os.fsdecode(path))
+    if file.suffix.lower() not in KINDS:
+        msg = f"--trial-table {file}: is neither CSV nor Parquet; name it trials.csv or .parquet"
+        raise ConfigError(msg)
+    if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
+        msg = f"--trial-table {file}: cannot be written there; name a file in a folder that exists"
+        raise ConfigError(msg)
+    return file
+
+
+def check_trials_known(sets: Sequence[TrialSet | TrialCounts]) -> None:
+    """Refuse counts, which hold no trials, and lists that are not held in memory."""
+    if any(one.is_counted for one in sets):
+        msg = "--trial-table: counts hold no trials; give the scores"
+        raise ConfigError(msg)
+    large = next((one for one in sets if not one.is_exact), None)
+    if large is not None:
+        msg = (
+            f"--trial-table: {large.n_trials:,} trials are too many to hold in memory; give a part "
+            "of the list"
+        )
+        raise ConfigError(msg)
+
+
+def write_trial_table(
+    path: Path, measured: Sequence[Measurement], strata: Sequence[Grouping], seed: int
+) -> None:
+    """Write every scored trial: aside first, then in place of what is there.
+
+    Parameters
+    ----------
+    path
+        CSV or Parquet.
+    measured
+        Systems and lists with their operating points.
+    strata
+        What rates are standardised over, whose levels are told as well.
+    seed
+        Speakers are numbered in an order drawn with it, which does not follow their ids.
+    """
+    known = [one.trials for one in measured if not one.trials.is_counted]
+    n = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in known)
+    number = np.random.default_rng((seed, 4)).permutation(n).astype(np.int32)
+    tables = [_table(one, strata, number) for one in measured]
+    aside = path.with_name(f".parivox-{os.urandom(6).hex()}{path.suffix.lower()}")
+    try:
+        Table.joined(tables).write(aside)
+        aside.replace(path)
+    except OSError as error:
+        msg = f"--trial-table {path}: cannot be written ({error.strerror}); name another file"
+        raise ConfigError(msg) from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _table(one: Measurement, strata: Sequence[Grouping], number: NDArray[np.int32]) -> Table:
+    """The trials of one system and list, which are in memory."""
+    trials = one.trials
+    assert not trials.is_counted
+    (part,) = (part.without_conflicts() for part in trials.partitions())
+    nought = np.zeros(len(part), dtype=np.int32)
+    columns: dict[str, NDArray[Any] | Coded] = {
+        "system": Coded(nought, [trials.system]),
+        "list": Coded(nought, [trials.list]),
+        "enrol_speaker": number[trials.utterance_speaker[part.enrol]],
+        "test_speaker": number[trials.utterance_speaker[part.test]],
+        "target": part.target,
+        "score": part.score,
+    }
+    for found in one.found:
+        columns[f"error at {found.point.text}"] = _errors(trials, part, found)
+    for grouping in (*one.groupings, *one.within, *strata):
+        for side, codes in zip(("enrol", "test"), grouping.on(trials)(part), strict=True):
+            columns[f"{grouping.name} of {side}"] = Coded(codes, grouping.groups)
+    return Table.of_arrays(columns)
+
+
+def _errors(trials: TrialSet, part: Trials, found: Found) -> Coded:
+    """Whether each trial went wrong at an operating point; undefined where it is not known."""
+    if found.reason:
+        return Coded(np.full(len(part), -1), [False, True])
+    if found.point.rule == DEPLOYED:
+        decided = trials.decided(part)
+        wrong = np.where(decided < 0, -1, (decided == 1) != part.target)
+        return Coded(wrong, [False, True])
+    wrong = (part.score >= found.threshold) != part.target
+    return Coded(wrong.astype(np.int64), [False, True])

@@ -1,0 +1,518 @@
+"""How sure the numbers of one grouping's cells are: intervals, noise floors, gates.
+
+Rates at operating points have intervals in closed form over speakers; all else is told from the
+replicates of the bootstrap over speakers. Floors are what a fair system would show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.failed import STAGES, Failed
+from parivox.auditing.fair import Fair, away
+from parivox.auditing.stack import RATES
+from parivox.core.binomial import clopper_pearson, jeffreys, wilson
+from parivox.core.intervals import Interval, other_kappa2, rate_interval
+from parivox.core.moments import moments, over
+from parivox.core.multiplicity import benjamini_hochberg, holm
+from parivox.core.noise import floor
+from parivox.core.ratios import Ratio, disjoint, others, ratio_interval, to_pooled
+from parivox.core.resampling import from_replicates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.involved import Involved
+    from parivox.auditing.metas import Call
+    from parivox.auditing.operating_points import Found
+    from parivox.auditing.options import Options
+    from parivox.auditing.replicated import Replicated
+    from parivox.auditing.rows import Base, Key
+    from parivox.auditing.stack import Stack
+    from parivox.core.counts import FloatArray
+    from parivox.core.meta import MeasureSpec, Meta
+    from parivox.core.moments import Moments
+    from parivox.core.resampling import Scale
+
+__all__ = ["LINEAR", "TO_ONE", "WITHHELD", "Uncertainty", "rows_of"]
+
+_NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
+WITHHELD = frozenset({"cv", "sd", "fdr_fpd", "max_mean"})
+"""Measures of extremes and squares: of FPR, their floors have no p.
+
+The draws of a fair system make small groups vary a little too little where pairs of speakers
+have very unlike numbers of trials, so that these would reject up to .09 at .05 (see the study of
+coverage).
+"""
+LINEAR = {"dprime", "shift_target", "shift_nontarget", "cal_loss"}
+TO_ONE = {"auc"}
+"""Metrics in [0, 1] that are best at 1: what lies on a log scale is their distance from it."""
+_COLUMNS = ("low", "high", "interval", "deff", "n_eff", "df", "se", "note")
+
+
+class Uncertainty:
+    """Of the groups of one grouping under one allocation, within one level.
+
+    Parameters
+    ----------
+    groups, pooled
+        Who is involved in the trials of each group, and of all of them; cells are groups.
+    replicated
+        The same cells in each replicate, the pooled one last; None if there are none.
+    failed
+        Recordings that failed, of the groups and of all of them.
+    found
+        Operating points, as the tallies have them.
+    options
+        What was asked for.
+    why
+        Why there are no replicates.
+    in_blocks
+        Whether speakers are taken in blocks, of which there are very many.
+    """
+
+    def __init__(
+        self,
+        groups: Involved,
+        pooled: Involved,
+        replicated: Replicated | None,
+        failed: tuple[Failed, Failed],
+        found: Sequence[Found],
+        options: Options,
+        why: str = "",
+        *,
+        in_blocks: bool = False,
+    ) -> None:
+        self.groups, self.pooled, self.replicated = groups, pooled, replicated
+        self.failed = failed
+        self.options, self.why, self.in_blocks = options, why, in_blocks
+        self.points = {f.point.text: i for i, f in enumerate(found)}
+        self.lost = [bool(f.reason) for f in found]
+
+    # --- base metrics -------------------------------------------------------------------------
+
+    @cached_property
+    def moments(self) -> dict[str, Moments]:
+        """Of both rates of the groups, ``[point, group]``."""
+        return {"fpr": moments(self.groups.nontarget), "fnr": moments(self.groups.target)}
+
+    @cached_property
+    def speakers(self) -> NDArray[np.int64]:
+        """Speakers behind the smaller class of trials, ``[group]``, the pooled row last."""
+        return np.minimum(*(self.of_metric(metric) for metric in RATES))
+
+    def of_metric(self, metric: str) -> NDArray[np.int64]:
+        """Speakers behind a rate, ``[group]``, the pooled row last."""
+        name = "target" if metric == "fnr" else "nontarget"
+        both = (getattr(of, name).speakers for of in (self.groups, self.pooled))
+        return np.concatenate(tuple(both))
+
+    @cached_property
+    def rates(self) -> dict[str, Interval]:
+        """Intervals of both rates, ``[point, group]``, the pooled row last."""
+        pooled = {"fpr": moments(self.pooled.nontarget), "fnr": moments(self.pooled.target)}
+        made = {}
+        for metric in RATES:
+            own = self._interval(self.moments[metric], metric)
+            whole = self._interval(pooled[metric], "")
+            joined = (
+                np.concatenate((getattr(own, field.name), getattr(whole, field.name)), axis=-1)
+                for field in fields(Interval)
+            )
+            made[metric] = self._as_asked(metric, Interval(*joined))
+        return made
+
+    def _interval(self, told: Moments, metric: str) -> Interval:
+        floored = None
+        if self.options.pooled_floor and metric == "fnr":
+            floored = other_kappa2(told)
+        return rate_interval(told, self.options.confidence, floored)
+
+    def _as_asked(self, metric: str, found: Interval) -> Interval:
+        """The interval by the method that was asked for, and none of too few speakers."""
+        method = self.options.interval
+        few = self.of_metric(metric) < self.options.gates.inference
+        low, high, name, note = found.low, found.high, found.method, found.note
+        if self.in_blocks:
+            name = np.where(name == "speakers", "speakers in blocks", name)
+        if method in _NAIVE:
+            errors, trials = self._counts(metric)
+            low, high = _NAIVE[method](errors, trials, self.options.confidence)
+            name = np.full(low.shape, f"{method} (takes trials as independent)")
+            note = np.full(low.shape, "")
+        elif method == "bootstrap" and self.replicated is not None:
+            low, high, name = self._from_variance(metric, found)
+        words = f"fewer than {self.options.gates.inference} speakers: no interval"
+        told = few & (self.of_metric(metric) > 0)
+        note = np.where(told, np.where(note == "no trials", note, words), note)
+        low, high = (np.where(few, np.nan, one) for one in (low, high))
+        name = np.where(few | np.isnan(high), "", name)
+        return Interval(
+            found.rate, low, high, found.deff, found.n_eff, found.df, found.se, note, name
+        )
+
+    def _counts(self, metric: str) -> tuple[FloatArray, FloatArray]:
+        """Errors and trials, ``[point, group]``, the pooled row last."""
+        name = "target" if metric == "fnr" else "nontarget"
+        both = [getattr(of, name) for of in (self.groups, self.pooled)]
+        errors = np.concatenate([one.by_cell(one.errors) for one in both], axis=-1)
+        trials = np.concatenate([one.by_cell(one.trials) for one in both], axis=-1)
+        return errors, np.broadcast_to(trials, errors.shape)
+
+    def _from_variance(
+        self, metric: str, found: Interval
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.str_]]:
+        """Wilson's interval of the trials that the variance of the replicates is worth."""
+        assert self.replicated is not None
+        keys = [(metric, "", text) for text in self.points]
+        values = self.replicated.values[:, [self.replicated.place[key] for key in keys]]
+        n_eff = over(found.rate * (1 - found.rate), _spread(values) ** 2)
+        df = np.maximum(self.of_metric(metric) - 1, 1)
+        low, high = wilson(found.rate * n_eff, n_eff, self.options.confidence, df=df)
+        zero = found.method == "zero-errors"
+        low, high = np.where(zero, found.low, low), np.where(zero, found.high, high)
+        return low, high, np.where(zero, found.method, "bootstrap")
+
+    def columns(self, bases: Sequence[Mapping[Key, Base]]) -> list[dict[str, list[Any]]]:
+        """The columns of uncertainty of each group's base metrics and, last, of the pooled row."""
+        keys = list(bases[-1])
+        shape = len(keys), len(bases)
+        table = {
+            name: np.full(shape, np.nan) for name in ("low", "high", "deff", "n_eff", "df", "se")
+        }
+        words = {name: np.full(shape, "", dtype=object) for name in ("interval", "note")}
+        values = np.array([[of[key].value for of in bases] for key in keys])
+        self._from_replicates(keys, values, table, words)
+        for i, (metric, definition, point) in enumerate(keys):
+            if metric in RATES and not definition and point in self.points:
+                at, found = self.points[point], self.rates[metric]
+                for name, numbers in table.items():
+                    numbers[i] = getattr(found, name)[at]
+                words["interval"][i], words["note"][i] = found.method[at], found.note[at]
+            elif metric in STAGES:
+                self._of_failures(i, metric, table, words)
+        unknown = np.isnan(values)
+        for numbers in table.values():
+            numbers[unknown] = np.nan
+        for texts in words.values():
+            texts[unknown] = ""
+        every = {**table, **words}
+        return [{name: every[name][:, j].tolist() for name in _COLUMNS} for j in range(len(bases))]
+
+    def _of_failures(
+        self,
+        row: int,
+        metric: str,
+        table: Mapping[str, FloatArray],
+        words: Mapping[str, NDArray[np.object_]],
+    ) -> None:
+        """Fill in the interval of a rate of failed recordings."""
+        both = [one.interval(metric, self.options.confidence) for one in self.failed]
+        for interval, cells in zip(both, (slice(0, -1), slice(-1, None)), strict=True):
+            if interval is None:
+                continue
+            for name, numbers in table.items():
+                numbers[row, cells] = getattr(interval, name)[0]
+            words["interval"][row, cells] = interval.method[0]
+            words["note"][row, cells] = interval.note[0]
+
+    def _from_replicates(
+        self,
+        keys: Sequence[Key],
+        values: FloatArray,
+        table: Mapping[str, FloatArray],
+        words: Mapping[str, NDArray[np.object_]],
+    ) -> None:
+        """Fill in what the replicates tell."""
+        if self.replicated is None:
+            words["note"][:] = f"no interval: {self.why}"
+            return
+        words["note"][:] = "no interval: not resampled"
+        place, n = self.replicated.place, self.options
+        df = np.where(self.speakers < n.gates.inference, np.nan, self.speakers - 1.0)
+        kinds: tuple[tuple[Scale, bool], ...]
+        kinds = (("log", False), ("linear", False), ("log", True))
+        for scale, is_one in kinds:
+            rows = [
+                i
+                for i, key in enumerate(keys)
+                if key in place
+                and (key[0] in LINEAR) == (scale == "linear")
+                and (key[0] in TO_ONE) == is_one
+            ]
+            if not rows:
+                continue
+            drawn = self.replicated.values[:, [place[keys[i]] for i in rows]]
+            centre = values[rows]
+            if is_one:
+                centre, drawn = 1 - centre, 1 - drawn
+            found = from_replicates(centre, drawn, df, scale=scale, confidence=n.confidence)
+            low, high = (1 - found.high, 1 - found.low) if is_one else (found.low, found.high)
+            told = ~np.isnan(high)
+            table["low"][rows], table["high"][rows] = low, high
+            table["se"][rows] = np.where(told, _spread(drawn), np.nan)
+            table["df"][rows] = np.where(told, df, np.nan)
+            words["interval"][rows] = np.where(told, "bootstrap", "")
+            few = f"fewer than {n.gates.inference} speakers: no interval"
+            reason = np.where(np.isnan(df), few, np.strings.add("no interval: ", found.reason))
+            words["note"][rows] = np.where(told, "", reason)
+
+    # --- groups against a reference -----------------------------------------------------------
+
+    @cached_property
+    def are_disjoint(self) -> bool:
+        """Whether no speaker is in two groups."""
+        return disjoint(self.groups.target) and disjoint(self.groups.nontarget)
+
+    def ratio(self, metric: str, reference: str, names: Sequence[str]) -> Ratio | None:
+        """Each group's rate against a reference in closed form, ``[point, group]``.
+
+        None where the two are not independent, or where it is not the method asked for.
+        """
+        if self.options.interval != "speakers" or not self.are_disjoint or len(names) < 2:
+            return None
+        own = _of(self.rates[metric], slice(0, -1))
+        if reference in names:
+            at = names.index(reference)
+            return ratio_interval(own, _of(own, slice(at, at + 1)))
+        if reference not in {"others", "pooled"}:
+            return None
+        against = ratio_interval(own, self._others[metric])
+        if reference == "others":
+            return against
+        trials = self.moments[metric].trials
+        return to_pooled(against, over(trials, trials.sum(axis=-1, keepdims=True)))
+
+    @cached_property
+    def fair(self) -> Fair:
+        """What a fair system would show."""
+        return Fair(
+            self.groups,
+            self.moments,
+            self.points,
+            self.lost,
+            self.options,
+            are_disjoint=self.are_disjoint,
+        )
+
+    def corrected(self, rates: Stack) -> dict[str, dict[str, Any]]:
+        """Spread of the rates beyond what speakers make of it; see :meth:`Fair.corrected`."""
+        n_eff = [self.rates[key[0]].n_eff[self.points[key[2]], :-1] for key in rates.keys]
+        return self.fair.corrected(rates, np.stack(n_eff))
+
+    @cached_property
+    def _others(self) -> dict[str, Interval]:
+        told = {"fpr": others(self.groups.nontarget), "fnr": others(self.groups.target)}
+        return {name: rate_interval(m, self.options.confidence) for name, m in told.items()}
+
+    def bias(
+        self,
+        stack: Stack,
+        measure: Callable[[Stack], FloatArray],
+        found: FloatArray,
+        *,
+        kind: str,
+        reference: str = "",
+        names: Sequence[str] = (),
+        is_plain: bool = True,
+    ) -> dict[str, list[Any]]:
+        """The columns of uncertainty of one bias measure, in the order of its rows.
+
+        Parameters
+        ----------
+        stack
+            The base metrics, ``[key, group]``.
+        measure
+            What the measure is of a stack, also of one with an axis in front.
+        found
+            The measure itself, ``[key, group]``.
+        kind : {"ratio", "neg_log_ratio", "difference"}
+            On which scale it is: a ratio, minus its logarithm, or a difference.
+        reference, names
+            What groups are compared with, and the groups.
+        is_plain
+            Whether rates are as counted, so that their ratios have intervals in closed form.
+        """
+        shape = found.shape
+        low, high, p, mean, q95 = (np.full(shape, np.nan) for _ in range(5))
+        if self.replicated is not None:
+            drawn = measure(self.replicated.stack(stack.keys))
+            few = self.speakers[:-1] < self.options.gates.inference
+            df = np.where(few, np.nan, self.speakers[:-1] - 1.0)
+            scale: Scale = "log" if kind == "ratio" else "linear"
+            told = from_replicates(
+                found, drawn, df, scale=scale, confidence=self.options.confidence
+            )
+            low, high, p = (np.array(one, ndmin=2) for one in (told.low, told.high, told.p))
+        for metric in RATES:
+            rows, at = self._rows(stack.keys, metric)
+            if not rows:
+                continue
+            closed = self.ratio(metric, reference, names) if is_plain else None
+            if closed is not None and kind != "difference":
+                ends = closed.low[at], closed.high[at]
+                if kind == "neg_log_ratio":
+                    with np.errstate(divide="ignore"):
+                        ends = -np.log(ends[1]), -np.log(ends[0])
+                low[rows], high[rows] = ends
+                p[rows] = closed.p[at]
+            if not self.are_disjoint:
+                continue
+            null = self.fair.of([stack.keys[i] for i in rows], lifted=kind != "difference")
+            draws = measure(null)
+            told_floor = away(draws, kind)
+            mean[rows], q95[rows] = told_floor
+        undefined = np.isnan(found)
+        for one in (low, high, p):
+            one[undefined] = np.nan
+        adjusted = holm(p), benjamini_hochberg(p)
+        named = zip(
+            ("low", "high", "p", "p_holm", "p_bh", "floor_mean", "floor_95"),
+            (low, high, p, *adjusted, mean, q95),
+            strict=True,
+        )
+        return {name: one.reshape(-1).tolist() for name, one in named}
+
+    def crossed(self, cost: int) -> FloatArray:
+        """Threshold bias cross-fitted over speakers, ``[group]``; NaN without replicates."""
+        if self.replicated is None:
+            return np.full(self.speakers.size - 1, np.nan)
+        return self.replicated.crossed[cost, :-1]
+
+    def _rows(self, keys: Sequence[Key], metric: str) -> tuple[list[int], list[int]]:
+        """Where a rate stands among keys, and at which operating point."""
+        rows = [
+            i
+            for i, key in enumerate(keys)
+            if key[0] == metric and not key[1] and key[2] in self.points
+        ]
+        return rows, [self.points[keys[i][2]] for i in rows]
+
+    def meta(
+        self, call: Call, found: Meta, passed: NDArray[np.bool_] | None
+    ) -> dict[str, list[Any]]:
+        """The columns of uncertainty of one meta-measure, in the order of its rows.
+
+        Parameters
+        ----------
+        call
+            The measure and its stack.
+        found
+            Its value on the trials.
+        passed
+            Groups that pass the gates, ``[key, group]`` of all keys of the pooled row's stack;
+            None to take every group.
+        """
+        value = np.ravel(found.value)
+        low, high, mean, q95, p = (np.full(value.shape, np.nan) for _ in range(5))
+        keys = call.stack.keys
+        chosen = np.ones(call.stack.values.shape, dtype=bool)
+        if passed is not None:
+            chosen = ~np.isnan(call.stack.values)
+        if self.replicated is not None:
+            drawn = rows_of(call.of(self.replicated.stack(keys).only(chosen)).value)
+            low, high = self._meta_interval(call.spec, value, drawn)
+        rates = [i for i, key in enumerate(keys) if self.fair.has(key)]
+        if rates and (len(rates) == len(keys) or not call.spec.joint):
+            null = self.fair.of([keys[i] for i in rates], lifted=call.spec.takes_logs)
+            draws = rows_of(call.of(null.only(chosen[rates])).value)
+            rows = np.arange(value.size) if call.spec.joint else np.array(rates)
+            told = floor(value[rows], draws, higher_is_fairer=call.spec.higher_is_fairer)
+            mean[rows], q95[rows], p[rows] = told.mean, told.q95, told.p
+            if call.spec.id in WITHHELD:
+                p[[i for i in rates if keys[i][0] == "fpr"]] = np.nan
+            if call.spec.takes_logs and call.zero == "none":
+                # draws hold half an error for none, which the observed rates do not
+                none = (call.stack.values[rates] == 0).any(axis=-1)
+                if call.spec.joint:
+                    none = np.tile(none.reshape(2, -1).any(axis=0), value.size // (none.size // 2))
+                p[rows] = np.where(none, np.nan, p[rows])
+        made = {"low": low, "high": high, "floor_mean": mean, "floor_95": q95, "p": p}
+        missing = np.isnan(value)
+        return {name: np.where(missing, np.nan, one).tolist() for name, one in made.items()}
+
+    def _meta_interval(
+        self, spec: MeasureSpec, value: FloatArray, drawn: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """On a logarithmic scale of how far the measure is from what is fair."""
+        df = float(self.speakers[-1] - 1)
+        sign = -1.0 if spec.higher_is_fairer else 1.0
+
+        def far(values: FloatArray) -> FloatArray:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                if spec.scale == "ratio":
+                    return sign * np.log(values)
+                return 1 - values if spec.scale == "one" else values
+
+        found = from_replicates(far(value), far(drawn), df, confidence=self.options.confidence)
+        ends: tuple[FloatArray, FloatArray] = found.low, found.high
+        if spec.scale == "ratio":
+            with np.errstate(over="ignore"):
+                ends = np.exp(sign * ends[0]), np.exp(sign * ends[1])
+        elif spec.scale == "one":
+            ends = 1 - ends[0], 1 - ends[1]
+        return np.minimum(*ends), np.maximum(*ends)
+
+    # --- gates --------------------------------------------------------------------------------
+
+    def gates(self, metric: str, point: str) -> list[str]:
+        """What each group lacks for a rate to count, in words; empty where it lacks nothing."""
+        asked, at = self.options.gates, self.points[point]
+        found = _of(self.rates[metric], slice(0, -1))
+        told = self.moments[metric]
+        speakers = self.of_metric(metric)[:-1]
+        effective = (found.rate * found.n_eff)[at]
+        pairs = np.broadcast_to(told.pairs, told.rate.shape)[at]
+        lacks: list[list[str]] = [[] for _ in speakers]
+        for i, n in enumerate(speakers.tolist()):
+            if n < asked.speakers:
+                lacks[i].append(f"{n} speakers")
+            if not effective[i] >= asked.errors:
+                lacks[i].append(f"{np.nan_to_num(effective[i]):.2g} effective errors")
+            if metric == "fpr" and pairs[i] < asked.pairs:
+                lacks[i].append(f"{int(pairs[i])} pairs of speakers")
+        return ["; ".join(one) for one in lacks]
+
+    def passed(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
+        """Groups that count in headline meta-measures, ``[key, group]``.
+
+        Rates are asked for what gates ask of them; other metrics, which join both classes of
+        trials, for speakers and pairs of speakers.
+        """
+        asked = self.options.gates
+        pairs = self.groups.nontarget.pairs
+        enough = (self.speakers[:-1] >= asked.speakers) & (pairs >= asked.pairs)
+        found = np.repeat(enough[None], len(keys), axis=0)
+        for i, (metric, definition, point) in enumerate(keys):
+            if metric in RATES and not definition and point in self.points:
+                found[i] = [not lacks for lacks in self.gates(metric, point)]
+        return found
+
+
+def rows_of(values: FloatArray) -> FloatArray:
+    """A measure of replicates, ``[replicate, ...]`` or ``[alpha, replicate, ...]``, by row."""
+    if values.ndim > 2:
+        values = np.moveaxis(values, 0, 1)
+    return values.reshape(len(values), -1)
+
+
+def _of(found: Interval, cells: slice) -> Interval:
+    """Some of the cells."""
+    return Interval(*(getattr(found, field.name)[..., cells] for field in fields(Interval)))
+
+
+def _spread(drawn: FloatArray) -> FloatArray:
+    """Standard deviation over replicates, undefined ones left out."""
+    known = np.isfinite(drawn)
+    n = known.sum(axis=0)
+    at = np.where(known, drawn, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = at.sum(axis=0) / n
+        found: FloatArray = np.sqrt(np.where(known, (at - mean) ** 2, 0).sum(axis=0) / (n - 1))
+        return found

@@ -1,0 +1,350 @@
+"""Intervals of error rates over speakers, in closed form (METHODS 4.4a).
+
+The rule was found by simulation (METHODS 4.4a) and is studied again in ``benchmarks/coverage``.
+What no interval can see is a kind of speaker that the sample lacks; notes say so. Arrays are
+``[..., cell]``, leading axes are free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.core.binomial import clopper_pearson
+from parivox.core.moments import Moments, moments, over
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.counts import FloatArray, IntArray
+
+__all__ = [
+    "Interval",
+    "Moments",
+    "kappa2",
+    "level",
+    "limits",
+    "moments",
+    "other_kappa2",
+    "rate_interval",
+]
+
+# Speaker variance grows with the rate as [R (1 - R)] ** 1.5 (METHODS 4.4a.5).
+_GROWTH = 1.5
+# Bisections of the way from a rate to 0 or 1.
+_STEPS = 60
+# One speaker in ten is of a kind that fewer than 29 speakers lack with probability .05 or more.
+_FEW_SPEAKERS = 29
+_SURE_DF = 5
+_HANDFUL = 5
+_FAR = 5
+_FEW_CELLS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Rates with limits.
+
+    Attributes
+    ----------
+    rate, low, high : float64 of shape (..., cell)
+        In [0, 1], lower is better; limits are NaN where `method` is empty.
+    deff : float64 of shape (..., cell)
+        Design effect: variance in units of the binomial one, at least 1; NaN without errors.
+    n_eff : float64 of shape (..., cell)
+        Independent trials that would tell as much.
+    df : float64 of shape (..., cell)
+        Degrees of freedom of the variance, at least 1; NaN without errors.
+    se : float64 of shape (..., cell)
+        Standard error of the rate; NaN without errors.
+    note : str array of shape (..., cell)
+        What a reader must know, parts joined by "; "; why there is no interval.
+    method : str array of shape (..., cell)
+        ``speakers``; ``zero-errors`` for cells without errors, or with nothing but errors;
+        empty without an interval.
+    """
+
+    rate: FloatArray
+    low: FloatArray
+    high: FloatArray
+    deff: FloatArray
+    n_eff: FloatArray
+    df: FloatArray
+    se: FloatArray
+    note: NDArray[np.str_]
+    method: NDArray[np.str_]
+
+
+def rate_interval(
+    moments: Moments, confidence: float = 0.95, pooled_floor: ArrayLike | None = None
+) -> Interval:
+    """Interval of each cell's rate over speakers.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of groups that may lend each other a design effect: the cells of one grouping.
+    confidence : float
+        In (0, 1).
+    pooled_floor : array_like of shape (..., cell), optional
+        :func:`other_kappa2`: variances are drawn up to what the other groups' speakers show, by
+        a weight of two degrees of freedom. Target trials only; NaN leaves a cell as it is.
+
+    Returns
+    -------
+    Interval
+        The limits are where the rate lies as many standard errors away as the quantile of t
+        says, the standard error being that at the limit. Without errors, or with nothing but
+        errors: the rule of 3, 3 * deff / trials at 95 % (exactly 3; else in proportion to
+        ln(1 - confidence)), with the design effect of all cells together, at least 1 and at
+        most what it is if all trials of a speaker have the same outcome; the latter if no
+        other cell tells one. NaN without trials, and where one speaker takes part in all.
+
+    Raises
+    ------
+    ConfigError
+        A confidence out of range, or a pooled floor for nontarget trials.
+
+    Examples
+    --------
+    >>> from parivox.core.tallies import BySpeaker
+    >>> errors, trials = np.array([12, 0, 3, 41, 7, 1, 0, 9]), np.full(8, 230)
+    >>> told = moments(BySpeaker(np.zeros(8, int), np.arange(8), errors, trials, 1))
+    >>> found = rate_interval(told)
+    >>> found.low.round(6).tolist(), found.high.round(6).tolist()
+    ([0.013105], [0.227884])
+    """
+    _check(confidence)
+    m, variance = moments, moments.variance
+    raised = np.zeros(m.rate.shape, dtype=np.bool_)
+    if pooled_floor is not None:
+        floored = _floored(m, np.asarray(pooled_floor, dtype=np.float64))
+        raised, variance = floored > variance, floored
+    low, high = limits(m.rate, variance, m.df, confidence)
+    low, high = _at_least_exact(m, low, high, confidence)
+    same = (variance == 0) & (m.trials > 0)
+    lent = _pooled_deff(m, variance)
+    most = np.maximum(m.fs * m.trials / m.sides, 1)
+    deff = np.where(same, np.fmin(np.maximum(lent, 1), most), over(variance, m.variance_binomial))
+    # Cells without spread add nothing to the pooled design effect: it is that of the others.
+    n_eff = over(m.trials, deff)
+    reach = np.minimum(over(_reach(confidence), n_eff), 1)
+    low = np.where(same, np.where(m.rate > 0, 1 - reach, 0), low)
+    high = np.where(same, np.where(m.rate > 0, 1, reach), high)
+    known = ~np.isnan(high)
+    told = known & ~same
+    speakers = m.speakers.astype(np.int64).astype(np.str_)
+    rare = np.strings.add(speakers, " speakers cannot exclude a rare badly served kind of speaker")
+    borrowed = same & known & (lent < most)
+    notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]] = [
+        (m.trials == 0, "no trials"),
+        (m.shared, "one speaker takes part in all trials"),
+        (same & (m.rate == 0), "no errors"),
+        (same & (m.rate == 1), "nothing but errors"),
+        (borrowed, "design effect of the other groups"),
+        (same & known & ~borrowed, "each speaker counted as one trial"),
+        (raised, "variance raised to that of the other groups"),
+        (told & ((m.df < _SURE_DF) | (m.largest_share > 0.5)), "interval may be short"),
+        (told & (high > _FAR * m.rate), "upper limit only"),
+        (known & (m.speakers < _FEW_SPEAKERS), rare),
+    ]
+    return Interval(
+        m.rate,
+        low,
+        high,
+        np.where(told, deff, np.nan),
+        n_eff,
+        np.where(told, m.df, np.nan),
+        np.where(told, np.sqrt(variance), np.nan),
+        _joined(notes, m.rate.shape),
+        np.select([told, known], ["speakers", "zero-errors"], ""),
+    )
+
+
+def _at_least_exact(
+    m: Moments, low: FloatArray, high: FloatArray, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    """Limits no nearer than independent trials allow, where a handful of errors has no spread."""
+    errors, trials = np.broadcast_arrays(m.errors, m.trials)
+    none_below, none_above = clopper_pearson(errors, trials, confidence)
+    few = (errors > 0) & (errors < _HANDFUL - 0.5) & ~np.isnan(low)
+    few_right = (errors < trials) & (trials - errors < _HANDFUL - 0.5) & ~np.isnan(high)
+    return (
+        np.where(few, np.fmin(low, none_below), low),
+        np.where(few_right, np.fmax(high, none_above), high),
+    )
+
+
+def limits(
+    rate: ArrayLike, variance: ArrayLike, df: ArrayLike, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Limits of a rate whose standard error grows as [rate (1 - rate)] ** 0.75.
+
+    Parameters
+    ----------
+    rate, variance, df : array_like
+        Rate in (0, 1) with its variance, greater than 0, and degrees of freedom of that.
+    confidence : float
+
+    Returns
+    -------
+    low, high : float64
+        0 < low < rate < high < 1, to 1e-15; NaN for a rate of 0 or 1, and where any is NaN.
+
+    Examples
+    --------
+    >>> low, high = limits(0.02, 1e-4, 7)
+    >>> round(float(low), 6), round(float(high), 6)
+    (0.007999, 0.088138)
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
+
+    _check(confidence)
+    r, v, d = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (rate, variance, df)))
+    reach = stdtrit(d, 0.5 + confidence / 2) * over(np.sqrt(v), _growth(r))
+    out = np.stack((np.zeros(r.shape), np.ones(r.shape)))
+    inside = np.stack((r, r))
+    for _ in range(_STEPS):
+        middle = (out + inside) / 2
+        beyond = np.abs(r - middle) > reach * _growth(middle)
+        out, inside = np.where(beyond, middle, out), np.where(beyond, inside, middle)
+    low, high = np.where(reach > 0, out, np.nan)
+    return low[()], high[()]
+
+
+def level(interval: Interval, at: ArrayLike) -> FloatArray:
+    """Level, 1 - confidence, at which a limit of the interval lies at given rates.
+
+    Parameters
+    ----------
+    interval : Interval
+        Of any level.
+    at : array_like of shape (..., cell)
+        Rates in [0, 1].
+
+    Returns
+    -------
+    float64 of shape (..., cell)
+        In [0, 1]: 1 at the rate itself. NaN without an interval.
+    """
+    from scipy.special import betainc, stdtr  # noqa: PLC0415 - takes time to load
+
+    q = np.asarray(at, dtype=np.float64)
+    away = np.abs(interval.rate - q)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        quantile = away / interval.se * (_growth(interval.rate) / _growth(q))
+        by_spread = 2 * stdtr(interval.df, -np.where(away > 0, quantile, 0))
+        trials = interval.n_eff * interval.deff
+        errors = interval.rate * trials
+        for k, rate, below in (
+            (errors, q, q < interval.rate),
+            (trials - errors, 1 - q, q > interval.rate),
+        ):
+            tail = np.minimum(2 * betainc(k, trials - k + 1, rate), 1)
+            exact = below & (k < _HANDFUL - 0.5)
+            by_spread = np.where(exact, np.fmax(by_spread, tail), by_spread)
+    by_rule = np.exp(-away * interval.n_eff / _reach(1 - np.exp(-1)))
+    found = np.where(interval.method == "zero-errors", by_rule, by_spread)
+    return np.where(interval.method == "", np.nan, found)
+
+
+def kappa2(moments: Moments) -> FloatArray:
+    """Speaker variance pooled over cells, in units of [rate (1 - rate)] ** 1.5.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of target trials.
+
+    Returns
+    -------
+    float64 of shape (...)
+        At least 0: variance beyond the binomial one, by the square sum of the speakers' shares
+        of the trials, weighted by speakers - 1 (METHODS 4.4a.8). NaN if no cell has both
+        errors and successes.
+    """
+    excess, scale, _ = _excess(moments)
+    return over(excess.sum(axis=-1), scale.sum(axis=-1))[()]
+
+
+def other_kappa2(moments: Moments) -> FloatArray:
+    """:func:`kappa2` of the other cells of each, the pooled floor of :func:`rate_interval`.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of target trials.
+
+    Returns
+    -------
+    float64 of shape (..., cell)
+        NaN unless at least 3 other cells have errors and successes.
+    """
+    excess, scale, used = _excess(moments)
+    parts = (x.sum(axis=-1, keepdims=True) - x for x in (excess, scale, used))
+    excess, scale, used = parts
+    return np.where(used >= _FEW_CELLS, over(np.fmax(excess, 0), scale), np.nan)
+
+
+def _excess(m: Moments) -> tuple[FloatArray, FloatArray, IntArray]:
+    """What the pooled speaker variance is the ratio of, by cell, and which cells count."""
+    _check_target(m)
+    used = m.variance > 0
+    above = over(m.variance - m.variance_binomial, m.fs)
+    return (
+        np.where(used, (m.speakers - 1) * above, 0),
+        np.where(used, (m.speakers - 1) * (m.rate * (1 - m.rate)) ** _GROWTH, 0),
+        used.astype(np.int64),
+    )
+
+
+def _floored(m: Moments, kappa2: FloatArray) -> FloatArray:
+    """Variances of target trials drawn up to what a pooled speaker variance makes them."""
+    _check_target(m)
+    pooled = m.variance_binomial + kappa2 * (m.rate * (1 - m.rate)) ** _GROWTH * m.fs
+    drawn = (2 * pooled + (m.speakers - 1) * m.variance) / (m.speakers + 1)
+    return np.where(np.isnan(drawn), m.variance, np.maximum(m.variance, drawn))
+
+
+def _pooled_deff(m: Moments, variance: FloatArray) -> FloatArray:
+    """Variance of the errors of all cells in units of the binomial one; NaN if there are none."""
+    weight = np.where(variance > 0, m.trials**2, 0)
+    sums = (np.where(weight > 0, weight * v, 0) for v in (variance, m.variance_binomial))
+    return over(*(each.sum(axis=-1, keepdims=True) for each in sums))
+
+
+def _growth(rate: FloatArray) -> FloatArray:
+    """[R (1 - R)] ** 0.75, how the standard error of a rate grows with it."""
+    root = np.sqrt(rate * (1 - rate))
+    return np.asarray(root * np.sqrt(root))
+
+
+def _reach(confidence: float) -> float:
+    """Trials by which a rate without errors is away from its limit: 3 at 95 %."""
+    return float(3 * np.log1p(-confidence) / np.log(0.05))
+
+
+def _check_target(m: Moments) -> None:
+    if m.sides != 1:
+        msg = "pooled speaker variance is asked for nontarget trials; it is for target trials only"
+        raise ConfigError(msg)
+
+
+def _check(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        msg = f"confidence is {confidence}; it lies between 0 and 1, such as 0.95"
+        raise ConfigError(msg)
+
+
+def _joined(
+    notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]], shape: tuple[int, ...]
+) -> NDArray[np.str_]:
+    """The texts that hold for each cell, joined by "; "."""
+    found = np.full(shape, "")
+    for holds, text in notes:
+        mark = np.where(found == "", "", "; ")
+        found = np.where(holds, np.strings.add(np.strings.add(found, mark), text), found)
+    return found

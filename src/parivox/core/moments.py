@@ -1,0 +1,279 @@
+"""What the speakers of a cell tell of its error rate (METHODS 4.3, 4.4a).
+
+Trials of one speaker are dependent. How sure a rate is, the deviations by speaker tell, for
+nontarget trials with those by pair of speakers; :func:`moments` reduces a tally to a few sums of
+them. Arrays are ``[..., cell]``, leading axes are free.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.core.tallies import ByPair, sum_by_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.counts import FloatArray
+    from parivox.core.tallies import BySpeaker
+
+__all__ = [
+    "Moments",
+    "by_point",
+    "max_by_cell",
+    "moments",
+    "of_speakers",
+    "over",
+    "rest_of",
+    "speaker_cells",
+]
+
+# Numbers of errors above which operating points are taken one by one, to save memory.
+_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over the speakers, and pairs of speakers, of each cell, and what they tell.
+
+    With r = errors - rate * trials, of one speaker's target trials or of one pair's nontarget
+    trials; R_s is the sum of r, Q_s of r ** 2, N_s of trials over the pairs with speaker s. For
+    target trials R_s is r and N_s the speaker's trials.
+
+    Attributes
+    ----------
+    sides : int
+        Speakers of a trial: 1 for target trials, 2 for nontarget ones.
+    errors, trials, speakers : float64 of shape (..., cell)
+    squares, fourths : float64 of shape (..., cell)
+        Sums over speakers of R_s ** 2 and R_s ** 4.
+    deleted : float64 of shape (..., cell)
+        Sum over speakers of [R_s / (trials - N_s)] ** 2, in which R_s / (trials - N_s) is how
+        much the rate falls when s is left out.
+    trial_squares : float64 of shape (..., cell)
+        Sum over speakers of N_s ** 2.
+    largest : float64 of shape (..., cell)
+        Largest number of errors in which one speaker takes part.
+    shared : bool of shape (..., cell)
+        One speaker takes part in every trial, so that nothing tells of other speakers.
+    pairs, pair_squares, pair_trial_squares, pair_deleted : float64 of shape (..., cell)
+        Pairs, and sums over them of r ** 2 and trials ** 2; sum over speakers of
+        Q_s / [2 (trials - N_s) ** 2]. NaN for target trials.
+    """
+
+    sides: int
+    errors: FloatArray
+    trials: FloatArray
+    speakers: FloatArray
+    squares: FloatArray
+    fourths: FloatArray
+    trial_squares: FloatArray
+    deleted: FloatArray
+    largest: FloatArray
+    shared: NDArray[np.bool_]
+    pairs: FloatArray
+    pair_squares: FloatArray
+    pair_trial_squares: FloatArray
+    pair_deleted: FloatArray
+
+    @cached_property
+    def rate(self) -> FloatArray:
+        """Errors by trials, in [0, 1], lower is better; NaN without trials."""
+        return over(self.errors, self.trials)
+
+    @cached_property
+    def variance_binomial(self) -> FloatArray:
+        """V_B, as if trials were independent: R (1 - R) / N."""
+        return over(self.rate * (1 - self.rate), self.trials)
+
+    @cached_property
+    def jackknife(self) -> FloatArray:
+        """V_J, V_jk: each speaker left out in turn; NaN where :attr:`shared`."""
+        return np.where(self.shared, np.nan, over(self.speakers - 1, self.speakers) * self.deleted)
+
+    @cached_property
+    def unbiased(self) -> FloatArray:
+        """V_U of nontarget trials: unbiased for additive effects of speakers and pairs.
+
+        In a balanced and complete design (METHODS 4.4a.3). May be negative; NaN for fewer than
+        4 speakers and for target trials.
+        """
+        s = self.speakers
+        scale = over((s - 2) * (s - 1), (s - 3) * s)
+        return np.where(self.shared, np.nan, scale * (self.deleted - self.pair_deleted))
+
+    @cached_property
+    def robust(self) -> FloatArray:
+        """Cluster-robust variance of target trials, dyadic-robust one of nontarget trials.
+
+        METHODS 4.3, Fafchamps & Gubert (2007); for comparison. The second may be negative.
+        """
+        common = self.squares - (self.pair_squares if self.sides == 2 else 0)
+        return over(self.speakers, self.speakers - 1) * over(common, self.trials**2)
+
+    @cached_property
+    def pair_variance(self) -> FloatArray:
+        """W: variance by pairs beyond the binomial one (METHODS 4.6a.3); may be negative.
+
+        NaN for fewer than 2 pairs and for target trials.
+        """
+        clustered = over(self.pairs, self.pairs - 1) * over(self.pair_squares, self.trials**2)
+        return clustered - self.variance_binomial
+
+    @cached_property
+    def fs(self) -> FloatArray:
+        """Sum over speakers of (N_s / N) ** 2; `f` of METHODS for target trials.
+
+        Its inverse is the number of equally active speakers (times 4 for nontarget trials).
+        """
+        return over(self.trial_squares, self.trials**2)
+
+    @cached_property
+    def fp(self) -> FloatArray:
+        """Sum over pairs of (trials of the pair / N) ** 2; NaN for target trials."""
+        return over(self.pair_trial_squares, self.trials**2)
+
+    @cached_property
+    def kurt(self) -> FloatArray:
+        """Excess kurtosis of R_s over speakers, at least 0; 0 if all are 0."""
+        fourth = over(self.speakers * self.fourths, self.squares**2)
+        return np.where(self.squares > 0, np.fmax(fourth - 3, 0), 0.0)
+
+    @cached_property
+    def df(self) -> FloatArray:
+        """Degrees of freedom of the variance, at least 1; NaN for fewer than 2 speakers.
+
+        Fewer than speakers - 1 where a few speakers have most of the trials or of the
+        deviation (METHODS 4.4a.4).
+        """
+        by_trials = np.fmax(over((self.sides * self.trials) ** 2, self.trial_squares) - 1, 1)
+        spread = self.kurt / np.fmax(self.speakers, 1) + over(2, self.speakers - 1)
+        return np.minimum(by_trials, over(2, spread))
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """V of METHODS 4.4a, never below the binomial; 0 without errors, or if all are errors.
+
+        Target trials: the jackknife. Nontarget trials: :attr:`unbiased`, at least three
+        quarters of the jackknife; the whole jackknife for 3 speakers. NaN where one speaker
+        takes part in every trial, so with 1 speaker, or with a single pair.
+        """
+        over_speakers = self.jackknife
+        if self.sides == 2:
+            blend = np.fmax(self.unbiased, 0.75 * self.jackknife)
+            over_speakers = np.where(self.speakers > 3, blend, self.jackknife)
+        alike = (self.variance_binomial == 0) & ~self.shared
+        return np.where(alike, 0, np.maximum(over_speakers, self.variance_binomial))
+
+    @cached_property
+    def largest_share(self) -> FloatArray:
+        """Share of the errors in which one speaker takes part, in [0, 1]; NaN without errors."""
+        return over(self.largest, self.errors)
+
+
+def moments(tally: BySpeaker | ByPair) -> Moments:
+    """Reduce each cell to the sums that intervals and noise floors rest on.
+
+    Parameters
+    ----------
+    tally : BySpeaker or ByPair
+        Of target or nontarget trials. Speakers without trials do not count.
+
+    Returns
+    -------
+    Moments
+        The order of entries and the names of speakers do not matter.
+
+    Examples
+    --------
+    >>> from parivox.core.tallies import BySpeaker
+    >>> errors, trials = np.array([1, 0, 6, 2]), np.array([50, 50, 40, 60])
+    >>> found = moments(BySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
+    >>> found.rate.round(6).tolist(), found.robust.round(9).tolist()
+    ([0.045], [0.000825167])
+    """
+    if tally.errors.ndim > 1 and tally.errors.size > _AT_ONCE:
+        return by_point(moments, tally)
+    cell, n_cells = speaker_cells(tally), tally.n_cells
+    e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
+    errors, trials = tally.by_cell(e), tally.by_cell(n)
+    # Deviations times N are whole numbers, exact below 2**53: equal rates leave exactly 0.
+    scaled = e * trials[..., tally.cell] - errors[..., tally.cell] * n
+    r = over(of_speakers(tally, scaled), trials[..., cell], 0)
+    own = of_speakers(tally, n)
+    left = rest_of(trials[..., cell], own)
+    sums = [sum_by_cell(each, cell, n_cells) for each in (own > 0, r**2, r**4, own**2)]
+    deleted = sum_by_cell(over(r, left, 0) ** 2, cell, n_cells)
+    largest = max_by_cell(of_speakers(tally, e), cell, n_cells)
+    shared = max_by_cell((left == 0) & (own > 0), cell, n_cells) > 0
+    of_pairs = [np.array(np.nan)] * 4
+    if isinstance(tally, ByPair):
+        squares = over(scaled, trials[..., tally.cell], 0) ** 2
+        parts = (n > 0, squares, n**2)
+        halves = over(of_speakers(tally, squares), 2 * left**2, 0)
+        of_pairs = [*map(tally.by_cell, parts), sum_by_cell(halves, cell, n_cells)]
+    shape = np.broadcast_shapes(errors.shape, trials.shape)
+    every = (errors, trials, *sums, deleted, largest, shared, *of_pairs)
+    return Moments(
+        2 if isinstance(tally, ByPair) else 1, *(np.broadcast_to(each, shape) for each in every)
+    )
+
+
+def by_point(of: Callable[[BySpeaker | ByPair], Moments], tally: BySpeaker | ByPair) -> Moments:
+    """Moments of each operating point by itself, put together."""
+    shape = np.broadcast_shapes(tally.errors.shape, tally.trials.shape)
+    both = (np.broadcast_to(x, shape) for x in (tally.errors, tally.trials))
+    speaker_cells(tally)  # found once: copies keep what is cached of the layout
+    found = []
+    rows = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
+    for errors, trials in zip(*(x.reshape(rows, shape[-1]) for x in both), strict=True):
+        point = copy(tally)
+        vars(point).update(errors=errors, trials=trials)
+        found.append(of(point))
+    names = [field.name for field in fields(Moments)[1:]]
+    parts = (np.stack([getattr(each, name) for each in found]) for name in names)
+    return Moments(found[0].sides, *(each.reshape(*shape[:-1], tally.n_cells) for each in parts))
+
+
+def speaker_cells(tally: BySpeaker | ByPair) -> NDArray[np.integer[Any]]:
+    """Cell of each speaker with a part in it, rising."""
+    return tally.members[0] if isinstance(tally, ByPair) else tally.cell
+
+
+def of_speakers(tally: BySpeaker | ByPair, values: NDArray[np.generic]) -> FloatArray:
+    """Sums over what each speaker has a part in: ``[..., entry]`` to ``[..., speaker]``."""
+    if isinstance(tally, ByPair) and tally.cell.size:
+        return tally.by_speaker(values)
+    return np.asarray(values, dtype=np.float64)
+
+
+def rest_of(total: FloatArray, own: FloatArray) -> FloatArray:
+    """Trials without those of one speaker; what rounding leaves of none, where weighted, is 0."""
+    left = total - own
+    return np.where(left > 1e-12 * total, left, 0.0)
+
+
+def max_by_cell(
+    values: NDArray[np.generic], cell: NDArray[np.integer[Any]], n_cells: int
+) -> FloatArray:
+    """Largest of each cell's values, at least 0; `cell` rises."""
+    found = np.zeros((*values.shape[:-1], n_cells))
+    if cell.size:
+        first = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
+        found[..., cell[first]] = np.maximum.reduceat(values, first, axis=-1)
+    return found
+
+
+def over(a: ArrayLike, b: ArrayLike, otherwise: float = np.nan) -> FloatArray:
+    """Quotients where the divisor is greater than 0."""
+    above, below = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
+    found = np.full(above.shape, otherwise, dtype=np.float64)
+    np.divide(above, below, out=found, where=below > 0)
+    return found

@@ -1,0 +1,475 @@
+"""How many speakers and trials it takes to tell a group's rate from that of the others.
+
+What decides is the audit's own test: the log ratio of a group's FNR or FPR to that of the other
+groups, its variance over speakers, t quantiles for the number of speakers (METHODS 4.4a, 4.9).
+Plans assume that
+
+* any two trials that share a speaker correlate by ``icc``, so that a rate varies by its *design
+  effect*, ``1 + sides * (trials_per_speaker - 1) * icc`` times as much as that of independent
+  trials. A target trial has one speaker (``sides`` 1), a nontarget trial two (``sides`` 2);
+* a group with a higher rate varies more between its speakers, too (:func:`icc_at`);
+* few speakers make most of the errors: degrees of freedom are those of beta distributed rates.
+
+:func:`least_speakers`, :func:`errors_needed` and :func:`normal_ratio` are the textbook forms
+without the last two, which promise more power than few speakers keep.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.counts import FloatArray
+
+__all__ = [
+    "EXPECTED_ERRORS",
+    "FEWEST_SPEAKERS",
+    "Sample",
+    "design_effect",
+    "detectable_ratio",
+    "errors_needed",
+    "icc_at",
+    "icc_of",
+    "least_speakers",
+    "normal_ratio",
+    "power_to_detect",
+    "relative_half_width",
+    "speakers_needed",
+    "supported_rate",
+    "trials_needed",
+]
+
+EXPECTED_ERRORS = 30
+"""Independent errors from which a rate is known to within 30 % at 90 % confidence (Doddington)."""
+FEWEST_SPEAKERS = 5
+"""No plan has fewer: below, nothing is inferred about a group (METHODS 4.11)."""
+_TOLD = 0.75
+# An audit takes at least this share of the jackknife's variance of an FPR (METHODS 4.4a, step 3),
+# which counts what is not of speakers twice: design effects below 3 are told too large.
+_MOST_SPEAKERS = 1e9
+_STEPS, _HALVINGS = 400, 30
+_FARTHEST = np.log(1000)
+
+
+class Sample(NamedTuple):
+    """Trials of a group, or of several together: arrays that broadcast.
+
+    Attributes
+    ----------
+    speakers : array_like
+    trials_per_speaker : array_like
+        Trials that a speaker takes part in, on average.
+    icc : array_like
+        Correlation of two trials that share a speaker, at the reference's rate.
+    sides : {1, 2}
+        Speakers of a trial: 1 for target trials (FNR), 2 for nontarget ones (FPR).
+    df : array_like
+        The most degrees of freedom that the data allow, as when trials per speaker are unequal.
+    """
+
+    speakers: ArrayLike
+    trials_per_speaker: ArrayLike
+    icc: ArrayLike
+    sides: int = 1
+    df: ArrayLike = np.inf
+
+    def trials(self) -> FloatArray:
+        """Trials in all."""
+        return np.multiply(self.speakers, self.trials_per_speaker, dtype=np.float64) / self.sides
+
+
+def design_effect(trials_per_speaker: ArrayLike, icc: ArrayLike, *, sides: int = 1) -> FloatArray:
+    """Variance of a rate in units of that of independent trials.
+
+    Parameters
+    ----------
+    trials_per_speaker : array_like
+        Trials that a speaker takes part in.
+    icc : array_like
+        Correlation of two trials that share a speaker.
+    sides : {1, 2}
+        Speakers of a trial: 1 for target trials, 2 for nontarget ones.
+
+    Returns
+    -------
+    float64
+        At least 1.
+
+    Examples
+    --------
+    >>> float(design_effect(24, 0.09)), float(design_effect(24, 0.09, sides=2))
+    (3.07, 5.14)
+    """
+    others = np.maximum(_numbers(trials_per_speaker) - 1, 0)
+    return np.asarray(1 + sides * others * np.maximum(icc, 0))[()]
+
+
+def icc_of(deff: ArrayLike, trials_per_speaker: ArrayLike, *, sides: int = 1) -> FloatArray:
+    """Correlation of two trials that share a speaker, from the design effect that an audit tells.
+
+    Design effects of FPR below 3 are told with an allowance, which is taken off.
+
+    Returns
+    -------
+    float64
+        At least 0; NaN with at most one trial a speaker, where no two share any.
+
+    Examples
+    --------
+    >>> round(float(icc_of(3.07, 24)), 9), float(icc_of(1.0, 1))
+    (0.09, nan)
+    """
+    others = _numbers(trials_per_speaker) - 1
+    others = np.where(others > 0, others, np.nan)
+    true = np.minimum(deff, _numbers(deff) / _TOLD - 1) if sides == 2 else deff
+    return np.asarray(np.maximum(np.subtract(true, 1), 0) / (sides * others))[()]
+
+
+def icc_at(icc: ArrayLike, rate: ArrayLike, to: ArrayLike, *, sides: int = 1) -> FloatArray:
+    """Correlation of two trials that share a speaker, where it is known at another rate.
+
+    Speakers vary more where rates are higher: their variance goes with ``rate * (1 - rate)`` to
+    the power of 1.2 to 1.6 (FNR) and 1.65 to 2.1 (FPR) on VoxCeleb1-H (METHODS 4.4a, step 5),
+    that of independent trials to the power of 1. Taken are 1.5 and 2 towards higher rates, 1 and
+    1.5 towards lower ones, so as to promise too little rather than too much.
+
+    Parameters
+    ----------
+    icc : array_like
+        At `rate`.
+    rate, to : array_like
+        In (0, 1).
+    sides : {1, 2}
+        1 for FNR, 2 for FPR.
+
+    Examples
+    --------
+    >>> float(icc_at(0.1, 0.2, 0.5)), float(icc_at(0.1, 0.5, 0.2))
+    (0.125, 0.1)
+    """
+    spread, known = (np.multiply(p, np.subtract(1, p)) for p in (to, rate))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        factor = spread / known
+        return np.asarray(_numbers(icc) * factor ** ((sides - (factor < 1)) / 2))[()]
+
+
+def power_to_detect(
+    ratio: ArrayLike,
+    rate: ArrayLike,
+    group: Sample,
+    reference: Sample,
+    *,
+    confidence: float = 0.95,
+) -> FloatArray:
+    """Probability that a group's rate is told from that of the reference.
+
+    Parameters
+    ----------
+    ratio : array_like
+        The group's true rate over that of the reference; above 1 the group fares worse.
+    rate : array_like
+        True rate of the reference, in (0, 1).
+    group, reference : Sample
+        Of different speakers.
+    confidence : float
+        Of the two-sided test.
+
+    Returns
+    -------
+    float64
+        In [0, 1]; NaN where either rate is not in (0, 1) or there are fewer than two speakers.
+
+    Examples
+    --------
+    >>> one = Sample(30, 230, 0.12)
+    >>> round(float(power_to_detect(2, 0.1, one, one)), 2)
+    0.76
+    """
+    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - a tenth of a second to import
+
+    level = (1 + confidence) / 2
+    rate = _numbers(rate)
+    own = rate * _numbers(ratio)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = np.where((own > 0) & (own < 1), own, np.nan)
+        icc = icc_at(group.icc, rate, own, sides=group.sides)
+        one, other = _spread(group, own, icc), _spread(reference, rate, reference.icc)
+        wide = np.hypot(*(stdtrit(each.df, level) * each.told for each in (one, other)))
+        found = ndtr((np.abs(np.log(ratio)) - wide) / np.hypot(one.true, other.true))
+    return np.asarray(found)[()]
+
+
+def detectable_ratio(
+    rate: ArrayLike,
+    group: Sample,
+    reference: Sample,
+    *,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    better: bool = False,
+) -> FloatArray:
+    """Ratio nearest to 1 that would be detected with a stated power.
+
+    Parameters
+    ----------
+    rate : array_like
+        True rate of the reference.
+    group, reference : Sample
+        Of different speakers.
+    power : float
+        Probability of detection.
+    confidence : float
+        Of the two-sided test.
+    better : bool
+        Seek ratios below 1, of groups that fare better: these make fewer errors, and are harder
+        to detect.
+
+    Returns
+    -------
+    float64
+        NaN where there is none, as with few errors: even a group without any could not be told
+        from the others by its ratio.
+
+    Examples
+    --------
+    >>> few, many = Sample(8, 24, 0.12), Sample(64, 24, 0.12)
+    >>> round(float(detectable_ratio(0.1, few, many)), 2)
+    2.64
+    >>> float(detectable_ratio(0.1, few, many, better=True))
+    nan
+    """
+    shape = np.broadcast_shapes(*map(np.shape, (rate, *group, *reference)))
+    true = np.broadcast_to(_numbers(rate), shape)
+
+    def reaches(log_ratio: FloatArray) -> NDArray[np.bool_]:
+        found = power_to_detect(np.exp(log_ratio), true, group, reference, confidence=confidence)
+        return np.asarray(found >= power)
+
+    possible = np.where((true > 0) & (true < 1), true, np.nan)
+    farthest = np.full(shape, -_FARTHEST) if better else -np.log(possible)
+    grid = np.multiply.outer(np.arange(_STEPS) / _STEPS, farthest)
+    is_enough = reaches(grid)
+    # the first one: with still fewer errors, a better group is harder to detect again
+    first = np.maximum(is_enough.argmax(axis=0), 1)[None]
+    near, far = (np.take_along_axis(grid, at, axis=0)[0] for at in (first - 1, first))
+    for _ in range(_HALVINGS):
+        middle = (near + far) / 2
+        is_here = reaches(middle)
+        near, far = np.where(is_here, near, middle), np.where(is_here, middle, far)
+    return np.where(is_enough.any(axis=0), np.exp(far), np.nan)[()]
+
+
+def speakers_needed(
+    ratio: ArrayLike,
+    rate: ArrayLike,
+    trials_per_speaker: ArrayLike,
+    icc: ArrayLike,
+    *,
+    others: ArrayLike = 1,
+    sides: int = 1,
+    power: float = 0.8,
+    confidence: float = 0.95,
+) -> FloatArray:
+    """Speakers that each group needs for a ratio to be detected with a stated power.
+
+    Parameters
+    ----------
+    ratio : array_like
+        A group's true rate over that of the others; above 1 it fares worse.
+    rate : array_like
+        True rate of the others.
+    trials_per_speaker, icc : array_like
+        As in :class:`Sample`, alike in all groups.
+    others : array_like
+        Groups that the group is compared with, each of as many speakers.
+    sides : {1, 2}
+        1 for FNR, 2 for FPR.
+    power, confidence : float
+        Of the two-sided test.
+
+    Returns
+    -------
+    float64
+        Whole numbers, at least :data:`FEWEST_SPEAKERS`; NaN where a rate is not in (0, 1) or
+        the ratio is 1.
+
+    Examples
+    --------
+    >>> float(speakers_needed(2, 0.1, 230, 0.12)), float(speakers_needed(2, 0.1, 24, 0.12))
+    (33.0, 40.0)
+    """
+
+    def reaches(speakers: FloatArray) -> NDArray[np.bool_]:
+        one = Sample(speakers, trials_per_speaker, icc, sides)
+        rest = Sample(speakers * _numbers(others), trials_per_speaker, icc, sides)
+        found = power_to_detect(ratio, rate, one, rest, confidence=confidence)
+        return np.asarray(found >= power)
+
+    least = least_speakers(
+        ratio, rate, trials_per_speaker, icc, others=others, sides=sides, power=power,
+        confidence=confidence,
+    )  # fmt: skip
+    high = np.maximum(least, FEWEST_SPEAKERS)
+    low = high - 1
+    while (is_short := ~reaches(high) & (high < _MOST_SPEAKERS)).any():  # NaN is not short
+        low, high = np.where(is_short, high, low), np.where(is_short, 2 * high, high)
+    while (high - low > 1).any():
+        middle = np.floor((low + high) / 2)
+        is_enough = (middle > low) & reaches(middle)
+        low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
+    return np.where(high < _MOST_SPEAKERS, high, np.nan)[()]
+
+
+def least_speakers(
+    ratio: ArrayLike,
+    rate: ArrayLike,
+    trials_per_speaker: ArrayLike,
+    icc: ArrayLike,
+    *,
+    others: ArrayLike = 1,
+    sides: int = 1,
+    power: float = 0.8,
+    confidence: float = 0.95,
+) -> FloatArray:
+    """As :func:`speakers_needed`, by normal quantiles: a lower bound, reached by many speakers.
+
+    Examples
+    --------
+    >>> float(least_speakers(2, 0.1, 230, 0.12))
+    27.0
+    """
+    rate = _numbers(rate)
+    own = rate * _numbers(ratio)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        deff = design_effect(trials_per_speaker, icc, sides=sides)
+        errors = (1 - own) / own + (1 - rate) / (rate * _numbers(others))
+        variance = deff * errors * sides / _numbers(trials_per_speaker)
+        found = np.ceil(_quantiles(power, confidence) ** 2 * variance / np.log(ratio) ** 2)
+    is_defined = (rate > 0) & (rate < 1) & (own > 0) & (own < 1)
+    return np.where(is_defined & np.isfinite(found), found, np.nan)[()]
+
+
+def errors_needed(ratio: ArrayLike, *, power: float = 0.8, confidence: float = 0.95) -> FloatArray:
+    """Independent errors that a reference must expect for a ratio to be detected.
+
+    Of two groups with as many trials, by normal quantiles; with dependent trials, times the
+    design effect (METHODS 4.9).
+
+    Examples
+    --------
+    >>> errors_needed([1.5, 2, 3]).round(1).tolist()
+    [79.6, 24.5, 8.7]
+    """
+    ratio = _numbers(ratio)
+    with np.errstate(divide="ignore"):
+        found = (1 + 1 / ratio) / np.log(ratio) ** 2
+    return np.asarray(_quantiles(power, confidence) ** 2 * found)[()]
+
+
+def normal_ratio(
+    errors: ArrayLike, deff: ArrayLike = 1, *, power: float = 0.8, confidence: float = 0.95
+) -> FloatArray:
+    """Smallest ratio that two groups of as many errors can detect, by normal quantiles.
+
+    Examples
+    --------
+    >>> round(float(normal_ratio(30, deff=8)), 2)
+    7.74
+    """
+    with np.errstate(divide="ignore"):
+        variance = 2 * _numbers(deff) / _numbers(errors)
+    return np.asarray(np.exp(_quantiles(power, confidence) * np.sqrt(variance)))[()]
+
+
+def supported_rate(trials: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
+    """Smallest rate at which trials can be expected to hold 30 independent errors.
+
+    Returns
+    -------
+    float64
+        In (0, 1]; NaN where even a rate of 1 would be too small, or there are no trials.
+
+    Examples
+    --------
+    >>> float(supported_rate(120_000, deff=4))
+    0.001
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = EXPECTED_ERRORS * _numbers(deff) / _numbers(trials)
+    return np.where(found <= 1, found, np.nan)[()]
+
+
+def trials_needed(rate: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
+    """Trials that can be expected to hold 30 independent errors (Doddington's rule of 30).
+
+    Examples
+    --------
+    >>> float(trials_needed(0.001)), float(trials_needed(0.001, deff=4))
+    (30000.0, 120000.0)
+    """
+    return np.asarray(EXPECTED_ERRORS * _numbers(deff) / _numbers(rate))[()]
+
+
+def relative_half_width(
+    errors: ArrayLike, deff: ArrayLike = 1, *, confidence: float = 0.95
+) -> FloatArray:
+    """Half the width of a rate's interval, in units of the rate, by normal quantiles.
+
+    Examples
+    --------
+    >>> round(float(relative_half_width(30, confidence=0.9)), 3)
+    0.3
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 - a tenth of a second to import
+
+    with np.errstate(divide="ignore"):
+        variance = _numbers(deff) / _numbers(errors)
+    return np.asarray(ndtri((1 + confidence) / 2) * np.sqrt(variance))[()]
+
+
+def _numbers(values: ArrayLike) -> FloatArray:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _quantiles(power: float, confidence: float) -> float:
+    from scipy.special import ndtri  # noqa: PLC0415 - a tenth of a second to import
+
+    return float(ndtri((1 + confidence) / 2) + ndtri(power))
+
+
+class _Spread(NamedTuple):
+    """Standard error of the logarithm of a rate: the true one and what an audit tells of it."""
+
+    true: FloatArray
+    told: FloatArray
+    df: FloatArray
+
+
+def _spread(sample: Sample, rate: FloatArray, icc: ArrayLike) -> _Spread:
+    speakers = _numbers(sample.speakers)
+    speakers = np.where(speakers > 1, speakers, np.nan)
+    deff = design_effect(sample.trials_per_speaker, icc, sides=sample.sides)
+    independent = (1 - rate) / (rate * sample.trials())
+    kurtosis = _kurtosis(rate, _numbers(sample.trials_per_speaker), icc)
+    df = np.minimum(2 / (kurtosis / speakers + 2 / (speakers - 1)), sample.df)
+    told = np.maximum(deff, _TOLD * (deff + 1)) if sample.sides == 2 else deff
+    return _Spread(np.sqrt(deff * independent), np.sqrt(told * independent), df)
+
+
+def _kurtosis(rate: FloatArray, trials: FloatArray, icc: ArrayLike) -> FloatArray:
+    """Excess kurtosis of a speaker's errors, beta-binomial, at least 0."""
+    total = 1 / np.clip(icc, 1e-9, 0.99) - 1
+    factorial = [np.asarray(1.0)]
+    for i in range(4):
+        factorial.append(
+            factorial[-1] * np.maximum(trials - i, 0) * (rate * total + i) / (total + i)
+        )
+    _, f1, f2, f3, f4 = factorial
+    raw = (f1, f1 + f2, f1 + 3 * f2 + f3, f1 + 7 * f2 + 6 * f3 + f4)
+    variance = raw[1] - raw[0] ** 2
+    fourth = raw[3] - 4 * raw[2] * raw[0] + 6 * raw[1] * raw[0] ** 2 - 3 * raw[0] ** 4
+    return np.asarray(np.maximum(fourth / variance**2 - 3, 0))

@@ -1,0 +1,305 @@
+"""Ratios of rates of groups without common speakers (METHODS 4.4a.7).
+
+A group is compared with another, or with all others together (:func:`others`). Groups that share
+speakers, or whose speakers meet in trials, are not independent; their ratio is resampled jointly
+(:mod:`parivox.core.resampling`). Arrays are ``[..., cell]``, leading axes are free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.core.intervals import level
+from parivox.core.moments import (
+    Moments,
+    by_point,
+    max_by_cell,
+    of_speakers,
+    over,
+    rest_of,
+    speaker_cells,
+)
+from parivox.core.tallies import ByPair, sum_by_cell
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.counts import FloatArray
+    from parivox.core.intervals import Interval
+    from parivox.core.tallies import BySpeaker
+
+__all__ = ["Ratio", "disjoint", "others", "ratio_interval", "to_pooled"]
+
+# Numbers that `others` holds at once in a table of (cell, kind of speaker).
+_AT_ONCE = 2**20
+# Halvings of the angle on which p depends.
+_STEPS = 45
+_REASONS = (
+    "undefined_value",
+    "undefined_reference",
+    "zero_over_zero",
+    "zero_reference",
+    "no_interval",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """Ratios with limits, on the scale of ratios, not of their logarithms.
+
+    Attributes
+    ----------
+    value, low, high : float64 of shape (..., cell)
+        In [0, inf]; 1 is fair, above 1 is worse than the reference.
+    p : float64 of shape (..., cell)
+        In [0, 1]: the level at which a limit is 1.
+    reason : str array of shape (..., cell)
+        Why the ratio or its limits are undefined: ``undefined_value``, ``undefined_reference``,
+        ``zero_over_zero``, ``zero_reference``, or ``no_interval`` of one of the rates.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
+    reason: NDArray[np.str_]
+
+
+def ratio_interval(one: Interval, other: Interval) -> Ratio:
+    """Ratio of two independent rates by the MOVER method, at the level of their intervals.
+
+    Parameters
+    ----------
+    one, other : Interval
+        Numerators and references, of one confidence; shapes (..., cell) broadcast.
+
+    Returns
+    -------
+    Ratio
+        On the scale of logarithms, distances from the rates to their limits are added in
+        quadrature. A rate of 0 has ratio 0, with limits 0 and its upper limit by the lower
+        one of the reference. No limits for a reference of 0.
+
+    Notes
+    -----
+    METHODS 4.4a.7; Zou & Donner (2008). p is found without intervals of other levels: where 1
+    is a limit, the distances of both rates to theirs are the sides of a right triangle on the
+    logarithm of the ratio, so that one angle is all that is sought.
+    """
+    r1, r2 = np.broadcast_arrays(one.rate, other.rate)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = r1 / r2
+        down = np.hypot(np.log(r1 / one.low), np.log(other.high / r2))
+        up = np.hypot(np.log(one.high / r1), np.log(r2 / other.low))
+        low = np.where(r1 == 0, 0, value * np.exp(-down))
+        high = np.where(r1 == 0, one.high / other.low, value * np.exp(up))
+    missing = np.isnan(one.high) | np.isnan(other.high)
+    reason = np.select(
+        [np.isnan(r1), np.isnan(r2), (r1 == 0) & (r2 == 0), r2 == 0, missing],
+        [
+            "undefined_value",
+            "undefined_reference",
+            "zero_over_zero",
+            "zero_reference",
+            "no_interval",
+        ],
+        "",
+    )
+    told = reason == ""
+    low, high, p = (np.where(told, x, np.nan) for x in (low, high, _p(one, other)))
+    return Ratio(value, low, high, p, reason)
+
+
+def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
+    """From the ratio to all others to the ratio to everyone, the group itself among them.
+
+    Parameters
+    ----------
+    ratio : Ratio
+        To all other groups together.
+    share : array_like of shape (..., cell)
+        The group's share of all trials, in [0, 1].
+
+    Returns
+    -------
+    Ratio
+        rho / (w rho + 1 - w); p stays as it is. At most 1 / w.
+    """
+    w = np.asarray(share, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        value, low, high = (1 / (w + (1 - w) / x) for x in (ratio.value, ratio.low, ratio.high))
+    return Ratio(value, low, high, ratio.p, ratio.reason)
+
+
+def disjoint(tally: BySpeaker | ByPair) -> bool:
+    """Whether no speaker is in two cells, so that their rates are independent.
+
+    Examples
+    --------
+    >>> cell, ones = np.array([0, 1]), np.array([1, 1])
+    >>> disjoint(ByPair(cell, np.array([0, 0]), np.array([1, 2]), ones, ones, 2))
+    False
+    """
+    who = tally.members[1] if isinstance(tally, ByPair) else tally.speaker
+    return bool(np.unique(who).size == who.size)
+
+
+def others(tally: BySpeaker | ByPair) -> Moments:
+    """Moments of all other cells together, for each cell: what a group is compared with.
+
+    Parameters
+    ----------
+    tally : BySpeaker or ByPair
+        Each speaker in one cell only.
+
+    Returns
+    -------
+    Moments
+        Of shape (..., cell): those of the union of the other cells. Without trials if there is
+        one cell only.
+
+    Raises
+    ------
+    ConfigError
+        A speaker is in two cells.
+
+    Notes
+    -----
+    Speakers of equally many errors and trials are of one kind, of which only the number in the
+    other cells matters: the cost grows with cells times kinds, not times speakers.
+    """
+    if not disjoint(tally):
+        msg = (
+            "a speaker is in two cells, so that a cell and all others are not independent; "
+            "resample speakers to compare them"
+        )
+        raise ConfigError(msg)
+    alone = tally.errors.ndim == tally.trials.ndim == 1
+    return _others(tally) if alone else by_point(_others, tally)
+
+
+def _others(tally: BySpeaker | ByPair) -> Moments:
+    """:func:`others` at one operating point."""
+    cell, n_cells = speaker_cells(tally), tally.n_cells
+    e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
+    errors, trials = _sum_of_others(tally.by_cell(e)), _sum_of_others(tally.by_cell(n))
+    taken, own = of_speakers(tally, e), of_speakers(tally, n)
+    largest = _max_of_others(max_by_cell(taken, cell, n_cells))
+    speakers, trial_squares = (
+        _sum_of_others(sum_by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
+    )
+    per_speaker = [np.asarray(own > 0, np.float64)]
+    of_pairs = [np.full(n_cells, np.nan)] * 3
+    if isinstance(tally, ByPair):
+        parts = (e**2, e * n, n**2)
+        per_speaker += [of_speakers(tally, each) for each in parts]
+        ee, en, nn = (_sum_of_others(tally.by_cell(each)) for each in parts)
+        rate = over(errors, trials, 0)
+        of_pairs = [_sum_of_others(tally.by_cell(n > 0)), ee - 2 * rate * en + rate**2 * nn, nn]
+    kinds = _Kinds.of(cell, own, taken, per_speaker)
+    step = max(1, _AT_ONCE // max(1, kinds.trials.size))
+    chunks = [
+        kinds.without(range(at, min(at + step, n_cells)), errors, trials)
+        for at in range(0, n_cells, step)
+    ]
+    squares, fourths, deleted, shared, pair_deleted = map(np.concatenate, zip(*chunks, strict=True))
+    return Moments(
+        2 if isinstance(tally, ByPair) else 1,
+        errors,
+        trials,
+        speakers,
+        squares,
+        fourths,
+        trial_squares,
+        deleted,
+        largest,
+        shared > 0,
+        *(*of_pairs, pair_deleted),
+    )
+
+
+class _Kinds(NamedTuple):
+    """Speakers by kind: as many errors and trials as each other."""
+
+    cell: NDArray[np.integer[Any]]
+    kind: NDArray[np.intp]
+    errors: FloatArray
+    trials: FloatArray
+    per_speaker: list[FloatArray]
+
+    @classmethod
+    def of(
+        cls,
+        cell: NDArray[np.integer[Any]],
+        trials: FloatArray,
+        errors: FloatArray,
+        per_speaker: list[FloatArray],
+    ) -> _Kinds:
+        levels, rank = np.unique(trials, return_inverse=True)
+        counts, below = np.unique(errors, return_inverse=True)
+        codes, kind = np.unique(rank * counts.size + below, return_inverse=True)
+        of_rank, of_below = np.divmod(codes, max(1, counts.size))
+        return cls(cell, kind, counts[of_below], levels[of_rank], per_speaker)
+
+    def without(self, cells: range, errors: FloatArray, trials: FloatArray) -> list[FloatArray]:
+        """Sums over the speakers of all cells but one, for some cells.
+
+        `errors` and `trials` are those of all cells but each.
+        """
+        first, last = np.searchsorted(self.cell, [cells.start, cells.stop])
+        at = (self.cell[first:last] - cells.start) * self.trials.size + self.kind[first:last]
+
+        def rest(values: FloatArray) -> FloatArray:
+            table = np.bincount(at, values[first:last], minlength=len(cells) * self.trials.size)
+            whole = np.bincount(self.kind, values, minlength=self.trials.size)
+            return np.asarray(whole - table.reshape(len(cells), -1))
+
+        e, n = (x[cells.start : cells.stop, None] for x in (errors, trials))
+        r, left = over(self.errors * n - e * self.trials, n, 0), rest_of(n, self.trials)
+        count, *squares = map(rest, self.per_speaker)
+        pair_deleted = np.full(len(cells), np.nan)
+        if squares:
+            ee, en, nn = squares
+            q = np.where(count > 0, ee - 2 * over(e, n, 0) * en + over(e, n, 0) ** 2 * nn, 0)
+            pair_deleted = over(q, 2 * left**2, 0).sum(axis=-1)
+        return [
+            (count * r**2).sum(axis=-1),
+            (count * r**4).sum(axis=-1),
+            (count * over(r, left, 0) ** 2).sum(axis=-1),
+            ((count > 0) & (left == 0)).sum(axis=-1, dtype=np.float64),
+            pair_deleted,
+        ]
+
+
+def _sum_of_others(by_cell: FloatArray) -> FloatArray:
+    return np.asarray(by_cell.sum(axis=-1, keepdims=True) - by_cell)
+
+
+def _max_of_others(values: FloatArray) -> FloatArray:
+    """Largest value of the other cells; 0 if there are none."""
+    own = np.arange(values.shape[-1]) == values.argmax(axis=-1)[..., None]
+    second = np.where(own, 0, values).max(axis=-1, keepdims=True)
+    return np.asarray(np.where(own, second, values.max(axis=-1, keepdims=True)))
+
+
+def _p(one: Interval, other: Interval) -> FloatArray:
+    """The level at which a limit of the ratio is 1, by bisection of the angle; see Notes there."""
+    r1, r2 = np.broadcast_arrays(one.rate, other.rate)
+    none = r1 == 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        log = np.where((r1 > 0) & (r2 > 0), np.log(r1) - np.log(r2), 0)
+    low, high = np.zeros(r1.shape), np.ones(r1.shape)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        angle = middle * (np.pi / 2)
+        # with a rate of 0 there is no logarithm, but both limits are one rate
+        at_one = np.where(none, (1 - middle) * r2, r1 * np.exp(-log * np.cos(angle)))
+        at_other = np.where(none, at_one, r2 * np.exp(log * np.sin(angle)))
+        levels = level(one, at_one), level(other, at_other)
+        beyond = levels[0] > levels[1]
+        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+    return np.asarray(np.maximum(*levels))

@@ -1,0 +1,339 @@
+"""Vertex bootstrap over speakers: weights, weighted rates, intervals (METHODS 4.4).
+
+Speakers are drawn with replacement within strata; a speaker drawn w times weighs w. A trial of
+one speaker then weighs w_s, one between two speakers w_i * w_j. One matrix of weights serves
+every grouping, measure and system: what is computed from it is resampled jointly. Replicates
+are the first axis.
+
+Weighted score curves are in :mod:`~parivox.core.curves_resampled`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from parivox.core.tallies import BySpeaker, sum_by_cell
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.counts import FloatArray
+    from parivox.core.tallies import ByPair
+
+    Weights: TypeAlias = NDArray[np.integer[Any]]
+
+__all__ = [
+    "BootstrapInterval",
+    "Scale",
+    "from_replicates",
+    "pool_small_strata",
+    "speaker_weights",
+    "weighted",
+]
+
+Scale: TypeAlias = Literal["log", "linear", "percentile"]
+SCALES = ("log", "linear", "percentile")
+
+LEAST = 5
+"""A stratum of fewer speakers varies too little to be drawn from alone."""
+
+MOST_DROPPED = 0.05
+"""Share of undefined replicates above which no interval is given."""
+
+_DRAWN = 1 << 22  # speakers drawn at once
+_CHUNK = 128  # replicates weighted at once: their weights fit the cache
+
+
+def pool_small_strata(strata: ArrayLike, least: int = LEAST) -> NDArray[np.int64]:
+    """Strata with the small ones made one, as a stratum of one speaker would never vary.
+
+    Parameters
+    ----------
+    strata : integer array_like of shape (speaker,)
+        Stratum of each speaker, -1 for those who take no part.
+    least : int
+        Strata of fewer speakers are pooled; if all of them together are fewer still, with the
+        smallest of the others.
+
+    Returns
+    -------
+    int64 of shape (speaker,)
+        The strata as they were, and one new number for those that were pooled: they are where
+        this differs from what was given.
+
+    Examples
+    --------
+    >>> pool_small_strata([0, 0, 0, 1, 2, 2, -1], least=3).tolist()
+    [0, 0, 0, 3, 3, 3, -1]
+    """
+    stratum = np.array(strata, dtype=np.int64)
+    sizes = np.bincount(stratum[stratum >= 0])
+    small = (sizes > 0) & (sizes < least)
+    others = np.flatnonzero(sizes >= least)
+    if 0 < sizes[small].sum() < least and others.size:
+        small[others[np.argmin(sizes[others])]] = True
+    if small.sum() > 1:
+        stratum[(stratum >= 0) & small[stratum]] = sizes.size
+    return stratum
+
+
+def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np.uint8]:
+    """How often each speaker is drawn when every stratum is drawn anew, with replacement.
+
+    Parameters
+    ----------
+    strata : integer array_like of shape (speaker,)
+        Stratum of each speaker, -1 for those who take no part; small strata pooled
+        beforehand (:func:`pool_small_strata`).
+    replicates : int
+    seed : int
+        The same weights for the same seed; the first replicates do not depend on how many
+        there are, nor those of one stratum on the other strata.
+
+    Returns
+    -------
+    uint8 of shape (replicate, speaker)
+        Each stratum's weights add up to its size.
+
+    References
+    ----------
+    Poh and Bengio (2007); Fogliato, Patil and Perona (2024).
+
+    Examples
+    --------
+    >>> speaker_weights([0, 1, 0, -1, 1, 0], 2, seed=1).sum(axis=1).tolist()
+    [5, 5]
+    """
+    stratum = np.asarray(strata)
+    if replicates < 1:
+        msg = f"replicates is {replicates}; it must be 1 or more"
+        raise ConfigError(msg)
+    weights = np.zeros((replicates, stratum.size), dtype=np.uint8)
+    order = np.argsort(stratum, kind="stable")
+    order = order[np.searchsorted(stratum[order], 0) :]
+    starts = np.flatnonzero(np.diff(stratum[order], prepend=-1))
+    for start, end in pairwise([*starts.tolist(), order.size]):
+        members, size = order[start:end], end - start
+        own = np.random.default_rng((seed, int(stratum[members[0]])))
+        step = max(_DRAWN // size, 1)
+        for first in range(0, replicates, step):
+            n = min(step, replicates - first)
+            drawn = own.integers(0, size, (n, size)) + size * np.arange(n)[:, None]
+            # more than 255 draws of one speaker will not be seen: the chance is below 1 / 255!
+            times = np.bincount(drawn.ravel(), minlength=n * size).reshape(n, size)
+            weights[first : first + n, members] = times
+    return weights
+
+
+def weighted(tally: BySpeaker | ByPair, weights: Weights) -> tuple[FloatArray, FloatArray]:
+    """Errors and trials of each cell in each replicate, at fixed thresholds (vector 4.5).
+
+    Parameters
+    ----------
+    tally : BySpeaker or ByPair
+        With errors of shape (..., entry).
+    weights : integer ndarray of shape (replicate, speaker)
+
+    Returns
+    -------
+    errors, trials : float64 ndarrays of shape (replicate, ..., cell)
+        Whole numbers. Axes that the trials of the tally lack have length 1, so that both
+        divide. A cell whose speakers were not drawn has 0 trials: its rate is undefined.
+
+    Notes
+    -----
+    Trials between speakers are sums of n_ij w_i w_j: one product of a sparse matrix, row i of
+    a cell holding the n_ij, with the weights, and one sum over i. Errors are few, so that only
+    entries with errors are multiplied.
+
+    Examples
+    --------
+    >>> zero = np.zeros(2, dtype=int)
+    >>> tally = BySpeaker(zero, np.array([0, 1]), np.array([1, 3]), np.array([10, 30]), 1)
+    >>> [found.tolist() for found in weighted(tally, np.array([[1, 1], [2, 0]]))]
+    [[[4.0], [2.0]], [[40.0], [20.0]]]
+    """
+    errors, trials = (np.asarray(a, dtype=np.float64) for a in (tally.errors, tally.trials))
+    trials = trials.reshape(*[1] * (errors.ndim - trials.ndim), *trials.shape)
+    found = tuple(
+        np.empty((len(weights), *values.shape[:-1], tally.n_cells)) for values in (errors, trials)
+    )
+    sums = [_Sums(tally, values) for values in (errors, trials)]
+    for first in range(0, len(weights), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        of_speaker = np.ascontiguousarray(weights[part].T, dtype=np.float64)
+        for into, one in zip(found, sums, strict=True):
+            into[part] = one.weighted(of_speaker).T.reshape(-1, *into.shape[1:])
+    return found[0], found[1]
+
+
+class _Sums:
+    """Sums over the entries of each cell and leading axis, ready to be weighted."""
+
+    def __init__(self, tally: BySpeaker | ByPair, values: FloatArray) -> None:
+        from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
+
+        n_lead = math.prod(values.shape[:-1])
+        flat = values.reshape(n_lead, -1) if values.size else np.zeros((n_lead, 0))
+        lead, entry = np.nonzero(flat)
+        self.rows = n_lead * tally.n_cells
+        row, value = lead * tally.n_cells + tally.cell[entry], flat[lead, entry]
+        if isinstance(tally, BySpeaker):
+            self.cell, self.speaker = np.arange(self.rows), None
+            across, size, n = tally.speaker[entry], self.rows, int(tally.speaker.max(initial=-1))
+        else:
+            n = int(tally.other.max(initial=-1))
+            members, row = np.unique(row * (n + 1) + tally.one[entry], return_inverse=True)
+            self.cell, self.speaker = members // (n + 1), members % (n + 1)
+            across, size = tally.other[entry], members.size
+        self.n_speakers = n + 1
+        self.matrix = csr_array((value, (row, across)), shape=(size, self.n_speakers))
+
+    def weighted(self, of_speaker: FloatArray) -> FloatArray:
+        """From weights ``[speaker, replicate]`` to sums ``[row, replicate]``."""
+        found = self.matrix @ of_speaker[: self.n_speakers]
+        if self.speaker is None:
+            return np.asarray(found)
+        found *= of_speaker[self.speaker]
+        return sum_by_cell(found.T, self.cell, self.rows).T
+
+
+@dataclass(frozen=True, eq=False)
+class BootstrapInterval:
+    """What replicates say about an estimate.
+
+    Attributes
+    ----------
+    low, high : float64 of shape (...)
+        Limits; NaN with a reason.
+    p : float64 of shape (...)
+        Two-sided, of the estimate being 1 (``log``) or 0 (``linear``); NaN for ``percentile``.
+    se : float64 of shape (...)
+        Standard deviation of the replicates, of their logarithms for ``log``.
+    dropped : float64 of shape (...)
+        Share of the replicates in which the quantity is undefined, in [0, 1].
+    reason : str of shape (...)
+        Why there is no interval; empty where there is one.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
+    se: FloatArray
+    dropped: FloatArray
+    reason: NDArray[np.str_]
+
+
+def from_replicates(
+    estimate: ArrayLike,
+    replicates: ArrayLike,
+    df: ArrayLike,
+    *,
+    scale: Scale = "log",
+    confidence: float = 0.95,
+) -> BootstrapInterval:
+    """Interval and p value of an estimate from its bootstrap replicates (METHODS 4.4).
+
+    Parameters
+    ----------
+    estimate : array_like of shape (...)
+    replicates : array_like of shape (replicate, ...)
+        NaN where the quantity is undefined: such replicates are dropped, and more than 5 % of
+        them refuse the interval.
+    df : array_like of shape (...)
+        Degrees of freedom: speakers - 1.
+    scale : {"log", "linear", "percentile"}
+        ``log``: estimate * exp(-+ t sd(ln)), for rates, costs and ratios; ``linear``:
+        estimate -+ t sd, for signed quantities; ``percentile``: quantiles of the replicates,
+        too short with few speakers, for comparison.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    BootstrapInterval
+        On the log scale a replicate of 0 (or infinity) counts as undefined; up to 5 % of them
+        stand as the smallest (largest) of the others, as leaving them out would make the
+        interval narrower.
+
+    Examples
+    --------
+    >>> found = from_replicates(2.0, [1.0, 2.0, 4.0], df=10)
+    >>> round(float(found.low), 3), round(float(found.high), 3), round(float(found.p), 3)
+    (0.427, 9.371, 0.341)
+    """
+    if scale not in SCALES:
+        msg = f"scale is {scale!r}; it is one of {', '.join(SCALES)}"
+        raise ConfigError(msg)
+    if not 0 < confidence < 1:
+        msg = f"confidence is {confidence}; it must lie between 0 and 1, as in 0.95"
+        raise ConfigError(msg)
+    from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - most of the import's time
+
+    centre, drawn, freedom = (np.asarray(a, dtype=np.float64) for a in (estimate, replicates, df))
+    shape = np.broadcast_shapes(centre.shape, drawn.shape[1:], freedom.shape)
+    drawn = np.broadcast_to(drawn, (len(drawn), *shape))
+    centre, freedom = np.broadcast_to(centre, shape), np.broadcast_to(freedom, shape)
+    is_log = scale == "log"
+    if is_log:
+        centre, drawn = _log(centre), _log(drawn)
+    finite = np.isfinite(drawn)
+    kept = finite.sum(axis=0)
+    dropped = (len(drawn) - kept) / len(drawn)
+    lowest = np.where(finite, drawn, np.inf).min(axis=0)
+    highest = np.where(finite, drawn, -np.inf).max(axis=0)
+    known = ~np.isnan(drawn)
+    drawn = np.where(known, np.clip(drawn, lowest, highest), np.nan)
+    reason = np.select(
+        [
+            ~np.isfinite(centre),
+            dropped > MOST_DROPPED,
+            ~(freedom > 0),  # NaN as well
+            ~(highest > lowest),
+        ],
+        [
+            "no logarithm of the estimate" if is_log else "no estimate",
+            f"undefined{' or 0' if is_log else ''} in more than 5 % of the replicates",
+            "fewer than two speakers",
+            "the same in all replicates",
+        ],
+        "",
+    )
+    fine = reason == ""
+    freedom, n = np.where(fine, freedom, 1.0), np.maximum(known.sum(axis=0), 2)
+    at = np.where(fine, np.where(known, drawn, 0.0), 0.0)
+    mean = at.sum(axis=0) / n
+    sd = np.sqrt(np.where(known & fine, np.square(at - mean), 0.0).sum(axis=0) / (n - 1))
+    share = (1 - confidence) / 2
+    if scale == "percentile":
+        low, high = (_quantile(drawn, known.sum(axis=0), q) for q in (share, 1 - share))
+        p = np.full(shape, np.nan)
+    else:
+        half = stdtrit(freedom, 1 - share) * sd
+        low, high = centre - half, centre + half
+        p = 2 * stdtr(freedom, -np.abs(centre) / np.where(fine, sd, 1.0))
+    if is_log:
+        with np.errstate(over="ignore"):
+            low, high = np.exp(low), np.exp(high)
+    low, high, p, sd = (np.where(fine, a, np.nan)[()] for a in (low, high, p, sd))
+    return BootstrapInterval(low, high, p, sd, np.asarray(dropped)[()], reason)
+
+
+def _log(values: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(values)
+
+
+def _quantile(drawn: FloatArray, n: NDArray[np.integer[Any]], share: float) -> FloatArray:
+    """Quantile of the first `n` of the sorted replicates, interpolated; NaN sort last."""
+    rising = np.sort(drawn, axis=0)
+    place = share * np.maximum(n - 1, 0)
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, np.maximum(n - 1, 0))
+    start, end = (np.take_along_axis(rising, at[None], axis=0)[0] for at in (below, above))
+    return np.asarray(start + (place - below) * (end - start))

@@ -1,0 +1,325 @@
+"""Verdicts in words: what ratios and rates with their intervals allow to be said.
+
+Arrays are ``[..., group]``. A verdict on a group is one of
+
+==================  ====================================================================
+code                meaning
+==================  ====================================================================
+worse               more errors than the reference, beyond chance
+better              fewer errors than the reference, beyond chance
+no_difference       no difference larger than the margin
+cannot_tell         the data do not say, and the reason why
+==================  ====================================================================
+
+``no_difference`` is a finding and ``cannot_tell`` the lack of one: a wide interval around 1 says
+that nothing is known, never that nothing is there. Reasons of ``cannot_tell``:
+
+==================  ====================================================================
+reason              meaning
+==================  ====================================================================
+(any other text)    the group is gated: the gate's own words
+undefined_ratio     group or reference has no rate, or the reference no errors
+no_interval         the ratio has no interval
+no_p                the ratio has no p value
+too_wide            the interval holds 1 and reaches beyond the margin
+not_after_holm      1 lies outside of the interval, but so many groups were looked at that
+                    one such interval is no surprise
+no_errors           the group has no errors, and too few trials or speakers to call it better
+==================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.counts import FloatArray, IntArray
+
+__all__ = ["Verdicts", "joint", "met", "overall", "sentence", "verdicts"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """What can be said of each group, and what it rests on.
+
+    Attributes
+    ----------
+    code, reason : str arrays of shape (..., group)
+        The reason is empty unless the code is ``cannot_tell``.
+    ratio, low, high : float64 of shape (..., group)
+        Ratio to the reference and its interval.
+    gated : bool array of shape (..., group)
+        Groups too small to be judged: under-represented.
+    """
+
+    code: NDArray[np.str_]
+    reason: NDArray[np.str_]
+    ratio: FloatArray
+    low: FloatArray
+    high: FloatArray
+    gated: NDArray[np.bool_]
+
+    @property
+    def witness(self) -> IntArray:
+        """The group that differs most, shape (...): the worst one; else the best; else -1."""
+        worse = np.where(self.code == "worse", self.ratio, -np.inf)
+        better = np.where(self.code == "better", self.ratio, np.inf)
+        found = np.where((self.code == "better").any(axis=-1), better.argmin(axis=-1), -1)
+        return np.where((self.code == "worse").any(axis=-1), worse.argmax(axis=-1), found)
+
+
+def verdicts(
+    ratio: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    p: ArrayLike,
+    *,
+    gate: ArrayLike = "",
+    confidence: float = 0.95,
+    margin: float = 1.25,
+) -> Verdicts:
+    """Verdict on each group's error rate (or cost) against its reference.
+
+    The first of these that applies, with rho the ratio, (low, high) its interval:
+
+    1. A gated group, an undefined ratio or interval: ``cannot_tell``.
+    2. Low >= 1 / margin and high <= margin: ``no_difference``, also where the interval excludes
+       1: the difference is then real, and smaller than anybody cares about. This is said of
+       each group by itself: the interval is not widened for the number of groups.
+    3. p < 1 - confidence and rho > 1: ``worse``; and rho < 1: ``better``.
+    4. No errors (rho = 0): ``better`` if high < 1 and p, where there is one, does not object.
+    5. Else ``cannot_tell``.
+
+    Parameters
+    ----------
+    ratio, low, high : array_like of shape (..., group)
+        At least 0, above 1 is worse; the interval at the same `confidence`, for each group by
+        itself.
+    p : array_like of shape (..., group)
+        Two-sided and adjusted for the groups looked at (Holm), so that the chance of calling
+        any group of a fair system worse or better is at most 1 - confidence.
+    gate : array_like of str, of shape (..., group)
+        Why a group is too small to be judged; empty where it is not.
+    confidence : float in (0, 1)
+    margin : float above 1
+        The largest ratio, either way, that does not matter.
+
+    Returns
+    -------
+    Verdicts
+
+    Examples
+    --------
+    >>> found = verdicts(
+    ...     [2.6, 2.6, 1.1, 1.1],
+    ...     [1.4, 0.8, 1.01, 0.4],
+    ...     [4.8, 8.7, 1.2, 3.0],
+    ...     [0.01, 0.2, 0.04, 1.0],
+    ... )
+    >>> found.code.tolist()
+    ['worse', 'cannot_tell', 'no_difference', 'cannot_tell']
+    """
+    if not 0 < confidence < 1:
+        msg = f"confidence is {confidence}; it must lie between 0 and 1, both excluded"
+        raise ConfigError(msg)
+    if not 1 < margin < np.inf:
+        msg = f"margin is {margin}; it must be above 1, such as 1.25 for a quarter more or less"
+        raise ConfigError(msg)
+    arrays = (np.asarray(x, dtype=np.float64) for x in (ratio, low, high, p))
+    rho, lower, upper, chance, why = np.broadcast_arrays(*arrays, np.asarray(gate, dtype=np.str_))
+    gated = why != ""
+    alpha = 1 - confidence
+    significant = chance < alpha
+    none = rho == 0
+    outside = (lower > 1) | (upper < 1)
+    rules: list[tuple[NDArray[np.bool_], str, str]] = [
+        (gated, "cannot_tell", ""),
+        (~np.isfinite(rho), "cannot_tell", "undefined_ratio"),
+        (np.isnan(lower) | np.isnan(upper), "cannot_tell", "no_interval"),
+        ((lower >= 1 / margin) & (upper <= margin), "no_difference", ""),
+        (none & (upper < 1) & (significant | np.isnan(chance)), "better", ""),
+        (none & (upper >= 1), "cannot_tell", "no_errors"),
+        (np.isnan(chance), "cannot_tell", "no_p"),
+        (significant & (rho > 1), "worse", ""),
+        (significant & (rho < 1) & ~none, "better", ""),
+        (outside, "cannot_tell", "not_after_holm"),
+    ]
+    held = [rule[0] for rule in rules]
+    code = np.select(held, [rule[1] for rule in rules], default="cannot_tell")
+    reason = np.select(held, [rule[2] for rule in rules], default="too_wide")
+    return Verdicts(code, np.where(gated, why, reason), rho, lower, upper, gated)
+
+
+def overall(code: ArrayLike) -> NDArray[np.str_]:
+    """Verdict on a system from those on its groups, along the last axis.
+
+    Parameters
+    ----------
+    code : array_like of str, of shape (..., group)
+        Of :func:`verdicts`, or of this function (for two error types together).
+
+    Returns
+    -------
+    str array of shape (...)
+        ``differs`` if any group is worse or better; ``no_difference`` if every group is known
+        to lie within the margin; else ``cannot_tell``. A system whose small groups cannot be
+        judged is therefore never one without differences.
+
+    Examples
+    --------
+    >>> overall([["worse", "cannot_tell"], ["no_difference", "cannot_tell"]]).tolist()
+    ['differs', 'cannot_tell']
+    """
+    codes = np.asarray(code, dtype=np.str_)
+    differs = np.isin(codes, ["worse", "better", "differs"]).any(axis=-1)
+    within = (codes == "no_difference").all(axis=-1) & (codes.shape[-1] > 0)
+    return np.where(differs, "differs", np.where(within, "no_difference", "cannot_tell"))[()]
+
+
+def met(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np.str_]:
+    """Whether a rate meets a limit, by its interval.
+
+    Parameters
+    ----------
+    low, high : array_like
+        Interval of the rate.
+    limit : array_like
+        The largest rate that is allowed; shapes broadcast.
+
+    Returns
+    -------
+    str array
+        ``met`` if the whole interval lies at or below the limit, ``not_met`` if it lies above,
+        ``cannot_tell`` if the limit is inside or there is no interval.
+
+    Examples
+    --------
+    >>> met([0.01, 0.02, 0.06], [0.04, 0.09, 0.2], 0.05).tolist()
+    ['met', 'cannot_tell', 'not_met']
+    """
+    lower, upper = (np.asarray(x, dtype=np.float64) for x in (low, high))
+    most = np.asarray(limit, dtype=np.float64)
+    known = ~(np.isnan(lower) | np.isnan(upper))
+    return np.select(
+        [known & (upper <= most), known & (lower > most)], ["met", "not_met"], default="cannot_tell"
+    )[()]
+
+
+_Code = Literal["worse", "better", "no_difference", "cannot_tell"]
+
+_IMPOSTORS = {
+    "worse": "more exposed to impostors",
+    "better": "less exposed to impostors",
+    "no_difference": "about as exposed to impostors as the rest",
+}
+_LOCKED_OUT = {
+    "worse": "locked out more",
+    "better": "locked out less",
+    "no_difference": "locked out about as often as the rest",
+}
+
+
+def joint(fnr: _Code, fpr: _Code) -> str:
+    """Both error types of a group in a few words, whichever way each of them goes.
+
+    Parameters
+    ----------
+    fnr, fpr : {"worse", "better", "no_difference", "cannot_tell"}
+        Verdicts on being rejected as oneself and on others being accepted as one.
+
+    Returns
+    -------
+    str
+        Without capital and full stop, to follow the group's name and a colon.
+
+    Examples
+    --------
+    >>> joint(fnr="better", fpr="worse")
+    'more exposed to impostors, locked out less'
+    """
+    if fpr == fnr == "cannot_tell":
+        return "neither exposure to impostors nor lock-outs can be told"
+    if fpr == "cannot_tell":
+        return f"{_LOCKED_OUT[fnr]}; exposure to impostors cannot be told"
+    if fnr == "cannot_tell":
+        return f"{_IMPOSTORS[fpr]}; lock-outs cannot be told"
+    between = " and" if fpr == fnr else ","
+    return f"{_IMPOSTORS[fpr]}{between} {_LOCKED_OUT[fnr]}"
+
+
+_EVENT = {"fpr": "impostors get in", "fnr": "locked out"}
+_NEVER = {"fpr": "no impostor got in", "fnr": "never locked out"}
+_WHETHER = {
+    "fpr": "whether impostors get in more or less often cannot be told",
+    "fnr": "whether locked out more or less often cannot be told",
+}
+_WHY = {
+    "undefined_ratio": "there is no ratio to compare",
+    "no_interval": "there is no interval",
+    "no_p": "there is no p value",
+    "too_wide": "too few speakers or errors",
+    "not_after_holm": "too weak for the number of groups looked at",
+    "no_errors": "no errors, but too little data to bound them below the reference",
+}
+
+
+def sentence(
+    error: Literal["fpr", "fnr"],
+    code: _Code,
+    ratio: float,
+    low: float,
+    high: float,
+    *,
+    reason: str = "",
+    against: str = "everyone else",
+) -> str:
+    """One error type of a group in words and numbers.
+
+    Parameters
+    ----------
+    error : {"fpr", "fnr"}
+    code, ratio, low, high, reason
+        One group's entries of :class:`Verdicts`.
+    against : str
+        The reference in words that follow "as often as".
+
+    Returns
+    -------
+    str
+        Without capital and full stop, to follow the group's name and a colon. Joined by "; "
+        two of them tell both error types.
+
+    Examples
+    --------
+    >>> sentence("fpr", "worse", 4.31, 1.44, 12.9)
+    'impostors get in 4.3 times as often as for everyone else [1.4, 12.9]'
+    >>> sentence("fnr", "cannot_tell", 2.58, 0.77, 8.7, reason="too_wide")
+    'whether locked out more or less often cannot be told: 2.6 times [0.77, 8.7], too few speakers \
+or errors'
+    """
+    than = f"for {against}" if error == "fpr" else against
+    numbers = f"{_times(ratio)} times [{_times(low)}, {_times(high)}]"
+    if code == "cannot_tell":
+        why = _WHY.get(reason, reason)
+        shown = np.isfinite([ratio, low, high]).all()
+        return f"{_WHETHER[error]}: {numbers}, {why}" if shown else f"{_WHETHER[error]}: {why}"
+    if code == "no_difference":
+        return f"{_EVENT[error]} about as often as {than}: {numbers}"
+    if ratio == 0:
+        return f"{_NEVER[error]}, so at most {_times(high)} times as often as {than}"
+    times, bounds = numbers.split(" [")
+    return f"{_EVENT[error]} {times} as often as {than} [{bounds}"
+
+
+def _times(x: float) -> str:
+    """A ratio as people read it: 0, 0.077, 0.77, 4.3, 12.9, 129."""
+    if x == 0 or x >= 99.95:
+        return f"{x:.0f}"
+    return f"{x:.1f}" if x >= 0.995 else f"{x:.2g}"

@@ -1,0 +1,259 @@
+"""A plan in words: what today's data can detect, what it would take, what FPR is supported."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from parivox.errors import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from parivox.auditing.plan import Plan
+
+    Row = dict[str, Any]
+
+__all__ = ["print_plan", "told"]
+
+PLAIN_WIDTH = 100
+_REASONS = {
+    "one_group": "there is no other group",
+    "shared_trials": "groups share trials",
+    "unknown_speakers": "its speakers are not known",
+    "no_trials": "it has no trials",
+    "no_errors_of_others": "the others have no errors",
+    "unknown_icc": "too few errors to tell how its speakers vary",
+    "few_speakers": "fewer than 5 speakers tell nothing",
+    "rate_above_one": "the wished ratio makes a rate above 1",
+    "none_detectable": "no ratio could be detected",
+}
+_FROM = {"given": "given", "pooled": "from the pilot"}
+_FAR = 100
+_LITTLE, _ADVICE = 1 / 3, "more speakers, not more trials"
+_SCOPE = ("system", "list", "within", "operating_point")
+_SUPPORT = "FPR that the nontarget trials support: from 30 independent errors on"
+_FAMILY = (*_SCOPE, "grouping", "allocation")
+
+
+def print_plan(plan: Plan) -> None:
+    """Print it: with colours in a terminal, plain lines elsewhere."""
+    if sys.stdout.isatty():
+        Console(highlight=False).print(told(plan))
+        return
+    console = Console(highlight=False, width=PLAIN_WIDTH, no_color=True)
+    with console.capture() as captured:
+        console.print(told(plan))
+    text = captured.get()
+    if console.options.ascii_only:
+        text = text.replace("–", "-").replace("×", "x")
+    for line in text.split("\n")[:-1]:
+        sys.stdout.write(line.rstrip() + "\n")
+
+
+def told(plan: Plan) -> Group:
+    """Everything worth saying: of each system and list, its first operating point.
+
+    Parameters
+    ----------
+    plan
+        Only its tables and what was asked are read.
+    """
+    parts: list[RenderableType] = [_text(_wish(plan.asked))]
+    designs, lists = plan.designs.rows(), plan.lists.rows()
+    if not len(plan.groups):
+        for metric in dict.fromkeys(row["metric"] for row in designs):
+            rows = [row for row in designs if row["metric"] == metric]
+            parts += [*_designs(rows), *_supported(lists if metric == "fpr" else [])]
+        return Group(*parts)
+    first: dict[tuple[str, str], str] = {}
+    left: dict[str, None] = {}
+    for scope, rows in _by(plan.groups.rows(), _SCOPE).items():
+        system, list_, within, point = scope
+        if within or first.setdefault((system, list_), point) != point:
+            left.setdefault(f"within {within}" if within else point)
+            continue
+        whose = f"{system} on {list_}" if list_ else system
+        target = plan.asked["target_fpr"]
+        near = (
+            "" if target is None else f", of those in the pilot nearest to FPR {_percent(target)}"
+        )
+        parts.append(_text(f"{whose}, at {point}{near}", style="bold", apart=True))
+        for family, found in _by(rows, _FAMILY).items():
+            parts += _grouping(found)
+            parts += _designs(_of(designs, _FAMILY, family))
+        parts.append(_text(_SUPPORT, style="bold", apart=True))
+        parts += _supported(_of(lists, _SCOPE, scope))
+    most = max((row["groups"] for row in designs), default=0)
+    parts.append(_text(_caution(plan.asked, most), style="yellow", apart=True))
+    if left:
+        parts.append(_text(f"Not shown, but in --json: {', '.join(left)}."))
+    return Group(*parts)
+
+
+def _by(rows: Sequence[Row], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in columns), []).append(row)
+    return found
+
+
+def _of(rows: Sequence[Row], columns: Sequence[str], values: Sequence[Any]) -> list[Row]:
+    return _by(rows, columns).get(tuple(values), [])
+
+
+def _wish(asked: Row) -> str:
+    ratio = asked["detect_ratio"]
+    return (
+        f"To be detected: a group whose rate is {ratio:g} times that of all others together, with "
+        f"probability {asked['power']:g}, by a two-sided test at {100 * asked['confidence']:g} %."
+    )
+
+
+def _caution(asked: Row, groups: int) -> str:
+    words = (
+        "Needed is for each group, if all are as large; every number is for one group tested by "
+        "itself, if speakers vary as in the pilot."
+    )
+    if groups < 3:
+        return words
+    level = 1 - (1 - asked["confidence"]) / groups
+    return f"{words} To have {groups} groups tested at once (Holm), give --confidence {level:.4f}."
+
+
+def _grouping(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """What each group can show today, and what the wished ratio takes."""
+    allocation = rows[0]["allocation"]
+    how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
+    yield _text(f"{rows[0]['grouping']}{how}", style="bold", apart=True)
+    for metric, found in _by(rows, ("metric",)).items():
+        title = metric[0].upper()
+        grid = _grid(
+            title,
+            "speakers",
+            "errors",
+            "design effect",
+            "detects worse",
+            "better",
+            "speakers needed",
+            "trials needed",
+        )
+        for row in found:
+            mark = " *" if row["icc_from"] == "pooled" else "  "
+            _add(
+                grid,
+                row["group"],
+                _number(row["speakers"]),
+                _number(row["errors"]),
+                "–" if row["deff"] is None else f"{row['deff']:.1f}",
+                _times(row["worse"]),
+                _times(row["better"]),
+                _number(row["speakers_needed"]) + mark,
+                _number(row["trials_needed"]),
+            )
+        yield Padding(grid, (0, 0, 0, 2))
+        yield from _notes(found, title)
+
+
+def _notes(rows: Sequence[Row], title: str) -> Iterator[RenderableType]:
+    """Why cells are empty or taken from elsewhere."""
+    if any(row["icc_from"] == "pooled" for row in rows):
+        yield _text(
+            "  * as speakers of all groups vary: its own do not tell, being fewer than 10 or with "
+            "fewer than 30 errors"
+        )
+    for (reason,), found in _by(rows, ("reason",)).items():
+        if reason:
+            names = ", ".join(row["group"] for row in found)
+            yield _text(f"  {title} of {names}: {_REASONS[reason]}")
+
+
+def _designs(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """What groups of one size need, and whether more trials would help."""
+    for (metric,), found in _by(rows, ("metric",)).items():
+        now, twice = found[2:4]  # of a quarter, half, once, twice, four times the trials
+        title = metric.upper()
+        if now["speakers_needed"] is None:
+            yield _text(f"{title}: {_REASONS[now['reason']]}.")
+            continue
+        each = _amount(now["trials_per_speaker"])
+        yield _text(
+            f"{title}, {now['groups']} groups of one size: {now['speakers_needed']:,} speakers "
+            f"each with {each} trials per speaker, so {now['trials_needed']:,} trials each (rate "
+            f"{_percent(now['rate'])}, correlation within speakers {now['icc']:.2g}, "
+            f"{_FROM[now['icc_from']]})."
+        )
+        advice = "more trials help too" if twice["saved"] > _LITTLE else _ADVICE
+        yield _text(
+            f"{_amount(twice['trials_per_speaker'])} trials per speaker in place of {each} would "
+            f"save {100 * twice['saved']:.0f} % of the speakers: {advice}."
+        )
+
+
+def _supported(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """What FPR the lists of the groups support."""
+    if not rows:
+        return
+    target = rows[0]["target_fpr"]
+    wished = [] if target is None else [f"FPR {_percent(target)} takes", "known to"]
+    grid = _grid("", "nontarget trials", "design effect", "supports FPR from", *wished)
+    for row in rows:
+        supported, width = row["supported_fpr"], row["half_width"]
+        cells = [
+            "all" if row["grouping"] == "all" else row["group"],
+            _number(row["trials"]),
+            "–" if row["deff"] is None else f"{row['deff']:.1f}",
+            "–" if supported is None else _percent(supported),
+            *([_number(row["trials_needed"])] * bool(wished)),
+            *([_precision(width)] * bool(wished)),
+        ]
+        _add(grid, *cells)
+    yield Padding(grid, (1, 0, 0, 2))
+
+
+def _text(words: str, *, style: str = "", apart: bool = False) -> Text:
+    """Words that may hold any name, shown as they are; perhaps after an empty line."""
+    return Text(("\n" if apart else "") + shown(words), style=style)
+
+
+def _add(grid: Grid, *cells: str) -> None:
+    grid.add_row(*map(_text, cells))
+
+
+def _grid(*columns: str) -> Grid:
+    grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for i, name in enumerate(columns):
+        grid.add_column(name, justify="right" if i else "left", no_wrap=not i)
+    return grid
+
+
+def _number(count: int | None) -> str:
+    return "–" if count is None else f"{count:,}"
+
+
+def _times(ratio: float | None) -> str:
+    if ratio is None:
+        return "–"
+    return "> × 100" if ratio > _FAR else f"× {ratio:.2f}"
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.3g} %"
+
+
+def _precision(width: float | None) -> str:
+    if width is None:
+        return "–"
+    return f"± {100 * width:.0f} %" if width <= 1 else "> ± 100 %"
+
+
+def _amount(mean: float) -> str:
+    return f"{mean:,.0f}" if mean >= 10 else f"{mean:.2g}"

@@ -1,0 +1,96 @@
+"""Numbers, names and tables as a person reads them in a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table as Grid
+from rich.text import Text
+
+from parivox.errors import shown
+
+__all__ = ["GAP", "Row", "add", "chance", "grid", "number", "percent", "short", "span", "text"]
+
+Row = dict[str, Any]
+GAP = "\u00a0"
+"""Between columns that do not belong together, in tables with little room."""
+LARGEST = 9999.5
+"""Ratios above it are told as larger than 9,999."""
+
+
+def text(words: str, *, style: str = "", apart: bool = False) -> Text:
+    """Words that may hold any name, shown as they are; perhaps after an empty line."""
+    return Text(("\n" if apart else "") + shown(words), style=style)
+
+
+def grid(*columns: str, left: tuple[int, ...] = (0,), fixed: tuple[int, ...] = ()) -> Grid:
+    """A table with these headings.
+
+    Columns of words stand to the left, those of numbers to the right. If any columns are `fixed`,
+    these keep their width, the others wrap, and all stand close together.
+    """
+    gap = (0, 0) if fixed else (0, 1)
+    made = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=gap)
+    for i, name in enumerate(columns):
+        made.add_column(name, justify="left" if i in left else "right", no_wrap=i in fixed)
+    return made
+
+
+def add(to: Grid, first: str, *cells: str | Text, dim: bool = False) -> None:
+    """Add a row of cells that may hold any name."""
+    told = (cell if isinstance(cell, Text) else text(cell) for cell in cells)
+    to.add_row(text(first, style="dim" if dim else ""), *told)
+
+
+def number(count: int | None) -> str:
+    """A count."""
+    return "–" if count is None else f"{count:,}"
+
+
+def percent(value: float | None) -> str:
+    """A fraction as a percentage of three digits."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0 %"
+    return f"{100 * value:#.3g}".rstrip(".") + " %"
+
+
+def short(value: float | None) -> str:
+    """A number of two digits: 0, 0.077, 0.77, 4.3, 13, 129.
+
+    Examples
+    --------
+    >>> [short(x) for x in (0, 0.0768, 0.3, 4.25, 12.9, 1234.5, 1e9)]
+    ['0', '0.077', '0.30', '4.2', '13', '1,234', '>9,999']
+    """
+    if value is None:
+        return "–"
+    if value >= LARGEST:
+        return ">9,999"
+    if value == 0 or abs(value) >= 9.95:
+        return f"{value:,.0f}"
+    if abs(value) < 0.0995:
+        return f"{value:.2g}"
+    return f"{value:.1f}" if abs(value) >= 0.995 else f"{value:.2f}"
+
+
+def span(low: float | None, high: float | None, *, times: float = 1) -> str:
+    """An interval, or a dash where there is none; fractions are told in percent by `times` 100."""
+    if high is None:
+        return "–"
+    return f"[{short(None if low is None else times * low)}, {short(times * high)}]"
+
+
+def chance(p: float | None) -> str:
+    """A p value.
+
+    Examples
+    --------
+    >>> [chance(p) for p in (1e-9, 0.0713, 1.0, None)]
+    ['<0.001', '0.071', '1', '–']
+    """
+    if p is None:
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.2g}"

@@ -1,0 +1,166 @@
+"""Trials whose errors are told one by one, and tallies of trials by plain loops."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.core.tallies import ByPair, BySpeaker
+
+ACCEPTED, REJECTED, THRESHOLD = 1.0, 0.0, 0.5
+POINT = f"threshold={THRESHOLD}"
+PLAIN = {"operating_points": POINT, "reference": "others", "zero": "none", "bins": "exact"}
+
+
+class People:
+    """Speakers with attributes, and trials of which so many went wrong.
+
+    Attributes
+    ----------
+    table : dict of str to list
+        Speakers.
+    rows : list of dict
+        Trials: enrol, test, label, score and whatever else was told of them.
+    """
+
+    def __init__(self, table):
+        self.table, self.rows = table, []
+
+    def target(self, speaker, errors, trials, **more):
+        """Add target trials of a speaker, of which some are rejected."""
+        self._add(speaker, speaker, 1, (REJECTED, ACCEPTED), errors, trials, more)
+
+    def nontarget(self, one, other, errors, trials, **more):
+        """Add nontarget trials of a pair, of which some are accepted."""
+        self._add(one, other, 0, (ACCEPTED, REJECTED), errors, trials, more)
+
+    def _add(self, one, other, label, scores, errors, trials, more):
+        assert errors <= trials
+        for k in range(trials):
+            n = len(self.rows)
+            self.rows.append({
+                "enrol": f"{one}/e{n}",
+                "test": f"{other}/t{n}",
+                "label": label,
+                "score": scores[k >= errors],
+                **more,
+            })  # fmt: skip
+
+    @property
+    def trials(self):
+        """The trials as columns."""
+        return {name: [row[name] for row in self.rows] for name in self.rows[0]}
+
+    def audit(self, by="group", **options):
+        return pv.audit(self.trials, speakers=self.table, by=by, **{**PLAIN, **options})
+
+
+@pytest.fixture(scope="session")
+def people():
+    """Make speakers of groups, in which speaker, or pair, number i has so many errors.
+
+    ``sizes`` are speakers by group; ``fnr`` and ``fpr`` give (errors, trials) of the i-th
+    speaker, or pair, of a group.
+    """
+
+    def made(sizes, fnr, fpr=lambda group, i: (i % 2, 10), **attributes):
+        names = [(g, f"{g}{i:02d}") for g, n in sizes.items() for i in range(n)]
+        table = {"id": [name for _, name in names], "group": [g for g, _ in names]}
+        found = People({**table, **attributes})
+        for group, size in sizes.items():
+            own = [name for g, name in names if g == group]
+            pairs = [(a, b) for j, a in enumerate(own) for b in own[j + 1 :]]
+            for i in range(size):
+                found.target(own[i], *fnr(group, i))
+            for i, (a, b) in enumerate(pairs):
+                found.nontarget(a, b, *fpr(group, i))
+        return found
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def alike(people):
+    """Two groups of twelve who differ by chance only, with a few scores between the two usual."""
+    found = people(
+        {"a": 12, "b": 12},
+        fnr=lambda group, i: ((3 * i + (group == "b")) % 5, 12),
+        fpr=lambda group, i: ((i + (group == "b")) % 4 == 0, 3),
+    )
+    draw = np.random.default_rng(8)
+    for row in found.rows:
+        row["score"] = float(np.round(0.75 * row["score"] + draw.normal(0.12, 0.1), 2))
+    return found
+
+
+@pytest.fixture(scope="session")
+def tallied():
+    """Tally rows by group: ``placed`` has the rows of each, ``wrong`` tells of one (or None)."""
+
+    def made(placed, groups, who, wrong):
+        own, pairs = {}, {}
+        for cell, group in enumerate(groups):
+            for row in placed.get(group, []):
+                one, two = who(row["enrol"]), who(row["test"])
+                key = (cell, one) if row["label"] else (cell, *sorted((one, two)))
+                counted = (own if row["label"] else pairs).setdefault(key, [0, 0])
+                bad = wrong(row)
+                counted[0] += bool(bad)
+                counted[1] += bad is not None
+        names = sorted({name for key in (*own, *pairs) for name in key[1:]})
+        number = {name: i for i, name in enumerate(names)}
+        made = []
+        for kind, found in ((BySpeaker, own), (ByPair, pairs)):
+            keys = sorted(found)
+            width = 2 if kind is BySpeaker else 3
+            codes = [[key[0], *(number[name] for name in key[1:])] for key in keys]
+            columns = np.array(codes, dtype=int).reshape(-1, width).T
+            counts = np.array([found[key] for key in keys]).reshape(-1, 2).T
+            made.append(kind(*columns, *counts, len(groups)))
+        return {"fnr": made[0], "fpr": made[1]}
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def one_row():
+    """The one row of a table that holds these values."""
+
+    def found(table, **where):
+        (row,) = table.where(**where)
+        return row
+
+    return found
+
+
+@pytest.fixture(scope="session")
+def written():
+    """Write columns as CSV."""
+
+    def write(path, table):
+        with path.open("w", newline="", encoding="utf-8") as file:
+            out = csv.writer(file)
+            out.writerow(table)
+            out.writerows(zip(*table.values(), strict=True))
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def repeated():
+    """A trial list in which a trial of one speaker stands w times, one of two v * w times."""
+
+    def made(rows, who, weight):
+        found = Counter()
+        for i, row in enumerate(rows):
+            one, two = who(row["enrol"]), who(row["test"])
+            found[i] = weight[one] * (1 if one == two else weight[two])
+        times = [found[i] for i in range(len(rows))]
+        return [np.repeat([row[name] for row in rows], times) for name in ("score", "label")]
+
+    return made

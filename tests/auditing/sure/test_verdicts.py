@@ -1,0 +1,228 @@
+"""What is concluded of each group, on trials made for each conclusion."""
+
+import numpy as np
+import pytest
+
+from parivox.core.multiplicity import holm
+
+POINT = "threshold=0.5"
+
+
+def verdict(audit, group, metric="fnr"):
+    (row,) = audit.verdicts.where(group=group, metric=metric, operating_point=POINT)
+    return row
+
+
+def close_to(share, n, i):
+    """About so many errors in n trials, one more or less from speaker to speaker."""
+    return round(share * n) + (i % 3 - 1) * (share > 0), n
+
+
+@pytest.fixture(scope="module")
+def clear(people):
+    """`a` is locked out often, `b` rarely; `c` has the usual rates, `d` too few speakers.
+
+    Impostors get into `a` rarely and into `b` often.
+    """
+    rates = {"a": (0.3, 0.02), "b": (0.02, 0.3), "c": (0.1, 0.1), "d": (0.5, 0.4)}
+    return people(
+        {"a": 12, "b": 12, "c": 20, "d": 4},
+        fnr=lambda group, i: close_to(rates[group][0], 60, i),
+        fpr=lambda group, i: (int(10 * rates[group][1] + (i % 5) / 5), 10),
+    ).audit()
+
+
+def test_a_group_with_more_errors_is_worse_and_one_with_fewer_better(clear):
+    assert verdict(clear, "a")["verdict"] == "worse"
+    assert verdict(clear, "b")["verdict"] == "better"
+    assert verdict(clear, "a", "fpr")["verdict"] == "better"
+    assert verdict(clear, "b", "fpr")["verdict"] == "worse"
+    row = verdict(clear, "a")
+    assert row["low"] > 1
+    assert row["p_holm"] < 0.05
+    assert row["sentence"].startswith(f"locked out {row['ratio']:.1f} times as often as everyone")
+
+
+def test_opposite_directions_stand_in_one_sentence(clear):
+    assert verdict(clear, "b", "fpr+fnr")["sentence"] == (
+        "more exposed to impostors, locked out less"
+    )
+    assert verdict(clear, "a", "fpr+fnr")["sentence"] == (
+        "less exposed to impostors, locked out more"
+    )
+    assert {verdict(clear, group, "fpr+fnr")["verdict"] for group in "ab"} == {"differs"}
+
+
+def test_a_group_of_fewer_than_five_speakers_is_never_judged(clear, people):
+    for metric in ("fpr", "fnr"):
+        row = verdict(clear, "d", metric)
+        assert (row["verdict"], row["reason"]) == ("cannot_tell", "fewer than 5 speakers")
+        assert row["gates"].startswith("4 speakers")
+    assert verdict(clear, "d", "fpr+fnr")["verdict"] == "cannot_tell"
+
+
+def test_holm_is_over_the_groups_and_both_errors(clear):
+    rows = [verdict(clear, group, metric) for metric in ("fpr", "fnr") for group in "abcd"]
+    p = [np.nan if row["p"] is None else row["p"] for row in rows]
+    wanted = holm(p)
+    told = [np.nan if row["p_holm"] is None else row["p_holm"] for row in rows]
+    np.testing.assert_allclose(told, wanted)
+    known = ~np.isnan(p)
+    assert known.sum() == 6  # all but the group that has no interval
+    assert min(told) == pytest.approx(6 * np.nanmin(p))
+
+
+def test_the_ratio_is_that_of_the_table_of_bias(clear):
+    for metric in ("fpr", "fnr"):
+        for group in "abcd":
+            where = {"group": group, "metric": metric, "operating_point": POINT}
+            (bias,) = clear.bias.where(**where, reference="others", measure="ratio")
+            row = verdict(clear, group, metric)
+            assert row["ratio"] == bias["value"]
+            for name in ("low", "high", "p"):
+                assert row[name] == bias[name]
+
+
+def test_the_verdict_on_a_system_is_made_of_those_on_its_groups(clear):
+    for metric in ("fpr", "fnr", "fpr+fnr"):
+        row = verdict(clear, "", metric)
+        assert row["verdict"] == "differs"
+        assert row["ratio"] is None
+        codes = {g: verdict(clear, g, metric)["verdict"] for g in "abcd"}
+        differ = [g for g, code in codes.items() if code in {"worse", "better", "differs"}]
+        assert row["sentence"].startswith(f"{len(differ)} of 4 groups differ: {', '.join(differ)}")
+        assert "cannot be told" in row["sentence"]
+
+
+@pytest.fixture(scope="module")
+def level(people):
+    """Two large groups with the same errors."""
+    return people(
+        {"a": 30, "b": 30},
+        fnr=lambda group, i: close_to(0.2, 100, i),
+        fpr=lambda group, i: (1 + i % 2, 5),
+    )
+
+
+def test_no_difference_is_said_of_intervals_within_the_margin(level):
+    audit = level.audit()
+    for group in "ab":
+        for metric in ("fpr", "fnr"):
+            row = verdict(audit, group, metric)
+            assert (row["verdict"], row["reason"]) == ("no_difference", "")
+            assert 1 / 1.25 <= row["low"] <= 1 <= row["high"] <= 1.25
+        assert verdict(audit, group, "fpr+fnr")["verdict"] == "no_difference"
+    row = verdict(audit, "", "fpr+fnr")
+    assert row["verdict"] == "no_difference"
+    assert row["sentence"] == "no group of 2 differs by more than 1.25 times"
+
+
+def test_a_narrower_margin_leaves_open_what_a_wider_one_closes(level):
+    ends = verdict(level.audit(), "a", "fnr")
+    narrow = 1 + 0.5 * (ends["high"] - 1)
+    row = verdict(level.audit(margin=narrow), "a", "fnr")
+    assert (row["verdict"], row["reason"]) == ("cannot_tell", "too_wide")
+    assert row["margin"] == pytest.approx(narrow)
+    assert verdict(level.audit(margin=narrow), "", "fnr")["verdict"] == "cannot_tell"
+    wide = verdict(level.audit(margin=1 + 2 * (ends["high"] - 1)), "a", "fnr")
+    assert wide["verdict"] == "no_difference"
+
+
+def test_a_real_difference_within_the_margin_is_none_that_matters(level, clear, people):
+    made = people(
+        {"a": 30, "b": 30},
+        fnr=lambda group, i: (22 if group == "a" else 20, 100),
+        fpr=lambda group, i: (int(i % 5 == 0), 3),
+    )
+    row = verdict(made.audit(margin=1.5), "a")
+    assert row["verdict"] == "no_difference"
+    assert row["low"] < row["ratio"] < row["high"] < 1.5
+
+
+def test_few_speakers_who_differ_leave_it_open(people):
+    audit = people(
+        {"a": 6, "b": 20},
+        fnr=lambda group, i: (25 if (group, i) == ("a", 0) else 2 + i % 3, 50),
+    ).audit()
+    row = verdict(audit, "a")
+    assert row["ratio"] > 1.5
+    assert (row["verdict"], row["reason"]) == ("cannot_tell", "too_wide")
+    assert "cannot be told" in row["sentence"]
+    assert row["sentence"].endswith("too few speakers or errors")
+
+
+def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
+    def made(n, trials):
+        return people(
+            {"a": n, "b": 20},
+            fnr=lambda group, i: ((0 if group == "a" else 8 + i % 3), trials),
+        ).audit()
+
+    many, few = verdict(made(20, 60), "a"), verdict(made(5, 15), "a")
+    assert (many["verdict"], many["ratio"]) == ("better", 0)
+    assert many["sentence"].startswith("never locked out, so at most ")
+    assert few["ratio"] == 0
+    if few["high"] >= 1:
+        assert (few["verdict"], few["reason"]) == ("cannot_tell", "no_errors")
+    else:
+        assert few["verdict"] == "better"
+
+
+def test_one_weak_finding_among_many_groups_is_no_finding(people):
+    def made(groups):
+        usual = dict.fromkeys(groups, 12)
+        return people(
+            usual,
+            fnr=lambda group, i: ((9 if group == "a" else 5) + 2 * (i % 4), 60),
+            fpr=lambda group, i: (int(i % 7 == 0), 3),
+        ).audit()
+
+    rows = {n: verdict(made("abcdefghijkl"[:n]), "a") for n in (2, 12)}
+    for row in rows.values():
+        assert row["p"] < 0.05
+        assert row["low"] > 1
+    assert rows[2]["verdict"] == "worse"
+    assert rows[12]["p_holm"] == pytest.approx(min(1, 24 * rows[12]["p"]), rel=0.5)
+    if rows[12]["p_holm"] >= 0.05:
+        assert (rows[12]["verdict"], rows[12]["reason"]) == ("cannot_tell", "not_after_holm")
+
+
+def test_a_named_reference_is_not_judged(level, people):
+    made = people(
+        {"a": 12, "b": 12, "c": 12},
+        fnr=lambda group, i: close_to({"a": 0.1, "b": 0.1, "c": 0.4}[group], 50, i),
+    )
+    audit = made.audit(reference=["b", "others"])
+    row = verdict(audit, "b")
+    assert (row["verdict"], row["reason"]) == ("cannot_tell", "is the reference")
+    assert {r["reference"] for r in audit.verdicts} == {"b"}
+    assert verdict(audit, "c")["verdict"] == "worse"
+    assert "as often as b [" in verdict(audit, "c")["sentence"]
+    assert "of 2 groups differ: c" in verdict(audit, "", "fnr")["sentence"]
+
+
+def test_the_reference_does_not_keep_a_system_from_having_no_differences(level):
+    row = verdict(level.audit(reference="b"), "", "fpr+fnr")
+    assert row["verdict"] == "no_difference"
+    assert row["sentence"] == "no group of 1 differs by more than 1.25 times"
+
+
+def test_nothing_is_concluded_at_a_point_that_was_not_found(level):
+    audit = level.audit(operating_points=[POINT, "bayes"], llr=True)
+    points = {row["operating_point"]: row["reason"] for row in audit.operating_points}
+    told = {row["operating_point"] for row in audit.verdicts}
+    assert told == {point for point, reason in points.items() if not reason}
+
+
+def test_verdicts_follow_the_confidence(people):
+    made = people(
+        {"a": 10, "b": 10},
+        fnr=lambda group, i: ((9 if group == "a" else 6) + 3 * (i % 3), 60),
+        fpr=lambda group, i: (int(i % 3 == 0), 3),
+    )
+    p = verdict(made.audit(), "a")["p_holm"]
+    assert 0.002 < p < 0.4
+    for confidence in (0.6, 0.999):
+        row = verdict(made.audit(confidence=confidence), "a")
+        assert (row["verdict"] == "worse") == (row["p_holm"] < 1 - confidence)
+        assert row["p_holm"] == pytest.approx(p, rel=1e-6)  # which no confidence changes

@@ -1,0 +1,289 @@
+"""Systems and lists against each other: what is said of a pair, and what is refused."""
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.auditing.comparison import COMPARISON_MEASURES, _spread, _widened
+from parivox.errors import ConfigError
+
+GATES = ("speakers=5", "pairs=10", "errors=0")
+
+
+def audited(scores, speakers, **more):
+    asked = {"by": "nation", "operating_points": ["fpr=0.1", "eer"], "replicates": 100} | more
+    return pv.audit(scores, speakers=speakers, compare=True, gates=GATES, **asked)
+
+
+def renamed(trials, people, letter):
+    """The same trials of other people."""
+    ids = {name: [letter + one[1:] for one in trials[name]] for name in ("enrol", "test")}
+    return {**trials, **ids}, {**people, "id": [letter + one[1:] for one in people["id"]]}
+
+
+def worsened(trials, amount, seed=3):
+    noise = np.random.default_rng(seed).normal(0, amount, len(trials["score"]))
+    return {**trials, "score": (np.array(trials["score"]) + noise).tolist()}
+
+
+@pytest.fixture(scope="module")
+def data(simulate):
+    return simulate(speakers=48, utterances=4)
+
+
+@pytest.fixture(scope="module")
+def better_and_worse(data):
+    trials, people = data
+    scores = {"A": trials, "B": worsened(trials, 1.5)}
+    return audited(scores, people).comparison
+
+
+@pytest.fixture(scope="module")
+def worse_and_better(data):
+    trials, people = data
+    scores = {"B": worsened(trials, 1.5), "A": trials}
+    return audited(scores, people).comparison
+
+
+def whole(table, **where):
+    (row,) = table.where(grouping="all", metric="eer", measure="value", **where)
+    return row
+
+
+def is_told(value):
+    return value is not None and value == value  # noqa: PLR0124 - not NaN
+
+
+def test_a_system_does_not_differ_from_itself(data):
+    trials, people = data
+    table = audited({"A": trials, "B": trials}, people).comparison
+    rows = list(table.where())
+    differences = [row["difference"] for row in rows if is_told(row["difference"])]
+    assert differences
+    assert set(differences) == {0.0}
+    assert not any(is_told(row["p"]) or is_told(row["low"]) for row in rows)
+    for row in rows:
+        assert row["reason"] or row["measure"].startswith("p_")
+        if row["measure"].startswith("p_") and is_told(row["value"]):
+            assert (row["value"], row["other"]) == (0, 0)
+
+
+def test_a_worse_system_is_told_from_a_better_one(better_and_worse):
+    row = whole(better_and_worse)
+    assert row["speakers"] == "the same trials"
+    assert row["difference"] == row["value"] - row["other"] < 0
+    assert row["low"] < row["difference"] < row["high"] < 0
+    assert row["log_ratio"] == pytest.approx(np.log(row["value"] / row["other"]))
+    assert row["log_low"] < row["log_ratio"] < row["log_high"] < 0
+    assert row["p"] < 0.01
+    (auc,) = better_and_worse.where(grouping="all", metric="auc")
+    assert auc["low"] > 0 > auc["log_high"]  # of what it lacks to 1
+
+
+def test_values_are_those_of_the_other_tables(data):
+    trials, people = data
+    audit = audited({"A": trials, "B": worsened(trials, 1.5)}, people)
+    for table, measure in ((audit.groups, "value"), (audit.bias, "ratio"), (audit.meta, "gini")):
+        one = {"measure": measure} if measure != "value" else {}
+        more = {"reference": "others"} if measure == "ratio" else {}
+        more |= {"zero": "none"} if measure != "value" else {}
+        rows = audit.comparison.where(
+            measure=measure, metric="fnr", operating_point="eer", grouping="nation", **more
+        )
+        assert rows
+        for row in rows:
+            group = {"group": row["group"]} if row["group"] else {"gated": False}
+            for system, column in (("A", "value"), ("B", "other")):
+                (found,) = table.where(
+                    system=system,
+                    metric="fnr",
+                    operating_point="eer",
+                    grouping="nation",
+                    **one,
+                    **more,
+                    **group,
+                )
+                assert found["value"] == pytest.approx(row[column], abs=1e-12)
+
+
+def test_the_order_of_systems_changes_signs_only(better_and_worse, worse_and_better):
+    signed = (("difference", "low", "high"), ("log_ratio", "log_low", "log_high"))
+    names = ("grouping", "group", "metric", "definition", "operating_point", "measure", "zero")
+    back = {tuple(r[n] for n in (*names, "alpha")): r for r in worse_and_better.where()}
+    rows = list(better_and_worse.where())
+    assert len(rows) == len(back)
+    for row in rows:
+        other = back[tuple(row[n] for n in (*names, "alpha"))]
+        assert (row["system"], row["other_system"]) == (other["other_system"], other["system"])
+        assert (row["value"], row["other"]) == pytest.approx(
+            (other["other"], other["value"]), nan_ok=True
+        )
+        for centre, low, high in signed:
+            if is_told(row[low]):
+                assert (row[centre], row[low], row[high]) == pytest.approx(
+                    (-other[centre], -other[high], -other[low])
+                )
+        if is_told(row["p"]):
+            assert row["p"] == pytest.approx(other["p"])
+
+
+def test_the_same_trials_tell_more_than_other_people(data, better_and_worse):
+    trials, people = data
+    others, strangers = renamed(worsened(trials, 1.5), people, "r")
+    both = {name: people[name] + strangers[name] for name in people}
+    apart = whole(audited({"A": trials, "B": others}, both).comparison)
+    paired = whole(better_and_worse)
+    assert apart["speakers"] == "no speaker in common"
+    assert apart["difference"] == pytest.approx(paired["difference"])
+    assert paired["high"] - paired["low"] < 0.9 * (apart["high"] - apart["low"])
+
+
+def test_what_two_lists_share_is_said(data):
+    trials, people = data
+    n = len(trials["score"])
+    order = np.random.default_rng(0).permutation(n)
+    parts = {}
+    for name, rows in (("x", order[: n // 2]), ("y", order[n // 2 :]), ("shuffled", order)):
+        parts[f"A@{name}"] = {key: [cells[i] for i in rows] for key, cells in trials.items()}
+    first = {one for one in people["id"] if int(one[2:]) < 36}
+    kept = [i for i in range(n) if {trials[s][i].split("/")[0] for s in ("enrol", "test")} <= first]
+    parts["A@fewer"] = {key: [cells[i] for i in kept] for key, cells in trials.items()}
+    table = audited({"A@all": trials, **parts}, people).comparison
+    told = {
+        (row["list"], row["other_list"]): row["speakers"]
+        for row in table.where(grouping="all", metric="eer")
+    }
+    assert told["x", "y"] == "the same speakers, 48"
+    assert told["all", "shuffled"] == "the same trials"
+    assert told["all", "fewer"] == "36 of 48 and 36 speakers in common"
+    assert len(told) == 10  # every pair, once
+
+
+def test_other_labels_are_other_trials(data):
+    trials, people = data
+    only = [i for i, label in enumerate(trials["label"]) if i % 50 or label]
+    fewer = {key: [cells[i] for i in only] for key, cells in trials.items()}
+    table = audited({"A": trials, "B": fewer}, people).comparison
+    assert whole(table)["speakers"] == "the same speakers, 48"
+
+
+def test_a_seed_gives_the_same_numbers_again(data, better_and_worse):
+    trials, people = data
+    scores = {"A": trials, "B": worsened(trials, 1.5)}
+    again = audited(scores, people).comparison
+    assert again.to_dict() == better_and_worse.to_dict()
+    other = whole(audited(scores, people, seed=1).comparison)
+    mine = whole(better_and_worse)
+    assert other["low"] != mine["low"]
+    assert other["low"] == pytest.approx(mine["low"], rel=0.5)
+
+
+def test_a_group_without_errors_has_no_interval(data):
+    trials, people = data
+    fine = np.array(trials["score"]) + np.where(np.array(trials["label"]) == 1, 50, 0)
+    table = audited({"A": {**trials, "score": fine.tolist()}, "B": trials}, people).comparison
+    row = whole(table)
+    assert row["value"] == 0 < row["other"]
+    assert not is_told(row["low"])
+    assert not is_told(row["p"])
+    assert "the same in all replicates" in row["reason"]
+
+
+def test_few_speakers_have_no_interval(data):
+    trials, people = data
+    table = audited(
+        {"A": trials, "B": worsened(trials, 1.5)},
+        {**people, "kind": ["rare" if i < 4 else "usual" for i in range(48)]},
+        by="kind",
+    ).comparison
+    rows = list(table.where(group="rare", measure="value", metric="fnr"))
+    assert rows
+    for row in rows:
+        assert row["reason"] == "fewer than 5 speakers: no interval"
+        assert is_told(row["difference"])
+        assert not is_told(row["low"])
+
+
+def test_accuracy_is_set_against_spread(simulate):
+    trials, people = simulate(speakers=48, utterances=4)
+    names = dict(zip(people["id"], people["nation"], strict=True))
+    shift = np.array([{"India": -1.5}.get(names[e.split("/")[0]], 0.4) for e in trials["enrol"]])
+    unfair = np.array(trials["score"]) + shift * (np.array(trials["label"]) == 1)
+    scores = {"fair": worsened(trials, 0.3), "unfair": {**trials, "score": unfair.tolist()}}
+    table = audited(scores, people, by="nation", operating_points="threshold=1.5").comparison
+    told = {
+        row["measure"]: row
+        for row in table.where(metric="fnr", grouping="nation", operating_point="threshold=1.5")
+        if row["measure"] in COMPARISON_MEASURES and not row["group"]
+    }
+    assert set(told) == set(COMPARISON_MEASURES) - {"value"}
+    assert told["spread"]["difference"] < 0
+    assert told["spread"]["reason"] == "of the 3 groups that pass the gates"
+    assert told["p_less_spread"]["value"] > 0.9
+    for row in told.values():
+        if row["measure"] != "spread":
+            assert 0 <= row["value"] <= row["value"] + row["other"] <= 1
+    least = min(told["p_more_accurate"]["value"], told["p_less_spread"]["value"])
+    assert told["p_both"]["value"] <= least
+
+
+def test_noise_alone_is_no_spread():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        noise = rng.normal(0, 0.3, (1, 8))
+        again = np.exp(noise + rng.normal(0, 0.3, (100, 1, 8)))
+        spread, drawn = _spread(np.exp(noise), again, np.ones((1, 8), dtype=bool))
+        found.append((spread[0], drawn.mean()))
+    assert np.abs(np.mean(found, axis=0)).max() < 0.02  # its variance is .09
+
+
+def test_the_interval_of_an_unfairness_reaches_as_far_as_noise_does():
+    # replicates show more of it than the trials, as they are noisy twice
+    low, high = _widened((np.array([0.1]), np.array([0.5])), np.array([0.3]), np.full((10, 1), 0.4))
+    assert low[0] == pytest.approx(0.1 - 0.1 / (np.sqrt(2) - 1))
+    assert high[0] == 0.5
+
+
+def test_meta_measures_have_intervals_without_p(better_and_worse):
+    rows = list(better_and_worse.where(measure="gini", metric="fnr", zero="none"))
+    assert rows
+    for row in rows:
+        assert row["low"] < row["difference"] < row["high"]
+        assert not is_told(row["p"])
+        assert not is_told(row["log_ratio"])
+
+
+def test_one_system_alone_is_not_compared(data):
+    trials, people = data
+    with pytest.raises(ConfigError, match="--compare: there is one system on one list only"):
+        audited({"A": trials}, people)
+
+
+def test_nothing_is_compared_without_intervals(data):
+    trials, people = data
+    with pytest.raises(ConfigError, match="--compare needs intervals"):
+        audited({"A": trials, "B": trials}, people, intervals=False)
+
+
+def test_systems_without_common_operating_points_are_refused(data):
+    trials, people = data
+    decided = {name: cells for name, cells in trials.items() if name != "score"}
+    decided["decision"] = ["accept" if score > 1 else "reject" for score in trials["score"]]
+    with pytest.raises(ConfigError, match=r"A and B have no operating point in common \(fpr=0.01"):
+        audited({"A": trials, "B": decided}, people, operating_points=None)
+
+
+def test_counts_are_refused(data, tmp_path):
+    trials, people = data
+    path = tmp_path / "counts.parquet"
+    pv.count(trials, speakers=people, by="nation").write(path)
+    with pytest.raises(ConfigError, match="counts do not tell who the speakers are"):
+        pv.audit({"A": path, "B": path}, compare=True)
+
+
+def test_nothing_is_compared_unless_asked(data):
+    trials, people = data
+    audit = pv.audit({"A": trials, "B": trials}, speakers=people, by="gender", replicates=50)
+    assert not len(audit.comparison)
+    assert "comparison" not in audit.tables()

@@ -1,0 +1,94 @@
+"""How sure the numbers are is told in words, with the values in force."""
+
+import json
+
+import pytest
+
+import parivox as pv
+from parivox.auditing.definitions import all_definitions
+from parivox.auditing.methods import uncertainty
+from parivox.auditing.options import INTERVALS, Options
+
+
+def test_without_intervals_there_is_nothing_to_tell():
+    assert uncertainty(Options(intervals=False)) == {}
+
+
+def test_the_values_in_force_are_told():
+    told = uncertainty(
+        Options(
+            confidence=0.9,
+            replicates=123,
+            seed=7,
+            margin=1.5,
+            gate=("speakers=17", "errors=19"),
+            reference=("best",),
+        )
+    )
+    assert told["confidence"] == 0.9
+    assert (told["bootstrap"]["replicates"], told["bootstrap"]["seed"]) == (123, 7)
+    assert told["noise_floors"]["draws"] == 123
+    assert (told["verdicts"]["margin"], told["verdicts"]["reference"]) == (1.5, "best")
+    assert "below 0.1;" in told["verdicts"]["worse, better"]
+    assert "17 speakers" in told["gates"]["speakers"]
+    assert "19 effective errors" in told["gates"]["errors"]
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+def test_every_way_of_making_intervals_is_told(interval):
+    told = [uncertainty(Options(interval=other))["rates"] for other in INTERVALS]
+    own = uncertainty(Options(interval=interval))
+    assert told.count(own["rates"]) == 1
+    assert ("independent" in own["rates"]) == (interval != "bootstrap")
+
+
+def test_what_was_not_asked_for_is_not_told():
+    asked = Options(standardise=("same:gender",), compare=True, pooled_floor=True)
+    more = set(uncertainty(asked)) - set(uncertainty(Options()))
+    assert more == {"standardised", "comparison", "pooled_floor"}
+
+
+def test_thresholds_and_bins_are_told():
+    fixed, found = (
+        uncertainty(Options(fixed_threshold=way, bins=bins))["bootstrap"]
+        for way, bins in ((True, 0), (False, 512))
+    )
+    assert fixed["thresholds"] != found["thresholds"]
+    assert fixed["scores"] == "exact"
+    assert "512" in found["scores"]
+
+
+def test_the_audit_holds_it(small):
+    told = small.record["definitions"]
+    assert told == json.loads(json.dumps(all_definitions(Options(**_plain(small)))))
+
+
+def _plain(audit):
+    """The options of an audit, as they were given."""
+    told = {name: value for name, value in audit.record["options"].items() if name != "conflicts"}
+    return {n: tuple(v) if isinstance(v, (list, tuple)) else v for n, v in told.items()}
+
+
+def test_every_id_in_the_tables_is_told(trials, speakers):
+    audit = pv.audit(
+        {"S": trials, "T": trials},
+        speakers=speakers | {"age": [str(20 + i) for i in range(24)]},
+        by=["gender+nation", "age:30,40"],
+        operating_points="fpr=0.05",
+        limits="fnr=0.2",
+        attempts=3,
+        compare=True,
+        gates=["inference=3", "speakers=3", "errors=0", "pairs=1"],
+        replicates=50,
+    )
+    told = audit.record["definitions"]
+    sure = told["uncertainty"]
+    both = set(told["bias_measures"]) | set(told["meta_measures"])
+    assert {row["metric"] for row in audit.groups.rows()} <= set(told["base_metrics"])
+    assert {row["measure"] for row in audit.bias.rows()} <= set(told["bias_measures"])
+    assert {row["measure"] for row in audit.meta.rows()} <= set(told["meta_measures"])
+    assert {row["reference"] for row in audit.bias.rows()} <= {"", *told["references"]}
+    assert {row["measure"] for row in audit.limits.rows()} == set(sure["limits"])
+    compared = {row["measure"] for row in audit.comparison.rows()}
+    assert compared - both == set(sure["comparison"]["measures"])
+    assert "trend" in {row["measure"] for row in audit.bias.rows()}

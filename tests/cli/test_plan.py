@@ -1,0 +1,86 @@
+"""``parivox plan`` as a process: what it prints, where, and with which exit code."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.minimal
+ESCAPE = "\x1b"
+GIVEN = ("--rate", "fnr=0.1", "--icc", "fnr=0.12", "--trials-per-speaker", "fnr=230")
+
+
+def test_help_names_the_command_and_its_options(parivox):
+    assert "plan" in parivox("--help").stdout
+    told = parivox("plan", "--help").stdout
+    for option in ("--pilot", "--detect-ratio", "--power", "--confidence", "--target-fpr"):
+        assert option in told
+    for option in ("--rate", "--icc", "--trials-per-speaker", "--json"):
+        assert option in told
+
+
+@pytest.fixture(scope="module")
+def pilot(parivox, tmp_path_factory):
+    out = tmp_path_factory.mktemp("pilot") / "audit"
+    done = parivox("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender",
+                   "--operating-point", "fpr=0.1", "--out", out, "--quiet")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_an_audit_is_the_pilot_of_the_next_one(parivox, pilot):
+    words = ("--detect-ratio", "1.5", "--power", "0.8", "--target-fpr", "0.05")
+    found = parivox("plan", "--pilot", pilot, *words)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert ESCAPE not in found.stdout
+    text = " ".join(found.stdout.split())
+    assert "1.5 times that of all others together, with probability 0.8" in text
+    assert "scores, at fpr=0.1, of those in the pilot nearest to FPR 5 %" in text
+    assert "of f, m: fewer than 5 speakers tell nothing" in text
+    assert "FPR 5 % takes" in text
+    assert max(map(len, found.stdout.splitlines())) <= 100
+
+
+def test_given_numbers_in_place_of_a_pilot(parivox):
+    found = parivox("plan", *GIVEN)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "FNR, 2 groups of one size: 33 speakers each with 230 trials" in found.stdout
+    assert "more speakers, not more trials" in " ".join(found.stdout.split())
+
+
+def test_json(parivox):
+    record = json.loads(parivox("plan", *GIVEN, "--json").stdout)
+    assert record["asked"]["rate"] == {"fnr": 0.1}
+    assert record["tables"]["designs"]["speakers_needed"][2] == 33
+
+
+def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
+    found = parivox("plan", "--pilot", pilot, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert found.returncode == 0
+    assert found.stdout.isascii()
+    assert "\\u" not in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "nothing to plan from; give --pilot DIR"),
+        (("--pilot", "nosuch"), "nosuch: does not hold an audit"),
+        (("--pilot", "."), ".: does not hold an audit"),
+        (("--detect-ratio", "two"), "--detect-ratio"),
+        (("--detect-ratio", "1"), "--detect-ratio is 1.0; give a ratio other than 1"),
+        (("--power", "80"), "--power is 80.0; give a fraction from 0.5 to 0.999"),
+        (("--icc", "0.1"), "--icc '0.1' is not METRIC=NUMBER, as in --icc fnr=0.1"),
+        (("--icc", "fnr=x"), "--icc 'fnr=x' is not METRIC=NUMBER"),
+        (("--icc", "eer=0.1"), "--icc is given for 'eer'; give it for fnr or fpr"),
+        (("--icc", "fnr=0.1", "--icc", "fnr=0.2"), "--icc of fnr is given twice; give it once"),
+        (("--rate", "fnr=0.1"), "--icc of fnr is missing; without --pilot, give --icc fnr=X"),
+        (("--pilot", "a", "--pilot", "b"), "--pilot is given twice"),
+        (("--nosuch",), "--nosuch"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(parivox, words, told):
+    found = parivox("plan", *words)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert told in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert "Traceback" not in found.stderr

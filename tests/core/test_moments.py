@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parivox.core.moments import moments
+from parivox.core.tallies import ByPair, BySpeaker
+
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+some = settings(max_examples=50, deadline=None)
+
+
+def of_speakers(rng, *, speakers=(2, 6, 3), points=2):
+    """Random target trials of cells with so many speakers; a speaker may be in several."""
+    cell = np.repeat(np.arange(len(speakers)), speakers)
+    who = np.concatenate([rng.permutation(12)[:n] for n in speakers])
+    trials = rng.integers(1, 40, cell.size)
+    errors = rng.binomial(trials, rng.beta(0.6, 3, (points, cell.size)))
+    return BySpeaker(cell, who, errors, trials, len(speakers))
+
+
+def of_pairs(rng, *, speakers=(5, 7, 4), points=2, kept=0.8):
+    """Random nontarget trials between the speakers of each cell, some pairs missing."""
+    rows = [
+        (cell, *sorted((who[i], who[j])))
+        for cell, n in enumerate(speakers)
+        for who in [rng.permutation(12)[:n]]
+        for i, j in combinations(range(n), 2)
+        if rng.random() < kept or j == i + 1
+    ]
+    cell, one, other = np.array(rows).T
+    trials = rng.integers(1, 40, cell.size)
+    errors = rng.binomial(trials, rng.beta(0.6, 3, (points, cell.size)))
+    return ByPair(cell, one, other, errors, trials, len(speakers))
+
+
+def excess_kurtosis(r):
+    square = (r**2).sum()
+    return max(0, r.size * (r**4).sum() / square**2 - 3) if square > 1e-12 else 0
+
+
+def pairs_of_vector(inputs):
+    names = sorted({name for row in inputs["pairs_i_j_trials_FP"] for name in row[:2]})
+    rows = [(names.index(i), names.index(j), m, e) for i, j, m, e in inputs["pairs_i_j_trials_FP"]]
+    one, other, trials, errors = np.array(rows).T
+    return ByPair(np.zeros_like(one), one, other, errors, trials, 1)
+
+
+def test_dyadic_variance(vector):
+    inputs, expected, tol = vector("4.3_dyadic_variance")
+    found = moments(pairs_of_vector(inputs))
+    assert found.rate[0] == pytest.approx(expected["FPR"], abs=tol)
+    assert found.variance_binomial[0] == pytest.approx(expected["naive_var"], abs=tol)
+    assert found.robust[0] == pytest.approx(expected["dyadic_var_with_S_over_Sm1"], abs=tol)
+    by_pair = found.pair_squares / found.trials**2
+    assert by_pair[0] == pytest.approx(expected["pair_cluster_var"], abs=tol)
+    deff = found.robust / found.variance_binomial
+    assert deff[0] == pytest.approx(expected["deff"], abs=tol)
+    assert found.trials[0] / deff[0] == pytest.approx(expected["n_eff"], abs=tol)
+
+
+def test_cluster_variance(vector):
+    inputs, expected, tol = vector("4.4_cluster_variance_mated")
+    trials, errors = np.array([row[1:] for row in inputs["speaker_trials_FN"]]).T
+    found = moments(BySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
+    deff = found.robust / found.variance_binomial
+    assert found.rate[0] == pytest.approx(expected["FNR"], abs=tol)
+    assert found.robust[0] == pytest.approx(expected["var"], abs=tol)
+    assert found.variance_binomial[0] == pytest.approx(expected["naive"], abs=tol)
+    assert deff[0] == pytest.approx(expected["deff"], abs=tol)
+    assert found.trials[0] / deff[0] == pytest.approx(expected["n_eff"], abs=tol)
+
+
+def test_jackknife(vector):
+    inputs, expected, tol = vector("4.6_jackknife")
+    assert moments(pairs_of_vector(inputs)).jackknife[0] == pytest.approx(
+        expected["jack_var"], abs=tol
+    )
+
+
+@some
+@given(seeds)
+def test_target_sums_are_those_of_loops_over_speakers(rng):
+    tally = of_speakers(rng)
+    found = moments(tally)
+    for point, cell in np.ndindex(2, tally.n_cells):
+        here = tally.cell == cell
+        e, n = tally.errors[point, here], tally.trials[here]
+        size, rate = e.size, e.sum() / n.sum()
+        r = e - rate * n
+        gone = [(e.sum() - e[s]) / (n.sum() - n[s]) for s in range(size)]
+        jackknife = (size - 1) / size * sum((left - rate) ** 2 for left in gone)
+        binomial = rate * (1 - rate) / n.sum()
+        f = (n**2).sum() / n.sum() ** 2
+        kurt = excess_kurtosis(r)
+        df = min(max(1 / f - 1, 1), 2 / (kurt / size + 2 / (size - 1)))
+        for name, want in (
+            ("speakers", size),
+            ("rate", rate),
+            ("jackknife", jackknife),
+            ("variance", max(jackknife, binomial)),
+            ("robust", size / (size - 1) * (r**2).sum() / n.sum() ** 2),
+            ("fs", f),
+            ("kurt", kurt),
+            ("df", df),
+        ):
+            got = getattr(found, name)[point, cell]
+            assert got == pytest.approx(want, rel=1e-8, abs=1e-15), name
+        if e.any():
+            assert found.largest_share[point, cell] == e.max() / e.sum()
+    for name in ("pairs", "unbiased", "pair_variance", "fp"):
+        assert np.isnan(getattr(found, name)).all()
+
+
+@some
+@given(seeds)
+def test_nontarget_sums_are_those_of_loops_over_pairs(rng):
+    tally = of_pairs(rng)
+    found = moments(tally)
+    for point, cell in np.ndindex(2, tally.n_cells):
+        here = np.flatnonzero(tally.cell == cell)
+        e, m = tally.errors[point, here], tally.trials[here]
+        sides = [{tally.one[p], tally.other[p]} for p in here]
+        people = sorted(set.union(*sides))
+        size, total, rate = len(people), m.sum(), e.sum() / m.sum()
+        r = e - rate * m
+        part = np.array([[s in side for side in sides] for s in people])
+        at = {
+            s: (r[has].sum(), (r[has] ** 2).sum(), m[has].sum())
+            for s, has in zip(people, part, strict=True)
+        }
+        gone = [e[~has].sum() / m[~has].sum() for has in part]
+        jackknife = (size - 1) / size * sum((left - rate) ** 2 for left in gone)
+        unbiased = (
+            (size - 2) / (size - 3) * (size - 1) / size
+            * sum((rs**2 - qs / 2) / (total - ns) ** 2 for rs, qs, ns in at.values())
+        )  # fmt: skip
+        binomial = rate * (1 - rate) / total
+        dyads = sum(r[p] * r[q] for p, q in np.ndindex(r.size, r.size) if sides[p] & sides[q])
+        pairs = r.size
+        within = pairs / (pairs - 1) * (r**2).sum() / total**2 - binomial
+        rs = np.array([x for x, _, _ in at.values()])
+        kurt = excess_kurtosis(rs)
+        ns = np.array([x for _, _, x in at.values()])
+        df = min(max(ns.sum() ** 2 / (ns**2).sum() - 1, 1), 2 / (kurt / size + 2 / (size - 1)))
+        for name, want in (
+            ("speakers", size),
+            ("pairs", pairs),
+            ("jackknife", jackknife),
+            ("unbiased", unbiased),
+            ("variance", max(unbiased, 0.75 * jackknife, binomial)),
+            ("robust", size / (size - 1) * dyads / total**2),
+            ("pair_variance", within),
+            ("fs", (ns**2).sum() / total**2),
+            ("fp", (m**2).sum() / total**2),
+            ("kurt", kurt),
+            ("df", df),
+        ):
+            got = getattr(found, name)[point, cell]
+            assert got == pytest.approx(want, rel=1e-8, abs=1e-15), name
+        if e.any():
+            most = max(e[has].sum() for has in part)
+            assert found.largest_share[point, cell] == most / e.sum()
+
+
+@some
+@given(seeds)
+def test_order_and_names_do_not_matter(rng):
+    for tally in (of_speakers(rng), of_pairs(rng)):
+        n = tally.cell.size
+        order = np.lexsort((rng.random(n), tally.cell))
+        name = rng.permutation(12)
+        if isinstance(tally, BySpeaker):
+            who = (name[tally.speaker[order]],)
+        else:
+            who = np.sort([name[tally.one[order]], name[tally.other[order]]], axis=0)
+        mixed = type(tally)(
+            tally.cell[order], *who, tally.errors[:, order], tally.trials[order], tally.n_cells
+        )
+        one, two = moments(tally), moments(mixed)
+        np.testing.assert_allclose(one.variance, two.variance, rtol=1e-9)
+        np.testing.assert_allclose(one.df, two.df, rtol=1e-9)
+        np.testing.assert_array_equal(one.rate, two.rate)
+
+
+@pytest.mark.parametrize("kind", [of_speakers, of_pairs])
+def test_leading_axes_are_free_and_trials_may_have_them(kind):
+    tally = kind(np.random.default_rng(1), points=3)
+    together = moments(tally)
+    who = (tally.speaker,) if kind is of_speakers else (tally.one, tally.other)
+    spread = np.broadcast_to(tally.trials, tally.errors.shape)
+    again = moments(type(tally)(tally.cell, *who, tally.errors, spread, 3))
+    for row in range(3):
+        alone = moments(type(tally)(tally.cell, *who, tally.errors[row], tally.trials, 3))
+        for name in ("speakers", "pairs", "variance", "df", "largest_share", "pair_variance"):
+            np.testing.assert_array_equal(getattr(together, name)[row], getattr(alone, name))
+            np.testing.assert_array_equal(getattr(again, name)[row], getattr(alone, name))
+
+
+def test_speakers_without_trials_are_nobody():
+    cell, none = np.zeros(4, int), np.array([2, 5, 0, 1])
+    full = BySpeaker(cell, np.arange(4), none, np.array([9, 9, 0, 9]) * (none > 0), 2)
+    kept = BySpeaker(cell[:3], np.arange(3), none[[0, 1, 3]], np.array([9, 9, 9]), 2)
+    one, two = moments(full), moments(kept)
+    assert one.speakers.tolist() == two.speakers.tolist() == [3, 0]
+    np.testing.assert_array_equal(one.variance, two.variance)
+    assert np.isnan(one.rate[1])
+    assert np.isnan(one.variance[1])
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 1 / 3, 1])
+def test_speakers_of_one_rate_leave_the_binomial_variance_exactly(rate):
+    trials = np.array([30, 60, 90, 30, 600])
+    tally = BySpeaker(np.zeros(5, int), np.arange(5), np.rint(rate * trials).astype(int), trials, 1)
+    found = moments(tally)
+    assert found.jackknife[0] == 0
+    assert found.kurt[0] == 0
+    assert found.variance[0] == found.variance_binomial[0]
+
+
+def test_nothing_is_told_of_others_where_one_speaker_is_in_every_trial():
+    one = moments(BySpeaker(np.zeros(1, int), np.zeros(1, int), np.array([3]), np.array([9]), 1))
+    pair = [np.array([x]) for x in (0, 0, 1, 3, 9)]
+    star = [np.array(x) for x in ([0] * 3, [0] * 3, [1, 2, 3], [3, 0, 1], [9] * 3)]
+    for found in (one, moments(ByPair(*pair, 1)), moments(ByPair(*star, 1))):
+        assert found.shared.all()
+        assert np.isfinite(found.rate).all()
+        for name in ("jackknife", "unbiased", "variance"):
+            assert np.isnan(getattr(found, name)).all()
+
+
+def test_weighted_trials_hide_no_speaker_who_is_in_all_of_them():
+    weights = np.array([0.1, 0.7, 0.3, 1.1])
+    cell, other = np.zeros(4, int), np.arange(1, 5)
+    star = ByPair(cell, np.zeros(4, int), other, weights * [0, 0.5, 0.2, 0.1], weights, 1)
+    assert moments(star).shared.all()
+
+
+def test_no_trials_at_all():
+    none = np.zeros(0, int)
+    for tally in (
+        BySpeaker(none, none, np.zeros((2, 0)), none, 3),
+        ByPair(none, none, none, np.zeros((2, 0)), none, 3),
+    ):
+        found = moments(tally)
+        assert found.trials.shape == (2, 3)
+        assert np.isnan(found.rate).all()
+        assert np.isnan(found.variance).all()
+
+
+@pytest.mark.parametrize("kind", [of_speakers, of_pairs])
+def test_points_taken_one_by_one_are_the_same(kind, monkeypatch):
+    tally = kind(np.random.default_rng(2), points=3)
+    want = moments(tally)
+    monkeypatch.setattr("parivox.core.moments._AT_ONCE", 0)
+    found = moments(tally)
+    for name, value in vars(want).items():
+        np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+
+
+def test_three_speakers_have_the_whole_jackknife():
+    triangle = [np.array(x) for x in ([0] * 3, [0, 0, 1], [1, 2, 2], [6, 0, 1], [20] * 3)]
+    found = moments(ByPair(*triangle, 1))
+    assert np.isnan(found.unbiased[0])
+    assert found.variance[0] == found.jackknife[0] > found.variance_binomial[0]

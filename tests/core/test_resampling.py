@@ -1,0 +1,292 @@
+"""Weights of speakers, rates in each replicate, intervals from replicates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from parivox.core.resampling import (
+    from_replicates,
+    pool_small_strata,
+    speaker_weights,
+    weighted,
+)
+from parivox.core.tallies import ByPair, BySpeaker
+from parivox.errors import ConfigError
+
+few = settings(max_examples=50, deadline=None)
+strata = st.lists(st.integers(-1, 5), min_size=1, max_size=40)
+
+
+@pytest.fixture(scope="module")
+def tallies():
+    """Two thresholds, three cells (the second empty), ten speakers."""
+    rng = np.random.default_rng(5)
+    one, other = np.triu_indices(10, 1)
+    cell = np.sort(rng.choice([0, 2], one.size))
+    trials = rng.integers(1, 40, one.size)
+    accepted = rng.integers(0, 3, (2, one.size)) * (rng.random((2, one.size)) < 0.2)
+    speaker = np.tile(np.arange(10), 2)
+    of_speaker = rng.integers(1, 60, speaker.size)
+    rejected = np.minimum(rng.integers(0, 9, (2, speaker.size)), of_speaker)
+    return (
+        BySpeaker(np.repeat([0, 2], 10), speaker, rejected, of_speaker, 3),
+        ByPair(cell, one, other, accepted, trials, 3),
+    )
+
+
+# ------------------------------------------------------------------ weights
+
+
+@given(strata, st.integers(0, 2**32))
+@few
+def test_each_stratum_keeps_its_size_in_every_replicate(groups, seed):
+    groups = np.array(groups)
+    weights = speaker_weights(groups, 20, seed)
+    for group in range(6):
+        assert (weights[:, groups == group].sum(axis=1) == (groups == group).sum()).all()
+    assert not weights[:, groups == -1].any()
+
+
+def test_weights_are_those_of_draws_with_replacement():
+    weights = speaker_weights(np.zeros(50, dtype=int), 4000, seed=3).astype(float)
+    assert weights.mean() == 1
+    assert np.abs(weights.mean(axis=0) - 1).max() < 5 / np.sqrt(4000)
+    assert weights.var() == pytest.approx(1 - 1 / 50, abs=0.02)
+    pairs = np.cov(weights.T)[np.triu_indices(50, 1)]
+    assert pairs.mean() == pytest.approx(-1 / 50, abs=0.002)
+
+
+def test_a_seed_gives_the_same_weights_and_another_seed_others():
+    groups = np.repeat([0, 1, 2], 8)
+    first, again, another = (speaker_weights(groups, 30, seed) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, another)
+
+
+def test_weights_do_not_depend_on_how_many_replicates_or_at_once(monkeypatch):
+    groups = np.repeat([0, 1], [7, 300])
+    whole = speaker_weights(groups, 100, seed=4)
+    assert np.array_equal(speaker_weights(groups, 30, seed=4), whole[:30])
+    monkeypatch.setattr("parivox.core.resampling._DRAWN", 700)
+    assert np.array_equal(speaker_weights(groups, 100, seed=4), whole)
+
+
+def test_weights_of_a_stratum_do_not_depend_on_the_others():
+    groups = np.repeat([0, 1, 2], 9)
+    without = np.where(groups == 0, -1, groups)
+    both = [speaker_weights(one, 25, seed=9)[:, groups == 2] for one in (groups, without)]
+    assert np.array_equal(*both)
+
+
+def test_no_replicates_are_refused():
+    with pytest.raises(ConfigError, match="replicates is 0"):
+        speaker_weights([0, 0], 0, seed=1)
+
+
+def test_strata_of_one_are_pooled_with_other_small_ones():
+    assert pool_small_strata([0] * 5 + [1] + [2] * 4).tolist() == [0] * 5 + [3] * 5
+
+
+def test_a_lone_small_stratum_joins_the_smallest_other_one():
+    groups = [0] * 9 + [1] * 6 + [2] * 2 + [-1]
+    assert pool_small_strata(groups).tolist() == [0] * 9 + [3] * 8 + [-1]
+
+
+def test_strata_stay_where_pooling_changes_nothing():
+    for groups in ([0] * 5 + [1] * 5, [0, 0, -1], [-1, -1], []):
+        assert pool_small_strata(groups).tolist() == groups
+
+
+@given(strata)
+@few
+def test_pooling_leaves_no_small_stratum_beside_another(groups):
+    pooled = pool_small_strata(groups)
+    assert ((pooled >= 0) == (np.array(groups) >= 0)).all()
+    sizes = np.unique(pooled[pooled >= 0], return_counts=True)[1]
+    assert sizes.size < 2 or sizes.min() >= 5
+
+
+# ------------------------------------------------------------------ rates
+
+
+def test_vector_of_speaker_weights(vector):
+    given_, wanted, tol = vector("4.5_speaker_bootstrap_weights")
+    names = sorted(given_["weights"][0])
+    weights = np.array([[one[name] for name in names] for one in given_["weights"]])
+    mated, pairs = given_["mated_trials_FN"], given_["pairs_i_j_trials_FP"]
+    tally = BySpeaker(
+        np.zeros(len(mated), dtype=int),
+        np.array([names.index(row[0]) for row in mated]),
+        np.array([row[2] for row in mated]),
+        np.array([row[1] for row in mated]),
+        1,
+    )
+    errors, trials = weighted(tally, weights)
+    assert (errors / trials)[:, 0] == pytest.approx(wanted["FNR"], abs=tol)
+    tally = ByPair(
+        np.zeros(len(pairs), dtype=int),
+        *(np.array([names.index(row[side]) for row in pairs]) for side in (0, 1)),
+        *(np.array([row[column] for row in pairs]) for column in (3, 2)),
+        1,
+    )
+    errors, trials = weighted(tally, weights)
+    with np.errstate(invalid="ignore"):
+        rates = (errors / trials)[:, 0]
+    expected = [float(one) for one in wanted["FPR"]]
+    assert rates == pytest.approx(expected, abs=tol, nan_ok=True)
+
+
+def test_weighted_rates_are_those_of_trials_written_out(tallies):
+    weights = speaker_weights(np.repeat([0, 1], 5), 300, seed=8)
+    for tally in tallies:
+        pairs = isinstance(tally, ByPair)
+        errors, trials = weighted(tally, weights)
+        assert errors.shape == (300, 2, 3)
+        assert trials.shape == (300, 1, 3)
+        for at in (0, 131, 299):
+            times = weights[at].astype(int)
+            each = times[tally.one] * times[tally.other] if pairs else times[tally.speaker]
+            for cell in range(3):
+                inside = np.repeat(tally.cell == cell, each)
+                assert trials[at, 0, cell] == np.repeat(tally.trials, each)[inside].sum()
+                for point in range(2):
+                    written_out = np.repeat(tally.errors[point], each)
+                    assert errors[at, point, cell] == written_out[inside].sum()
+
+
+def test_weights_of_one_give_errors_and_trials_as_they_are(tallies):
+    for tally in tallies:
+        errors, trials = weighted(tally, np.ones((1, 10), dtype=np.uint8))
+        assert errors[0].tolist() == tally.by_cell(tally.errors).tolist()
+        assert trials[0, 0].tolist() == tally.by_cell(tally.trials).tolist()
+
+
+def test_trials_may_differ_between_operating_points(tallies):
+    for tally in tallies:
+        known = np.stack((tally.trials, np.maximum(tally.errors[1], 1)))
+        part = type(tally)(**{**vars_of(tally), "trials": known})
+        weights = speaker_weights(np.zeros(10, dtype=int), 10, seed=1)
+        errors, trials = weighted(part, weights)
+        assert np.array_equal(trials[:, :1], weighted(tally, weights)[1])
+        assert (errors <= trials).all()
+
+
+def test_a_tally_without_entries_has_no_trials():
+    nothing = np.zeros(0, dtype=int)
+    for tally in (
+        BySpeaker(nothing, nothing, np.zeros((2, 0)), nothing, 3),
+        ByPair(nothing, nothing, nothing, np.zeros((2, 0)), nothing, 3),
+    ):
+        errors, trials = weighted(tally, np.ones((4, 6), dtype=np.uint8))
+        assert errors.shape == (4, 2, 3)
+        assert not errors.any()
+        assert not trials.any()
+
+
+def vars_of(tally):
+    return {name: getattr(tally, name) for name in tally.__dataclass_fields__}
+
+
+# ------------------------------------------------------------------ intervals
+
+
+@pytest.fixture
+def drawn():
+    """Replicates of three quantities around 2, 0.5 and 1."""
+    noise = np.random.default_rng(6).normal(size=(1000, 3))
+    return np.array([2.0, 0.5, 1.0]) * np.exp(0.2 * noise)
+
+
+def test_log_interval_and_p_follow_students_t(drawn):
+    found = from_replicates([2.0, 0.5, 1.0], drawn, [9, 24, 7])
+    sd = np.log(drawn).std(axis=0, ddof=1)
+    df = np.array([9, 24, 7])
+    reach = student.ppf(0.975, df) * sd
+    assert found.se == pytest.approx(sd)
+    assert found.low == pytest.approx([2.0, 0.5, 1.0] * np.exp(-reach))
+    assert found.high == pytest.approx([2.0, 0.5, 1.0] * np.exp(reach))
+    assert found.p == pytest.approx(2 * student.sf(np.abs(np.log([2.0, 0.5, 1.0])) / sd, df))
+    assert found.p[2] == 1
+    assert found.reason.tolist() == ["", "", ""]
+
+
+def test_linear_interval_is_symmetric(drawn):
+    found = from_replicates([2.0, 0.5, 1.0], drawn - 1, 9, scale="linear", confidence=0.9)
+    reach = student.ppf(0.95, 9) * drawn.std(axis=0, ddof=1)
+    assert found.high - [2.0, 0.5, 1.0] == pytest.approx(reach)
+    assert [2.0, 0.5, 1.0] - found.low == pytest.approx(reach)
+
+
+def test_percentile_interval_is_that_of_the_replicates_that_are_defined(drawn):
+    drawn[:40, 1] = np.nan
+    found = from_replicates([2.0, 0.5, 1.0], drawn, 9, scale="percentile")
+    assert found.low == pytest.approx(np.nanquantile(drawn, 0.025, axis=0))
+    assert found.high == pytest.approx(np.nanquantile(drawn, 0.975, axis=0))
+    assert np.isnan(found.p).all()
+
+
+def test_replicates_without_a_value_are_dropped_and_told(drawn):
+    drawn[:50, 0] = np.nan
+    found = from_replicates([2.0, 0.5, 1.0], drawn, 9)
+    assert found.dropped == pytest.approx([0.05, 0, 0])
+    assert found.se[0] == pytest.approx(np.log(drawn[50:, 0]).std(ddof=1))
+
+
+def test_more_than_a_twentieth_of_undefined_replicates_is_refused(drawn):
+    drawn[:51, 0] = np.nan
+    drawn[:51, 1] = 0
+    found = from_replicates([2.0, 0.5, 1.0], drawn, 9)
+    assert found.reason.tolist() == ["undefined or 0 in more than 5 % of the replicates"] * 2 + [""]
+    assert np.isnan(found.low).tolist() == [True, True, False]
+    assert found.dropped == pytest.approx([0.051, 0.051, 0])
+
+
+def test_a_few_zeros_never_make_an_interval_narrower(drawn):
+    with_zeros, without = drawn.copy(), drawn.copy()
+    lowest = np.argsort(drawn[:, 0])[:20]
+    with_zeros[lowest, 0] = 0
+    without[lowest, 0] = np.nan
+    wide, narrow = (from_replicates(2.0, one[:, 0], 9) for one in (with_zeros, without))
+    assert wide.dropped == narrow.dropped == pytest.approx(0.02)
+    assert wide.se > narrow.se
+
+
+@pytest.mark.parametrize(
+    ("estimate", "replicates", "df", "scale", "reason"),
+    [
+        (np.nan, [1, 2, 3], 9, "linear", "no estimate"),
+        (0.0, [1, 2, 3], 9, "log", "no logarithm of the estimate"),
+        (1.0, [1, 2, 3], 0, "log", "fewer than two speakers"),
+        (1.0, [1, 2, 3], np.nan, "log", "fewer than two speakers"),
+        (1.0, [2, 2, 2], 9, "log", "the same in all replicates"),
+        (1.0, [2], 9, "linear", "the same in all replicates"),
+        (1.0, [np.nan, np.nan], 9, "percentile", "undefined in more than 5 % of the replicates"),
+    ],
+)
+def test_what_cannot_be_said_is_missing_with_a_reason(estimate, replicates, df, scale, reason):
+    found = from_replicates(estimate, np.array(replicates, dtype=float), df, scale=scale)
+    assert str(found.reason) == reason
+    assert all(np.isnan(one) for one in (found.low, found.high, found.p, found.se))
+
+
+@given(
+    st.lists(st.floats(0.01, 100), min_size=3, max_size=30, unique=True),
+    st.floats(0.01, 100),
+    st.sampled_from([0.5, 0.9, 0.99]),
+)
+@few
+def test_intervals_hold_the_estimate_and_agree_with_p(replicates, estimate, confidence):
+    found = from_replicates(estimate, replicates, 6, confidence=confidence)
+    assert found.low < estimate < found.high
+    assert (found.p < 1 - confidence) == (not found.low <= 1 <= found.high)
+
+
+def test_odd_options_are_refused():
+    with pytest.raises(ConfigError, match="scale is 'logit'"):
+        from_replicates(1.0, [1.0, 2.0], 3, scale="logit")
+    with pytest.raises(ConfigError, match="confidence is 95"):
+        from_replicates(1.0, [1.0, 2.0], 3, confidence=95)

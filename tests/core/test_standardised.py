@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parivox.core.intervals import rate_interval
+from parivox.core.moments import moments
+from parivox.core.standardised import standardised
+from parivox.core.tallies import ByPair, BySpeaker
+from parivox.errors import ConfigError
+
+GROUP, STRATUM = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+
+
+def tally_of(errors, trials):
+    """Cells (group, stratum) from tables [cell, speaker of the group]; nobody without trials."""
+    errors, trials = np.asarray(errors), np.asarray(trials)
+    cell, place = np.nonzero(trials)
+    speaker = place + trials.shape[1] * (cell // 2)
+    return BySpeaker(cell, speaker, errors[..., cell, place], trials[cell, place], trials.shape[0])
+
+
+def random_pairs(rng, s=7, lead=()):
+    """Two groups of `s` speakers, every pair of a group in both strata."""
+    one, other = np.triu_indices(s, 1)
+    cell = np.repeat(np.arange(4), one.size)
+    first = s * (cell // 2)
+    trials = rng.integers(5, 60, cell.size)
+    errors = rng.binomial(trials, np.repeat([0.02, 0.1, 0.03, 0.2], one.size), (*lead, cell.size))
+    return ByPair(cell, np.tile(one, 4) + first, np.tile(other, 4) + first, errors, trials, 4)
+
+
+ERRORS = [[1, 2, 0, 3], [9, 0, 4, 1], [2, 2, 1, 0], [3, 8, 5, 2]]
+TRIALS = [[100, 120, 80, 150], [30, 20, 40, 10], [50, 60, 70, 20], [90, 80, 100, 60]]
+
+
+def test_rates_are_weighted_means_of_the_strata():
+    tally = tally_of(ERRORS, TRIALS)
+    by_stratum = np.sum(ERRORS, axis=1) / np.sum(TRIALS, axis=1)
+    equal = standardised(tally, GROUP, STRATUM)
+    want = [by_stratum[:2].mean(), by_stratum[2:].mean()]
+    np.testing.assert_allclose(moments(equal.tally).rate, want)
+    assert equal.weight.tolist() == [0.5, 0.5]
+    assert equal.left_out.tolist() == [0.0, 0.0]
+    assert equal.reason.tolist() == ["", ""]
+    pooled = standardised(tally, GROUP, STRATUM, weights="pooled")
+    shares = np.array([450 + 200, 100 + 330]) / 1080
+    np.testing.assert_allclose(pooled.weight, shares)
+    np.testing.assert_allclose(
+        moments(pooled.tally).rate, [by_stratum[:2] @ shares, by_stratum[2:] @ shares]
+    )
+
+
+def test_a_mixture_that_differs_no_longer_speaks():
+    rates = np.array([0.01, 0.2])
+    trials = np.array([[900] * 4, [100] * 4, [100] * 4, [900] * 4])
+    tally = tally_of((trials * np.tile(rates, 2)[:, None]).astype(int), trials)
+    crude = [tally.errors[tally.cell // 2 == g].sum() / 4000 for g in (0, 1)]
+    assert crude[1] / crude[0] > 6
+    np.testing.assert_allclose(
+        moments(standardised(tally, GROUP, STRATUM).tally).rate, [0.105, 0.105]
+    )
+
+
+def test_one_stratum_is_no_stratum():
+    rng = np.random.default_rng(1)
+    for tally in (tally_of(ERRORS, TRIALS), random_pairs(rng, lead=(3,))):
+        found = standardised(tally, np.arange(4), np.zeros(4, dtype=int)).tally
+        crude, again = rate_interval(moments(tally)), rate_interval(moments(found))
+        for name in ("rate", "low", "high", "df", "se", "deff"):
+            np.testing.assert_allclose(getattr(again, name), getattr(crude, name), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weights", ["equal", "pooled"])
+def test_residuals_of_speakers_are_summed_over_strata(weights):
+    tally = tally_of(ERRORS, TRIALS)
+    found = standardised(tally, GROUP, STRATUM, weights=weights)
+    errors, trials = np.array(ERRORS), np.array(TRIALS)
+    total = trials.sum(axis=1)
+    w = found.weight[STRATUM]
+    residual = errors - errors.sum(axis=1, keepdims=True) / total[:, None] * trials
+    r = (w / total)[:, None] * residual
+    size = (w / total)[:, None] * trials
+    told = moments(found.tally)
+    for g in (0, 1):
+        here = slice(2 * g, 2 * g + 2)
+        s, n = r[here].sum(axis=0), size[here].sum(axis=0)
+        # by speakers that leave their share of the weights
+        want = 3 / 4 * np.sum((s / (1 - n)) ** 2)
+        assert told.jackknife[g] == pytest.approx(want)
+        assert told.trials[g] == pytest.approx(1 / np.sum(w[here] ** 2 / total[here]))
+
+
+def test_residuals_of_pairs_are_summed_over_strata():
+    tally = random_pairs(np.random.default_rng(2))
+    found = standardised(tally, GROUP, STRATUM)
+    told = moments(found.tally)
+    for g in (0, 1):
+        pair: dict[tuple[int, int], np.ndarray] = {}
+        for k in (0, 1):
+            here = tally[2 * g + k]
+            rate, total = here.errors.sum() / here.trials.sum(), here.trials.sum()
+            for a, b, e, n in zip(here.one, here.other, here.errors, here.trials, strict=True):
+                part = 0.5 / total * np.array([e - rate * n, n])
+                pair[a, b] = pair.get((a, b), 0) + part
+        by_speaker = {s: sum(v for ab, v in pair.items() if s in ab) for ab in pair for s in ab}
+        squares = {s: sum(v[0] ** 2 for ab, v in pair.items() if s in ab) for s in by_speaker}
+        left = {s: 1 - v[1] for s, v in by_speaker.items()}
+        jackknife = 6 / 7 * sum((v[0] / left[s]) ** 2 for s, v in by_speaker.items())
+        unbiased = (
+            5
+            / 4
+            * 6
+            / 7
+            * sum((v[0] ** 2 - squares[s] / 2) / left[s] ** 2 for s, v in by_speaker.items())
+        )
+        assert told.jackknife[g] == pytest.approx(jackknife)
+        assert told.unbiased[g] == pytest.approx(unbiased)
+
+
+def test_the_variance_is_near_that_of_standardising_without_each_speaker():
+    rng = np.random.default_rng(3)
+    trials = rng.integers(50, 200, (4, 30))
+    errors = rng.binomial(trials, rng.beta(1, 9, (4, 30)))
+    told = moments(standardised(tally_of(errors, trials), GROUP, STRATUM).tally)
+
+    def rate(kept):
+        return np.mean(errors[:2, kept].sum(axis=1) / trials[:2, kept].sum(axis=1))
+
+    without = np.array([rate(np.delete(np.arange(30), s)) for s in range(30)])
+    jackknife = 29 / 30 * np.sum((without - rate(np.arange(30))) ** 2)
+    assert told.jackknife[0] == pytest.approx(jackknife, rel=0.03)
+
+
+def test_intervals_cover_the_standardised_rate():
+    rng = np.random.default_rng(4)
+    runs, s = 400, 20
+    speaker = rng.gamma(2, 0.5, (runs, 4, s))
+    speaker[:, 1], speaker[:, 3] = speaker[:, 0], speaker[:, 2]  # who is hard in one is in both
+    rates = np.array([0.02, 0.08, 0.02, 0.08])
+    trials = np.tile(np.array([[150], [50], [50], [150]]), s)
+    errors = rng.binomial(trials, np.minimum(rates[:, None] * speaker, 1))
+    tally = tally_of(errors, trials)
+    found = rate_interval(moments(standardised(tally, GROUP, STRATUM).tally))
+    covered = np.mean((found.low <= 0.05) & (found.high >= 0.05))
+    assert 0.92 <= covered <= 0.98
+
+
+def test_strata_that_a_group_lacks_are_left_out_and_told():
+    errors = np.array([[1, 2, 0], [9, 0, 4], [2, 2, 1], [3, 8, 5]])
+    trials = np.array([[100, 100, 100], [50, 50, 50], [70, 70, 70], [0, 0, 0]])
+    tally = tally_of(np.where(trials, errors, 0), trials)
+    found = standardised(tally, GROUP, STRATUM)
+    assert found.weight.tolist() == [1.0, 0.0]
+    assert found.left_out.tolist() == pytest.approx([150 / 450, 0.0])
+    np.testing.assert_allclose(moments(found.tally).rate, [3 / 300, 5 / 210])
+
+
+def test_a_stratum_with_one_speaker_tells_nothing_of_people_and_is_left_out():
+    trials = np.array([[100, 100, 100], [50, 50, 50], [70, 70, 70], [90, 0, 0]])
+    found = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
+    assert found.weight.tolist() == [1.0, 0.0]
+    assert found.left_out.tolist() == pytest.approx([150 / 450, 90 / 300])
+
+
+def test_groups_without_trials_do_not_take_the_strata_of_others_away():
+    trials = np.array([[100, 100, 100], [50, 50, 50], [0, 0, 0], [0, 0, 0]])
+    found = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
+    assert found.weight.tolist() == [0.5, 0.5]
+    assert found.reason.tolist() == ["", "no_trials"]
+    assert moments(found.tally).rate[0] == pytest.approx(0.1)
+    assert np.isnan(moments(found.tally).rate[1])
+
+
+def test_without_a_common_stratum_there_is_no_rate():
+    trials = np.array([[100, 100, 100], [0, 0, 0], [0, 0, 0], [90, 80, 70]])
+    found = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
+    assert found.reason.tolist() == ["no_common_stratum"] * 2
+    assert found.left_out.tolist() == [1.0, 1.0]
+    assert np.isnan(moments(found.tally).rate).all()
+
+
+def test_groups_without_errors_or_with_nothing_else_keep_their_exact_rates():
+    trials = np.array(TRIALS)
+    errors = np.concatenate((np.zeros((2, 4), dtype=int), trials[2:]))
+    interval = rate_interval(moments(standardised(tally_of(errors, trials), GROUP, STRATUM).tally))
+    assert interval.rate.tolist() == [0.0, 1.0]
+    assert interval.method.tolist() == ["zero-errors"] * 2
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["equal", "pooled"]))
+def test_names_of_speakers_and_of_strata_do_not_matter(seed, weights):
+    rng = np.random.default_rng(seed)
+    tally = random_pairs(rng, s=5)
+    new = rng.permutation(10)
+    one, other = np.sort(np.stack((new[tally.one], new[tally.other])), axis=0)
+    renamed = ByPair(tally.cell, one, other, tally.errors, tally.trials, 4)
+    there = standardised(tally, GROUP, STRATUM, weights=weights)
+    back = standardised(renamed, GROUP, 1 - STRATUM, weights=weights)
+    np.testing.assert_allclose(back.weight, there.weight[::-1])
+    for name in ("rate", "variance", "df"):
+        np.testing.assert_allclose(
+            getattr(moments(back.tally), name), getattr(moments(there.tally), name), rtol=1e-9
+        )
+
+
+def test_points_are_standardised_each_by_itself():
+    tally = random_pairs(np.random.default_rng(6), lead=(2,))
+    together = moments(standardised(tally, GROUP, STRATUM).tally)
+    for point in range(2):
+        alone = ByPair(tally.cell, tally.one, tally.other, tally.errors[point], tally.trials, 4)
+        found = moments(standardised(alone, GROUP, STRATUM).tally)
+        np.testing.assert_allclose(together.rate[point], found.rate)
+        np.testing.assert_allclose(together.variance[point], found.variance)
+
+
+def test_unknown_weights_are_refused():
+    with pytest.raises(ConfigError, match="weights"):
+        standardised(tally_of(ERRORS, TRIALS), GROUP, STRATUM, weights="best")

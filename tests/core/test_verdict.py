@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parivox.core.verdict import joint, met, overall, sentence, verdicts
+from parivox.errors import ConfigError
+
+NAN = float("nan")
+CODES = ("worse", "better", "no_difference", "cannot_tell")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "gate", "code", "reason"),
+    [
+        ((2.6, 1.4, 4.8, 0.01), "", "worse", ""),
+        ((0.4, 0.2, 0.8, 0.01), "", "better", ""),
+        ((1.0, 0.8, 1.25, 1.0), "", "no_difference", ""),
+        ((1.1, 1.05, 1.2, 0.001), "", "no_difference", ""),
+        ((1.0, 0.79, 1.2, 1.0), "", "cannot_tell", "too_wide"),
+        ((1.0, 0.1, 9.0, 1.0), "", "cannot_tell", "too_wide"),
+        ((2.6, 1.1, 5.0, 0.3), "", "cannot_tell", "not_after_holm"),
+        ((0.0, 0.0, 0.7, 0.01), "", "better", ""),
+        ((0.0, 0.0, 0.7, NAN), "", "better", ""),
+        ((0.0, 0.0, 0.7, 0.2), "", "cannot_tell", "not_after_holm"),
+        ((0.0, 0.0, 3.1, 0.01), "", "cannot_tell", "no_errors"),
+        ((NAN, NAN, NAN, NAN), "", "cannot_tell", "undefined_ratio"),
+        ((np.inf, 1.0, np.inf, 0.01), "", "cannot_tell", "undefined_ratio"),
+        ((2.6, NAN, NAN, 0.01), "", "cannot_tell", "no_interval"),
+        ((2.6, 1.4, 4.8, NAN), "", "cannot_tell", "no_p"),
+        ((2.6, 1.4, 4.8, 0.01), "only 4 speakers", "cannot_tell", "only 4 speakers"),
+        ((1.0, 0.9, 1.1, 1.0), "only 4 speakers", "cannot_tell", "only 4 speakers"),
+    ],
+)
+def test_each_rule_gives_its_code_and_its_reason(numbers, gate, code, reason):
+    found = verdicts(*([x] for x in numbers), gate=[gate])
+    assert (found.code[0], found.reason[0]) == (code, reason)
+    assert bool(found.gated[0]) == bool(gate)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.floats(0.05, 20),
+    st.floats(1.0001, 30),
+    st.floats(1.0001, 30),
+    st.floats(0, 1),
+    st.floats(1.01, 3),
+)
+def test_turning_the_ratio_over_swaps_worse_and_better_only(ratio, down, up, p, margin):
+    low, high = ratio / down, ratio * up
+    there = verdicts([ratio], [low], [high], [p], margin=margin)
+    back = verdicts([1 / ratio], [1 / high], [1 / low], [p], margin=margin)
+    swapped = {"worse": "better", "better": "worse"}
+    assert back.code[0] == swapped.get(there.code[0], there.code[0])
+    assert back.reason[0] == there.reason[0]
+    assert (there.reason[0] == "") == (there.code[0] != "cannot_tell")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(0.05, 20), st.floats(1.0001, 30), st.floats(0, 1))
+def test_an_interval_beyond_the_margin_is_never_called_no_difference(ratio, width, p):
+    found = verdicts([ratio], [ratio / width], [ratio * width], [p])
+    if ratio * width > 1.25 or ratio / width < 0.8:
+        assert found.code[0] != "no_difference"
+    else:
+        assert found.code[0] == "no_difference"
+
+
+def test_the_witness_is_the_worst_group_then_the_best_then_none():
+    ratios = np.array([[2.0, 3.0, 0.2], [1.0, 0.5, 0.2], [1.0, 1.0, 1.0]])
+    found = verdicts(ratios, ratios / 1.1, ratios * 1.1, np.where(ratios == 1, 1.0, 0.001))
+    assert found.witness.tolist() == [1, 2, -1]
+
+
+@pytest.mark.parametrize(
+    ("codes", "system"),
+    [
+        (["worse", "cannot_tell", "no_difference"], "differs"),
+        (["better", "no_difference"], "differs"),
+        (["no_difference", "no_difference"], "no_difference"),
+        (["no_difference", "cannot_tell"], "cannot_tell"),
+        (["cannot_tell"], "cannot_tell"),
+        (["differs", "cannot_tell"], "differs"),
+    ],
+)
+def test_a_system_is_judged_from_its_groups(codes, system):
+    assert overall(codes) == system
+
+
+def test_a_system_without_groups_is_not_one_without_differences():
+    assert overall(np.empty((2, 0), dtype=str)).tolist() == ["cannot_tell"] * 2
+
+
+def test_a_limit_is_met_only_by_the_whole_interval():
+    low, high = [0.0, 0.03, 0.0501, 0.05, NAN], [0.05, 0.06, 0.2, 0.2, 0.01]
+    want = ["met", "cannot_tell", "not_met", "cannot_tell", "cannot_tell"]
+    assert met(low, high, 0.05).tolist() == want
+
+
+@pytest.mark.parametrize(
+    ("fpr", "fnr", "text"),
+    [
+        ("worse", "better", "more exposed to impostors, locked out less"),
+        ("worse", "worse", "more exposed to impostors and locked out more"),
+        ("cannot_tell", "worse", "locked out more; exposure to impostors cannot be told"),
+        (
+            "no_difference",
+            "better",
+            "about as exposed to impostors as the rest, locked out less",
+        ),
+    ],
+)
+def test_both_directions_stand_in_one_sentence(fpr, fnr, text):
+    assert joint(fnr=fnr, fpr=fpr) == text
+
+
+def test_all_pairs_of_verdicts_read_differently():
+    texts = {joint(fnr=fnr, fpr=fpr) for fnr, fpr in product(CODES, CODES)}
+    assert len(texts) == 16
+    unknown = [joint(fnr=a, fpr=b) for a, b in product(CODES, CODES) if "cannot_tell" in (a, b)]
+    assert all("can be told" in text or "cannot be told" in text for text in unknown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ("fpr", "worse", 4.3, 1.4, 12.9),
+            "impostors get in 4.3 times as often as for everyone else [1.4, 12.9]",
+        ),
+        (
+            ("fnr", "better", 0.41, 0.2, 0.846),
+            "locked out 0.41 times as often as everyone else [0.2, 0.85]",
+        ),
+        (
+            ("fnr", "no_difference", 1.03, 0.9, 1.2),
+            "locked out about as often as everyone else: 1.0 times [0.9, 1.2]",
+        ),
+        (
+            ("fnr", "better", 0.0, 0.0, 0.7),
+            "never locked out, so at most 0.7 times as often as everyone else",
+        ),
+        (
+            ("fpr", "worse", 250.0, 120.4, 500.0),
+            "impostors get in 250 times as often as for everyone else [120, 500]",
+        ),
+    ],
+)
+def test_a_sentence_tells_the_ratio_with_its_interval(arguments, text):
+    assert sentence(*arguments) == text
+
+
+def test_a_sentence_tells_why_nothing_can_be_told():
+    text = sentence("fnr", "cannot_tell", 1.8, 0.5, 6.3, reason="only 4 speakers")
+    assert text.endswith("cannot be told: 1.8 times [0.5, 6.3], only 4 speakers")
+    text = sentence("fpr", "cannot_tell", NAN, NAN, NAN, reason="undefined_ratio")
+    assert text.endswith("cannot be told: there is no ratio to compare")
+    assert "nan" not in text
+
+
+@pytest.mark.parametrize("wrong", [{"margin": 1.0}, {"margin": 0.8}, {"confidence": 1.0}])
+def test_nonsense_options_are_refused(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        verdicts([1.0], [0.9], [1.1], [0.5], **wrong)

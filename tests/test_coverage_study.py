@@ -1,0 +1,100 @@
+"""The study of coverage in `benchmarks/coverage` runs, and its page says what it found."""
+
+import dataclasses
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parivox.core.gamma_multinomial import gamma_multinomial
+from parivox.core.moments import moments
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def part(monkeypatch):
+    """Import a part of the study, which lies beside the package."""
+    if not (ROOT / "benchmarks").is_dir():
+        pytest.skip("the benchmarks are not part of this copy")
+    monkeypatch.syspath_prepend(ROOT)
+    return lambda name: importlib.import_module(f"benchmarks.coverage.{name}")
+
+
+def test_the_page_holds_the_figures_that_are_kept(part):
+    page, records = part("page"), part("records")
+    assert page.PAGE.read_text(encoding="utf-8") == page.render(records.read())
+
+
+def test_no_table_of_the_page_is_empty(part):
+    page, records = part("page"), part("records")
+    assert "<<" not in page.render(records.read())
+    assert page.render({}).count("Not yet run.") == len(page.TABLES) - 1
+    assert "Not yet run." not in page.render(records.read())
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_simulated_speakers_have_the_rate_asked_for(part, skewed):
+    simulate, rng = part("simulate"), np.random.default_rng(5)
+    targets = simulate.target_design([20] * 5)
+    nontargets = simulate.nontarget_design([20] * 5)
+    for tally, rate in (
+        (simulate.misses(targets, 0.1, 400, rng, skewed=skewed), 0.1),
+        (simulate.false_accepts(nontargets, 0.01, 400, rng, skewed=skewed), 0.01),
+    ):
+        rates = tally.by_cell(tally.errors) / tally.by_cell(tally.trials)
+        error = rates.mean(axis=1).std(ddof=1) / 20
+        assert abs(rates.mean() - rate) < 4 * error
+
+
+def test_pairs_of_a_group_enrol_in_both_orders_and_others_in_one(part):
+    design = part("simulate").enrolled_design([2, 3], 4)
+    assert design.by_cell(design.trials).tolist() == [2 * 4 * 4, 3 * 4 * 4]
+    assert set(design.trials.tolist()) == {4, 8}
+    assert design.pairs.tolist() == [1 + 6, 3 + 6]
+
+
+def test_an_interval_is_counted_on_the_side_on_which_it_misses(part):
+    low, high = np.array([[0.1, 0.3], [0.1, np.nan]]), np.array([[0.4, 0.5], [0.15, np.nan]])
+    row = part("records").interval_row(0.2, low, high)
+    assert (row["below"], row["above"], row["undefined"]) == (0.33333, 0.33333, 0.25)
+    assert row["coverage"] == 0.33333
+    assert row["coverage_error"] > 0
+
+
+def test_large_groups_with_few_trials_a_pair_do_not_hide_how_small_groups_vary(part):
+    simulate, rng = part("simulate"), np.random.default_rng(3)
+    design = simulate.nontarget_design([8] * 6 + [60] * 2, [280] * 6 + [59] * 2)
+    effects = simulate.Spread(nontarget=0.03, pair=0.4)
+    drawn = simulate.false_accepts(design, 0.05, 200, rng, spread=effects)
+    true = moments(drawn).rate[:, :6].std(axis=0).mean()
+    each = [moments(dataclasses.replace(drawn, errors=errors)) for errors in drawn.errors]
+
+    def told(draw):
+        rates = [draw(one, 50, np.random.default_rng(i)).rates for i, one in enumerate(each)]
+        return np.sqrt(np.mean([one[:, :6].var(axis=0) for one in rates]))
+
+    # a little less than in truth, as all draws have the same errors in all
+    assert told(gamma_multinomial) < 0.88 * true
+    assert 0.92 * true < told(part("mended").mended) < 1.05 * true
+
+
+def test_p_values_of_all_measures_are_told_by_kind_of_error_and_rule(part, capsys):
+    assert part("__main__").main(["measures", "--quick", "--cells", "4 x 5/0.018"]) == 0
+    out = capsys.readouterr().out
+    measures = part("measures")
+    for measure in (*measures.SINGLE, *measures.JOINT):
+        assert f"measure {measure.name}, datasets 4" in out
+    assert "kind both, rule mended" in out
+
+
+def test_a_quick_run_keeps_nothing(part, capsys):
+    records = part("records")
+    before = records.RESULTS.read_bytes()
+    cells = ["fnr/8/even/0.1", "fpr/8/even/0.01", "fnr/25 against 25/0.1"]
+    assert part("__main__").main(["rates", "ratios", "--quick", "--cells", *cells]) == 0
+    out = capsys.readouterr().out
+    assert all(cell in out for cell in cells)
+    assert "coverage" in out
+    assert records.RESULTS.read_bytes() == before
