@@ -4,6 +4,7 @@ import contextlib
 import json
 import random
 import re
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,10 @@ from parivox.tables.counts_file import KEY
 BY = ["gender", "gender+nation"]
 SAME = ("groups", "bias", "meta", "matrix", "operating_points", "det")
 SPEAKERS = ("speakers",)
+UNSURE = "no interval: counts do not tell who the speakers are"
+
+measured = partial(pv.audit, intervals=False)
+"""What counts can tell; how sure it is takes the speakers of every trial."""
 
 
 def rows_of(trials, which):
@@ -67,9 +72,9 @@ def test_an_audit_of_counts_is_the_audit_of_the_trials(trials, people, tmp_path)
         "operating_points": ["fpr=0.01", "eer", "min-cdet", "threshold=1.25"],
         "sweep": "fpr=0.01:0.1:log5",
     }
-    whole = pv.audit({"S": trials}, speakers=people, by=BY, **options)
+    whole = measured({"S": trials}, speakers=people, by=BY, **options)
     (path,) = counted([trials], tmp_path, speakers=people, by=BY, withhold=0)
-    audit = pv.audit(path, **options)
+    audit = measured(path, **options)
     assert differing(whole, audit) == []
     assert whole.sweep.to_polars().equals(audit.sweep.to_polars())
     assert (
@@ -78,10 +83,23 @@ def test_an_audit_of_counts_is_the_audit_of_the_trials(trials, people, tmp_path)
     assert audit.record["resolution"]["exact"] is True
 
 
+def test_asked_for_intervals_counts_tell_the_same_and_why_there_are_none(trials, people, tmp_path):
+    (path,) = counted([trials], tmp_path, speakers=people, by=BY, withhold=0)
+    asked, plain = pv.audit(path), measured(path)
+    for name in SAME:
+        one, two = (getattr(audit, name).to_polars() for audit in (asked, plain))
+        unsure = ("note",) if name == "groups" else ()
+        assert one.drop(unsure).equals(two.drop(unsure)), name
+    assert {row["note"] for row in asked.groups if row["value"] is not None} == {UNSURE}
+    for name in ("groups", "bias", "meta"):
+        rows = getattr(asked, name).rows()
+        assert {(row["low"], row["high"]) for row in rows} == {(None, None)}
+    assert not len(asked.verdicts)
+
+
 def test_counts_of_shards_add_up_to_the_audit_of_the_whole_byte_for_byte(trials, people, tmp_path):
     files = counted(shards(trials, 10), tmp_path, speakers=people, by=BY, withhold=0)
-    whole = pv.audit({"S": trials}, speakers=people, by=BY)
-    audit = pv.audit(files)
+    whole, audit = measured({"S": trials}, speakers=people, by=BY), measured(files)
     assert differing(whole, audit, without=SPEAKERS) == []
     whole.write(tmp_path / "whole")
     audit.write(tmp_path / "counts")
@@ -96,7 +114,7 @@ def test_real_shards_add_up_to_the_audit_of_the_real_list(h_v2, vox1_speakers, t
     n = -(-frame.height // 10)
     parts = [frame[i * n : (i + 1) * n] for i in range(10)]
     files = counted(parts, tmp_path, withhold=0, **options)
-    whole, audit = pv.audit({"S": frame}, **options), pv.audit(files)
+    whole, audit = measured({"S": frame}, **options), measured(files)
     assert differing(whole, audit, without=SPEAKERS) == []
     whole.write(tmp_path / "whole")
     audit.write(tmp_path / "counts")
@@ -167,9 +185,9 @@ def test_decisions_thresholds_failures_seconds_and_levels_are_counted_too(bank, 
     ]
     options = {**tables, **EVERYTHING}
     points = {"operating_points": ["deployed", "fpr=0.05"]}
-    whole = pv.audit({"S": trials}, **options, **points)
+    whole = measured({"S": trials}, **options, **points)
     (one,) = counted([trials], tmp_path, **options, withhold=0)
-    audit = pv.audit(one, **points)
+    audit = measured(one, **points)
     quantiles = {"q50", "q95"}
     for name in SAME:
         first, second = (list(getattr(a, name).rows()) for a in (whole, audit))
@@ -180,7 +198,7 @@ def test_decisions_thresholds_failures_seconds_and_levels_are_counted_too(bank, 
                 assert theirs["reason"] == "not known from counts alone"
             else:
                 assert mine == theirs
-    several = pv.audit(
+    several = measured(
         counted(shards(trials, 3), tmp_path, **options, withhold=0), **points
     ).groups.to_polars()
     first = whole.groups.to_polars()
@@ -196,9 +214,9 @@ def test_decisions_thresholds_failures_seconds_and_levels_are_counted_too(bank, 
 def test_decisions_without_scores_are_counted(trials, people, tmp_path):
     decided = {name: trials[name] for name in ("enrol", "test", "label")}
     decided["decision"] = ["accept" if s >= 1 else "reject" for s in trials["score"]]
-    whole = pv.audit({"S": decided}, speakers=people, by=BY)
+    whole = measured({"S": decided}, speakers=people, by=BY)
     files = counted(shards(decided, 3), tmp_path, speakers=people, by=BY, withhold=0)
-    assert differing(whole, pv.audit(files), without=SPEAKERS) == []
+    assert differing(whole, measured(files), without=SPEAKERS) == []
 
 
 # bins and thresholds
@@ -227,12 +245,12 @@ def test_edges_are_the_numbers_that_one_writes(value):
 
 def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(simulate, tmp_path):
     trials, people = simulate(decimals=9)
-    whole = pv.audit({"S": trials}, speakers=people, by=BY, operating_points=["threshold=1.25"])
+    whole = measured({"S": trials}, speakers=people, by=BY, operating_points=["threshold=1.25"])
     files = counted(
         *(shards(trials, 3), tmp_path), speakers=people, by=BY, withhold=0, step=0.02,
         thresholds=[0.333],
     )  # fmt: skip
-    audit = pv.audit(files, operating_points=["threshold=0.333", "threshold=1.26", "fpr=0.01"])
+    audit = measured(files, operating_points=["threshold=0.333", "threshold=1.26", "fpr=0.01"])
     told = audit.record["resolution"]
     bound = told["bounds"]["S"]
     assert told["exact"] is False
@@ -247,7 +265,7 @@ def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(sim
             assert gap <= bound["score" if "shift" in metric else "rate"]
             differ += gap > 0
     assert differ
-    exact = pv.audit({"S": trials}, speakers=people, by=BY, operating_points=["threshold=0.333"])
+    exact = measured({"S": trials}, speakers=people, by=BY, operating_points=["threshold=0.333"])
     for table in ("groups", "matrix", "meta"):
         at = {"operating_point": "threshold=0.333"}
         one, two = (getattr(a, table).where(**at).to_polars() for a in (exact, audit))
@@ -257,8 +275,8 @@ def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(sim
 def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, people, tmp_path):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender", thresholds=[1.25, 0.5])
     points = ["threshold=0.5", "threshold=1.25"]
-    whole = pv.audit({"S": trials}, speakers=people, by="gender", operating_points=points)
-    audit = pv.audit(path)
+    whole = measured({"S": trials}, speakers=people, by="gender", operating_points=points)
+    audit = measured(path)
     assert audit.record["resolution"]["exact"] is True
     assert len(audit.det) == 0
     for metric in ("fpr", "fnr", "hter", "cdet_norm"):
@@ -317,7 +335,7 @@ def test_a_group_of_few_speakers_is_withheld_and_so_is_what_would_tell_it(trials
         ("gender", "", "f"): "withheld: else a group of fewer than 5 speakers could be told",
     }
     made.write(tmp_path / "a.counts")
-    audit = pv.audit(tmp_path / "a.counts")
+    audit = measured(tmp_path / "a.counts")
     for table in (audit.groups, audit.bias):
         found = table.where(grouping="gender", group="m").rows()
         assert found
@@ -327,7 +345,7 @@ def test_a_group_of_few_speakers_is_withheld_and_so_is_what_would_tell_it(trials
         assert {row[name] for row in rows} == {None}
     assert {row["reason"] for row in rows} == {"withheld: fewer than 5 speakers"}
     assert {row["trials"] for row in audit.matrix} == {None}
-    whole = pv.audit(some, speakers=people, by="gender")
+    whole = measured(some, speakers=people, by="gender")
     of_all = [a.groups.where(group="all").to_polars().drop("system") for a in (whole, audit)]
     assert of_all[0].equals(of_all[1])
 
@@ -502,8 +520,8 @@ def test_a_day_of_which_nothing_is_known_is_counted_and_adds_up(trials, people, 
     told = [*pv.count(first, **options).told_apart()]
     assert f"No trial is in any group by {by}, which is unknown for all of them." in told
     both = {name: [*first[name], *second[name]] for name in first}
-    whole = pv.audit({"S": both}, **{k: v for k, v in options.items() if k != "withhold"})
-    assert differing(whole, pv.audit(files), without=SPEAKERS) == []
+    whole = measured({"S": both}, **{k: v for k, v in options.items() if k != "withhold"})
+    assert differing(whole, measured(files), without=SPEAKERS) == []
     with pytest.raises(pv.DataError, match=f"{by} is unknown for every trial; count again"):
         pv.audit(files[0])
 
@@ -595,8 +613,8 @@ def test_groups_that_only_some_files_have_stand_in_the_order_of_the_whole(trials
     rest = [i for i, one in enumerate(mine) if nation[one] == "India"]
     parts = [rows_of(trials, which) for which in (north, rest)]
     files = counted(parts, tmp_path, speakers=people, by="nation", withhold=0)
-    whole = pv.audit({"S": trials}, speakers=people, by="nation")
-    assert differing(whole, pv.audit(files), without=SPEAKERS) == []
+    whole = measured({"S": trials}, speakers=people, by="nation")
+    assert differing(whole, measured(files), without=SPEAKERS) == []
 
 
 def test_thresholds_can_be_found_on_counts_of_development_trials(trials, simulate, tmp_path):

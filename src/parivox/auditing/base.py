@@ -262,7 +262,8 @@ def shifts(
     for (metric, definition), here in locations(counts).items():
         is_target = metric == "shift_target"
         reason = cell.no_target if is_target else cell.no_nontarget
-        value = math.nan if reason else here - reference[metric, definition]
+        # plain numbers, which warn of nothing where both are infinite
+        value = math.nan if reason else float(here) - float(reference[metric, definition])
         n = cell.target if is_target else cell.nontarget
         rows[metric, definition, ""] = cell.base(value, reason, trials=n)
     return rows

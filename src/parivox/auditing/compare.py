@@ -14,7 +14,7 @@ import numpy as np
 
 from parivox.auditing.crossfit import LEAST
 from parivox.auditing.options import REFERENCES
-from parivox.auditing.stack import RATES, Against, Stack
+from parivox.auditing.stack import OWN, RATES, Against, Stack
 from parivox.core import bias
 from parivox.core.costs import cdet
 
@@ -157,7 +157,13 @@ def _cheapest(
             value = function(both)
             more: dict[str, Any] = {}
             if sure is not None:
-                more |= sure.bias(both, partial(_value, function), value.value, kind="ratio")
+                more |= sure.bias(
+                    both,
+                    partial(_value, function),
+                    value.value,
+                    kind="ratio",
+                    reference=OWN if measure == "threshold_bias" else reference,
+                )
                 if measure == "threshold_bias":  # at least 1 by construction: no test of being 1
                     more |= dict.fromkeys(("p", "p_holm", "p_bh"), None)
             _add_bias(rows, where, groups, stack, measure, reference, "none", value, more)

@@ -443,11 +443,12 @@ def _add_ranks(
     _add_pair(rows, where, pair, (blocks[0], blocks[1]), options)
     better = np.stack([pooled[0] < pooled[1], spreads[0] < spreads[1]])
     worse = np.stack([pooled[0] > pooled[1], spreads[0] > spreads[1]])
-    known = ~np.isnan([*pooled, *spreads]).any(axis=0)
-    for measure, one, other in zip(
+    of_each = [~np.isnan(both).any(axis=0) for both in (pooled, spreads)]
+    for measure, one, other, known in zip(
         ("p_more_accurate", "p_less_spread", "p_both"),
         (*better, better.all(axis=0)),
         (*worse, worse.all(axis=0)),
+        (*of_each, of_each[0] & of_each[1]),
         strict=True,
     ):
         enough = known.mean(axis=0) >= 1 - MOST_DROPPED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["STAGES", "Failed", "failed"]
 
 _SLICE = 4_000_000  # utterances at once
+MOST_RECORDINGS = 20_000_000
+"""Of more recordings, what failed is not tallied by speaker: it would take another gigabyte."""
 STAGES = {"fte": "enrol", "fta": "test"}
 """Rates of failures, with the side of a trial that they are of."""
 
@@ -36,27 +39,39 @@ class Failed(NamedTuple):
         """Cells `start` to `stop`, the latter excluded."""
         return Failed(*(None if one is None else one.part(start, stop) for one in self))
 
-    def interval(self, metric: str, confidence: float) -> Interval | None:
-        """Interval of one of the rates, ``[1, cell]``."""
+    def interval(self, metric: str, confidence: float, least: int) -> Interval | None:
+        """Interval of one of the rates, ``[1, cell]``; none of fewer speakers than `least`."""
         tally: BySpeaker | None = getattr(self, metric)
-        return None if tally is None else rate_interval(moments(tally), confidence)
+        if tally is None:
+            return None
+        found = rate_interval(moments(tally), confidence)
+        few = (tally.speakers < least)[None]
+        low, high = (np.where(few, np.nan, one) for one in (found.low, found.high))
+        words = f"fewer than {least} speakers: no interval"
+        return replace(
+            found,
+            low=low,
+            high=high,
+            method=np.where(few, "", found.method),
+            note=np.where(few & (found.note != "no trials"), words, found.note),
+        )
 
 
 def failed(
-    trials: TrialSet, layouts: Sequence[Layout], people: People
+    trials: TrialSet, layouts: Sequence[Layout], people: Sequence[tuple[People, People]]
 ) -> list[tuple[Failed, Failed]]:
     """Tally what failed of every layout, by cell and by level; of none if nothing is told."""
-    if trials.failures is None:
+    if trials.failures is None or trials.utterance_speaker.size > MOST_RECORDINGS:
         return [(Failed(None, None), Failed(None, None))] * len(layouts)
     attempts = Recorded(trials)
     for part in trials.partitions():
         attempts.add(part, part.failed)
     made = []
-    for one in layouts:
+    for one, (own, whole) in zip(layouts, people, strict=True):
         both: list[list[BySpeaker | None]] = [[], []]
         for at in range(len(STAGES)):
-            both[0].append(_tally(trials, one, attempts, people, at, one.groups))
-            both[1].append(_tally(trials, one, attempts, people, at, 0))
+            both[0].append(_tally(trials, one, attempts, own, at, one.groups))
+            both[1].append(_tally(trials, one, attempts, whole, at, 0))
         made.append((Failed(*both[0]), Failed(*both[1])))
     return made
 

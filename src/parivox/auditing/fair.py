@@ -9,7 +9,7 @@ import numpy as np
 
 from parivox.auditing.stack import RATES, Stack
 from parivox.core import bias
-from parivox.core.corrected import corrected_variance, resampled_variance, tau_log
+from parivox.core.corrected import Spread, corrected_variance, resampled_variance, tau_log
 from parivox.core.gamma_multinomial import gamma_multinomial
 from parivox.core.noise import floor, null_method, permuted, without_zeros
 
@@ -153,10 +153,15 @@ class Fair:
         n_eff = np.where(chosen & (n_eff > 0), n_eff, np.nan)
         values = np.where(np.isnan(n_eff), np.nan, rates.values)
         single = corrected_variance(values, np.where(np.isnan(n_eff), 1, n_eff))
-        rng = np.random.default_rng((self.options.seed, 2))
-        double = resampled_variance(
-            values, np.where(np.isnan(n_eff), 1, n_eff), self.options.replicates, rng
-        )
+        known = np.where(np.isnan(n_eff), 1, n_eff)
+        drawn = [  # one stream a key, so that other keys change nothing
+            resampled_variance(
+                *(values[i], known[i], self.options.replicates),
+                np.random.default_rng((self.options.seed, 2)),
+            )
+            for i in range(size)
+        ]
+        double = Spread(*(np.array(column) for column in zip(*drawn, strict=True)))
         few = n_groups < _GROUPS
         made = {}
         for name, value, ends in (

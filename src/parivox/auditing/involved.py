@@ -82,7 +82,7 @@ def involve(
     layouts: Sequence[Layout],
     seats: Iterable[Seated],
     found: Sequence[Found],
-    people: People,
+    people: Sequence[tuple[People, People]],
 ) -> list[tuple[Involved, Involved]]:
     """Tally the trials of every layout, by cell and by level.
 
@@ -98,7 +98,7 @@ def involve(
         Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
         Where a point was not found, errors mean nothing.
     people
-        Who the speakers are.
+        Of each layout, who the speakers of its cells are, and of its levels.
 
     Returns
     -------
@@ -106,20 +106,32 @@ def involve(
         Of each layout, its cells (``level * groups + group``), and its levels: every trial that
         counts in one of its cells, once.
     """
-    cells = [_Gathering(one.levels * one.groups, people.n) for one in layouts]
-    levels = [_Gathering(one.levels, people.n) for one in layouts]
+    cells = [
+        _Gathering(one.levels * one.groups, own.n)
+        for one, (own, _) in zip(layouts, people, strict=True)
+    ]
+    levels = [
+        _Gathering(one.levels, whole.n) for one, (_, whole) in zip(layouts, people, strict=True)
+    ]
+    every = {id(one): one for both in people for one in both}
+    apart = [
+        one.allocation == "either" or own is not whole  # cells share trials, or not their speakers
+        for one, (own, whole) in zip(layouts, people, strict=True)
+    ]
     for here in seats:
         accepted, known = _accepted(trials, here.part, found)
-        classes = _classes(trials, here.part, people)
-        for one, many, few, at in zip(layouts, cells, levels, here.at, strict=True):
-            for rows, member, is_target in classes:
-                wrong = [~hit if is_target else hit for hit in accepted]
-                many.add(rows, member, at.cells, wrong, known, is_target=is_target)
-                if one.allocation == "either":  # cells share trials
-                    few.add(rows, member, [at.level], wrong, known, is_target=is_target)
+        classes = {key: _classes(trials, here.part, one) for key, one in every.items()}
+        for i, at in enumerate(here.at):
+            adding = [(cells[i], at.cells, people[i][0])]
+            if apart[i]:
+                adding.append((levels[i], [at.level], people[i][1]))
+            for into, placed_in, who in adding:
+                for rows, member, is_target in classes[id(who)]:
+                    wrong = [~hit if is_target else hit for hit in accepted]
+                    into.add(rows, member, placed_in, wrong, known, is_target=is_target)
     made = []
-    for one, many, few in zip(layouts, cells, levels, strict=True):
-        if one.allocation != "either":
+    for one, many, few, is_apart in zip(layouts, cells, levels, apart, strict=True):
+        if not is_apart:
             few.pieces = many.pieces if one.groups == 1 else many.rolled_up(one.groups)
         made.append((many.finish(), few.finish()))
     return made
@@ -200,8 +212,8 @@ class _Piece(NamedTuple):
 class People:
     """Who the speakers of a list are: each by itself or, of very many, in blocks.
 
-    Blocks are samples of the speakers of one group, so that rates vary over blocks as they do
-    over their speakers: the same variance, told from fewer and larger units.
+    Blocks are samples of the speakers of a cell, so that its rate varies over blocks as it does
+    over speakers: the same variance, told from fewer and larger units.
 
     Attributes
     ----------
@@ -215,26 +227,27 @@ class People:
     block: NDArray[np.int32] | None = None
 
     @classmethod
-    def of_list(cls, trials: TrialSet, groupings: Sequence[Grouping]) -> People:
-        """Speakers of a list: in blocks if it is not held in memory and has very many."""
+    def of_list(cls, trials: TrialSet, grouping: Grouping | None) -> People:
+        """Speakers of a list: in blocks if it is not held in memory and has very many.
+
+        Blocks are then of one group of the grouping each; without one, of speakers of any group.
+        """
         n = int(trials.utterance_speaker.max(initial=-1)) + 1
         used = trials.in_use
         if trials.is_exact or used.size <= MOST_BY_THEMSELVES:
             return cls(n)
-        stratum = np.zeros(n, dtype=np.int64)
-        for grouping in groupings:
-            if grouping.of_speaker is not None:
-                code = grouping.of_speaker[:n].astype(np.int64)
-                _, stratum = np.unique(stratum * (code.max() + 2) + code, return_inverse=True)
-        n_strata = int(stratum.max()) + 1
-        size = int(np.clip(BLOCKS // n_strata, FEWEST_BLOCKS, BLOCKS))
-        order = np.argsort(stratum[used], kind="stable")
-        first = np.searchsorted(stratum[used][order], np.arange(n_strata))
-        turn = np.arange(used.size) - first[stratum[used][order]]
+        group = np.zeros(used.size, dtype=np.int64)
+        if grouping is not None and grouping.of_speaker is not None:
+            group = grouping.of_speaker[used].astype(np.int64) + 1
+        n_groups = int(group.max()) + 1
+        size = max(BLOCKS // n_groups, FEWEST_BLOCKS)
+        order = np.argsort(group, kind="stable")
+        first = np.searchsorted(group[order], np.arange(n_groups))
+        turn = np.arange(used.size) - first[group[order]]
         block = np.zeros(n, dtype=np.int32)
-        block[used[order]] = stratum[used][order] * size + turn % size
+        block[used[order]] = group[order] * size + turn % size
         # as many again for the strangers of pairs within a block
-        return cls(2 * n_strata * size, block)
+        return cls(2 * n_groups * size, block)
 
     @property
     def are_blocks(self) -> bool:

@@ -83,7 +83,10 @@ def limit_rows(
     making = _Making(rows, where, names, found)
     for metric, limit in options.limits:
         of = sure.rates[metric]
-        making.add(metric, "limit", of.rate, of.low, of.high, limit=limit, is_judged=True)
+        why = np.where(np.isnan(of.high), np.where(of.note == "", "no interval", of.note), "")
+        making.add(
+            metric, "limit", of.rate, of.low, of.high, limit=limit, reason=why, is_judged=True
+        )
         if metric == "fnr" and not sure.in_blocks:
             above = partial(share_above, limit=limit, confidence=confidence)
             told = _of_people(sure, above)

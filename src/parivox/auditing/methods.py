@@ -95,6 +95,10 @@ def _of_rates(options: Options) -> dict[str, object]:
             "design effect of the other groups together, or, where these tell none, with each "
             "speaker as one trial"
         )
+    told["blocks"] = (
+        "of lists that do not fit in memory with more than 5,000 speakers: some 1,000 blocks of "
+        "speakers of one group each take the place of the speakers; interval says so"
+    )
     told["columns"] = {
         "deff": "design effect: the variance in units of that of independent trials",
         "n_eff": "effective sample size: so many independent trials would tell as much",

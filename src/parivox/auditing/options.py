@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.cells import ALLOCATIONS
@@ -175,8 +176,13 @@ class Options:
         }
         for name, (low, high) in whole.items():
             value = getattr(self, name)
-            if value is not None and not (_is_whole(value) and low <= value <= high):
+            may_lack = name == "attempts" and value is None
+            if not may_lack and not (_is_whole(value) and low <= value <= high):
                 msg = f"--{name} is {value!r}; give a whole number from {low} to {high}"
+                raise ConfigError(msg)
+        for name in ("intervals", "pooled_floor", "fixed_threshold", "compare"):
+            if not isinstance(getattr(self, name), bool):
+                msg = f"{name}={getattr(self, name)!r} is neither True nor False; give one of them"
                 raise ConfigError(msg)
         if not (_is_whole(self.bins) and (self.bins == 0 or MOST_BINS >= self.bins >= FEWEST_BINS)):
             msg = (
@@ -231,6 +237,11 @@ class Options:
         told = asdict(self)
         for name in ("costs", "gates", "limits"):
             told.pop(name)
+        for name in ("replicates", "seed", "bins", "attempts"):
+            if told[name] is not None:
+                told[name] = int(told[name])  # which may be one of NumPy's
+        for name in ("confidence", "margin"):
+            told[name] = float(told[name])
         return told
 
 
@@ -279,11 +290,11 @@ def parse_limit(text: str) -> tuple[str, float]:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _is_range(low: float, high: float, step: float) -> bool:
@@ -292,7 +303,7 @@ def _is_range(low: float, high: float, step: float) -> bool:
 
 
 def _one_of(name: str, known: Sequence[str], values: Sequence[str] | str) -> None:
-    for value in (values,) if isinstance(values, str) else values:
+    for value in (values,) if isinstance(values, str) else values or ("",):
         if value not in known:
             msg = f"--{name} {value!r} is not known; choose from {', '.join(known)}"
             raise ConfigError(msg)

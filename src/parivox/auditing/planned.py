@@ -62,7 +62,7 @@ class Asked:
         """Check every option, once."""
         fraction = "a fraction between 0 and 1"
         checks: tuple[tuple[str, Callable[[float], bool], str], ...] = (
-            ("detect_ratio", lambda x: 0 < x < math.inf and x != 1, "a ratio other than 1"),
+            ("detect_ratio", lambda x: 0 < x < math.inf and x != 1, "a ratio above 0, not 1"),
             ("power", lambda x: LOWEST <= x <= HIGHEST, f"a fraction from {LOWEST} to {HIGHEST}"),
             ("confidence", lambda x: LOWEST <= x <= HIGHEST, f"one from {LOWEST} to {HIGHEST}"),
             ("target_fpr", lambda x: 0 < x < 1, fraction),

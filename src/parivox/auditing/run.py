@@ -215,7 +215,7 @@ def audit(
         replicates=replicates,
         seed=seed,
         fixed_threshold=fixed_threshold,
-        bins=0 if bins == "exact" else cast("Any", bins),
+        bins=0 if isinstance(bins, str) and bins == "exact" else _bins(bins),
         margin=margin,
         limit=texts(limits, "limits"),
         attempts=attempts,
@@ -305,6 +305,11 @@ class _Making:
         if measured.sample is not None:
             self.bounds[name]["replicates"] = measured.sample.bound
         self.measured.append(measured)
+
+
+def _bins(bins: Any) -> Any:
+    """Bins as given; 0 stands for exact scores, and only the word does."""
+    return -1 if isinstance(bins, int) and bins == 0 else bins
 
 
 def _check_speakers_known(found: Gathered, options: Options) -> None:

@@ -82,7 +82,12 @@ class Sample:
         seats = seated(trials, layouts)
         if draws is not None:
             seats = iter(held := list(seats))
-        self.people = people = People.of_list(trials, groupings)
+        everyone = People.of_list(trials, None)
+        self.are_blocks = everyone.are_blocks
+        of_groups = {
+            id(g): People.of_list(trials, g) if self.are_blocks else everyone for g in groupings
+        }
+        people = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
         involved = involve(trials, layouts, seats, points.found, people)
         replicated: Sequence[tuple[Replicated | None, Replicated | None]]
         replicated = [(None, None)] * n
@@ -92,7 +97,7 @@ class Sample:
                 trials, layouts[:n], seat, involved[:n], points, draws, options, metrics
             )
         self.strata = list(zip(layouts[n:], (cells for cells, _ in involved[n:]), strict=True))
-        lost = failed(trials, layouts[:n], people)
+        lost = failed(trials, layouts[:n], people[:n])
         self._levels: list[Uncertainty] = []
         self._cells: list[Uncertainty] = []
         for one, tallies, drawn, of in zip(layouts, involved, replicated, lost, strict=False):
@@ -122,7 +127,7 @@ class Sample:
             self.points.found,
             self.options,
             self.why,
-            in_blocks=self.people.are_blocks,
+            in_blocks=self.are_blocks,
         )
 
     def of(self, one: Level | Cells) -> Uncertainty:
@@ -151,8 +156,9 @@ class Sample:
         """
         sure, found, options = self.of(cells), self.points.found, self.options
         groups = cells.grouping.groups
-        if not self.people.are_blocks:
-            trend_rows(rows["bias"], where, cells.grouping, found, sure, options)
+        if not self.are_blocks:
+            whole = self.of(cells.level)  # trials between bands too
+            trend_rows(rows["bias"], where, cells.grouping, found, whole, options)
         verdict_rows(rows["verdicts"], where, groups, found, against, sure, options)
         limit_rows(rows["limits"], where, (*groups, "pooled"), found, sure, options)
 

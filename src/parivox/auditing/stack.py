@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
 
-__all__ = ["RATES", "Against", "Stack"]
+__all__ = ["OWN", "RATES", "Against", "Stack"]
 
 RATES = ("fpr", "fnr")
+OWN = "own"
+"""What threshold bias is against: the group's own threshold, so that it is at least 1."""
 _LINEAR = {"hter", "cdet_raw", "cdet_norm"}
 """Metrics that are sums of the two rates at the operating point."""
 

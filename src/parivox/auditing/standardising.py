@@ -84,10 +84,19 @@ def standardised_rows(
                 speakers=told.speakers.astype(np.int64),
                 threshold=one.threshold,
                 reason=reason,
-                interval=["" if np.isnan(x) else "speakers" for x in numbers["high"].tolist()],
+                interval=np.where(np.isnan(numbers["high"]), "", at.method).tolist(),
                 note=[
-                    f"equal weights: {', '.join(used)}; {share:.1%} of the trials left out"
-                    for share in left.tolist()
+                    "; ".join(
+                        filter(
+                            None,
+                            (
+                                f"equal weights: {', '.join(used)}",
+                                f"{share:.1%} of the trials left out",
+                                note,
+                            ),
+                        )
+                    )
+                    for share, note in zip(left.tolist(), at.note.tolist(), strict=True)
                 ],
                 **numbers,
             )

@@ -42,7 +42,11 @@ def check_trial_table(path: str | os.PathLike[str]) -> Path:
     ConfigError
         If it is neither CSV nor Parquet, or cannot be written.
     """
-    file = Path(os.fsdecode(path))
+    try:
+        file = Path(os.fsdecode(path))
+    except TypeError:
+        msg = f"trial_table={path!r} is no path; give one, as in 'trials.csv'"
+        raise ConfigError(msg) from None
     if file.suffix.lower() not in KINDS:
         msg = f"--trial-table {file}: is neither CSV nor Parquet; name it trials.csv or .parquet"
         raise ConfigError(msg)

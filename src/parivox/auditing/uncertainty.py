@@ -6,7 +6,7 @@ replicates of the bootstrap over speakers. Floors are what a fair system would s
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from parivox.auditing.failed import STAGES, Failed
 from parivox.auditing.fair import Fair, away
-from parivox.auditing.stack import RATES
+from parivox.auditing.stack import OWN, RATES
 from parivox.core.binomial import clopper_pearson, jeffreys, wilson
 from parivox.core.intervals import Interval, other_kappa2, rate_interval
 from parivox.core.moments import moments, over
@@ -50,6 +50,13 @@ The draws of a fair system make small groups vary a little too little where pair
 have very unlike numbers of trials, so that these would reject up to .09 at .05 (see the study of
 coverage).
 """
+AT_MOST_ONE = frozenset(
+    {"eer", "hter", "fnr_at_fpr", "fpr_at_fnr", "min_cdet_norm", "min_cllr", "auc"}
+)
+SHARES = frozenset(
+    {"gini", "garbe", "fdr", "fdr_fpd", "fdr_fnd", "eo_diff", "eo_ratio", "min_max", "au_fdr"}
+)
+"""Metrics that are at most 1, and meta-measures that are from 0 to 1: limits stop there."""
 LINEAR = {"dprime", "shift_target", "shift_nontarget", "cal_loss"}
 TO_ONE = {"auc"}
 """Metrics in [0, 1] that are best at 1: what lies on a log scale is their distance from it."""
@@ -102,6 +109,11 @@ class Uncertainty:
         """Of both rates of the groups, ``[point, group]``."""
         return {"fpr": moments(self.groups.nontarget), "fnr": moments(self.groups.target)}
 
+    @property
+    def of_speakers(self) -> str:
+        """What intervals over speakers are called."""
+        return "speakers in blocks" if self.in_blocks else "speakers"
+
     @cached_property
     def speakers(self) -> NDArray[np.int64]:
         """Speakers behind the smaller class of trials, ``[group]``, the pooled row last."""
@@ -139,8 +151,7 @@ class Uncertainty:
         method = self.options.interval
         few = self.of_metric(metric) < self.options.gates.inference
         low, high, name, note = found.low, found.high, found.method, found.note
-        if self.in_blocks:
-            name = np.where(name == "speakers", "speakers in blocks", name)
+        name = np.where(name == "speakers", self.of_speakers, name)
         if method in _NAIVE:
             errors, trials = self._counts(metric)
             low, high = _NAIVE[method](errors, trials, self.options.confidence)
@@ -213,13 +224,15 @@ class Uncertainty:
         words: Mapping[str, NDArray[np.object_]],
     ) -> None:
         """Fill in the interval of a rate of failed recordings."""
-        both = [one.interval(metric, self.options.confidence) for one in self.failed]
+        least = self.options.gates.inference
+        both = [one.interval(metric, self.options.confidence, least) for one in self.failed]
         for interval, cells in zip(both, (slice(0, -1), slice(-1, None)), strict=True):
             if interval is None:
                 continue
             for name, numbers in table.items():
                 numbers[row, cells] = getattr(interval, name)[0]
-            words["interval"][row, cells] = interval.method[0]
+            ways = np.where(interval.method == "speakers", self.of_speakers, interval.method)
+            words["interval"][row, cells] = ways[0]
             words["note"][row, cells] = interval.note[0]
 
     def _from_replicates(
@@ -255,13 +268,18 @@ class Uncertainty:
             found = from_replicates(centre, drawn, df, scale=scale, confidence=n.confidence)
             low, high = (1 - found.high, 1 - found.low) if is_one else (found.low, found.high)
             told = ~np.isnan(high)
+            most = [1.0 if keys[i][0] in AT_MOST_ONE else np.inf for i in rows]
+            high = np.where(told, np.minimum(high, np.array(most)[:, None]), high)
+            low = np.where(told & is_one, np.maximum(low, 0), low)
             table["low"][rows], table["high"][rows] = low, high
             table["se"][rows] = np.where(told, _spread(drawn), np.nan)
             table["df"][rows] = np.where(told, df, np.nan)
             words["interval"][rows] = np.where(told, "bootstrap", "")
             few = f"fewer than {n.gates.inference} speakers: no interval"
             reason = np.where(np.isnan(df), few, np.strings.add("no interval: ", found.reason))
-            words["note"][rows] = np.where(told, "", reason)
+            share = np.round(100 * found.dropped, 1).astype(np.str_)
+            lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
+            words["note"][rows] = np.where(told, np.where(found.dropped > 0, lost, ""), reason)
 
     # --- groups against a reference -----------------------------------------------------------
 
@@ -309,7 +327,33 @@ class Uncertainty:
     @cached_property
     def _others(self) -> dict[str, Interval]:
         told = {"fpr": others(self.groups.nontarget), "fnr": others(self.groups.target)}
-        return {name: rate_interval(m, self.options.confidence) for name, m in told.items()}
+        made = {}
+        for name, of in told.items():
+            found = rate_interval(of, self.options.confidence)
+            few = of.speakers < self.options.gates.inference
+            low, high = (np.where(few, np.nan, one) for one in (found.low, found.high))
+            method = np.where(few, "", found.method)
+            made[name] = replace(found, low=low, high=high, method=method)
+        return made
+
+    def _compared(
+        self, speakers: NDArray[np.int64], reference: str, names: Sequence[str]
+    ) -> NDArray[np.int64]:
+        """Speakers of each group or, if they are fewer, of what it is compared with."""
+        own = speakers[:-1]
+        if reference in names:
+            own = np.minimum(own, own[list(names).index(reference)])
+        elif reference == "others" and self.are_disjoint:
+            own = np.minimum(own, speakers[-1] - own)
+        return np.asarray(own)
+
+    def _lost(self, stack: Stack, reference: str) -> NDArray[np.bool_]:
+        """Replicates in which a group is gone that the reference is made of."""
+        if self.replicated is None or reference not in {"macro", "geomean", "best"}:
+            return np.zeros(1, dtype=bool)
+        again = self.replicated.stack(stack.keys).values
+        gone: NDArray[np.bool_] = np.isnan(again) & ~np.isnan(stack.values)
+        return np.asarray(gone.any(axis=-1, keepdims=True))
 
     def bias(
         self,
@@ -343,8 +387,10 @@ class Uncertainty:
         low, high, p, mean, q95 = (np.full(shape, np.nan) for _ in range(5))
         if self.replicated is not None:
             drawn = measure(self.replicated.stack(stack.keys))
-            few = self.speakers[:-1] < self.options.gates.inference
-            df = np.where(few, np.nan, self.speakers[:-1] - 1.0)
+            drawn = np.where(self._lost(stack, reference), np.nan, drawn)
+            speakers = self._compared(self.speakers, reference, names)
+            few = speakers < self.options.gates.inference
+            df = np.where(few, np.nan, speakers - 1.0)
             scale: Scale = "log" if kind == "ratio" else "linear"
             told = from_replicates(
                 found, drawn, df, scale=scale, confidence=self.options.confidence
@@ -368,6 +414,8 @@ class Uncertainty:
             draws = measure(null)
             told_floor = away(draws, kind)
             mean[rows], q95[rows] = told_floor
+        if kind == "ratio":
+            low = np.maximum(low, 1.0 if reference == OWN else 0.0)
         undefined = np.isnan(found)
         for one in (low, high, p):
             one[undefined] = np.nan
@@ -416,7 +464,15 @@ class Uncertainty:
         if passed is not None:
             chosen = ~np.isnan(call.stack.values)
         if self.replicated is not None:
-            drawn = rows_of(call.of(self.replicated.stack(keys).only(chosen)).value)
+            again = self.replicated.stack(keys).only(chosen)
+            gone: NDArray[np.bool_] = np.isnan(again.values) & ~np.isnan(call.stack.values)
+            lost = np.asarray(gone.any(axis=-1))
+            if call.spec.joint:  # either rate
+                lost = np.tile(
+                    lost.reshape(len(lost), 2, -1).any(axis=1),
+                    2 * value.size // max(len(keys), 1),
+                )
+            drawn = np.where(lost, np.nan, rows_of(call.of(again).value))
             low, high = self._meta_interval(call.spec, value, drawn)
         rates = [i for i, key in enumerate(keys) if self.fair.has(key)]
         if rates and (len(rates) == len(keys) or not call.spec.joint):
@@ -457,7 +513,10 @@ class Uncertainty:
                 ends = np.exp(sign * ends[0]), np.exp(sign * ends[1])
         elif spec.scale == "one":
             ends = 1 - ends[0], 1 - ends[1]
-        return np.minimum(*ends), np.maximum(*ends)
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        if spec.id in SHARES:
+            low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+        return low, high
 
     # --- gates --------------------------------------------------------------------------------
 
@@ -512,7 +571,7 @@ def _spread(drawn: FloatArray) -> FloatArray:
     known = np.isfinite(drawn)
     n = known.sum(axis=0)
     at = np.where(known, drawn, 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         mean = at.sum(axis=0) / n
         found: FloatArray = np.sqrt(np.where(known, (at - mean) ** 2, 0).sum(axis=0) / (n - 1))
         return found

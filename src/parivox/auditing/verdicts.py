@@ -101,6 +101,7 @@ def verdict_rows(
                 reason=told.reason.tolist(),
             )
         codes = np.stack([judged[metric].code for metric in RATES])
+        judgeable = np.array([group != reference for group in groups])
         fpr, fnr = codes.tolist()
         plain: dict[str, Any] = {
             **where,
@@ -111,23 +112,22 @@ def verdict_rows(
             "gates": "",
             "reason": "",
         }
+        both = [joint(fnr=a, fpr=b) for a, b in zip(fnr, fpr, strict=True)]
         rows.add(
             **plain,
             group=list(groups),
             metric=BOTH,
             verdict=overall(codes.T).tolist(),
-            sentence=[joint(fnr=a, fpr=b) for a, b in zip(fnr, fpr, strict=True)],
+            sentence=np.where(judgeable, both, "is the reference").tolist(),
         )
         for metric, own in (*judged.items(), (BOTH, None)):
-            code = overall(codes.reshape(-1) if own is None else own.code)
+            of_all = (codes if own is None else own.code[None])[:, judgeable]
             rows.add(
                 **plain,
                 group="",
                 metric=metric,
-                verdict=str(code),
-                sentence=_of_system(
-                    groups, codes if own is None else own.code[None], reference, options
-                ),
+                verdict=str(overall(of_all.reshape(-1))),
+                sentence=_of_system([g for g in groups if g != reference], of_all, options),
             )
 
 
@@ -151,13 +151,9 @@ def _sentences(metric: str, told: Verdicts, words: str) -> list[str]:
     ]
 
 
-def _of_system(
-    groups: Sequence[str], codes: NDArray[np.str_], reference: str, options: Options
-) -> str:
+def _of_system(names: Sequence[str], codes: NDArray[np.str_], options: Options) -> str:
     """What is said of the system, with the groups that it rests on; ``[metric, group]``."""
     code = str(overall(codes.reshape(-1)))
-    names = [g for g in groups if g != reference]
-    codes = codes[:, [g != reference for g in groups]]
     n = len(names)
     if code == "no_difference":
         return f"no group of {n} differs by more than {options.margin:g} times"

@@ -125,8 +125,11 @@ def _caution(asked: Row, groups: int) -> str:
     )
     if groups < 3:
         return words
-    level = 1 - (1 - asked["confidence"]) / groups
-    return f"{words} To have {groups} groups tested at once (Holm), give --confidence {level:.4f}."
+    level = 1 - (1 - asked["confidence"]) / (2 * groups)  # both rates, as verdicts have it
+    return (
+        f"{words} To have both rates of {groups} groups tested at once (Holm), give --confidence "
+        f"{level:.4f}."
+    )
 
 
 def _grouping(rows: Sequence[Row]) -> Iterator[RenderableType]:

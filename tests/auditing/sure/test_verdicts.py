@@ -155,36 +155,29 @@ def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
     def made(n, trials):
         return people(
             {"a": n, "b": 20},
-            fnr=lambda group, i: ((0 if group == "a" else 8 + i % 3), trials),
+            fnr=lambda group, i: (0, trials) if group == "a" else (1 + (i % 3 == 0), 30),
         ).audit()
 
     many, few = verdict(made(20, 60), "a"), verdict(made(5, 15), "a")
     assert (many["verdict"], many["ratio"]) == ("better", 0)
     assert many["sentence"].startswith("never locked out, so at most ")
     assert few["ratio"] == 0
-    if few["high"] >= 1:
-        assert (few["verdict"], few["reason"]) == ("cannot_tell", "no_errors")
-    else:
-        assert few["verdict"] == "better"
+    assert few["high"] > 1
+    assert (few["verdict"], few["reason"]) == ("cannot_tell", "no_errors")
 
 
 def test_one_weak_finding_among_many_groups_is_no_finding(people):
-    def made(groups):
-        usual = dict.fromkeys(groups, 12)
-        return people(
-            usual,
-            fnr=lambda group, i: ((9 if group == "a" else 5) + 2 * (i % 4), 60),
-            fpr=lambda group, i: (int(i % 7 == 0), 3),
-        ).audit()
-
-    rows = {n: verdict(made("abcdefghijkl"[:n]), "a") for n in (2, 12)}
-    for row in rows.values():
-        assert row["p"] < 0.05
-        assert row["low"] > 1
-    assert rows[2]["verdict"] == "worse"
-    assert rows[12]["p_holm"] == pytest.approx(min(1, 24 * rows[12]["p"]), rel=0.5)
-    if rows[12]["p_holm"] >= 0.05:
-        assert (rows[12]["verdict"], rows[12]["reason"]) == ("cannot_tell", "not_after_holm")
+    audit = people(
+        dict.fromkeys("abcdefghijkl", 10),
+        fnr=lambda group, i: ((8 if group == "a" else 5) + 2 * (i % 4), 60),
+        fpr=lambda group, i: (int(i % 7 == 0), 3),
+    ).audit()
+    row = verdict(audit, "a")
+    assert row["low"] > 1
+    assert 4 * row["p"] < 0.05  # it would be one if there were two groups
+    assert row["p_holm"] == pytest.approx(24 * row["p"])
+    assert (row["verdict"], row["reason"]) == ("cannot_tell", "not_after_holm")
+    assert row["sentence"].endswith("too weak for the number of groups looked at")
 
 
 def test_a_named_reference_is_not_judged(level, people):

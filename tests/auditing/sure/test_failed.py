@@ -1,0 +1,105 @@
+"""Recordings that could not be enrolled or acquired have intervals over speakers too."""
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.core.intervals import rate_interval
+from parivox.core.moments import moments
+from parivox.core.tallies import BySpeaker
+
+STAGES = {"fte": ("enrol", "enrol"), "fta": ("acquire", "test")}
+
+
+@pytest.fixture(scope="module")
+def audit(bank):
+    return pv.audit(
+        bank.table(bank.rows, "status", "stage"),
+        speakers=bank.customers,
+        utterances=bank.calls,
+        by=["gender", "channel"],
+        operating_points="threshold=1.0",
+        reference="pooled",
+        zero="none",
+        bins=64,
+    )
+
+
+def recordings(bank, metric):
+    """Every recording that was tried at a stage, and whether it failed."""
+    stage, side = STAGES[metric]
+    found = {}
+    for row in bank.rows:
+        found[row[side]] = found.get(row[side], False) or row["stage"] == stage
+    return found
+
+
+def tallied(bank, tried, groups, of):
+    counts = {}
+    for call, lost in tried.items():
+        if of(call) in groups:
+            counted = counts.setdefault((groups.index(of(call)), bank.who(call)), [0, 0])
+            counted[0] += lost
+            counted[1] += 1
+    keys = sorted(counts)
+    errors, trials = np.array([counts[key] for key in keys]).T
+    cell = np.array([at for at, _ in keys])
+    return BySpeaker(cell, np.array([int(who[1:]) for _, who in keys]), errors, trials, len(groups))
+
+
+@pytest.mark.parametrize("metric", STAGES)
+def test_all_recordings(audit, bank, metric):
+    (row,) = audit.groups.where(group="all", metric=metric)
+    tally = tallied(bank, recordings(bank, metric), ["all"], lambda call: "all")
+    found = rate_interval(moments(tally))
+    assert row["value"] == pytest.approx(found.rate[0])
+    for name in ("low", "high", "deff", "n_eff", "df", "se"):
+        assert row[name] == pytest.approx(getattr(found, name)[0])
+    assert row["interval"] == found.method[0]
+
+
+@pytest.mark.parametrize("grouping", ["gender", "channel"])
+@pytest.mark.parametrize("metric", STAGES)
+def test_recordings_of_each_group(audit, bank, metric, grouping):
+    def of(call):
+        return (bank.customer if grouping == "gender" else bank.call)(call)[grouping]
+
+    rows = audit.groups.where(grouping=grouping, metric=metric).rows()[:-1]
+    groups = [row["group"] for row in rows]
+    found = rate_interval(moments(tallied(bank, recordings(bank, metric), groups, of)))
+    for at, row in enumerate(rows):
+        assert row["value"] == pytest.approx(found.rate[at])
+        assert (row["low"], row["high"]) == pytest.approx((found.low[at], found.high[at]))
+        assert (row["interval"], row["note"]) == (found.method[at], found.note[at])
+
+
+def test_of_few_speakers_there_is_no_interval(people):
+    made = people({"a": 3, "b": 8}, fnr=lambda group, i: (1 + i % 3, 8))
+    for i, row in enumerate(made.rows):
+        lost = i % 11 == 0
+        row["status"] = "failed" if lost else "ok"
+        row["stage"] = "enrol" if lost else ""
+        row["score"] = None if lost else row["score"]
+    audit = made.audit()
+    (few,) = audit.groups.where(group="a", metric="fte")
+    (many,) = audit.groups.where(group="b", metric="fte")
+    assert few["value"] > 0
+    assert many["low"] < many["value"] < many["high"]
+    assert (few["low"], few["high"], few["interval"]) == (None, None, "")
+    assert few["note"] == "fewer than 5 speakers: no interval"
+
+
+def test_failures_follow_the_confidence(bank, audit):
+    (usual,) = audit.groups.where(group="all", metric="fte")
+    other = pv.audit(
+        bank.table(bank.rows, "status", "stage"),
+        speakers=bank.customers,
+        utterances=bank.calls,
+        by="gender",
+        operating_points="threshold=1.0",
+        reference="pooled",
+        confidence=0.5,
+        bins=64,
+    )
+    (narrow,) = other.groups.where(group="all", metric="fte")
+    assert usual["low"] < narrow["low"] < narrow["value"] < narrow["high"] < usual["high"]

@@ -1,0 +1,128 @@
+"""Threshold bias with own thresholds of other speakers."""
+
+import math
+
+import numpy as np
+import pytest
+
+from parivox.auditing.crossfit import SPLITS, halves
+
+COST = (0.05, 1.0, 1.0)
+
+
+def speaker_of(utterance):
+    return utterance.partition("/")[0]
+
+
+@pytest.fixture(scope="module")
+def scored(people):
+    """Groups whose target scores lie so much lower; all others are alike."""
+
+    def made(lower, *, seed=3, size=16, targets=12, nontargets=6):
+        found = people(
+            dict.fromkeys(lower, size),
+            fnr=lambda group, i: (0, targets),
+            fpr=lambda group, i: (0, nontargets),
+        )
+        draw = np.random.default_rng(seed)
+        for row in found.rows:
+            shift = lower[row["enrol"][0]]
+            row["score"] = float(np.round(draw.normal(3 * row["label"] - shift), 3))
+        return found
+
+    return made
+
+
+def bias(audit, group, measure):
+    (row,) = audit.bias.where(group=group, measure=measure, operating_point="min-cdet")
+    return row
+
+
+POINT = {"operating_points": "min-cdet"}
+
+
+def test_where_the_common_threshold_is_right_it_is_near_one(scored):
+    made = scored({"a": 0, "b": 0}, size=40, targets=20, nontargets=2)
+    audit = made.audit(**POINT, cost="0.5,1,1")
+    for group in "ab":
+        assert bias(audit, group, "threshold_bias")["value"] >= 1
+        # half of the speakers find a threshold less well than all of them do
+        assert 0.9 < bias(audit, group, "threshold_bias_cv")["value"] < 1.02
+
+
+def test_where_it_is_wrong_both_say_so(scored):
+    audit = scored({"a": 0, "b": 1.5}).audit(**POINT)
+    plain, crossed = (bias(audit, "b", m) for m in ("threshold_bias", "threshold_bias_cv"))
+    assert 1.1 < crossed["value"] < plain["value"]
+    factor = crossed["value"] / plain["value"]
+    assert crossed["low"] == pytest.approx(plain["low"] * factor)
+    assert crossed["high"] == pytest.approx(plain["high"] * factor)
+    assert crossed["p"] is None
+
+
+def test_it_is_undefined_below_ten_speakers(scored, people):
+    found = scored({"a": 0, "b": 0}, size=9).audit(**POINT)
+    for group in "ab":
+        row = bias(found, group, "threshold_bias_cv")
+        assert (row["value"], row["low"], row["high"]) == (None, None, None)
+        assert row["reason"] == "fewer than 10 speakers to split, or no replicates"
+        assert bias(found, group, "threshold_bias")["value"] >= 1
+    found = scored({"a": 0, "b": 0}, size=10, targets=6, nontargets=3).audit(**POINT)
+    assert bias(found, "a", "threshold_bias_cv")["value"] > 0
+
+
+def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeated):
+    """By trials written out for each half of each split."""
+    made = scored({"a": 0, "b": 1.0}, size=11, targets=6, nontargets=3)
+    audit = made.audit(**POINT, seed=4)
+    (point,) = audit.operating_points
+    ids = made.table["id"]
+    strata = np.array([ord(name[0]) - ord("a") for name in ids])
+    both = halves(strata, np.random.default_rng((4, 3)))
+    p, miss, false = COST
+    for group in "ab":
+        rows = [row for row in made.rows if row["enrol"][0] == group]
+        errors = np.zeros((2, 2))  # at the common and the own threshold: of nontarget, target
+        trials = np.zeros(2)
+        for split in range(SPLITS):
+            sides = [
+                repeated(rows, speaker_of, dict(zip(ids, both[half].tolist(), strict=True)))
+                for half in (split, SPLITS + split)
+            ]
+            for (score, label), (other, other_label) in (sides, sides[::-1]):
+                levels = np.append(np.unique(other), np.inf)
+                costs = [
+                    p * miss * (other[other_label == 1] < level).mean()
+                    + (1 - p) * false * (other[other_label == 0] >= level).mean()
+                    for level in levels
+                ]
+                own = levels[int(np.argmin(costs))]
+                for i, level in enumerate((point["threshold"], own)):
+                    errors[i, 0] += (score[label == 0] >= level).sum()
+                    errors[i, 1] += (score[label == 1] < level).sum()
+                trials += [(label == 0).sum(), (label == 1).sum()]
+        fpr, fnr = (errors / trials).T
+        cost = p * miss * fnr + (1 - p) * false * fpr
+        row = bias(audit, group, "threshold_bias_cv")
+        assert row["value"] == pytest.approx(cost[0] / cost[1], rel=1e-9)
+
+
+def test_halves_are_halves_of_every_group():
+    strata = np.array([0] * 10 + [1] * 7 + [2] * 3 + [-1] * 2)
+    both = halves(strata, np.random.default_rng(1))
+    assert both.shape == (2 * SPLITS, 22)
+    one, other = both[:SPLITS], both[SPLITS:]
+    assert ((one + other) == (strata >= 0)).all()
+    for stratum, size in ((0, 10), (1, 7), (2, 3)):
+        sizes = one[:, strata == stratum].sum(axis=1)
+        assert set(sizes.tolist()) <= {size // 2, math.ceil(size / 2)}
+    assert len({tuple(row) for row in one.tolist()}) > SPLITS / 2
+
+
+def test_the_seed_decides_who_is_in_which_half(scored):
+    made = scored({"a": 0, "b": 0.7}, size=11, targets=6, nontargets=3)
+    values = [
+        bias(made.audit(**POINT, seed=s), "b", "threshold_bias_cv")["value"] for s in (0, 0, 1)
+    ]
+    assert values[0] == values[1]
+    assert values[0] != values[2]

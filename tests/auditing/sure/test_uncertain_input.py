@@ -1,0 +1,300 @@
+"""Groups, trials and options of which little can be said, and that it is said."""
+
+import math
+
+import pytest
+
+import parivox as pv
+from parivox.errors import ConfigError
+from parivox.report.terminal import print_summary
+
+POINT = "threshold=0.5"
+FEW = "fewer than 5 speakers: no interval"
+ENDS = ("low", "high")
+
+
+def rate(audit, group, metric="fnr", **where):
+    (row,) = audit.groups.where(
+        group=group, metric=metric, operating_point=POINT, grouping="group", **where
+    )
+    return row
+
+
+def check_all(audit):
+    """What holds of every audit: limits around the value or none, p in [0, 1], words for it."""
+    for name, table in audit.tables().items():
+        for row in table:
+            if not {"value", "low", "high"} <= {*row}:
+                continue
+            low, value, high = (row[column] for column in ("low", "value", "high"))
+            assert (low is None) == (high is None), row
+            if low is not None and row.get("measure") not in SKEWED:
+                assert low <= value * (1 + 1e-9) + 1e-12, row
+                assert value <= high * (1 + 1e-9) + 1e-12, row
+            for p in ("p", "p_holm", "p_bh"):
+                assert row.get(p) is None or 0 <= row[p] <= 1, row
+            if name == "groups":
+                assert (row["interval"] == "") == (low is None), row
+                if value is None:
+                    assert row["reason"], row
+                elif low is None:
+                    assert row["note"], row
+
+
+SKEWED = {
+    "locked_out_people",  # of people: what is not known of people is one-sided
+    "speakers_above",
+    "var_double_corrected",
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_of_few_speakers_the_rate_stands_alone(people, size):
+    made = people({"a": size, "b": 9}, fnr=lambda group, i: (1 + i % 4, 20))
+    audit = made.audit(limits="fnr=0.1", attempts=3)
+    check_all(audit)
+    row = rate(audit, "a")
+    assert row["value"] == pytest.approx(sum(1 + i % 4 for i in range(size)) / (20 * size))
+    assert (row["low"], row["high"], row["interval"], row["note"]) == (None, None, "", FEW)
+    for measure in ("ratio", "difference", "neg_log_ratio"):
+        (bias,) = audit.bias.where(
+            group="a", metric="fnr", measure=measure, operating_point=POINT, reference="others"
+        )
+        assert bias["value"] is not None
+        assert [bias[name] for name in ("low", "high", "p", "p_holm")] == [None] * 4
+    (verdict,) = audit.verdicts.where(group="a", metric="fnr")
+    assert (verdict["verdict"], verdict["reason"]) == ("cannot_tell", "fewer than 5 speakers")
+    assert rate(audit, "b")["low"] is not None
+
+
+def test_a_group_that_is_only_met_has_no_lock_outs(people):
+    made = people({"a": 6, "b": 6}, fnr=lambda group, i: (i % 3 if group == "a" else 0, 10))
+    made.rows = [row for row in made.rows if not (row["label"] and row["enrol"][0] == "b")]
+    audit = made.audit(limits=["fnr=0.1", "fpr=0.2"], attempts=2)
+    check_all(audit)
+    row = rate(audit, "b")
+    assert (row["value"], row["reason"], row["note"]) == (None, "no target trials", "")
+    assert rate(audit, "b", "fpr")["high"] is not None
+    (verdict,) = audit.verdicts.where(group="b", metric="fnr")
+    assert (verdict["verdict"], verdict["reason"]) == ("cannot_tell", "fewer than 5 speakers")
+    limits = {row["measure"]: row for row in audit.limits.where(group="b", metric="fnr")}
+    assert limits["limit"]["verdict"] == "cannot_tell"
+    assert {row["reason"] for row in limits.values()} <= {"no trials", "no target trials"}
+
+
+def test_a_list_of_one_class_has_intervals_of_that_class(people):
+    made = people({"a": 6, "b": 6}, fnr=lambda group, i: (i % 3, 10))
+    for kept, other, metric in ((1, "fpr", "fnr"), (0, "fnr", "fpr")):
+        rows = [row for row in made.rows if row["label"] == kept]
+        trials = {name: [row[name] for row in rows] for name in rows[0]}
+        options = {"by": "group", "operating_points": POINT, "orientation": "similarity"}
+        audit = pv.audit(trials, speakers=made.table, **options)
+        check_all(audit)
+        assert rate(audit, "a", metric)["high"] is not None
+        assert rate(audit, "a", other)["value"] is None
+
+
+def test_one_trial_a_speaker_is_a_binomial_sample(people):
+    made = people({"a": 20, "b": 20}, fnr=lambda group, i: (i % 5 == 0, 1))
+    audit = made.audit(limits="fnr=0.1")
+    check_all(audit)
+    row = rate(audit, "a")
+    assert row["deff"] == pytest.approx(20 / 19)  # of the jackknife's S - 1
+    (above,) = audit.limits.where(group="a", measure="speakers_above")
+    assert (above["value"], above["reason"]) == (None, "too few trials a speaker")
+
+
+@pytest.mark.parametrize(("errors", "value"), [(0, 0.0), (10, 1.0)])
+def test_no_errors_or_nothing_else_have_an_interval_that_says_so(people, errors, value):
+    made = people(
+        {"a": 8, "b": 8},
+        fnr=lambda group, i: (errors if group == "a" else 1 + i % 4, 10),
+        fpr=lambda group, i: (0, 4),
+    )
+    audit = made.audit(limits="fnr=0.3", attempts=2, orientation="similarity")
+    check_all(audit)
+    row = rate(audit, "a")
+    assert (row["value"], row["interval"]) == (value, "zero-errors")
+    assert row["note"].startswith(("no errors", "nothing but errors"))
+    assert row["high"] - row["low"] >= 3 / 80 - 1e-12
+    for group in ("a", "b", "pooled"):  # no group has false accepts: no design effect is known
+        fpr = rate(audit, group, "fpr")
+        assert (fpr["value"], fpr["low"]) == (0.0, 0.0)
+        assert "each speaker counted as one trial" in fpr["note"]
+        assert fpr["high"] >= 3 / fpr["trials"]
+
+
+def test_all_errors_everywhere(people):
+    made = people(
+        {"a": 6, "b": 6}, fnr=lambda group, i: (10, 10), fpr=lambda group, i: (4, 4)
+    ).audit(orientation="similarity", limits="fnr=0.5", attempts=3)
+    check_all(made)
+    for metric in ("fpr", "fnr"):
+        assert rate(made, "a", metric)["high"] == 1
+    assert {row["verdict"] for row in made.verdicts if row["group"]} <= {
+        "cannot_tell",
+        "no_difference",
+    }
+
+
+def test_infinite_scores(people):
+    made = people({"a": 8, "b": 8}, fnr=lambda group, i: (1 + i % 4, 10))
+    for i, row in enumerate(made.rows):
+        if i % 5 == 0:
+            row["score"] = math.copysign(math.inf, row["score"] - 0.5)
+    plain = people({"a": 8, "b": 8}, fnr=lambda group, i: (1 + i % 4, 10)).audit(limits="fnr=0.2")
+    audit = made.audit(limits="fnr=0.2", operating_points=[POINT, "eer"])
+    check_all(audit)
+    for group in "ab":
+        for metric in ("fpr", "fnr"):
+            one, two = (rate(of, group, metric) for of in (plain, audit))
+            assert {**one, "threshold": None} == {**two, "threshold": None}
+
+
+@pytest.fixture(scope="module", params=["b", "others"])
+def against_four(people, request):
+    """Thirty people against four, by name and as everyone else."""
+    made = people(
+        {"a": 30, "b": 4},
+        fnr=lambda group, i: (12 + i % 3 if group == "a" else 2 + i % 2, 20),
+    )
+    return request.param, made.audit(reference=request.param)
+
+
+def test_rates_are_not_judged_against_a_handful_of_speakers(against_four):
+    _, audit = against_four
+    (row,) = audit.verdicts.where(group="a", metric="fnr")
+    assert row["verdict"] == "cannot_tell"
+
+
+@pytest.mark.parametrize("metric", ["fnr", "fpr", "cdet_norm", "eer"])
+@pytest.mark.parametrize("measure", ["ratio", "neg_log_ratio", "difference"])
+def test_nothing_is_inferred_against_a_handful_of_speakers(against_four, metric, measure):
+    """Of four people there is no interval, so none of how others compare to them."""
+    reference, audit = against_four
+    rows = audit.bias.where(group="a", metric=metric, measure=measure, reference=reference).rows()
+    assert rows
+    for row in rows:
+        assert (row["low"], row["high"], row["p"]) == (None, None, None)
+
+
+def test_degrees_of_freedom_are_those_of_the_smaller_side(people):
+    """METHODS 4.4: S is the smaller speaker count involved."""
+    made = people({"a": 60, "b": 5}, fnr=lambda group, i: (1 + i % 4, 20))
+    audit = made.audit(reference="b", replicates=400)
+    rows = audit.bias.where(measure="ratio", metric="cdet_norm", operating_point=POINT)
+    spreads = {}
+    for row in rows.where(reference="b", group="a"):
+        spreads["a"] = math.log(row["high"] / row["low"]) / 2
+    (own,) = audit.groups.where(group="b", metric="cdet_norm", operating_point=POINT)
+    assert spreads["a"] > 0.9 * math.log(own["high"] / own["low"]) / 2
+
+
+def test_what_more_than_one_in_twenty_replicates_lack_has_no_interval(people):
+    """One speaker of seven has all nontarget errors: a third of the replicates have none."""
+    made = people(
+        {"a": 7, "b": 12},
+        fnr=lambda group, i: (1 + i % 4, 10),
+        fpr=lambda group, i: (2 * (group == "a" and i < 2) + (group == "b" and i % 4 == 0), 4),
+    )
+    audit = made.audit(reference=["macro"], replicates=200)
+    check_all(audit)
+    (row,) = audit.bias.where(
+        group="a", metric="fpr", measure="neg_log_ratio", reference="macro", operating_point=POINT
+    )
+    assert math.isfinite(row["value"])
+    assert (row["low"], row["p"]) == (None, None)
+    (row,) = audit.groups.where(group="a", metric="min_cdet_norm")
+    assert row["low"] is not None
+
+
+def test_replicates_without_a_metric_are_counted_and_told(people):
+    """The scores of one speaker alone overlap, so that the EER of half of the replicates is 0."""
+    made = people(
+        {"a": 6, "b": 8},
+        fnr=lambda group, i: (4 if (group, i) == ("a", 0) else 0 if group == "a" else 2, 10),
+        fpr=lambda group, i: (0 if group == "a" and i else 1, 5),
+    )
+    audit = made.audit(replicates=200)
+    check_all(audit)
+    (row,) = audit.groups.where(group="a", metric="eer")
+    assert row["value"] > 0
+    assert (row["low"], row["interval"]) == (None, "")
+    assert row["note"] == "no interval: undefined or 0 in more than 5 % of the replicates"
+
+
+def test_without_intervals_nothing_is_said_of_uncertainty(people):
+    made = people({"a": 6, "b": 6}, fnr=lambda group, i: (1 + i % 4, 10))
+    bare, full = made.audit(intervals=False), made.audit()
+    for row in (*bare.groups, *bare.bias, *bare.meta):
+        for name in ("low", "high", "p", "p_holm", "p_bh", "floor_mean", "floor_95", "deff", "se"):
+            assert row.get(name) is None
+        assert row.get("note", "") == row.get("interval", "") == ""
+    assert not {"verdicts", "limits"} & {*bare.tables()}
+    assert {row["measure"] for row in full.meta} - {row["measure"] for row in bare.meta} == {
+        "tau_log",
+        "var_corrected",
+        "var_double_corrected",
+    }
+    assert not any(row["gated"] for row in bare.meta)
+    values = [[row["value"] for row in one.groups] for one in (bare, full)]
+    assert values[0] == values[1]
+
+
+@pytest.fixture(scope="module")
+def counted(people, tmp_path_factory):
+    path = tmp_path_factory.mktemp("counts") / "counts.json"
+    made = people({"a": 6, "b": 6}, fnr=lambda group, i: (1 + i % 4, 10))
+    pv.count(made.trials, speakers=made.table, by="group").write(path)
+    return path
+
+
+def test_counts_tell_why_there_is_no_interval(counted):
+    audit = pv.audit(counted, operating_points=POINT)
+    for row in audit.groups:
+        assert row["low"] is None
+        told = "no interval: counts do not tell who the speakers are"
+        assert row["note"] == ("" if row["value"] is None else told)
+    assert not {"verdicts", "limits"} & {*audit.tables()}
+    assert all(row["p"] is None and not row["gated"] for row in audit.meta)
+
+
+@pytest.mark.parametrize("option", [{"limits": "fnr=0.1"}, {"attempts": 3}])
+def test_counts_tell_nothing_of_people(counted, option):
+    name = next(iter(option)).removesuffix("s") if "limits" in option else "attempts"
+    with pytest.raises(ConfigError, match=f"--{name}: counts do not tell who the speakers are"):
+        pv.audit(counted, operating_points=POINT, **option)
+
+
+DEGENERATE = {
+    "one speaker": ({"a": 1, "b": 1}, lambda group, i: (1, 3)),
+    "no errors": ({"a": 6, "b": 6}, lambda group, i: (0, 3)),
+    "all errors": ({"a": 6, "b": 6}, lambda group, i: (3, 3)),
+    "one trial each": ({"a": 6, "b": 2}, lambda group, i: (i % 2, 1)),
+    "one group": ({"a": 6}, lambda group, i: (i % 2, 4)),
+}
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
+def test_of_little_there_is_still_a_summary(people, kind, tmp_path, capsys):
+    made = people(*DEGENERATE[kind])
+    audit = made.audit(limits="fnr=0.1", attempts=2, orientation="similarity")
+    check_all(audit)
+    print_summary(audit, out=None)
+    told = capsys.readouterr().out
+    assert "nan" not in told.lower().split()
+    audit.write(tmp_path / "audit")
+    assert pv.load(tmp_path / "audit").groups.rows() == audit.groups.rows()
+
+
+def test_the_share_of_replicates_without_a_value_is_told(people):
+    """Three of six speakers have errors: one in 64 replicates draws none of them."""
+    made = people(
+        {"a": 6, "b": 6},
+        fnr=lambda group, i: (2 * (i < 3), 10),
+        fpr=lambda group, i: (0, 5),
+    )
+    audit = made.audit(replicates=400)
+    (row,) = audit.groups.where(group="a", metric="eer")
+    assert row["low"] < row["value"] < row["high"]
+    assert "% of the replicates" in row["note"]

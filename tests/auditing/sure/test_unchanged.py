@@ -1,0 +1,191 @@
+"""What does not change intervals: the order of trials, names of speakers, other options."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import parivox as pv
+
+POINT = "threshold=0.5"
+CLOSED = ("value", "low", "high", "interval", "deff", "n_eff", "df", "se", "note")
+OF_RATES = {"fpr", "fnr"}
+OPTIONS = {"by": "group", "operating_points": POINT, "reference": "others", "zero": "none"}
+QUICK = settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@st.composite
+def lists(draw):
+    """Trials of speakers of two groups, with any errors, and maybe few speakers or trials."""
+    sizes = draw(st.tuples(st.integers(1, 7), st.integers(2, 7)))
+    seed = draw(st.integers(0, 2**16))
+    rates = draw(st.tuples(*[st.sampled_from([0.0, 0.05, 0.3, 1.0])] * 4))
+    each = draw(st.integers(1, 8))
+    rng = np.random.default_rng(seed)
+    names = [(g, f"{g}{i}") for g, n in zip("ab", sizes, strict=True) for i in range(n)]
+    rows = []
+    for group, one in names:
+        for other_group, two in names:
+            if two < one or (group != other_group and rng.random() < 0.7):
+                continue
+            label = int(one == two)
+            rate = rates[2 * (group == "b") + label]
+            for _ in range(each):
+                wrong = rng.random() < rate
+                n = len(rows)
+                rows.append((f"{one}/e{n}", f"{two}/t{n}", label, float(wrong != label)))
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    trials = dict(zip(("enrol", "test", "label", "score"), columns, strict=True))
+    return trials, {"id": [name for _, name in names], "group": [group for group, _ in names]}
+
+
+def audit(trials, speakers, **options):
+    how = {**OPTIONS, "orientation": "similarity", "bins": "exact", **options}
+    return pv.audit(trials, speakers=speakers, **how)
+
+
+def closed_forms(found):
+    """Everything of rates that no replicate is needed for."""
+    rates = [row for row in found.groups if row["metric"] in OF_RATES]
+    ratios = [
+        row
+        for row in found.bias
+        if row["metric"] in OF_RATES and row["measure"] in {"ratio", "neg_log_ratio"}
+    ]
+    return [[row[name] for name in CLOSED] for row in rates], [
+        [row[name] for name in ("value", "low", "high", "p", "p_holm", "reason")] for row in ratios
+    ]
+
+
+@QUICK
+@given(lists())
+def test_limits_lie_around_the_estimate(made):
+    for row in audit(*made).groups:
+        low, value, high = row["low"], row["value"], row["high"]
+        if low is not None:
+            assert low <= value * (1 + 1e-12)
+            assert value <= high * (1 + 1e-12) + 1e-15
+            if row["metric"] in OF_RATES:
+                assert 0 <= low <= high <= 1
+                assert high > low
+
+
+@QUICK
+@given(lists())
+def test_an_interval_is_never_narrower_than_of_independent_trials_at_its_limits(made):
+    """The rule of 3 for rates without errors; a variance of at least the binomial one else."""
+    for row in audit(*made).groups:
+        if row["interval"] == "speakers":
+            rate = row["value"]
+            assert row["se"] ** 2 >= rate * (1 - rate) / row["trials"] * (1 - 1e-12)
+            assert row["deff"] >= 1 - 1e-12
+            assert row["df"] >= 1
+        elif row["interval"] == "zero-errors":
+            assert row["high"] - row["low"] >= min(1, 3 / row["trials"]) - 1e-12
+
+
+@QUICK
+@given(lists(), st.randoms(use_true_random=False))
+def test_the_order_of_trials_and_speakers_changes_nothing(made, random):
+    trials, speakers = made
+    shuffled = []
+    for table in (trials, speakers):
+        order = list(range(len(next(iter(table.values())))))
+        random.shuffle(order)
+        shuffled.append({name: [column[i] for i in order] for name, column in table.items()})
+    one, two = audit(*made), audit(*shuffled)
+    for name, table in one.tables().items():
+        assert table.to_dict() == getattr(two, name).to_dict(), name
+
+
+@QUICK
+@given(lists(), st.randoms(use_true_random=False))
+def test_names_of_speakers_change_no_closed_form(made, random):
+    trials, speakers = made
+    names = [f"z{i:02d}" for i in range(len(speakers["id"]))]
+    random.shuffle(names)
+    new = dict(zip(speakers["id"], names, strict=True))
+
+    def renamed(utterance):
+        speaker, _, rest = utterance.partition("/")
+        return f"{new[speaker]}/{rest}"
+
+    other = {**trials, **{side: [*map(renamed, trials[side])] for side in ("enrol", "test")}}
+    people = {**speakers, "id": [new[name] for name in speakers["id"]]}
+    for before, after in zip(
+        closed_forms(audit(*made)), closed_forms(audit(other, people)), strict=True
+    ):
+        for one, two in zip(before, after, strict=True):
+            for a, b in zip(one, two, strict=True):
+                assert a == b or (isinstance(a, float) and b == pytest.approx(a, rel=1e-9))
+
+
+@QUICK
+@given(lists())
+def test_enrolment_and_test_may_be_exchanged(made):
+    trials, speakers = made
+    other = {**trials, "enrol": trials["test"], "test": trials["enrol"]}
+    assert closed_forms(audit(*made)) == closed_forms(audit(other, speakers))
+
+
+def test_a_seed_decides_everything(alike):
+    texts = [alike.audit(operating_points="eer", seed=s).to_json() for s in (4, 4, 5)]
+    assert texts[0] == texts[1]
+    assert texts[0] != texts[2]
+
+
+def test_another_seed_and_other_replicates_leave_closed_forms_as_they_are(alike):
+    usual = alike.audit()
+    changed = {
+        "seed": alike.audit(seed=9),
+        "replicates": alike.audit(replicates=80),
+        "bins": alike.audit(bins=64),
+    }
+    for found in changed.values():
+        assert closed_forms(found) == closed_forms(usual)
+    moved = [
+        [row["high"] for row in found.groups.where(metric="eer")]
+        for found in (usual, changed["seed"])
+    ]
+    assert moved[0] != moved[1]
+
+
+def test_the_first_replicates_do_not_depend_on_how_many_there_are(alike):
+    """So that fewer replicates tell the same to within their own error."""
+    few, many = (alike.audit(operating_points="eer", replicates=n) for n in (400, 800))
+    for one, two in zip(few.groups, many.groups, strict=True):
+        if one["interval"] == "bootstrap":
+            assert two["se"] == pytest.approx(one["se"], rel=0.2)
+
+
+def test_another_grouping_changes_no_closed_form(alike, people):
+    table = {**alike.table, "odd": ["xy"[i % 2] for i in range(24)]}
+    both = pv.audit(alike.trials, speakers=table, **{**OPTIONS, "by": ["group", "odd"]})
+    alone = pv.audit(alike.trials, speakers=table, **OPTIONS)
+    rows = [
+        [row for row in one.groups.where(grouping="group") if row["metric"] in OF_RATES]
+        for one in (both, alone)
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_dropping_speakers_widens_intervals(people):
+    widths = []
+    for size in (6, 12, 48):
+        made = people(
+            {"a": size, "b": 6},
+            fnr=lambda group, i: (1 + 2 * (i % 3), 20),
+            fpr=lambda group, i: (int(i % 3 == 0), 3),
+        )
+        rows = [
+            row
+            for row in made.audit().groups.where(group="a")
+            if row["metric"] in OF_RATES or row["metric"] == "cdet_norm"
+        ]
+        widths.append([row["high"] / row["low"] for row in rows])
+    for wider, narrower in pairwise(widths):
+        assert all(a > b for a, b in zip(wider, narrower, strict=True))
