@@ -208,6 +208,13 @@ class Options:
             msg = f"--{named} needs intervals; leave out --no-intervals"
             raise ConfigError(msg)
 
+        for name, kind in (
+            *((name, int) for name in (*whole, "bins")),
+            *((name, float) for name in ("confidence", "margin")),
+        ):
+            if getattr(self, name) is not None:  # it may be a number of NumPy's
+                object.__setattr__(self, name, kind(getattr(self, name)))
+
     def points(self) -> list[OperatingPoint] | None:
         """Operating points asked for; None for the default ones."""
         if self.operating_points is None:
@@ -237,11 +244,6 @@ class Options:
         told = asdict(self)
         for name in ("costs", "gates", "limits"):
             told.pop(name)
-        for name in ("replicates", "seed", "bins", "attempts"):
-            if told[name] is not None:
-                told[name] = int(told[name])  # which may be one of NumPy's
-        for name in ("confidence", "margin"):
-            told[name] = float(told[name])
         return told
 
 
