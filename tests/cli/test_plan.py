@@ -67,7 +67,7 @@ def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
         (("--pilot", "nosuch"), "nosuch: does not hold an audit"),
         (("--pilot", "."), ".: does not hold an audit"),
         (("--detect-ratio", "two"), "--detect-ratio"),
-        (("--detect-ratio", "1"), "--detect-ratio is 1.0; give a ratio other than 1"),
+        (("--detect-ratio", "1"), "--detect-ratio is 1.0; give a ratio above 0, not 1"),
         (("--power", "80"), "--power is 80.0; give a fraction from 0.5 to 0.999"),
         (("--icc", "0.1"), "--icc '0.1' is not METRIC=NUMBER, as in --icc fnr=0.1"),
         (("--icc", "fnr=x"), "--icc 'fnr=x' is not METRIC=NUMBER"),

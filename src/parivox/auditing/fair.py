@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.moments import Moments
     from parivox.core.noise import Null
+    from parivox.core.tallies import BySpeaker
 
 __all__ = ["Fair", "away"]
 
 _GROUPS = 3
+_NO_VARIANCE = "the variance of too few groups is known"
 _REFUSED = {
     "no_errors": "no group has errors",
     "few_errors": "too few errors to draw a fair system",
@@ -51,6 +54,8 @@ class Fair:
         Whether no speaker is in two groups; without that no draw is valid.
     options
         How many draws, and their seed.
+    rank
+        Place of each speaker in an order that does not follow from names, if there is one.
     """
 
     def __init__(
@@ -62,9 +67,10 @@ class Fair:
         options: Options,
         *,
         are_disjoint: bool,
+        rank: NDArray[np.intp] | None,
     ) -> None:
         self.groups, self.moments, self.points, self.lost = groups, moments, points, lost
-        self.options, self.are_disjoint = options, are_disjoint
+        self.options, self.are_disjoint, self.rank = options, are_disjoint, rank
 
     @cached_property
     def null(self) -> dict[str, Null | None]:
@@ -76,10 +82,24 @@ class Fair:
         for i, metric in enumerate(RATES):
             rng = np.random.default_rng((seed, i))
             if metric == "fnr" and null_method(self.groups.target) == "permutation":
-                made[metric] = permuted(self.groups.target, None, n, rng)
+                made[metric] = permuted(self._ranked, None, n, rng)
             else:
                 made[metric] = gamma_multinomial(self.moments[metric], n, rng)
         return made
+
+    @property
+    def _ranked(self) -> BySpeaker:
+        """Speakers of each group in an order that names do not change."""
+        tally = self.groups.target
+        if self.rank is None:
+            return tally
+        order = np.lexsort((self.rank[tally.speaker], tally.cell))
+        return replace(
+            tally,
+            speaker=tally.speaker[order],
+            errors=tally.errors[:, order],
+            trials=tally.trials[..., order],
+        )
 
     @cached_property
     def _stacks(self) -> dict[tuple[str, bool], Stack]:
@@ -172,7 +192,9 @@ class Fair:
             low, high = ends or (none, none)
             cells = {"value": value, "low": low, "high": high}
             made[name] = {key: np.where(few, np.nan, one) for key, one in cells.items()}
-            made[name] |= {"groups": n_groups, "reason": _few(n_groups)}
+            reason = _few(n_groups)
+            reason[(reason == "") & np.isnan(made[name]["value"])] = _NO_VARIANCE
+            made[name] |= {"groups": n_groups, "reason": reason}
         return made
 
 
@@ -198,5 +220,8 @@ def away(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log(draws) if kind == "ratio" else draws)
     found = floor(np.zeros(far.shape[1:]), far)
-    ends = found.mean, found.q95
+    finite = np.isfinite(far)  # a draw whose reference has no errors has no distance
+    with np.errstate(invalid="ignore"):
+        mean = np.where(finite, far, 0).sum(axis=0) / finite.sum(axis=0)
+    ends = np.where(np.isnan(found.mean), np.nan, mean), found.q95
     return (np.exp(ends[0]), np.exp(ends[1])) if kind == "ratio" else ends

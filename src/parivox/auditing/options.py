@@ -31,6 +31,7 @@ FEWEST_REPLICATES = 50
 FEWEST_BINS, MOST_BINS = 64, 1 << 20
 LOWEST, HIGHEST = 0.5, 0.999
 _MAY_BE_EMPTY = {"limit", "gate", "standardise"}
+MOST_MARGIN = 1e6
 MOST_WEIGHTS = 1000
 SWEEP = "fpr=0.001:0.1:log100"
 """Grid of the area under FDR when no sweep is asked for (METHODS 3.4)."""
@@ -162,8 +163,9 @@ class Options:
             raise ConfigError(msg)
         object.__setattr__(self, "costs", costs)
         self._check_uncertainty()
+        self._check_intervals_are_told()
         object.__setattr__(self, "gates", parse_gates(self.gate))
-        object.__setattr__(self, "limits", tuple(map(parse_limit, self.limit)))
+        object.__setattr__(self, "limits", parse_limits(self.limit))
         self.points()  # so that a wrong point is told before any file is read
         self.sweep_points()
 
@@ -196,24 +198,24 @@ class Options:
                 "as in 0.95"
             )
             raise ConfigError(msg)
-        if not (_is_number(self.margin) and 1 < self.margin < math.inf):
-            msg = f"--margin is {self.margin!r}; give a ratio above 1, as in 1.25"
+        if not (_is_number(self.margin) and 1 < self.margin <= MOST_MARGIN):
+            msg = f"--margin is {self.margin!r}; give a ratio above 1, at most {MOST_MARGIN:g}"
             raise ConfigError(msg)
-        if not self.intervals and (self.compare or self.limit or self.attempts or self.standardise):
-            named = next(
-                name
-                for name in ("compare", "limit", "attempts", "standardise")
-                if getattr(self, name)
-            )
-            msg = f"--{named} needs intervals; leave out --no-intervals"
-            raise ConfigError(msg)
-
         for name, kind in (
             *((name, int) for name in (*whole, "bins")),
             *((name, float) for name in ("confidence", "margin")),
         ):
             if getattr(self, name) is not None:  # it may be a number of NumPy's
                 object.__setattr__(self, name, kind(getattr(self, name)))
+
+    def _check_intervals_are_told(self) -> None:
+        """Refuse what needs intervals without them."""
+        if self.intervals:
+            return
+        for name in ("compare", "limit", "attempts", "standardise"):
+            if getattr(self, name):
+                msg = f"--{name} needs intervals; leave out --no-intervals"
+                raise ConfigError(msg)
 
     def points(self) -> list[OperatingPoint] | None:
         """Operating points asked for; None for the default ones."""
@@ -270,6 +272,15 @@ def parse_gates(texts: Sequence[str]) -> Gates:
             raise ConfigError(msg)
         found[name] = int(value)
     return Gates(**found)
+
+
+def parse_limits(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Read limits as a user writes them, each once."""
+    found = tuple(map(parse_limit, texts))
+    if len(set(found)) < len(found):
+        msg = f"--limit names one limit twice: {list(texts)}; name each once"
+        raise ConfigError(msg)
+    return found
 
 
 def parse_limit(text: str) -> tuple[str, float]:

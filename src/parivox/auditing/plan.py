@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from parivox.auditing.rows import Rows
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping
 
     from parivox.tables.table import Table
@@ -194,7 +194,7 @@ def plan(
         for key, seen in _given(asked):
             _add(making, key, seen, asked)
     else:
-        audit = pilot if isinstance(pilot, Audit) else load(pilot)
+        audit = pilot if isinstance(pilot, Audit) else load(_folder(pilot))
         for key, rows in _families(audit.groups, asked):
             _add(making, key, Seen.of(rows, key, asked), asked)
     return Plan(**{name: rows.table() for name, rows in making.items()}, asked=asked.told())
@@ -267,3 +267,12 @@ def _nearest(rows: list[Row], target: float | None) -> dict[tuple[str, ...], str
             if key not in nearest or far < nearest[key][0]:
                 nearest[key] = far, row["operating_point"]
     return {key: point for key, (_, point) in nearest.items()}
+
+
+def _folder(pilot: str | os.PathLike[str]) -> str:
+    """The folder of a pilot."""
+    try:
+        return os.fsdecode(pilot)
+    except TypeError:
+        msg = f"pilot={pilot!r} is neither an audit nor a folder; give one of them"
+        raise ConfigError(msg) from None

@@ -44,6 +44,8 @@ SPEAKERS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])
 SURE_SPEAKERS, SURE_ERRORS = 10, 30
 """From which on a group's own design effect is believed; with few errors all seem independent."""
 LOWEST, HIGHEST = 0.5, 0.999
+LEAST_FPR, MOST_EACH = 1e-8, 1_000_000
+"""Below, and above, no list reaches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +67,10 @@ class Asked:
             ("detect_ratio", lambda x: 0 < x < math.inf and x != 1, "a ratio above 0, not 1"),
             ("power", lambda x: LOWEST <= x <= HIGHEST, f"a fraction from {LOWEST} to {HIGHEST}"),
             ("confidence", lambda x: LOWEST <= x <= HIGHEST, f"one from {LOWEST} to {HIGHEST}"),
-            ("target_fpr", lambda x: 0 < x < 1, fraction),
+            ("target_fpr", lambda x: LEAST_FPR <= x < 1, f"a fraction from {LEAST_FPR:g} to 1"),
             ("rate", lambda x: 0 < x < 1, fraction),
             ("icc", lambda x: 0 <= x < 1, "a correlation from 0 to below 1"),
-            ("trials_per_speaker", lambda x: 1 <= x < math.inf, "a number of at least 1"),
+            ("trials_per_speaker", lambda x: 1 <= x <= MOST_EACH, f"from 1 to {MOST_EACH:,}"),
         )
         for name, is_right, wanted in checks:
             given = getattr(self, name)

@@ -197,10 +197,13 @@ class Draws(NamedTuple):
         How often each is drawn in each replicate.
     halves : integer ndarray of shape (2 * split, speaker)
         1 for the speakers of one half: first those of every split, then the other ones.
+    rank : integer ndarray of shape (speaker,)
+        Place of each in an order that does not follow from names.
     """
 
     weights: Weights
     halves: Weights
+    rank: NDArray[np.intp]
 
 
 def draw_speakers(
@@ -208,7 +211,8 @@ def draw_speakers(
 ) -> Draws:
     """Draw speakers within the finest groups that they belong to, and the lists that they are in.
 
-    So every group keeps its size, and halves of it are halves.
+    So every group keeps its size, and halves of it are halves. Speakers are drawn in an order
+    that follows from their scores, not from their names, which therefore change nothing.
     """
     n = max(int(one.utterance_speaker.max(initial=-1)) + 1 for one in sets)
     strata = np.zeros(n, dtype=np.int64)
@@ -222,8 +226,27 @@ def draw_speakers(
         if grouping.of_speaker is not None:
             strata = _finer(strata, grouping.of_speaker[:n])
     strata[~in_use] = -1
-    weights = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
-    return Draws(weights, halves(strata, np.random.default_rng((options.seed, 3))))
+    order = _order(sets, n)
+    strata = strata[order]
+    drawn = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
+    split = halves(strata, np.random.default_rng((options.seed, 3)))
+    weights, both = np.empty_like(drawn), np.empty_like(split)
+    weights[:, order], both[:, order] = drawn, split
+    return Draws(weights, both, np.argsort(order))
+
+
+def _order(sets: Sequence[TrialSet], n: int) -> NDArray[np.intp]:
+    """Speakers by the sums of their scores' bits, in pieces whose sums are exact."""
+    keys = np.zeros((3, n))
+    for one in sets:
+        for part in one.partitions():
+            kept = part.without_conflicts()
+            bits = (kept.score + 0.0).view(np.uint64)
+            for i, shift in enumerate((44, 22, 0)):
+                piece = ((bits >> np.uint64(shift)) & np.uint64((1 << 22) - 1)).astype(np.float64)
+                for side in (kept.enrol, kept.test):
+                    keys[i] += np.bincount(one.utterance_speaker[side], piece, minlength=n)
+    return np.lexsort(keys)
 
 
 def _finer(strata: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
@@ -309,7 +332,7 @@ def replicate(
                     into.count(which, as_decided, at)
                 if block.pooled is not None:
                     whole = located[block.pooled][j // block.groups]
-                    with np.errstate(invalid="ignore"):  # infinite scores
+                    with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
                         shifted = {(*key, ""): v - whole[key] for key, v in located[i][j].items()}
                     into.add(which, shifted)
     crossed = crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)

@@ -519,7 +519,7 @@ def load(folder: str | os.PathLike[str]) -> Audit:
         raise DataError(msg) from error
     for name in CURVES:
         path = home / f"{name}.parquet"
-        wanted = name == "det" or record["options"].get("sweep")
+        wanted = name == "det" or record.get("options", {}).get("sweep")
         found[name] = Table.read(path) if wanted else Table.empty(TABLES[name])
     return Audit(**found, record=record, provenance=provenance)
 

@@ -173,7 +173,11 @@ def audit(
         If an option is wrong.
     """
     check_texts(sweep=sweep, compat=compat, interval=interval)
-    table = None if trial_table is None else check_trial_table(trial_table)
+    table = None
+    if trial_table is not None:
+        inputs = [scores, speakers, trials, utterances, models, failures, groups, threshold_from]
+        every = [one for given in inputs for one in _each(given)]
+        table = check_trial_table(trial_table, every)
     tell = progress or (lambda _: None)
     reading = Reading.of(
         speakers=speakers,
@@ -307,9 +311,19 @@ class _Making:
         self.measured.append(measured)
 
 
+def _each(given: Any) -> list[Any]:
+    """What may be files of what a caller gives: one, several, or several by name."""
+    if isinstance(given, dict):
+        return [one for part in given.values() for one in _each(part)]
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
 def _bins(bins: Any) -> Any:
-    """Bins as given; 0 stands for exact scores, and only the word does."""
-    return -1 if isinstance(bins, int) and bins == 0 else bins
+    """Bins as given, of which 0 is no number: it stands for exact scores."""
+    if isinstance(bins, int) and not isinstance(bins, bool) and bins == 0:
+        msg = "--bins is 0; give exact, or a whole number of bins"
+        raise ConfigError(msg)
+    return bins
 
 
 def _check_speakers_known(found: Gathered, options: Options) -> None:

@@ -79,6 +79,7 @@ class Sample:
         n = len(layouts)
         layouts += [Layout(g, rule, one) for one in strata for g in groupings for rule in rules]
         self.points, self.options, self.why, self.bound = points, options, why, 0.0
+        self.rank = None if draws is None else draws.rank
         seats = seated(trials, layouts)
         if draws is not None:
             seats = iter(held := list(seats))
@@ -128,6 +129,7 @@ class Sample:
             self.options,
             self.why,
             in_blocks=self.are_blocks,
+            rank=self.rank,
         )
 
     def of(self, one: Level | Cells) -> Uncertainty:

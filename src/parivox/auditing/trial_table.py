@@ -34,19 +34,31 @@ __all__ = ["check_trial_table", "check_trials_known", "write_trial_table"]
 KINDS = {".csv", ".parquet"}
 
 
-def check_trial_table(path: str | os.PathLike[str]) -> Path:
+def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Path:
     """The file to write, if its name tells what to write and its folder is there.
+
+    Parameters
+    ----------
+    path
+        CSV or Parquet.
+    inputs
+        What is read, files among it, none of which it may be.
 
     Raises
     ------
     ConfigError
-        If it is neither CSV nor Parquet, or cannot be written.
+        If it is neither CSV nor Parquet, is read itself, or cannot be written.
     """
     try:
         file = Path(os.fsdecode(path))
-    except TypeError:
-        msg = f"trial_table={path!r} is no path; give one, as in 'trials.csv'"
+        is_there = file.exists()
+    except (TypeError, ValueError, OSError):
+        msg = f"--trial-table {path!r}: is no name of a file; give one, as in trials.csv"
         raise ConfigError(msg) from None
+    read = [Path(one) for one in inputs if isinstance(one, (str, os.PathLike))]
+    if is_there and any(one.exists() and one.samefile(file) for one in read):
+        msg = f"--trial-table {file}: is read by this audit; name another file"
+        raise ConfigError(msg)
     if file.suffix.lower() not in KINDS:
         msg = f"--trial-table {file}: is neither CSV nor Parquet; name it trials.csv or .parquet"
         raise ConfigError(msg)
@@ -84,24 +96,27 @@ def write_trial_table(
     strata
         What rates are standardised over, whose levels are told as well.
     seed
-        Speakers are numbered in an order drawn with it, which does not follow their ids.
+        Speakers are numbered, and trials ordered, as drawn with it: neither follows their ids.
     """
     known = [one.trials for one in measured if not one.trials.is_counted]
     n = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in known)
     number = np.random.default_rng((seed, 4)).permutation(n).astype(np.int32)
-    tables = [_table(one, strata, number) for one in measured]
+    tables = [_table(one, strata, number, seed) for one in measured]
     aside = path.with_name(f".parivox-{os.urandom(6).hex()}{path.suffix.lower()}")
     try:
         Table.joined(tables).write(aside)
         aside.replace(path)
     except OSError as error:
-        msg = f"--trial-table {path}: cannot be written ({error.strerror}); name another file"
+        why = error.strerror or str(error)
+        msg = f"--trial-table {path}: cannot be written ({why}); name another file"
         raise ConfigError(msg) from error
     finally:
         aside.unlink(missing_ok=True)
 
 
-def _table(one: Measurement, strata: Sequence[Grouping], number: NDArray[np.int32]) -> Table:
+def _table(
+    one: Measurement, strata: Sequence[Grouping], number: NDArray[np.int32], seed: int
+) -> Table:
     """The trials of one system and list, which are in memory."""
     trials = one.trials
     assert not trials.is_counted
@@ -120,6 +135,11 @@ def _table(one: Measurement, strata: Sequence[Grouping], number: NDArray[np.int3
     for grouping in (*one.groupings, *one.within, *strata):
         for side, codes in zip(("enrol", "test"), grouping.on(trials)(part), strict=True):
             columns[f"{grouping.name} of {side}"] = Coded(codes, grouping.groups)
+    # in an order that tells no more of the ids than the numbers do
+    order = np.random.default_rng((seed, 5)).permutation(len(part))
+    for name, cells in columns.items():
+        shuffled = cells.codes[order] if isinstance(cells, Coded) else cells[order]
+        columns[name] = cells._replace(codes=shuffled) if isinstance(cells, Coded) else shuffled
     return Table.of_arrays(columns)
 
 

@@ -82,6 +82,8 @@ class Uncertainty:
         Why there are no replicates.
     in_blocks
         Whether speakers are taken in blocks, of which there are very many.
+    rank
+        Place of each speaker in an order that does not follow from names, if there is one.
     """
 
     def __init__(
@@ -95,10 +97,12 @@ class Uncertainty:
         why: str = "",
         *,
         in_blocks: bool = False,
+        rank: NDArray[np.intp] | None = None,
     ) -> None:
         self.groups, self.pooled, self.replicated = groups, pooled, replicated
         self.failed = failed
         self.options, self.why, self.in_blocks = options, why, in_blocks
+        self.rank = rank
         self.points = {f.point.text: i for i, f in enumerate(found)}
         self.lost = [bool(f.reason) for f in found]
 
@@ -317,6 +321,7 @@ class Uncertainty:
             self.lost,
             self.options,
             are_disjoint=self.are_disjoint,
+            rank=self.rank,
         )
 
     def corrected(self, rates: Stack) -> dict[str, dict[str, Any]]:

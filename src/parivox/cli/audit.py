@@ -218,6 +218,11 @@ def _run(given: argparse.Namespace) -> None:
     check_out_is_named(given.out, "folder")
     if given.out is not None:
         check_folder(given.out)
+    if given.out is not None and given.trial_table is not None:
+        home = Path(os.path.realpath(given.out))
+        if home in Path(os.path.realpath(given.trial_table)).parents:
+            msg = f"--trial-table {given.trial_table}: lies in --out; name a file elsewhere"
+            raise ConfigError(msg)
     check_standard_input(given, *given.scores, *(given.threshold_from or ()))
     options = {
         name: value

@@ -46,6 +46,7 @@ LEAST = 5
 MOST_DROPPED = 0.05
 """Share of undefined replicates above which no interval is given."""
 
+_ROUNDING = 1e-12
 _DRAWN = 1 << 22  # speakers drawn at once
 _CHUNK = 128  # replicates weighted at once: their weights fit the cache
 
@@ -294,7 +295,7 @@ def from_replicates(
             ~np.isfinite(centre),
             dropped > MOST_DROPPED,
             ~(freedom > 0),  # NaN as well
-            ~(highest > lowest),
+            ~(highest - lowest > _least_spread(lowest, highest, is_log=is_log)),
         ],
         [
             "no logarithm of the estimate" if is_log else "no estimate",
@@ -308,7 +309,10 @@ def from_replicates(
     freedom, n = np.where(fine, freedom, 1.0), np.maximum(known.sum(axis=0), 2)
     at = np.where(fine, np.where(known, drawn, 0.0), 0.0)
     mean = at.sum(axis=0) / n
-    sd = np.sqrt(np.where(known & fine, np.square(at - mean), 0.0).sum(axis=0) / (n - 1))
+    with np.errstate(over="ignore"):
+        sd = np.sqrt(np.where(known & fine, np.square(at - mean), 0.0).sum(axis=0) / (n - 1))
+    fine &= (sd > 0) & np.isfinite(sd)
+    reason = np.where((reason == "") & ~fine, "beyond what numbers can hold", reason)
     share = (1 - confidence) / 2
     if scale == "percentile":
         low, high = (_quantile(drawn, known.sum(axis=0), q) for q in (share, 1 - share))
@@ -322,6 +326,13 @@ def from_replicates(
             low, high = np.exp(low), np.exp(high)
     low, high, p, sd = (np.where(fine, a, np.nan)[()] for a in (low, high, p, sd))
     return BootstrapInterval(low, high, p, sd, np.asarray(dropped)[()], reason)
+
+
+def _least_spread(lowest: FloatArray, highest: FloatArray, *, is_log: bool) -> FloatArray:
+    """What replicates differ by at least: what is less is rounding."""
+    with np.errstate(invalid="ignore"):
+        size = np.maximum(np.abs(lowest), np.abs(highest))
+    return _ROUNDING * np.maximum(size, 1.0 if is_log else _ROUNDING)
 
 
 def _log(values: FloatArray) -> FloatArray:

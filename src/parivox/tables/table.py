@@ -6,6 +6,7 @@ Undefined numbers are null, never NaN; infinite ones are kept.
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -135,7 +136,9 @@ class Table:
             is_formula = suspect.str.contains(_FORMULA) & ~suspect.str.contains(_NUMBER)
             safe = pl.when(is_formula).then("'" + suspect).otherwise(suspect)
             empty = text.replace("", None)  # which would be written as ""
-            self._frame.with_columns(safe.name.keep()).with_columns(empty).write_csv(path)
+            made = self._frame.with_columns(safe.name.keep()).with_columns(empty)
+            names = [f"'{name}" if re.match(_FORMULA, name) else name for name in made.columns]
+            made.rename(dict(zip(made.columns, names, strict=True))).write_csv(path)
 
     @property
     def columns(self) -> tuple[str, ...]:

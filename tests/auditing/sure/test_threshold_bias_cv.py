@@ -78,7 +78,9 @@ def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeat
     (point,) = audit.operating_points
     ids = made.table["id"]
     strata = np.array([ord(name[0]) - ord("a") for name in ids])
-    both = halves(strata, np.random.default_rng((4, 3)))
+    drawn = halves(strata[made.order], np.random.default_rng((4, 3)))
+    both = np.empty_like(drawn)
+    both[:, made.order] = drawn
     p, miss, false = COST
     for group in "ab":
         rows = [row for row in made.rows if row["enrol"][0] == group]

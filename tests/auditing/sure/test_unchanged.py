@@ -189,3 +189,28 @@ def test_dropping_speakers_widens_intervals(people):
         widths.append([row["high"] / row["low"] for row in rows])
     for wider, narrower in pairwise(widths):
         assert all(a > b for a, b in zip(wider, narrower, strict=True))
+
+
+def test_names_of_speakers_change_no_replicate_and_no_floor():
+    draw = np.random.default_rng(7)
+    rows = [(i, i) for i in range(20) for _ in range(6)]
+    rows += [(i, (i + 2 * k) % 20) for i in range(20) for k in range(1, 6)]
+    score = draw.normal(size=len(rows)) + [2.0 * (a == b) for a, b in rows]
+    found = []
+    for names in (np.arange(20), draw.permutation(20)):
+        trials = {
+            "enrol": [f"s{names[a]:02d}/e{k}" for k, (a, _) in enumerate(rows)],
+            "test": [f"s{names[b]:02d}/t{k}" for k, (_, b) in enumerate(rows)],
+            "score": score.tolist(),
+            "label": [int(a == b) for a, b in rows],
+        }
+        people = {
+            "id": [f"s{names[i]:02d}" for i in range(20)],
+            "half": ["ab"[i % 2] for i in range(20)],
+        }
+        made = pv.audit(trials, speakers=people, by="half", operating_points="fpr=0.2")
+        found.append([getattr(made, name).rows() for name in ("groups", "bias", "meta")])
+    for before, after in zip(*found, strict=True):
+        for one, two in zip(before, after, strict=True):
+            for a, b in zip(one.values(), two.values(), strict=True):
+                assert a == b or (isinstance(a, float) and b == pytest.approx(a, rel=1e-9))
