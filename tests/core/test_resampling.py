@@ -290,3 +290,15 @@ def test_odd_options_are_refused():
         from_replicates(1.0, [1.0, 2.0], 3, scale="logit")
     with pytest.raises(ConfigError, match="confidence is 95"):
         from_replicates(1.0, [1.0, 2.0], 3, confidence=95)
+
+
+def test_rounding_is_no_spread():
+    draws = np.full((50, 2), 0.1)
+    draws[::2, 0] += 1e-17
+    draws[::2, 1] *= 1 + 1e-15
+    for scale in ("log", "linear"):
+        found = from_replicates(np.array([0.1, 0.1]), draws, df=10, scale=scale)
+        assert found.reason.tolist() == ["the same in all replicates"] * 2
+        assert np.isnan(found.p).all()
+    found = from_replicates(1.1e-16, np.tile([0.0, 2e-16], 50), df=10, scale="linear")
+    assert found.reason.item() == "the same in all replicates"

@@ -46,7 +46,7 @@ LEAST = 5
 MOST_DROPPED = 0.05
 """Share of undefined replicates above which no interval is given."""
 
-_ROUNDING = 1e-12
+_ROUNDING, _LEAST = 1e-12, 1e-15
 _DRAWN = 1 << 22  # speakers drawn at once
 _CHUNK = 128  # replicates weighted at once: their weights fit the cache
 
@@ -332,7 +332,7 @@ def _least_spread(lowest: FloatArray, highest: FloatArray, *, is_log: bool) -> F
     """What replicates differ by at least: what is less is rounding."""
     with np.errstate(invalid="ignore"):
         size = np.maximum(np.abs(lowest), np.abs(highest))
-    return _ROUNDING * np.maximum(size, 1.0 if is_log else _ROUNDING)
+    return np.maximum(_ROUNDING * size, _ROUNDING if is_log else _LEAST)
 
 
 def _log(values: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Every trial with its errors, groups and numbered speakers, written aside first."""
 
+import csv
 import errno
 
 import polars as pl
@@ -169,3 +170,31 @@ def test_counts_hold_no_trials(made, tmp_path):
     with pytest.raises(pv.ConfigError, match=r"--trial-table: counts hold no trials"):
         pv.audit(counts, trial_table=tmp_path / "trials.csv")
     assert not (tmp_path / "trials.csv").exists()
+
+
+def test_the_order_of_its_rows_tells_nothing_of_ids(made, tmp_path):
+    path = tmp_path / "t.csv"
+    made.audit(trial_table=path, seed=3)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    first = list(dict.fromkeys(row["enrol_speaker"] for row in rows))
+    path.unlink()
+    made.audit(trial_table=path, seed=4)
+    with path.open(encoding="utf-8", newline="") as file:
+        again = list(dict.fromkeys(row["enrol_speaker"] for row in csv.DictReader(file)))
+    assert first != again
+    assert [row["target"] for row in rows] != sorted(row["target"] for row in rows)
+
+
+def test_what_is_read_is_not_written_over(made, tmp_path):
+    path = tmp_path / "scores.csv"
+    names = list(made.trials)
+    lines = [
+        ",".join(names),
+        *(",".join(map(str, row)) for row in zip(*made.trials.values(), strict=True)),
+    ]
+    path.write_text("\n".join(lines))
+    before = path.read_bytes()
+    with pytest.raises(pv.ConfigError, match="is read by this audit; name another file"):
+        pv.audit(path, speakers=made.table, by="group", trial_table=path)
+    assert path.read_bytes() == before

@@ -1,0 +1,74 @@
+"""Very many speakers of a list that does not fit in memory: taken in blocks."""
+
+import pytest
+
+from parivox.auditing import involved
+from parivox.tables import store
+
+
+@pytest.fixture
+def many(people, monkeypatch):
+    """Two groups of 150 who vary, and the list audited with and without blocks."""
+    found = people(
+        {"a": 60, "b": 60},
+        fnr=lambda group, i: ((7 * i + (group == "b")) % 11, 20),
+        fpr=lambda group, i: (int(i % 40 == 0), 2),
+    )
+    whole = found.audit(reference=["others", "pooled"])
+    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 500)
+    monkeypatch.setattr(store, "PART_TRIALS", 400)
+    alone = found.audit(reference=["others", "pooled"])
+    monkeypatch.setattr(involved, "MOST_BY_THEMSELVES", 50)
+    monkeypatch.setattr(involved, "BLOCKS", 60)
+    return whole, alone, found.audit(reference=["others", "pooled"], limits="fnr=0.3", attempts=2)
+
+
+COLUMNS = ("value", "errors", "trials", "low", "high", "deff", "n_eff", "df", "se", "note")
+
+
+def rates(audit):
+    return [row for row in audit.groups.rows() if row["metric"] in {"fpr", "fnr"}]
+
+
+def test_beyond_memory_closed_forms_are_the_same(many):
+    whole, alone, _ = many
+    for one, other in zip(rates(whole), rates(alone), strict=True):
+        for name in COLUMNS:
+            same = one[name] == other[name]
+            assert same or other[name] == pytest.approx(one[name], rel=1e-9)
+
+
+def test_blocks_tell_about_the_same_and_are_named(many):
+    whole, _, blocks = many
+    told = 0
+    for one, other in zip(rates(whole), rates(blocks), strict=True):
+        assert other["value"] == one["value"]
+        if one["low"] is None:
+            continue
+        assert other["interval"] == "speakers in blocks"
+        assert other["low"] < other["value"] < other["high"]
+        # the variance is the same, told from half or fewer units
+        assert other["se"] == pytest.approx(one["se"], rel=0.6)
+        told += 1
+    assert told >= 6
+
+
+def test_groups_in_blocks_are_compared_and_judged(many):
+    whole, _, blocks = many
+    for metric in ("fnr", "fpr"):
+        asked = {"metric": metric, "measure": "ratio", "zero": "none", "reference": "others"}
+        before, after = (audit.bias.where(**asked).rows() for audit in (whole, blocks))
+        for one, other in zip(before, after, strict=True):
+            assert other["value"] == one["value"]
+            assert other["low"] < other["value"] < other["high"]
+    assert {row["verdict"] for row in blocks.verdicts.where(metric="fnr")} <= {
+        *("worse", "better", "no_difference", "cannot_tell", "differs"),
+    }
+
+
+def test_what_takes_each_speaker_is_left_out(many):
+    *_, blocks = many
+    measures = {row["measure"] for row in blocks.limits.rows()}
+    assert measures == {"limit", "locked_out", "impostors_in", "attempts_until"}
+    notes = {row["note"] for row in blocks.groups.where(metric="eer").rows()}
+    assert notes == {"no interval: too many trials to hold in memory"}
