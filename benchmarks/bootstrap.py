@@ -91,7 +91,7 @@ class Trials:
         """Rates at fixed thresholds, `[replicate, group, point, fpr and fnr]`, and costs."""
         import numpy as np
 
-        from parivox.auditing.involved import involve, seated
+        from parivox.auditing.involved import People, involve, seated
         from parivox.auditing.operating_points import Found, OperatingPoint
         from parivox.core.resampling import weighted
 
@@ -101,7 +101,9 @@ class Trials:
         ]
         seats = seated(self.trials, self.layouts)
         rates = []
-        for cells, _ in involve(self.trials, self.layouts, seats, points):
+        everyone = People.of_list(self.trials, None)
+        people = [(everyone, everyone)] * len(self.layouts)
+        for cells, _ in involve(self.trials, self.layouts, seats, points, people):
             sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
                 rates.append(np.stack([errors / trials for errors, trials in sums], axis=-1))

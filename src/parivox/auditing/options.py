@@ -110,7 +110,7 @@ class Options:
     replicates: int = 1000
     seed: int = 0
     fixed_threshold: bool = False
-    bins: int = 2048
+    bins: int = 1024
     margin: float = 1.25
     limit: tuple[str, ...] = ()
     attempts: int | None = None

@@ -18,7 +18,7 @@ from parivox.auditing.crossfit import crossfitted, halves
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.auditing.stack import Stack
 from parivox.core.costs import act_cdet, cdet, min_cdet
-from parivox.core.counts import Curve
+from parivox.core.counts import Counts, Curve
 from parivox.core.curves_resampled import ResampledCurves, curve_edges, largest_share
 from parivox.core.eer import eer
 from parivox.core.llr import cllr, min_cllr
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
-    from parivox.core.counts import Counts, FloatArray
+    from parivox.core.counts import FloatArray
     from parivox.tables.grouping import Grouping
     from parivox.tables.trialset import TrialSet
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_SPEAKERS", "Draws", "Points", "Replicated", "draw_speakers", "replicate"]
 
+FEW_BINS = 128
 MOST_SPEAKERS = 100_000
 """Of more speakers, no replicates are drawn."""
 
@@ -107,6 +108,16 @@ class Replicated:
 
     def stack(self, keys: Sequence[Key]) -> Stack:
         """Some metrics with the last cell as the pooled row; NaN for those without replicates."""
+        asked = tuple(keys)
+        if asked not in self._stacks:  # many measures are of the same metrics
+            self._stacks[asked] = self._stacked(keys)
+        return self._stacks[asked]
+
+    @cached_property
+    def _stacks(self) -> dict[tuple[Key, ...], Stack]:
+        return {}
+
+    def _stacked(self, keys: Sequence[Key]) -> Stack:
         n, _, cells = self.values.shape
         values, errors, trials = (np.full((n, len(keys), cells), np.nan) for _ in range(3))
         for into, found, places in (
@@ -487,11 +498,22 @@ def _of_curve(counts: Counts, points: Points, options: Options) -> dict[Key, Flo
                 value = function(counts, target=level, rule=rule).value
                 found[metric, f"{level!r} {rule}", ""] = value
     found["auc", "", ""], found["dprime", "", ""] = auc(counts), dprime(counts)
-    found["min_cllr", "", ""] = least = min_cllr(counts)
+    found["min_cllr", "", ""] = least = min_cllr(_coarser(counts) if options.bins else counts)
     if options.llr:
         found["cllr", "", ""] = bits = cllr(counts)
         found["cal_loss", "", ""] = bits - least
     return found
+
+
+def _coarser(counts: Counts) -> Counts:
+    """Counts in bins twice as wide, where there are very many: Cllr moves by its square only."""
+    first = np.arange(0, counts.values.size, 2)
+    if first.size < FEW_BINS:
+        return counts
+    target, nontarget = (
+        np.add.reduceat(trials, first, axis=-1) for trials in (counts.target, counts.nontarget)
+    )
+    return Counts(counts.values[first], target, nontarget)
 
 
 def _users(

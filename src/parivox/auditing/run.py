@@ -76,7 +76,7 @@ def audit(
     replicates: int = 1000,
     seed: int = 0,
     fixed_threshold: bool = False,
-    bins: int | str = 2048,
+    bins: int | str = 1024,
     margin: float = 1.25,
     limits: Sequence[str] | str = (),
     attempts: int | None = None,
@@ -206,7 +206,8 @@ def audit(
         cost=texts(cost, "cost"),
         eer=texts(eer, "eer"),
         rule=cast("Any", texts(rule, "rule")),
-        reference=chosen(reference, "reference", file.reference if file else None) or REFERENCES,
+        reference=chosen(reference, "reference", file.reference if file else None)
+        or (REFERENCES if intervals else REFERENCES[1:]),  # others are what verdicts are against
         zero=cast("Any", texts(zero, "zero")),
         alpha=parse_alpha(several(alpha)),
         sweep=sweep,

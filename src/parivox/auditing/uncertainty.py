@@ -299,6 +299,16 @@ class Uncertainty:
         """
         if self.options.interval != "speakers" or not self.are_disjoint or len(names) < 2:
             return None
+        asked = metric, reference
+        if asked not in self._ratios:  # several measures are of the same ratio
+            self._ratios[asked] = self._ratio(metric, reference, names)
+        return self._ratios[asked]
+
+    @cached_property
+    def _ratios(self) -> dict[tuple[str, str], Ratio | None]:
+        return {}
+
+    def _ratio(self, metric: str, reference: str, names: Sequence[str]) -> Ratio | None:
         own = _of(self.rates[metric], slice(0, -1))
         if reference in names:
             at = names.index(reference)

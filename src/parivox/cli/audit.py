@@ -130,7 +130,7 @@ def _add_uncertainty(command: Any) -> None:
         ("--margin", "RATIO", "largest ratio that is no difference (default: 1.25)"),
         ("--replicates", "N", "of the bootstrap over speakers and of floors (default: 1000)"),
         ("--seed", "N", "of both (default: 0)"),
-        ("--bins", "N", "of scores in replicates: a number (default: 2048), or exact"),
+        ("--bins", "N", "of scores in replicates: a number (default: 1024), or exact"),
         (
             "--interval",
             "WAY",

@@ -28,6 +28,8 @@ import numpy as np
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray
@@ -60,20 +62,25 @@ class Measured:
     """
 
     value: FloatArray
-    _told: tuple[tuple[str, NDArray[np.bool_]], ...] = field(repr=False)
+    _conditions: Callable[[], Mapping[str, NDArray[np.bool_]]] = field(repr=False)
 
     @property
     def flat(self) -> Measured:
         """Without a last axis of length one: where each group has a reference of its own."""
         shape = self.value.shape
-        every = ((name, np.broadcast_to(held, shape)[..., 0]) for name, held in self._told)
-        return Measured(self.value[..., 0], tuple(every))
+
+        def conditions() -> Mapping[str, NDArray[np.bool_]]:
+            told = self._conditions()
+            return {name: np.broadcast_to(held, shape)[..., 0] for name, held in told.items()}
+
+        return Measured(self.value[..., 0], conditions)
 
     @cached_property
     def reason(self) -> NDArray[np.str_]:
         """The first reason that holds of each value."""
-        conditions = [np.broadcast_to(held, self.value.shape) for _, held in self._told]
-        return np.select(conditions, [name for name, _ in self._told], default="")
+        told = self._conditions()
+        conditions = [np.broadcast_to(held, self.value.shape) for held in told.values()]
+        return np.select(conditions, list(told), default="")
 
 
 def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") -> FloatArray:
@@ -199,7 +206,13 @@ def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
     with np.errstate(invalid="ignore", divide="ignore"):
         value = x / ref
     return _with_reasons(
-        value, x, ref, zero_over_zero=(x == 0) & (ref == 0), zero_reference=(x > 0) & (ref == 0)
+        value,
+        x,
+        ref,
+        lambda: {
+            "zero_over_zero": (x == 0) & (ref == 0),
+            "zero_reference": (x > 0) & (ref == 0),
+        },
     )
 
 
@@ -231,9 +244,11 @@ def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> Measured:
         value,
         x,
         ref,
-        zero_over_zero=(x == 0) & (ref == 0),
-        zero_cell=(x == 0) & (ref > 0),
-        zero_reference=(x > 0) & (ref == 0),
+        lambda: {
+            "zero_over_zero": (x == 0) & (ref == 0),
+            "zero_cell": (x == 0) & (ref > 0),
+            "zero_reference": (x > 0) & (ref == 0),
+        },
     )
 
 
@@ -266,7 +281,10 @@ def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> Measured:
     # the same cost reached by two sums may differ in its last bit
     value = np.where((value < 1) & (value > 1 - 1e-12), 1.0, value)
     return _with_reasons(
-        value, cost, own, zero_over_zero=both_zero, zero_own_min=(cost > 0) & (own == 0)
+        value,
+        cost,
+        own,
+        lambda: {"zero_over_zero": both_zero, "zero_own_min": (cost > 0) & (own == 0)},
     )
 
 
@@ -276,13 +294,19 @@ def _aligned(values: ArrayLike, to: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def _with_reasons(
-    value: FloatArray, x: FloatArray, ref: FloatArray, **reasons: NDArray[np.bool_]
+    value: FloatArray,
+    x: FloatArray,
+    ref: FloatArray,
+    reasons: Callable[[], Mapping[str, NDArray[np.bool_]]] = dict,
 ) -> Measured:
     """Attach to every value its first applicable reason."""
-    known = {
-        "undefined_value": np.isnan(x),
-        "undefined_reference": np.isnan(ref),
-        **reasons,
-        "infinite_value": np.isinf(x) | np.isinf(ref),
-    }
-    return Measured(value, tuple(known.items()))
+
+    def conditions() -> Mapping[str, NDArray[np.bool_]]:
+        return {
+            "undefined_value": np.isnan(x),
+            "undefined_reference": np.isnan(ref),
+            **reasons(),
+            "infinite_value": np.isinf(x) | np.isinf(ref),
+        }
+
+    return Measured(value, conditions)

@@ -30,7 +30,7 @@ BINS = 1 << 12
 
 # of one chunk of replicates: counts, and weights of pairs
 _CELLS, _PAIRS = 1 << 22, 1 << 25
-_CHUNK = 64  # replicates in a chunk at most: more would leave the cache
+_CHUNK = 160  # replicates in a chunk: more would leave the cache
 
 
 def curve_edges(

@@ -63,7 +63,7 @@ _FEWEST_SPEAKERS = 5
 _LEAST_SPREAD, _MOST_SPREAD = 1e-6, 0.99
 """Correlation within speakers that still gives a proper beta distribution."""
 
-_LEVELS = 64
+_LEVELS = 40
 """Error counts at which the worst tenth under equal rates is summed."""
 
 

@@ -284,12 +284,14 @@ def from_replicates(
     if is_log:
         centre, drawn = _log(centre), _log(drawn)
     finite = np.isfinite(drawn)
+    is_whole = bool(finite.all())  # as almost always: then nothing is to be left out
     kept = finite.sum(axis=0)
     dropped = (len(drawn) - kept) / len(drawn)
-    lowest = np.where(finite, drawn, np.inf).min(axis=0)
-    highest = np.where(finite, drawn, -np.inf).max(axis=0)
-    known = ~np.isnan(drawn)
-    drawn = np.where(known, np.clip(drawn, lowest, highest), np.nan)
+    lowest = (drawn if is_whole else np.where(finite, drawn, np.inf)).min(axis=0)
+    highest = (drawn if is_whole else np.where(finite, drawn, -np.inf)).max(axis=0)
+    known = finite if is_whole else ~np.isnan(drawn)
+    if not is_whole:
+        drawn = np.where(known, np.clip(drawn, lowest, highest), np.nan)
     reason = np.select(
         [
             ~np.isfinite(centre),
@@ -307,10 +309,14 @@ def from_replicates(
     )
     fine = reason == ""
     freedom, n = np.where(fine, freedom, 1.0), np.maximum(known.sum(axis=0), 2)
-    at = np.where(fine, np.where(known, drawn, 0.0), 0.0)
-    mean = at.sum(axis=0) / n
     with np.errstate(over="ignore"):
-        sd = np.sqrt(np.where(known & fine, np.square(at - mean), 0.0).sum(axis=0) / (n - 1))
+        if is_whole:
+            off = drawn - drawn.mean(axis=0)
+            sd = np.sqrt(np.einsum("i...,i...->...", off, off) / (n - 1))
+        else:
+            at = np.where(fine, np.where(known, drawn, 0.0), 0.0)
+            mean = at.sum(axis=0) / n
+            sd = np.sqrt(np.where(known & fine, np.square(at - mean), 0.0).sum(axis=0) / (n - 1))
     fine &= (sd > 0) & np.isfinite(sd)
     reason = np.where((reason == "") & ~fine, "beyond what numbers can hold", reason)
     share = (1 - confidence) / 2
