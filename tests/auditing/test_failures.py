@@ -78,6 +78,7 @@ def audits(bank, lost):
             within=["channel", "device"],
             allocate=RULES,
             operating_points=[POINT, "fpr=0.1"],
+            intervals=False,
             **options,
             **CHEAP,
         )
@@ -532,11 +533,11 @@ def test_models_of_one_recording_are_those_recordings(bank, combined, lost):
     """Which has no other numbers than the calls themselves."""
     paths = combined("csv")
     scores = paths.pop("scores")
-    mapped = pv.audit(scores, **paths, **OPTIONS)
+    mapped = pv.audit(scores, **paths, **OPTIONS, intervals=False)
     columns = ("device", "days apart", "threshold", "decision", "status", "stage", "seconds")
     plain = pv.audit(
         {"scores": bank.table(bank.rows, *columns)},
-        speakers=bank.customers, utterances=bank.calls, failures=lost, **OPTIONS,
+        speakers=bank.customers, utterances=bank.calls, failures=lost, **OPTIONS, intervals=False,
     )  # fmt: skip
     for name in ("groups", "bias", "meta", "matrix", "operating_points"):
         one, two = (getattr(audit, name).to_polars() for audit in (mapped, plain))

@@ -115,6 +115,7 @@ def whole(bank, audit_of):
         allocate=RULES,
         within=LEVELS,
         operating_points=[POINT, "fpr=0.1"],
+        intervals=False,
     )
 
 
@@ -218,13 +219,13 @@ def test_a_level_holds_what_an_audit_of_its_trials_alone_says(
         by=GROUPINGS,
         allocate=RULES,
         operating_points=[POINT, f"threshold={point['threshold']!r}"],
+        intervals=False,
     )
     name = f"{grouping}={level}"
     text = pl.col(pl.String).replace(f"threshold={point['threshold']!r}", "fpr=0.1")
     # what is found at the group's own or at the cheapest threshold of all trials has another source
     same_source = ~pl.col("metric").is_in(["fnr_at_fpr"])
     plain = pl.col("measure").is_in(["difference", "ratio", "neg_log_ratio"])
-    given_rates = pl.col("metric").is_in(["fpr", "fnr"]) & pl.col("operating_point").eq(POINT)
     for table, kept in (("groups", same_source), ("bias", same_source & plain), ("matrix", True)):
         both = [
             getattr(one, table).where(within=within).to_polars().drop("within").filter(kept)
@@ -241,10 +242,6 @@ def test_a_level_holds_what_an_audit_of_its_trials_alone_says(
         mine, alone = mine.sort(key), alone.sort(key)
         shared = [c for c in mine.columns if c not in SURE]
         assert mine.select(shared).equals(alone.select(shared), null_equal=True)
-        if table == "groups":  # what is no closed form rests on replicates of all trials
-            mine, alone = (one.filter(given_rates) for one in (mine, alone))
-            assert mine["low"].count()
-            assert mine.equals(alone, null_equal=True)
     found = {
         row["operating_point"]: (row["threshold"], row["fpr"], row["fnr"], row["cdet_norm"])
         for row in whole.operating_points.where(within=name)
@@ -254,6 +251,22 @@ def test_a_level_holds_what_an_audit_of_its_trials_alone_says(
         for row in inside.operating_points
     ]
     assert list(found.values()) == alone
+
+
+def test_intervals_within_a_level_are_those_of_its_trials_alone(bank, sides, audit_of):
+    by = ("gender", "device", "same:channel")  # what is no closed form rests on all trials
+    some = audit_of(bank.scored, by=by, allocate=("both", "enrol"), within="channel")
+    inside = audit_of(level_rows(bank, sides, "channel", "app"), by=by, allocate=("both", "enrol"))
+    rates = pl.col("metric").is_in(["fpr", "fnr"])
+    mine, alone = (
+        audit.groups.where(within=within, operating_point=POINT).to_polars().filter(rates)
+        for audit, within in ((some, "channel=app"), (inside, ""))
+    )
+    key = ["grouping", "group", "allocation", "metric"]
+    mine = mine.join(alone, on=key, how="semi").drop("within").sort(key)
+    alone = alone.drop("within").sort(key)
+    assert mine["low"].count()
+    assert mine.equals(alone, null_equal=True)
 
 
 def test_thresholds_within_a_level_are_those_of_all_trials(whole):
@@ -306,7 +319,10 @@ def test_trials_in_no_level_are_told(whole, bank, sides):
 
 
 def test_without_levels_the_column_is_empty(bank, audit_of, whole):
-    plain = audit_of(bank.scored, by=GROUPINGS, allocate=RULES, operating_points=[POINT, "fpr=0.1"])
+    points = [POINT, "fpr=0.1"]
+    plain = audit_of(
+        bank.scored, by=GROUPINGS, allocate=RULES, operating_points=points, intervals=False
+    )
     for name in ("groups", "bias", "meta", "matrix", "operating_points", "det"):
         outer = whole.tables()[name].to_polars().filter(within="")
         assert outer.equals(plain.tables()[name].to_polars(), null_equal=True)

@@ -199,7 +199,7 @@ class Options:
             )
             raise ConfigError(msg)
         if not (_is_number(self.margin) and 1 < self.margin <= MOST_MARGIN):
-            msg = f"--margin is {self.margin!r}; give a ratio above 1, at most {MOST_MARGIN:g}"
+            msg = f"--margin is {self.margin!r}; give a ratio above 1, as in 1.25"
             raise ConfigError(msg)
         for name, kind in (
             *((name, int) for name in (*whole, "bins")),
