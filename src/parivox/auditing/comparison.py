@@ -366,7 +366,7 @@ def _told(
         ],
         [
             "no interval: not resampled",
-            f"fewer than {options.gates.inference} speakers: no interval",
+            options.gates.too_few,
             "no interval: the same in all replicates",
             np.strings.add("no interval: ", plain.reason),
             np.strings.add("no log ratio: ", log.reason),

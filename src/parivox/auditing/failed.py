@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cells import Layout
     from parivox.auditing.involved import People
+    from parivox.auditing.options import Gates
     from parivox.core.intervals import Interval
     from parivox.tables.trialset import TrialSet
 
@@ -39,22 +39,13 @@ class Failed(NamedTuple):
         """Cells `start` to `stop`, the latter excluded."""
         return Failed(*(None if one is None else one.part(start, stop) for one in self))
 
-    def interval(self, metric: str, confidence: float, least: int) -> Interval | None:
-        """Interval of one of the rates, ``[1, cell]``; none of fewer speakers than `least`."""
+    def interval(self, metric: str, confidence: float, gates: Gates) -> Interval | None:
+        """Interval of one of the rates, ``[1, cell]``; none of too few speakers."""
         tally: BySpeaker | None = getattr(self, metric)
         if tally is None:
             return None
         found = rate_interval(moments(tally), confidence)
-        few = (tally.speakers < least)[None]
-        low, high = (np.where(few, np.nan, one) for one in (found.low, found.high))
-        words = f"fewer than {least} speakers: no interval"
-        return replace(
-            found,
-            low=low,
-            high=high,
-            method=np.where(few, "", found.method),
-            note=np.where(few & (found.note != "no trials"), words, found.note),
-        )
+        return found.without((tally.speakers < gates.inference)[None], gates.too_few)
 
 
 def failed(

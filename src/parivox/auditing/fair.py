@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.stack import RATES, Stack
+from parivox.auditing.stack import RATES, Stack, place_of_rate
 from parivox.core import bias
-from parivox.core.corrected import Spread, corrected_variance, resampled_variance, tau_log
+from parivox.core.corrected import (
+    Spread,
+    corrected_variance,
+    resampled_variance,
+    tau_log,
+    tau_log_null,
+)
 from parivox.core.gamma_multinomial import gamma_multinomial
 from parivox.core.noise import floor, null_method, permuted, without_zeros
 
@@ -120,8 +126,7 @@ class Fair:
 
     def has(self, key: Key) -> bool:
         """Whether it is a rate that draws of a fair system are made of."""
-        metric, definition, point = key
-        return metric in RATES and not definition and point in self.points and self.are_disjoint
+        return self.are_disjoint and place_of_rate(key, self.points) is not None
 
     def of(self, keys: Sequence[Key], *, lifted: bool) -> Stack:
         """Draws of a fair system of these keys, which have them."""
@@ -157,7 +162,7 @@ class Fair:
             draws = self.of(rates.keys, lifted=True).only(chosen).values
             found = tau_log(observed, draws)
             tau["value"], tau["p"] = found.value, found.p
-            told = floor(np.zeros(size), _tau(draws))
+            told = floor(np.zeros(size), tau_log_null(draws))
             tau["floor_mean"], tau["floor_95"] = told.mean, told.q95
             refused = {metric: none.reason for metric, none in self.null.items() if none}
             for i, (metric, _, point) in enumerate(rates.keys):
@@ -170,10 +175,9 @@ class Fair:
         chosen = ~np.isnan(rates.values)
         n_groups = chosen.sum(axis=-1)
         size = len(rates.keys)
-        n_eff = np.where(chosen & (n_eff > 0), n_eff, np.nan)
-        values = np.where(np.isnan(n_eff), np.nan, rates.values)
-        single = corrected_variance(values, np.where(np.isnan(n_eff), 1, n_eff))
-        known = np.where(np.isnan(n_eff), 1, n_eff)
+        has = chosen & (n_eff > 0)
+        values, known = np.where(has, rates.values, np.nan), np.where(has, n_eff, 1)
+        single = corrected_variance(values, known)
         drawn = [  # one stream a key, so that other keys change nothing
             resampled_variance(
                 *(values[i], known[i], self.options.replicates),
@@ -201,18 +205,6 @@ class Fair:
 def _few(n_groups: NDArray[np.int64]) -> NDArray[np.object_]:
     """Why there is no spread."""
     return np.where(n_groups < _GROUPS, "fewer than three groups", "").astype(object)
-
-
-def _tau(draws: FloatArray) -> FloatArray:
-    """tau_log of each draw of a fair system, ``[replicate, key]``; NaN of fewer than two groups."""
-    logs = np.log(draws)
-    known = ~np.isnan(logs)
-    n = known.sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(known, logs, 0).sum(axis=-1, keepdims=True) / n[..., None]
-        variance = np.where(known, (logs - mean) ** 2, 0).sum(axis=-1) / (n - 1)
-        found: FloatArray = np.sqrt(np.maximum(variance - variance.mean(axis=0), 0))
-        return found
 
 
 def away(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:

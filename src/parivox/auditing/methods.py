@@ -240,7 +240,7 @@ def _of_verdicts(options: Options) -> dict[str, object]:
             ),
         },
         "gates": {
-            "inference": f"fewer than {gates.inference} speakers: no interval and no verdict",
+            "inference": f"{gates.too_few} and no verdict",
             "speakers": f"fewer than {gates.speakers} speakers: not among the gated groups",
             "errors": (
                 f"fewer than {gates.errors} effective errors (rate times n_eff): likewise, of rates"

@@ -54,6 +54,11 @@ class Gates:
     errors: int = 5
     pairs: int = 45
 
+    @property
+    def too_few(self) -> str:
+        """Why there is no interval where nothing is concluded."""
+        return f"fewer than {self.inference} speakers: no interval"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:

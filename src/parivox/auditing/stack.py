@@ -26,13 +26,19 @@ if TYPE_CHECKING:
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
 
-__all__ = ["OWN", "RATES", "Against", "Stack"]
+__all__ = ["OWN", "RATES", "Against", "Stack", "place_of_rate"]
 
 RATES = ("fpr", "fnr")
 OWN = "own"
 """What threshold bias is against: the group's own threshold, so that it is at least 1."""
 _LINEAR = {"hter", "cdet_raw", "cdet_norm"}
 """Metrics that are sums of the two rates at the operating point."""
+
+
+def place_of_rate(key: Key, points: Mapping[str, int]) -> int | None:
+    """Place of the operating point that it is a rate at; None of anything else."""
+    metric, definition, point = key
+    return points.get(point) if metric in RATES and not definition else None
 
 
 @dataclass(frozen=True, eq=False)

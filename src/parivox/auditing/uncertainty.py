@@ -14,7 +14,7 @@ import numpy as np
 
 from parivox.auditing.failed import STAGES, Failed
 from parivox.auditing.fair import Fair, away
-from parivox.auditing.stack import OWN, RATES
+from parivox.auditing.stack import OWN, RATES, place_of_rate
 from parivox.core.binomial import clopper_pearson, jeffreys, wilson
 from parivox.core.intervals import Interval, other_kappa2, rate_interval
 from parivox.core.moments import moments, over
@@ -153,9 +153,8 @@ class Uncertainty:
     def _as_asked(self, metric: str, found: Interval) -> Interval:
         """The interval by the method that was asked for, and none of too few speakers."""
         method = self.options.interval
-        few = self.of_metric(metric) < self.options.gates.inference
-        low, high, name, note = found.low, found.high, found.method, found.note
-        name = np.where(name == "speakers", self.of_speakers, name)
+        low, high, note = found.low, found.high, found.note
+        name = np.where(found.method == "speakers", self.of_speakers, found.method)
         if method in _NAIVE:
             errors, trials = self._counts(metric)
             low, high = _NAIVE[method](errors, trials, self.options.confidence)
@@ -163,14 +162,10 @@ class Uncertainty:
             note = np.full(low.shape, "")
         elif method == "bootstrap" and self.replicated is not None:
             low, high, name = self._from_variance(metric, found)
-        words = f"fewer than {self.options.gates.inference} speakers: no interval"
-        told = few & (self.of_metric(metric) > 0)
-        note = np.where(told, np.where(note == "no trials", note, words), note)
-        low, high = (np.where(few, np.nan, one) for one in (low, high))
-        name = np.where(few | np.isnan(high), "", name)
-        return Interval(
-            found.rate, low, high, found.deff, found.n_eff, found.df, found.se, note, name
-        )
+        name = np.where(np.isnan(high), "", name)
+        asked = replace(found, low=low, high=high, note=note, method=name)
+        gates = self.options.gates
+        return asked.without(self.of_metric(metric) < gates.inference, gates.too_few)
 
     def _counts(self, metric: str) -> tuple[FloatArray, FloatArray]:
         """Errors and trials, ``[point, group]``, the pooled row last."""
@@ -204,9 +199,10 @@ class Uncertainty:
         words = {name: np.full(shape, "", dtype=object) for name in ("interval", "note")}
         values = np.array([[of[key].value for of in bases] for key in keys])
         self._from_replicates(keys, values, table, words)
-        for i, (metric, definition, point) in enumerate(keys):
-            if metric in RATES and not definition and point in self.points:
-                at, found = self.points[point], self.rates[metric]
+        for i, key in enumerate(keys):
+            metric, at = key[0], place_of_rate(key, self.points)
+            if at is not None:
+                found = self.rates[metric]
                 for name, numbers in table.items():
                     numbers[i] = getattr(found, name)[at]
                 words["interval"][i], words["note"][i] = found.method[at], found.note[at]
@@ -228,8 +224,8 @@ class Uncertainty:
         words: Mapping[str, NDArray[np.object_]],
     ) -> None:
         """Fill in the interval of a rate of failed recordings."""
-        least = self.options.gates.inference
-        both = [one.interval(metric, self.options.confidence, least) for one in self.failed]
+        asked = self.options.confidence, self.options.gates
+        both = [one.interval(metric, *asked) for one in self.failed]
         for interval, cells in zip(both, (slice(0, -1), slice(-1, None)), strict=True):
             if interval is None:
                 continue
@@ -279,8 +275,8 @@ class Uncertainty:
             table["se"][rows] = np.where(told, _spread(drawn), np.nan)
             table["df"][rows] = np.where(told, df, np.nan)
             words["interval"][rows] = np.where(told, "bootstrap", "")
-            few = f"fewer than {n.gates.inference} speakers: no interval"
-            reason = np.where(np.isnan(df), few, np.strings.add("no interval: ", found.reason))
+            none = np.strings.add("no interval: ", found.reason)
+            reason = np.where(np.isnan(df), n.gates.too_few, none)
             share = np.round(100 * found.dropped, 1).astype(np.str_)
             lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
             words["note"][rows] = np.where(told, np.where(found.dropped > 0, lost, ""), reason)
@@ -345,10 +341,8 @@ class Uncertainty:
         made = {}
         for name, of in told.items():
             found = rate_interval(of, self.options.confidence)
-            few = of.speakers < self.options.gates.inference
-            low, high = (np.where(few, np.nan, one) for one in (found.low, found.high))
-            method = np.where(few, "", found.method)
-            made[name] = replace(found, low=low, high=high, method=method)
+            gates = self.options.gates
+            made[name] = found.without(of.speakers < gates.inference, gates.too_few)
         return made
 
     def _compared(
@@ -450,12 +444,9 @@ class Uncertainty:
 
     def _rows(self, keys: Sequence[Key], metric: str) -> tuple[list[int], list[int]]:
         """Where a rate stands among keys, and at which operating point."""
-        rows = [
-            i
-            for i, key in enumerate(keys)
-            if key[0] == metric and not key[1] and key[2] in self.points
-        ]
-        return rows, [self.points[keys[i][2]] for i in rows]
+        places = [place_of_rate(key, self.points) for key in keys]
+        found = {i: at for i, at in enumerate(places) if at is not None and keys[i][0] == metric}
+        return list(found), list(found.values())
 
     def meta(
         self, call: Call, found: Meta, passed: NDArray[np.bool_] | None
@@ -563,9 +554,9 @@ class Uncertainty:
         pairs = self.groups.nontarget.pairs
         enough = (self.speakers[:-1] >= asked.speakers) & (pairs >= asked.pairs)
         found = np.repeat(enough[None], len(keys), axis=0)
-        for i, (metric, definition, point) in enumerate(keys):
-            if metric in RATES and not definition and point in self.points:
-                found[i] = [not lacks for lacks in self.gates(metric, point)]
+        for i, key in enumerate(keys):
+            if place_of_rate(key, self.points) is not None:
+                found[i] = [not lacks for lacks in self.gates(key[0], key[2])]
         return found
 
 

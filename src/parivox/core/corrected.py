@@ -34,6 +34,7 @@ __all__ = [
     "resampled_variance",
     "tau_log",
     "tau_log_by_variance",
+    "tau_log_null",
 ]
 
 # A spread is told of three groups and more; two groups have a ratio.
@@ -113,11 +114,24 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
     (0.632754, 0.333333)
     """
     observed, fair = _log_variance(rates), _log_variance(null)
-    drawn = ~np.isnan(fair)
-    with np.errstate(invalid="ignore"):
-        noise = np.where(drawn, fair, 0).sum(axis=0) / drawn.sum(axis=0)
-    value = np.sqrt(np.maximum(observed - noise, 0))
-    return TauLog(value[()], permutation_p(observed, fair))
+    return TauLog(_beyond(observed, fair)[()], permutation_p(observed, fair))
+
+
+def tau_log_null(null: ArrayLike) -> FloatArray:
+    """:func:`tau_log` of each draw of a fair system, which its noise floor is made of.
+
+    Parameters
+    ----------
+    null : array_like of shape (replicate, ..., group)
+        As in :func:`tau_log`.
+
+    Returns
+    -------
+    float64 of shape (replicate, ...)
+        0 or above, lower is fairer; NaN with fewer than three groups or a rate of 0.
+    """
+    fair = _log_variance(null)
+    return _beyond(fair, fair)
 
 
 def tau_log_by_variance(rates: ArrayLike, variances: ArrayLike) -> FloatArray:
@@ -328,6 +342,15 @@ def _log_variance(rates: ArrayLike) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         groups = GroupSet.of(np.log(b))
         return np.where(groups.n >= _GROUPS, groups.sd(1) ** 2, np.nan)
+
+
+def _beyond(observed: FloatArray, fair: FloatArray) -> FloatArray:
+    """Root of what variances exceed the mean over the draws of a fair system by."""
+    drawn = ~np.isnan(fair)
+    with np.errstate(invalid="ignore"):
+        noise = np.where(drawn, fair, 0).sum(axis=0) / drawn.sum(axis=0)
+    found: FloatArray = np.sqrt(np.maximum(observed - noise, 0))
+    return found
 
 
 def _parts(rates: ArrayLike, trials: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:

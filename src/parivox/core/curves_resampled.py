@@ -214,7 +214,7 @@ class ResampledCurves:
         ----------
         weights : integer ndarray of shape (replicate, speaker)
         chunk : int, optional
-            Replicates at once; by default up to 64, fewer where one replicate is large. The
+            Replicates at once; by default up to 160, fewer where one replicate is large. The
             counts do not depend on it.
 
         Yields

@@ -7,7 +7,7 @@ What no interval can see is a kind of speaker that the sample lacks; notes say s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,6 +76,16 @@ class Interval:
     se: FloatArray
     note: NDArray[np.str_]
     method: NDArray[np.str_]
+
+    def without(self, cells: NDArray[np.bool_], why: str) -> Interval:
+        """The same without limits in these cells, and why; those without trials say so already."""
+        return replace(
+            self,
+            low=np.where(cells, np.nan, self.low),
+            high=np.where(cells, np.nan, self.high),
+            method=np.where(cells, "", self.method),
+            note=np.where(cells & (self.note != "no trials"), why, self.note),
+        )
 
 
 def rate_interval(
