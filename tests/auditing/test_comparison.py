@@ -108,7 +108,10 @@ def test_values_are_those_of_the_other_tables(data):
 
 def test_the_order_of_systems_changes_signs_only(better_and_worse, worse_and_better):
     signed = (("difference", "low", "high"), ("log_ratio", "log_low", "log_high"))
-    names = ("grouping", "group", "metric", "definition", "operating_point", "measure", "zero")
+    names = (
+        *("grouping", "group", "metric", "definition", "operating_point"),
+        *("measure", "reference", "zero"),
+    )
     back = {tuple(r[n] for n in (*names, "alpha")): r for r in worse_and_better.where()}
     rows = list(better_and_worse.where())
     assert len(rows) == len(back)
@@ -233,7 +236,7 @@ def test_noise_alone_is_no_spread():
     for _ in range(300):
         noise = rng.normal(0, 0.3, (1, 8))
         again = np.exp(noise + rng.normal(0, 0.3, (100, 1, 8)))
-        spread, drawn = _spread(np.exp(noise), again, np.ones((1, 8), dtype=bool))
+        spread, drawn = _spread(np.exp(noise), again, np.ones((1, 8), dtype=bool), np.log)
         found.append((spread[0], drawn.mean()))
     assert np.abs(np.mean(found, axis=0)).max() < 0.02  # its variance is .09
 
@@ -287,3 +290,57 @@ def test_nothing_is_compared_unless_asked(data):
     audit = pv.audit({"A": trials, "B": trials}, speakers=people, by="gender", replicates=50)
     assert not len(audit.comparison)
     assert "comparison" not in audit.tables()
+
+
+@pytest.fixture(scope="module")
+def crossed(simulate):
+    """Two systems, and groups that are an intersection."""
+    trials, people = simulate(speakers=96, utterances=4)
+    people = {**people, "half": ["one" if i % 2 else "two" for i in range(len(people["id"]))]}
+    scores = {"A": trials, "B": worsened(trials, 1.5)}
+    return audited(scores, people, by="nation+half", reference=["others", "macro"])
+
+
+def test_every_measure_of_the_other_tables_is_compared(crossed):
+    told = {(r["measure"], r["reference"], r["zero"]) for r in crossed.comparison.where()}
+    of_bias = {
+        (r["measure"], r["reference"], r["zero"])
+        for r in crossed.bias.where()
+        if not r["measure"].endswith("neg_log_ratio") and r["value"] is not None
+    }
+    assert {"mean_difference", "threshold_bias_cv"} <= {measure for measure, *_ in of_bias}
+    assert of_bias <= told
+    of_meta = {r["measure"] for r in crossed.meta.where() if r["value"] is not None}
+    assert of_meta - {"var_double_corrected"} <= {measure for measure, *_ in told}
+
+
+def test_compared_biases_are_those_of_the_table_of_biases(crossed):
+    names = (
+        *("grouping", "group", "allocation", "metric", "definition"),
+        *("operating_point", "measure", "reference", "zero"),
+    )
+    table = {(r["system"], *(r[n] for n in names)): r["value"] for r in crossed.bias.where()}
+    n = 0
+    for row in crossed.comparison.where():
+        key = tuple(row[name] for name in names)
+        if ("A", *key) in table and is_told(row["difference"]):
+            assert row["value"] == pytest.approx(table["A", *key], rel=1e-9)
+            assert row["other"] == pytest.approx(table["B", *key], rel=1e-9)
+            n += 1
+    assert n > 500
+
+
+def test_spread_beyond_noise_is_compared_as_the_table_of_meta_measures_has_it(crossed):
+    for measure in ("tau_log", "var_corrected"):
+        for row in crossed.comparison.where(measure=measure):
+            for system, column in (("A", "value"), ("B", "other")):
+                (found,) = crossed.meta.where(
+                    system=system,
+                    measure=measure,
+                    gated=True,
+                    metric=row["metric"],
+                    operating_point=row["operating_point"],
+                )
+                assert row[column] == pytest.approx(found["value"], abs=1e-12)
+            assert (row["low"] is None) == (measure == "tau_log")
+            assert ("cut off at 0" in row["reason"]) == (measure == "tau_log")

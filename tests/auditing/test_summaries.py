@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.compare import summary_rows
+from parivox.auditing.compare import mean_rows
 from parivox.auditing.result import TABLES
 from parivox.auditing.rows import Rows
 from parivox.papers.paper001 import paper_name, table4
+from parivox.tables.grouping import Grouping
 
 G = "gender+nation"
 WHERE = {"system": "S", "list": "", "grouping": G, "allocation": "both", "within": ""}
@@ -34,7 +35,9 @@ def bias(*blocks, parts=PARTS, **columns):
 
 def summaries(rows, start=0, attributes=("gender", "nation"), parts=PARTS):
     before = len(rows.cells["value"])
-    summary_rows(rows, WHERE, start, attributes, parts)
+    groups = tuple("+".join(part) for part in parts)
+    grouping = Grouping(G, groups, None, attributes=tuple(attributes), parts=tuple(parts))
+    mean_rows(rows, WHERE, start, grouping)
     return rows.table().rows()[before:]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from parivox.auditing.bias_intervals import bias_columns, mean_over
 from parivox.auditing.crossfit import LEAST
 from parivox.auditing.options import REFERENCES
 from parivox.auditing.stack import OWN, RATES, Against, Stack
@@ -21,6 +22,9 @@ from parivox.core.costs import cdet
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from parivox.auditing.bias_intervals import Columns
     from parivox.auditing.cells import Cells
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
@@ -28,22 +32,27 @@ if TYPE_CHECKING:
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
+    from parivox.tables.grouping import Grouping
 
 __all__ = [
+    "MEASURES",
     "at_cheapest",
     "bias_rows",
+    "left_out",
+    "mean_rows",
     "measured",
+    "shared_values",
     "subgroup_bias",
-    "summary_rows",
     "threshold_bias",
 ]
 
 _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
-_MEASURES: dict[str, Callable[[FloatArray, FloatArray], bias.Measured]] = {
+MEASURES: dict[str, Callable[[FloatArray, FloatArray], bias.Measured]] = {
     "difference": bias.difference,
     "ratio": bias.ratio,
     "neg_log_ratio": bias.neg_log_ratio,
 }
+"""What groups are compared with a reference by."""
 
 
 def bias_rows(
@@ -58,28 +67,30 @@ def bias_rows(
 ) -> dict[tuple[str, str], Against]:
     """Each group against each reference, by each measure (METHODS 3.1).
 
-    Of intersections, :func:`summary_rows` follow. Returned are ratios of the rates to the first
+    Of intersections, :func:`mean_rows` follow. Returned are ratios of the rates to the first
     reference, with their intervals, by metric and operating point.
     """
-    groups = cells.grouping.groups
+    groups, sharing = cells.grouping.groups, shared_values(cells.grouping)
     start = len(rows.cells["value"])
     whole = Stack.of(own, pooled)
     rates = whole.where(*RATES)
     against: dict[tuple[str, str], Against] = {}
+    of_means: list[Columns] = []
     for zero in options.zero:
         stack = whole if zero == "none" else rates
         for name in options.reference:
             if name not in REFERENCES and name not in groups:
                 continue
-            for measure in _MEASURES:
+            for measure in MEASURES:
                 if zero == "nist" and measure == "difference":
                     continue
 
                 way = partial(measured, measure, name, zero, groups, options)
                 found = way(stack)
-                more: Mapping[str, Any] = {}
+                more: Columns = {}
                 if sure is not None:
-                    more = sure.bias(
+                    more, means = bias_columns(
+                        sure,
                         stack,
                         partial(_value, way),
                         found.value,
@@ -87,12 +98,14 @@ def bias_rows(
                         reference=name,
                         names=groups,
                         is_plain=zero == "none",
+                        sharing=sharing,
                     )
+                    of_means.append(means)
                 _add_bias(rows, where, groups, stack, measure, name, zero, found, more)
                 if (name, measure, zero) == (options.reference[0], "ratio", "none") and more:
                     against = _against(stack.keys, found.value, more)
-    _cheapest(rows, where, cells, whole, cheapest, sure)
-    summary_rows(rows, where, start, cells.grouping.attributes, cells.grouping.parts)
+    of_means += _cheapest(rows, where, cells, whole, cheapest, sure)
+    mean_rows(rows, where, start, cells.grouping, of_means)
     return against
 
 
@@ -102,11 +115,10 @@ def _value(way: Callable[[Stack], bias.Measured], stack: Stack) -> FloatArray:
 
 
 def _against(
-    keys: Sequence[Key], value: FloatArray, more: Mapping[str, Any]
+    keys: Sequence[Key], value: FloatArray, more: Columns
 ) -> dict[tuple[str, str], Against]:
     """Ratios of the rates, by metric and operating point."""
-    ends = (np.array(more[name], dtype=np.float64) for name in ("low", "high", "p"))
-    columns = (value, *(one.reshape(value.shape) for one in ends))
+    columns = value, more["low"], more["high"], more["p"]
     return {
         (metric, point): Against(*(one[i] for one in columns))
         for i, (metric, definition, point) in enumerate(keys)
@@ -126,7 +138,7 @@ def measured(
     values, average = stack.under(zero)
     # nist adjusts what stands below the fraction bar only
     above = stack.values if zero == "nist" else values
-    function = _MEASURES[measure]
+    function = MEASURES[measure]
     if reference == "others":  # which is another one for each group
         return function(above[..., None], stack.others(zero, options)).flat
     if reference == "pooled":
@@ -143,33 +155,58 @@ def _cheapest(
     whole: Stack,
     cheapest: Sequence[Found],
     sure: Uncertainty | None,
-) -> None:
-    """Subgroup and threshold bias, each cost at its own smallest cost over all trials."""
-    groups = cells.grouping.groups
+) -> list[Columns]:
+    """Subgroup and threshold bias, each cost at its own smallest cost over all trials.
+
+    Returned is how sure their means are, in the order of the rows.
+    """
+    groups, sharing = cells.grouping.groups, shared_values(cells.grouping)
+    of_means: list[Columns] = []
     for i, found in enumerate(cheapest):
         both = at_cheapest(whole, cells, found)
         stack = both.select([0])
-
         for measure, reference, function in (
             ("subgroup_bias", "pooled", subgroup_bias),
             ("threshold_bias", "", threshold_bias),
         ):
             value = function(both)
-            more: dict[str, Any] = {}
+            more: Columns = {}
+            means: Columns = {}
             if sure is not None:
-                more |= sure.bias(
+                more, means = bias_columns(
+                    sure,
                     both,
                     partial(_value, function),
                     value.value,
                     kind="ratio",
-                    reference=OWN if measure == "threshold_bias" else reference,
+                    reference=reference or OWN,
+                    sharing=sharing,
                 )
-                if measure == "threshold_bias":  # at least 1 by construction: no test of being 1
-                    more |= dict.fromkeys(("p", "p_holm", "p_bh"), None)
+                of_means.append(means)
             _add_bias(rows, where, groups, stack, measure, reference, "none", value, more)
-            if sure is not None and measure == "threshold_bias":
-                value_cv = np.where(sure.speakers[:-1] < LEAST, np.nan, sure.crossed(i))
-                _crossed(rows, where, groups, both.keys[0], value, more, value_cv)
+        if sure is not None:  # of the threshold bias, which came last
+            crossed = np.where(sure.speakers[:-1] < LEAST, np.nan, sure.crossed(i))[None]
+            of_crossed = _as_wide(crossed, value.value, more)
+            told = bias.Measured(crossed, partial(_unknown, crossed))
+            _add_bias(
+                *(rows, where, groups, stack, "threshold_bias_cv", "", "none", told, of_crossed)
+            )
+            if means:
+                masks = [mask for of_value in sharing for mask in of_value.values()]
+                mean = mean_over(crossed, masks)
+                of_means.append(_as_wide(mean, mean_over(value.value, masks, like=crossed), means))
+    return of_means
+
+
+def _unknown(crossed: FloatArray) -> dict[str, NDArray[np.bool_]]:
+    """Why there is no threshold bias of other speakers' thresholds, and where."""
+    return {_NOT_CROSSED: np.isnan(crossed)}
+
+
+def _as_wide(value: FloatArray, plain: FloatArray, more: Columns) -> Columns:
+    """Limits as far from a value, by their ratio to it, as those of another one are from that."""
+    with np.errstate(invalid="ignore"):
+        return {name: value * more[name] / plain for name in ("low", "high")}
 
 
 def at_cheapest(whole: Stack, cells: Cells, found: Found) -> Stack:
@@ -200,37 +237,6 @@ def threshold_bias(both: Stack) -> bias.Measured:
     return bias.threshold_bias(both.values[..., :1, :], both.values[..., 1:, :])
 
 
-def _crossed(
-    rows: Rows,
-    where: Mapping[str, Any],
-    groups: Sequence[str],
-    key: Key,
-    plain: bias.Measured,
-    more: Mapping[str, Any],
-    value: FloatArray,
-) -> None:
-    """Threshold bias with own thresholds of other speakers, as wide as the plain one's interval."""
-    with np.errstate(invalid="ignore"):
-        low, high = (
-            value * np.array(more[name], dtype=np.float64) / plain.value[0]
-            for name in ("low", "high")
-        )
-    rows.add(
-        **where,
-        group=list(groups),
-        metric=key[0],
-        definition=key[1],
-        operating_point=key[2],
-        measure="threshold_bias_cv",
-        reference="",
-        zero="none",
-        value=value,
-        reason=[_NOT_CROSSED if missing else "" for missing in np.isnan(value).tolist()],
-        low=np.where(np.isnan(value), np.nan, low),
-        high=np.where(np.isnan(value), np.nan, high),
-    )
-
-
 def _add_bias(
     rows: Rows,
     where: Mapping[str, Any],
@@ -240,7 +246,7 @@ def _add_bias(
     reference: str,
     zero: str,
     found: bias.Measured,
-    more: Mapping[str, Any],
+    more: Columns,
 ) -> None:
     n = len(groups)
     reasons = [
@@ -259,16 +265,29 @@ def _add_bias(
         zero=zero,
         value=found.value.reshape(-1).tolist(),
         reason=reasons,
-        **more,
+        **{name: cells.ravel() for name, cells in more.items()},
     )
 
 
-def summary_rows(
+def shared_values(grouping: Grouping) -> list[dict[str, NDArray[np.bool_]]]:
+    """Of each attribute of an intersection, the groups that share each of its values."""
+    if len(grouping.attributes) < 2 or not grouping.parts:
+        return []
+    return [
+        {
+            f"{name}={value}": np.array([one == value for one in held])
+            for value in dict.fromkeys(held)
+        }
+        for name, held in zip(grouping.attributes, zip(*grouping.parts, strict=True), strict=True)
+    ]
+
+
+def mean_rows(
     rows: Rows,
     where: Mapping[str, Any],
     start: int,
-    attributes: Sequence[str],
-    parts: Sequence[Sequence[str]],
+    grouping: Grouping,
+    of_means: Sequence[Columns] = (),
 ) -> None:
     """Mean bias of intersections by the values of each of their attributes (paper 001).
 
@@ -285,41 +304,50 @@ def summary_rows(
         Columns that all of these rows share.
     start
         First of the rows to summarise.
-    attributes
-        What the groups intersect; there is nothing to summarise unless there are several.
-    parts
-        Of each group, its value of each attribute.
+    grouping
+        There is nothing to summarise unless it is of several attributes.
+    of_means
+        How sure they are, as :func:`~parivox.auditing.bias_intervals.bias_columns` has it, in the
+        order of the blocks.
     """
-    if len(attributes) < 2 or not parts:
+    named = {name: mask for one in shared_values(grouping) for name, mask in one.items()}
+    if not named:
         return
-    n = len(parts)
+    n = len(grouping.groups)
     values = np.array(rows.cells["value"][start:], dtype=np.float64).reshape(-1, n)
     names = ("metric", "definition", "operating_point", "reference", "zero")
     shared = {name: rows.cells[name][start::n] for name in names}
     measures = [f"mean_{measure}" for measure in rows.cells["measure"][start::n]]
-    for attribute, held in zip(attributes, zip(*parts, strict=True), strict=True):
-        for value in dict.fromkeys(held):
-            mean, reasons = _means(values[:, [one == value for one in held]])
-            rows.add(
-                **where,
-                **shared,
-                group=f"{attribute}={value}",
-                measure=measures,
-                value=mean,
-                reason=reasons,
-            )
+    more = {
+        name: np.concatenate([_column(of, name) for of in of_means])
+        for name in (of_means[0] if of_means else ())
+    }
+    means = mean_over(values, list(named.values()))
+    for i, (group, mask) in enumerate(named.items()):
+        rows.add(
+            **where,
+            **shared,
+            group=group,
+            measure=measures,
+            value=means[:, i],
+            reason=left_out(values[:, mask]),
+            **{name: cells[:, i] for name, cells in more.items()},
+        )
 
 
-def _means(values: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Means over the groups that have a value, ``[row]``, and what is amiss with each."""
+def _column(of: Columns, name: str) -> FloatArray:
+    """A column of means; of threshold bias cross-fitted only the limits are known."""
+    return of[name] if name in of else np.full(of["low"].shape, np.nan)
+
+
+def left_out(values: FloatArray) -> list[str]:
+    """What is amiss with the means over some groups, ``[row, group]``."""
     n = values.shape[1]
     used = (~np.isnan(values)).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        mean = np.where(used > 0, np.nansum(values, axis=1) / np.maximum(used, 1), np.nan)
     told = {n: "", 0: "undefined in every group"}
     reasons = [
         told.get(k, f"mean over {k} of {n} groups; undefined in {n - k}") for k in used.tolist()
     ]
     for i in np.flatnonzero(np.isinf(values).any(axis=1)):
         reasons[i] = "; ".join(filter(None, (reasons[i], "infinite_value")))
-    return mean, reasons
+    return reasons

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.cells import Level
-from parivox.auditing.compare import at_cheapest
+from parivox.auditing.compare import at_cheapest, shared_values
+from parivox.auditing.metas import grid_stacks
 from parivox.auditing.stack import Stack
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Part:
     values : float64 ndarray of shape (key, cell)
     reasons : sequence of sequence of str
         Why a value is undefined, ``[key][cell]``.
+    area : list of Stack
+        FPR and FNR of the groups at the points that the area under FDR is taken over.
     stack : Stack
         Metrics that are lower for better, and costs at their own smallest costs.
     cheapest : sequence of (Key, Key)
@@ -50,6 +53,9 @@ class Part:
         Which groups pass the gates, by key of the stack.
     speakers : int64 ndarray of shape (cell,)
         Speakers behind the smaller class of trials.
+    shared : dict of str to bool ndarray of shape (group,)
+        Groups of an intersection that share a value of one attribute, as in ``gender=f``.
+    sure : Uncertainty or None
     replicated : Replicated or None
         The cells in each replicate.
     why : str
@@ -61,10 +67,13 @@ class Part:
     keys: Sequence[Key]
     values: FloatArray
     reasons: Sequence[Sequence[str]]
+    area: Sequence[Stack]
     stack: Stack
     cheapest: Sequence[tuple[Key, Key]]
     passed: NDArray[np.bool_]
     speakers: NDArray[np.int64]
+    shared: Mapping[str, NDArray[np.bool_]]
+    sure: Uncertainty | None
     replicated: Replicated | None
     why: str
 
@@ -75,6 +84,7 @@ class Part:
         own: Sequence[Mapping[Key, Base]],
         pooled: Mapping[Key, Base],
         cheapest: Sequence[Found],
+        grid: Sequence[Found],
         sure: Uncertainty | None,
         why: str,
     ) -> Part:
@@ -90,8 +100,12 @@ class Part:
         rows = [[bases[key] for bases in (*own, pooled)] for key in keys]
         stack = Stack.of(own, pooled)
         pairs: list[tuple[Key, Key]] = []
+        shared = {}
+        area: Sequence[Stack] = ()
         if not isinstance(measured, Level):
+            area = grid_stacks(measured, grid)
             stack, pairs = _with_cheapest(stack, measured, cheapest)
+            shared = {k: v for one in shared_values(measured.grouping) for k, v in one.items()}
         replicated, passed = None, np.zeros((len(stack.keys), n), dtype=bool)
         speakers = np.zeros(n + 1, dtype=np.int64)
         if sure is not None:
@@ -107,10 +121,13 @@ class Part:
             keys,
             np.array([[base.value for base in row] for row in rows], dtype=np.float64),
             [[base.reason for base in row] for row in rows],
+            area,
             stack,
             pairs,
             passed,
             speakers,
+            shared,
+            sure,
             replicated,
             why,
         )
@@ -150,6 +167,7 @@ class Compared:
         own: Sequence[Mapping[Key, Base]],
         pooled: Mapping[Key, Base],
         cheapest: Sequence[Found],
+        grid: Sequence[Found],
         sure: Uncertainty | None,
         why: str,
     ) -> None:
@@ -161,12 +179,12 @@ class Compared:
             The counts: the cells of a grouping, or a level as one pooled row.
         own, pooled
             Base metrics of each group, none for a level, and of the pooled row.
-        cheapest
-            Points of the smallest costs.
+        cheapest, grid
+            Points of the smallest costs, and those that the area under FDR is taken over.
         sure
             Their uncertainty; None, and `why` tells why, if it is not known.
         """
-        self.parts.append(Part.of(measured, own, pooled, cheapest, sure, why))
+        self.parts.append(Part.of(measured, own, pooled, cheapest, grid, sure, why))
 
     @property
     def name(self) -> str:

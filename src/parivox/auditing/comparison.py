@@ -8,28 +8,33 @@ independently where they do not. What is told of a pair is told from these diffe
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.compare import measured, subgroup_bias, threshold_bias
+from parivox.auditing.comparable import (
+    Block,
+    areas,
+    base_metrics,
+    bias_measures,
+    columns,
+    meta_measures,
+    none,
+)
 from parivox.auditing.compared import Compared, Part, digest, in_common
-from parivox.auditing.metas import calls
-from parivox.auditing.options import REFERENCES
-from parivox.auditing.uncertainty import LINEAR, TO_ONE, rows_of
+from parivox.auditing.stack import RATES
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Key, Rows
+    from parivox.auditing.rows import Rows
     from parivox.auditing.stack import Stack
-    from parivox.core import bias
     from parivox.core.counts import FloatArray
     from parivox.tables.trialset import TrialSet
 
@@ -39,7 +44,8 @@ COMPARISON_MEASURES = {
     "value": "the base metric itself",
     "spread": (
         "variance over groups of the metric's logarithm, less what the speakers drawn make of it; "
-        "of the groups that pass the gates in both; may be below 0"
+        "of the groups that pass the gates in both; may be below 0: tau_log squared, but not cut "
+        "off"
     ),
     "p_more_accurate": "share of replicates in which the pooled value is smaller than the other's",
     "p_less_spread": "share of replicates in which the spread is smaller than the other's",
@@ -48,6 +54,7 @@ COMPARISON_MEASURES = {
 """Measures of ``comparison.csv`` besides those of ``bias.csv`` and ``meta.csv``."""
 
 _FEWEST_GROUPS = 3
+_CUT_OFF = "tau_log is cut off at 0, so that its replicates mislead; spread is its square, uncut"
 _BLANK: dict[str, Any] = {
     **dict.fromkeys(("group", "reference", "zero", "reason"), ""),
     **dict.fromkeys(("alpha", "difference", "log_ratio", "log_low", "log_high")),
@@ -127,171 +134,41 @@ def add_comparisons(rows: Rows, sets: Sequence[Compared], options: Options) -> N
                     _compare_parts(rows, {**where, **mine.where}, mine, theirs, options)
 
 
-class _Block(NamedTuple):
-    """Rows of one measure in one set.
-
-    Attributes
-    ----------
-    columns : dict
-        What they are of.
-    values : float64 ndarray of shape (row,)
-    drawn : float64 ndarray of shape (replicate, row), or None
-    reasons : object ndarray of shape (row,)
-        Why a value is undefined.
-    to_log : callable or None
-        What of a value is compared on the logarithmic scale, of arrays ``[..., row]``.
-    speakers : int64 ndarray of shape (row,)
-        Speakers who tell how sure it is.
-    grows : bool
-        Whether noise makes it larger (further from fair) even on average.
-    """
-
-    columns: dict[str, Any]
-    values: FloatArray
-    drawn: FloatArray | None
-    reasons: Sequence[str]
-    to_log: Callable[[FloatArray], FloatArray]
-    speakers: NDArray[np.int64]
-    grows: bool = False
-
-
 def _compare_parts(
     rows: Rows, where: Mapping[str, str], mine: Part, theirs: Part, options: Options
 ) -> None:
     """Every measure of the same cells of two sets."""
     pair = mine, theirs
     keys = [key for key in mine.keys if key in set(theirs.keys)]
-    _add_pair(rows, where, pair, (_values(mine, keys), _values(theirs, keys)), options)
+    _add_pair(rows, where, pair, (base_metrics(mine, keys), base_metrics(theirs, keys)), options)
     if len(mine.cells) == 1:
         return
     common = [key for key in mine.stack.keys if key in set(theirs.stack.keys)]
     stacks = [part.stack.having(common) for part in pair]
     known = ~np.isnan(stacks[0].values) & ~np.isnan(stacks[1].values)
-    blocks = [list(_biases(part, one, options)) for part, one in zip(pair, stacks, strict=True)]
+    blocks = [
+        list(bias_measures(part, one, options)) for part, one in zip(pair, stacks, strict=True)
+    ]
+    in_both = np.ones(len(mine.cells) - 1, dtype=bool)
+    for part in pair:
+        in_both &= ~np.isnan(part.area[0].values).all(axis=0)
+    blocks = [
+        [*own, *areas(part, in_both, options)] for part, own in zip(pair, blocks, strict=True)
+    ]
     stacks = [one.only(known) for one in stacks]
-    metas = [list(_metas(part, one, options)) for part, one in zip(pair, stacks, strict=True)]
+    metas = [
+        list(meta_measures(part, one, options)) for part, one in zip(pair, stacks, strict=True)
+    ]
     for one, other in zip(blocks[0] + metas[0], blocks[1] + metas[1], strict=True):
         _add_pair(rows, where, pair, (one, other), options)
     _add_ranks(rows, where, pair, (stacks[0], stacks[1]), options)
-
-
-def _values(part: Part, keys: Sequence[Key]) -> _Block:
-    """Base metrics of every cell."""
-    n = len(part.cells)
-    at = [part.keys.index(key) for key in keys]
-    names = np.repeat([key[0] for key in keys], n)
-    drawn = None
-    if part.replicated is not None:
-        place, values = part.replicated.place, part.replicated.values
-        cells = np.full((len(values), len(keys), n), np.nan)
-        told = [i for i, key in enumerate(keys) if key in place]
-        cells[:, told] = values[:, [place[keys[i]] for i in told]]
-        drawn = cells.reshape(len(values), -1)
-    is_one, is_linear = np.isin(names, list(TO_ONE)), np.isin(names, list(LINEAR))
-
-    def to_log(values: FloatArray) -> FloatArray:
-        return np.where(is_linear, np.nan, np.where(is_one, 1 - values, values))
-
-    return _Block(
-        {**_columns(keys, n), "group": list(part.cells) * len(keys), "measure": "value"},
-        part.values[at].ravel(),
-        drawn,
-        [why for i in at for why in part.reasons[i]],
-        to_log,
-        np.tile(part.speakers, len(keys)),
-    )
-
-
-def _columns(keys: Sequence[Key], n: int) -> dict[str, list[str]]:
-    """The columns of `n` rows of each key."""
-    names = ("metric", "definition", "operating_point")
-    return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
-
-
-def _biases(part: Part, stack: Stack, options: Options) -> Iterator[_Block]:
-    """Each group against the first reference, and at its own smallest cost."""
-    groups, reference = part.cells[:-1], options.reference[0]
-    if reference in REFERENCES or reference in groups:
-
-        def ratio(one: Stack) -> bias.Measured:
-            return measured("ratio", reference, "none", groups, options, one)
-
-        yield _bias(part, stack, stack.keys, ratio, "ratio", reference)
-
-    for at, least in part.cheapest:
-        both = stack.having([at, least])
-        yield _bias(part, both, [at], subgroup_bias, "subgroup_bias", "pooled")
-        yield _bias(part, both, [at], threshold_bias, "threshold_bias", "")
-
-
-def _bias(
-    part: Part,
-    stack: Stack,
-    keys: Sequence[Key],
-    function: Callable[[Stack], bias.Measured],
-    measure: str,
-    reference: str,
-) -> _Block:
-    found, groups = function(stack), part.cells[:-1]
-    again = None if part.replicated is None else part.replicated.stack(stack.keys)
-    drawn = None if again is None else function(again).value.reshape(-1, found.value.size)
-    return _Block(
-        {
-            **_columns(keys, len(groups)),
-            "group": list(groups) * len(keys),
-            "measure": measure,
-            "reference": reference,
-            "zero": "none",
-        },
-        found.value.ravel(),
-        drawn,
-        found.reason.ravel().tolist(),
-        np.asarray,
-        np.tile(part.speakers[:-1], len(keys)),
-        grows=measure == "threshold_bias",
-    )
-
-
-def _metas(part: Part, stack: Stack, options: Options) -> Iterator[_Block]:
-    """Each meta-measure of the groups that both sets have."""
-    for call in calls(stack, options):
-        found = call.of(call.stack)
-        again, drawn = part.drawn(call.stack), None
-        if again is not None:
-            drawn = rows_of(call.of(again).value)
-        n = np.ravel(found.groups)
-        has_all = n == len(part.cells) - 1
-        told = np.where(has_all, "", [f"of the {k} groups that both have" for k in n.tolist()])
-        reasons = np.ravel(found.reason)
-        yield _Block(
-            {
-                "metric": call.metrics,
-                "definition": call.definitions,
-                "operating_point": call.points,
-                "group": "",
-                "measure": call.spec.id,
-                "alpha": call.alphas,
-                "zero": call.zero,
-            },
-            np.ravel(found.value),
-            drawn,
-            [why or note for why, note in zip(reasons.tolist(), told.tolist(), strict=True)],
-            np.asarray if call.spec.scale == "ratio" else _none,
-            np.repeat(part.speakers[-1:], n.size),
-            grows=True,
-        )
-
-
-def _none(values: FloatArray) -> FloatArray:
-    """Of what has no ratio: a fair system has 0."""
-    return np.full(values.shape, np.nan)
 
 
 def _add_pair(
     rows: Rows,
     where: Mapping[str, str],
     pair: tuple[Part, Part],
-    two: tuple[_Block, _Block],
+    two: tuple[Block, Block],
     options: Options,
 ) -> None:
     """The rows of one measure; what is undefined in both sets is left out."""
@@ -309,7 +186,7 @@ def _add_pair(
     }
     told = np.isnan(difference)
     if mine.drawn is None or theirs.drawn is None:
-        why = next(filter(None, (part.why for part in pair)), "not resampled")
+        why = mine.why or next(filter(None, (part.why for part in pair)), "not resampled")
         notes = np.full(difference.shape, f"no interval: {why}")
     else:
         cells, notes = _told(two, difference, logs, options)
@@ -328,7 +205,7 @@ def _add_pair(
 
 
 def _told(
-    two: tuple[_Block, _Block], difference: FloatArray, logs: FloatArray, options: Options
+    two: tuple[Block, Block], difference: FloatArray, logs: FloatArray, options: Options
 ) -> tuple[dict[str, FloatArray], NDArray[np.str_]]:
     """What replicates tell of differences and log ratios, and why they tell nothing."""
     mine, theirs = two
@@ -424,23 +301,30 @@ def _add_ranks(
     some = ~np.isnan(stacks[0].values).all(axis=-1)
     few = [keys[i] for i in np.flatnonzero(some & ~enough).tolist()]
     reason = "fewer than three groups pass the gates in both"
-    rows.add(**where, **_BLANK | _columns(few, 1) | _UNKNOWN | {"reason": reason})
+    rows.add(**where, **_BLANK | columns(few, 1) | _UNKNOWN | {"reason": reason})
     if not chosen.size:
         return
     passed = passed[chosen]
     sizes = np.minimum(*(part.speakers[:-1] for part in pair))
     speakers = np.where(passed, sizes, np.iinfo(np.int64).max).min(axis=-1)
-    blocks, pooled, spreads = [], [], []
-    for replicated, whole in zip(both, stacks, strict=True):
+    of_log: list[Block] = []
+    of_rate: list[Block] = []
+    tau: list[Block] = []
+    pooled, spreads = [], []
+    for part, replicated, whole in zip(pair, both, stacks, strict=True):
         stack = whole.select(chosen.tolist()).only(passed)
         drawn = replicated.stack(stack.keys)
-        spread, again = _spread(stack.values, drawn.values, passed)
-        columns: dict[str, Any] = {**_columns(stack.keys, 1), "measure": "spread"}
         reasons = [f"of the {n} groups that pass the gates" for n in passed.sum(axis=-1).tolist()]
-        blocks.append(_Block(columns, spread, again, reasons, _none, speakers))
+        told: dict[str, Any] = {**columns(stack.keys, 1), "measure": "spread"}
+        spread, again = _spread(stack.values, drawn.values, passed, np.log)
+        of_log.append(Block(told, spread, again, reasons, none, speakers))
         pooled.append(drawn.pooled)
         spreads.append(again)
-    _add_pair(rows, where, pair, (blocks[0], blocks[1]), options)
+        one, other = _corrected(part, stack, drawn.values, passed, speakers, reasons)
+        of_rate.append(one)
+        tau.append(other)
+    for two in (tau, of_log, of_rate):
+        _add_pair(rows, where, pair, (two[0], two[1]), options)
     better = np.stack([pooled[0] < pooled[1], spreads[0] < spreads[1]])
     worse = np.stack([pooled[0] > pooled[1], spreads[0] > spreads[1]])
     of_each = [~np.isnan(both).any(axis=0) for both in (pooled, spreads)]
@@ -459,33 +343,62 @@ def _add_ranks(
         rows.add(
             **where,
             **_BLANK
-            | _columns(stacks[0].select(chosen.tolist()).keys, 1)
+            | columns(stacks[0].select(chosen.tolist()).keys, 1)
             | {"measure": measure, "value": shares[0], "other": shares[1]}
             | {"reason": np.where(enough, "", "undefined in more than 5 % of the replicates")},
         )
 
 
+def _corrected(
+    part: Part,
+    stack: Stack,
+    drawn: FloatArray,
+    passed: NDArray[np.bool_],
+    speakers: NDArray[np.int64],
+    reasons: Sequence[str],
+) -> tuple[Block, Block]:
+    """Corrected variance of the rates, and tau_log, as the table of meta-measures has them."""
+    assert part.sure is not None
+    at = [i for i, key in enumerate(stack.keys) if key[0] in RATES]
+    rates = stack.select(at)
+    found = part.sure.corrected(rates)
+    _, again = _spread(rates.values, drawn[:, at], passed[at], np.asarray)
+    shared = [reasons[i] for i in at], none, speakers[at]
+    told = columns(rates.keys, 1)
+    return (
+        Block(
+            {**told, "measure": "var_corrected"}, found["var_corrected"]["value"], again, *shared
+        ),
+        Block(
+            {**told, "measure": "tau_log"}, found["tau_log"]["value"], None, *shared, why=_CUT_OFF
+        ),
+    )
+
+
 def _spread(
-    values: FloatArray, drawn: FloatArray, chosen: NDArray[np.bool_]
+    values: FloatArray,
+    drawn: FloatArray,
+    chosen: NDArray[np.bool_],
+    scale: Callable[[FloatArray], FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Variance of the groups' logarithms less that of speakers, ``[key]`` and of each replicate.
+    """Variance of the groups, on a scale, less that of speakers, ``[key]`` and of each replicate.
 
     A replicate holds the latter twice, as the trials have it and drawn once more (Lum, Zhang and
     Bower 2022).
     """
     with np.errstate(all="ignore"):
-        logs, again = np.log(values), np.log(drawn)
+        at, again = scale(values), scale(drawn)
         known = np.isfinite(again)
         n = known.sum(axis=0)
         mean = np.where(known, again, 0).sum(axis=0) / n
         noise = np.where(known, np.square(again - mean), 0).sum(axis=0) / (n - 1)
         own = np.where(chosen, noise, 0).sum(axis=-1) / chosen.sum(axis=-1)
-        return _variance(logs, chosen) - own, _variance(again, chosen) - 2 * own
+        return _variance(at, chosen) - own, _variance(again, chosen) - 2 * own
 
 
-def _variance(logs: FloatArray, chosen: NDArray[np.bool_]) -> FloatArray:
+def _variance(values: FloatArray, chosen: NDArray[np.bool_]) -> FloatArray:
     """Over the chosen groups; NaN where one of them has no finite value."""
-    at = np.where(chosen, np.where(np.isfinite(logs), logs, np.nan), 0)
+    at = np.where(chosen, np.where(np.isfinite(values), values, np.nan), 0)
     n = chosen.sum(axis=-1)
     mean = at.sum(axis=-1, keepdims=True) / n[:, None]
     variance: FloatArray = np.where(chosen, np.square(at - mean), 0).sum(axis=-1) / (n - 1)

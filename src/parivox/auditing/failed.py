@@ -1,76 +1,198 @@
-"""Who could not be enrolled or acquired: recordings that failed, by speaker."""
+"""Who could not be enrolled or acquired: recordings and trials that failed, by speaker."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parivox.auditing.beside import Recorded
+from parivox.auditing.failing import ATTEMPTS, SHARES
+from parivox.auditing.involved import involve, seated
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments
+from parivox.core.moments import moments, over
+from parivox.core.resampling import weighted
 from parivox.core.tallies import BySpeaker
+from parivox.tables.validation import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from parivox.auditing.cells import Layout
-    from parivox.auditing.involved import People
+    from parivox.auditing.involved import Involved, People
+    from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
+    from parivox.auditing.replicated import Replicated
+    from parivox.auditing.rows import Key
+    from parivox.core.counts import FloatArray
     from parivox.core.intervals import Interval
+    from parivox.core.tallies import ByPair
     from parivox.tables.trialset import TrialSet
 
-__all__ = ["STAGES", "Failed", "failed"]
+__all__ = ["STAGES", "Failed", "failed", "with_failures"]
 
 _SLICE = 4_000_000  # utterances at once
 MOST_RECORDINGS = 20_000_000
 """Of more recordings, what failed is not tallied by speaker: it would take another gigabyte."""
+_OF_ATTEMPTS = {"fpr": "far", "fnr": "frr"}
 STAGES = {"fte": "enrol", "fta": "test"}
 """Rates of failures, with the side of a trial that they are of."""
 
 
 class Failed(NamedTuple):
-    """Recordings tried and failed, of each cell; None where they cannot be told by group."""
+    """Recordings tried and failed, and all attempts, of each cell; None where none is told.
 
-    fte: BySpeaker | None
-    fta: BySpeaker | None
+    Attributes
+    ----------
+    fte, fta : BySpeaker or None
+        Enrolments and test recordings; None also where they cannot be told by group.
+    attempts : tuple of two Involved, or None
+        Trials that were scored with those of a recording that failed, as rejections: first of
+        test recordings that could not be acquired, then of failed enrolments too.
+    """
+
+    fte: BySpeaker | None = None
+    fta: BySpeaker | None = None
+    attempts: tuple[Involved, Involved] | None = None
 
     def part(self, start: int, stop: int) -> Failed:
         """Cells `start` to `stop`, the latter excluded."""
-        return Failed(*(None if one is None else one.part(start, stop) for one in self))
+        fte, fta = (None if one is None else one.part(start, stop) for one in self[:2])
+        attempts = self.attempts
+        if attempts is not None:
+            attempts = attempts[0].part(start, stop), attempts[1].part(start, stop)
+        return Failed(fte, fta, attempts)
 
     def interval(self, metric: str, confidence: float, gates: Gates) -> Interval | None:
-        """Interval of one of the rates, ``[1, cell]``; none of too few speakers."""
-        tally: BySpeaker | None = getattr(self, metric)
+        """Interval of one of the rates, ``[point, cell]``; none of too few speakers."""
+        tally = getattr(self, metric) if metric in STAGES else self._attempted(metric)
         if tally is None:
             return None
         found = rate_interval(moments(tally), confidence)
-        return found.without((tally.speakers < gates.inference)[None], gates.too_few)
+        return found.without(tally.speakers < gates.inference, gates.too_few)
+
+    def _attempted(self, metric: str) -> BySpeaker | ByPair | None:
+        if self.attempts is None:
+            return None
+        every = self.attempts[int(metric.startswith("g"))]
+        return every.target if metric.endswith("frr") else every.nontarget
 
 
 def failed(
-    trials: TrialSet, layouts: Sequence[Layout], people: Sequence[tuple[People, People]]
+    trials: TrialSet,
+    layouts: Sequence[Layout],
+    people: Sequence[tuple[People, People]],
+    found: Sequence[Found],
 ) -> list[tuple[Failed, Failed]]:
-    """Tally what failed of every layout, by cell and by level; of none if nothing is told."""
-    if trials.failures is None or trials.utterance_speaker.size > MOST_RECORDINGS:
-        return [(Failed(None, None), Failed(None, None))] * len(layouts)
-    attempts = Recorded(trials)
+    """Tally what failed of every layout, by cell and by level; of none if nothing is told.
+
+    Parameters
+    ----------
+    trials, layouts, people, found
+        As in :func:`~parivox.auditing.involved.involve`.
+    """
+    if trials.failures is None:
+        return [(Failed(), Failed())] * len(layouts)
+    recorded = Recorded(trials)
+    stages: set[int] = set()
     for part in trials.partitions():
-        attempts.add(part, part.failed)
+        recorded.add(part, part.failed)
+        if part.failed is not None:
+            stages |= set(np.unique(part.failed.more["failed"]).tolist())
+    attempted: list[list[tuple[Involved, Involved]]] = []
+    for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
+        if stages and not (attempted and ENROL not in stages):
+            seats = seated(trials, layouts, some)
+            attempted.append(involve(trials, layouts, seats, found, people))
+    are_many = trials.utterance_speaker.size > MOST_RECORDINGS
     made = []
-    for one, (own, whole) in zip(layouts, people, strict=True):
-        both: list[list[BySpeaker | None]] = [[], []]
-        for at in range(len(STAGES)):
-            both[0].append(_tally(trials, one, attempts, own, at, one.groups))
-            both[1].append(_tally(trials, one, attempts, whole, at, 0))
-        made.append((Failed(*both[0]), Failed(*both[1])))
+    for i, (one, both) in enumerate(zip(layouts, people, strict=True)):
+        parts = []
+        for k, (who, groups) in enumerate(zip(both, (one.groups, 0), strict=True)):
+            shares: list[BySpeaker | None] = [
+                None if are_many else _tally(trials, one, recorded, who, at, groups)
+                for at in range(len(STAGES))
+            ]
+            every = (attempted[0][i][k], attempted[-1][i][k]) if attempted else None
+            parts.append(Failed(shares[0], shares[1], every))
+        made.append((parts[0], parts[1]))
     return made
+
+
+def with_failures(
+    replicated: Replicated,
+    failed: Failed,
+    weights: NDArray[np.integer[Any]],
+    points: Sequence[str],
+) -> Replicated:
+    """The same with the rates that count failures, by either rule.
+
+    Parameters
+    ----------
+    replicated
+        Cells in each replicate.
+    failed
+        What failed of the same cells.
+    weights
+        How often each speaker is drawn, ``[replicate, speaker]``.
+    points
+        The operating points, as the tallies have them.
+    """
+    by_attempts = _by_attempts(replicated, failed, weights, points)
+    return replicated.and_({**_by_shares(replicated, failed, weights), **by_attempts})
+
+
+def _by_shares(
+    replicated: Replicated, failed: Failed, weights: NDArray[np.integer[Any]]
+) -> dict[Key, FloatArray]:
+    """Rates of comparisons joined with the shares of recordings that failed."""
+    lost: dict[str, FloatArray] = {}
+    for name in STAGES:
+        tally: BySpeaker | None = getattr(failed, name)
+        if tally is not None:
+            errors, trials = weighted(tally, weights)
+            lost[name] = over(errors, trials)[:, 0]
+    found: dict[Key, FloatArray] = {}
+    for key in replicated.rates:
+        metric, _, point = key
+        rate = replicated.values[:, replicated.place[key]]
+        for general, stages in (("", ("fta",)), ("g", ("fta", "fte"))):
+            if all(stage in lost for stage in stages):
+                made = np.prod([1 - lost[stage] for stage in stages], axis=0)
+                adds = 1 - made if metric == "fnr" else 0
+                found[general + _OF_ATTEMPTS[metric], SHARES, point] = rate * made + adds
+    return found
+
+
+def _by_attempts(
+    replicated: Replicated,
+    failed: Failed,
+    weights: NDArray[np.integer[Any]],
+    points: Sequence[str],
+) -> dict[Key, FloatArray]:
+    """Rates of all attempts, those that failed as rejections."""
+    found: dict[Key, FloatArray] = {}
+    for general, every in zip(("", "g"), failed.attempts or (), strict=False):
+        all_trials = {
+            "fpr": weighted(every.nontarget, weights)[1],
+            "fnr": weighted(every.target, weights)[1],
+        }
+        for i, key in enumerate(replicated.rates):
+            metric, _, point = key
+            told = all_trials[metric]
+            trials = told[:, points.index(point) if told.shape[1] > 1 else 0]
+            lost = trials - replicated.trials[:, i]
+            wrong = replicated.errors[:, i] + (lost if metric == "fnr" else 0)
+            found[general + _OF_ATTEMPTS[metric], ATTEMPTS, point] = over(wrong, trials)
+    return found
 
 
 def _tally(
     trials: TrialSet,
     layout: Layout,
-    attempts: Recorded,
+    recorded: Recorded,
     people: People,
     at: int,
     groups: int,
@@ -86,12 +208,12 @@ def _tally(
     wrong, total = np.zeros((2, n_cells * n), dtype=np.int64)
     for first in range(0, group.size, _SLICE):
         part = slice(first, first + _SLICE)
-        tried = attempts.tried[at][part] & (group[part] >= 0) & (level[part] >= 0)
+        tried = recorded.tried[at][part] & (group[part] >= 0) & (level[part] >= 0)
         cell = level[part][tried].astype(np.int64)
         if groups:
             cell = cell * groups + group[part][tried]
         code = cell * n + people.of(trials.utterance_speaker[part][tried])
         total += np.bincount(code, minlength=total.size)
-        wrong += np.bincount(code[attempts.failed[at][part][tried]], minlength=total.size)
+        wrong += np.bincount(code[recorded.failed[at][part][tried]], minlength=total.size)
     code = np.flatnonzero(total)
     return BySpeaker(code // n, code % n, wrong[None, code], total[code], n_cells)

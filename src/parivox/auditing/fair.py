@@ -10,9 +10,11 @@ import numpy as np
 
 from parivox.auditing.stack import RATES, Stack, place_of_rate
 from parivox.core import bias
+from parivox.core.between import Between, spread_interval
 from parivox.core.corrected import (
     Spread,
     corrected_variance,
+    resampled_rates,
     resampled_variance,
     tau_log,
     tau_log_null,
@@ -154,7 +156,8 @@ class Fair:
         n_groups = chosen.sum(axis=-1)
         observed = np.where(chosen, without_zeros(rates.errors, rates.trials), np.nan)
         size = len(rates.keys)
-        tau = {name: np.full(size, np.nan) for name in ("value", "p", "floor_mean", "floor_95")}
+        names = ("value", "low", "high", "p", "floor_mean", "floor_95")
+        tau = {name: np.full(size, np.nan) for name in names}
         why = _few(n_groups)
         if not self.are_disjoint:
             why[:] = "no valid draws of a fair system: speakers are in several groups"
@@ -162,6 +165,9 @@ class Fair:
             draws = self.of(rates.keys, lifted=True).only(chosen).values
             found = tau_log(observed, draws)
             tau["value"], tau["p"] = found.value, found.p
+            tau["low"], tau["high"] = spread_interval(
+                np.log(observed), np.log(draws), self.options.confidence
+            )
             told = floor(np.zeros(size), tau_log_null(draws))
             tau["floor_mean"], tau["floor_95"] = told.mean, told.q95
             refused = {metric: none.reason for metric, none in self.null.items() if none}
@@ -174,27 +180,27 @@ class Fair:
     def _variances(self, rates: Stack, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
         chosen = ~np.isnan(rates.values)
         n_groups = chosen.sum(axis=-1)
-        size = len(rates.keys)
         has = chosen & (n_eff > 0)
         values, known = np.where(has, rates.values, np.nan), np.where(has, n_eff, 1)
         single = corrected_variance(values, known)
-        drawn = [  # one stream a key, so that other keys change nothing
-            resampled_variance(
-                *(values[i], known[i], self.options.replicates),
-                np.random.default_rng((self.options.seed, 2)),
-            )
-            for i in range(size)
-        ]
+        n, seed = self.options.replicates, (self.options.seed, 2)
+        confidence = self.options.confidence
+        drawn, ends = [], []
+        for rates_of, trials in zip(values, known, strict=True):
+            # one stream a key, so that other keys change nothing
+            again = (np.random.default_rng(seed) for _ in range(2))
+            drawn.append(resampled_variance(rates_of, trials, n, next(again), confidence))
+            noise = resampled_rates(rates_of, trials, n, next(again)) - rates_of
+            ends.append(spread_interval(rates_of, noise, confidence))
         double = Spread(*(np.array(column) for column in zip(*drawn, strict=True)))
+        between = Between(*(np.array(column) ** 2 for column in zip(*ends, strict=True)))
         few = n_groups < _GROUPS
         made = {}
-        for name, value, ends in (
-            ("var_corrected", single, None),
+        for name, value, limits in (
+            ("var_corrected", single, (np.fmin(between.low, single), between.high)),
             ("var_double_corrected", double.median, (double.low, double.high)),
         ):
-            none = np.full(size, np.nan)
-            low, high = ends or (none, none)
-            cells = {"value": value, "low": low, "high": high}
+            cells = {"value": value, "low": limits[0], "high": limits[1]}
             made[name] = {key: np.where(few, np.nan, one) for key, one in cells.items()}
             reason = _few(n_groups)
             reason[(reason == "") & np.isnan(made[name]["value"])] = _NO_VARIANCE

@@ -14,6 +14,7 @@ import numpy as np
 from parivox.auditing.cells import placed
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.tallies import ByPair, BySpeaker
+from parivox.tables.validation import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import IntArray
     from parivox.tables.grouping import Grouping
     from parivox.tables.trialset import TrialSet
-    from parivox.tables.validation import Trials
 
     Bools = NDArray[np.bool_]
 
@@ -67,14 +67,35 @@ class Seated:
     at: list[Placed]
 
 
-def seated(trials: TrialSet, layouts: Sequence[Layout]) -> Iterator[Seated]:
-    """Where the trials of every partition count."""
+def seated(
+    trials: TrialSet, layouts: Sequence[Layout], failed: Sequence[int] = ()
+) -> Iterator[Seated]:
+    """Where the trials of every partition count; with those that failed at some stages."""
     groupings = {id(g): g for one in layouts for g in (one.grouping, one.within) if g is not None}
     sides = {key: one.on(trials) for key, one in groupings.items()}
     for part in trials.partitions():
         kept = part.without_conflicts()
+        if failed:
+            kept = _attempted(kept, failed)
         own = {key: of(kept) for key, of in sides.items()}
         yield Seated(kept, [placed(one, own, len(kept)) for one in layouts])
+
+
+def _attempted(scored: Trials, stages: Sequence[int]) -> Trials:
+    """Scored trials and those that failed at some stages, which ``more["failed"]`` marks."""
+    lost = scored.failed
+    if lost is None:
+        return scored
+    lost = lost.take(np.isin(lost.more["failed"], stages))
+
+    def both(name: str) -> NDArray[Any]:
+        return np.concatenate((getattr(scored, name), getattr(lost, name)))
+
+    more = {name: np.concatenate((one, lost.more[name])) for name, one in scored.more.items()}
+    more["failed"] = np.concatenate((np.zeros(len(scored), np.int8), lost.more["failed"]))
+    return Trials(
+        both("enrol"), both("test"), both("target"), both("score"), both("conflict"), more
+    )
 
 
 def involve(
@@ -141,14 +162,17 @@ def _accepted(
     trials: TrialSet, part: Trials, found: Sequence[Found]
 ) -> tuple[list[Bools], list[Bools | None]]:
     """Which trials are accepted at each point, and of which that is known (None for all)."""
-    accepted, known = [], []
+    accepted: list[Bools] = []
+    known: list[Bools | None] = []
+    failed = part.more.get("failed", np.zeros(1, np.int8)) > 0  # nobody is let in by those
     for one in found:
         if one.point.rule == DEPLOYED:
             decided = trials.decided(part)
-            accepted.append(decided == 1)
-            known.append(None if (decided >= 0).all() else decided >= 0)
+            told = (decided >= 0) | failed
+            accepted.append((decided == 1) & ~failed)
+            known.append(None if told.all() else told)
         else:
-            accepted.append(part.score >= one.threshold)
+            accepted.append((part.score >= one.threshold) & ~failed)
             known.append(None)
     return accepted, known
 

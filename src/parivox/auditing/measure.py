@@ -186,7 +186,7 @@ class Measurement:
         from parivox.auditing.sample import Sample  # noqa: PLC0415 - likewise
 
         fixed = self.on is not None or self.options.fixed_threshold
-        points = Points(self.found, self.cheapest, fixed)
+        points = Points(self.found, self.cheapest, self.area, fixed)
         draws, why = self.draws, ""
         if not self.trials.is_exact:
             draws, why = None, "too many trials to hold in memory"
@@ -344,7 +344,8 @@ class Measurement:
     ) -> None:
         """Keep what is compared with other systems and lists, if it is to be."""
         if self.compared is not None:
-            self.compared.keep(measured, own, pooled, self.cheapest, sure, self.why_none)
+            grid = self.area
+            self.compared.keep(measured, own, pooled, self.cheapest, grid, sure, self.why_none)
 
     def _sure(self, one: Level | Cells) -> Uncertainty | None:
         return None if self.sample is None else self.sample.of(one)

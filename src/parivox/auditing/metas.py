@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.meta_intervals import meta_columns, meta_interval
 from parivox.auditing.stack import RATES, Stack
 from parivox.core.meta import MEASURES, MeasureSpec, Meta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.auditing.cells import Cells
     from parivox.auditing.operating_points import Found
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from parivox.auditing.rows import Base, Key, Rows
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.bias import ZeroPolicy
-    from parivox.core.counts import Counts
+    from parivox.core.counts import Counts, FloatArray
 
-__all__ = ["Call", "calls", "meta_rows", "sweep_rows"]
+__all__ = ["AXES", "Call", "calls", "grid_stacks", "heights", "meta_rows", "sweep_rows"]
+
+AXES = ("log10", "linear")
+"""Scales of FPR that the area under FDR is taken on."""
 
 
 def meta_rows(
@@ -41,32 +45,44 @@ def meta_rows(
 
     With uncertainty told, once more for the groups that pass the gates.
     """
-    groups = cells.grouping.groups
-    whole = Stack.of(own, pooled)
-    for is_gated in (False,) if sure is None else (False, True):
-        stack = whole
-        passed = None
-        if sure is not None and is_gated:
-            passed = sure.passed(whole.keys)
-            stack = whole.only(passed)
-        for call in calls(stack, options):
-            found = call.of(call.stack)
-            more: Mapping[str, Any] = {}
-            if sure is not None:
-                more = sure.meta(call, found, passed)
-            rows.add(
-                **where,
-                metric=call.metrics,
-                definition=call.definitions,
-                operating_point=call.points,
-                alpha=call.alphas,
-                gated=is_gated,
-                **_block(call.spec, call.zero, found, groups),
-                **more,
-            )
-        if sure is not None:
-            _noise_corrected(rows, {**where, "gated": is_gated}, stack.where(*RATES), sure)
-    _area(rows, where, cells, grid, options)
+    whole, start = Stack.of(own, pooled), len(rows.cells["value"])
+    _all_measures(rows, {**where, "gated": False}, cells, whole, grid, options, sure)
+    if sure is None:
+        return
+    passed = sure.passed(whole.keys)
+    if passed.all():  # the very same numbers
+        rows.add(**{name: column[start:] for name, column in rows.cells.items()} | {"gated": True})
+        return
+    gated = {**where, "gated": True}
+    _all_measures(rows, gated, cells, whole.only(passed), grid, options, sure, passed)
+
+
+def _all_measures(
+    rows: Rows,
+    where: Mapping[str, Any],
+    cells: Cells,
+    stack: Stack,
+    grid: Sequence[Found],
+    options: Options,
+    sure: Uncertainty | None,
+    passed: NDArray[np.bool_] | None = None,
+) -> None:
+    """Rows of all groups, or of those that pass the gates."""
+    for call in calls(stack, options):
+        found = call.of(call.stack)
+        more = {} if sure is None else meta_columns(sure, call, found, passed)
+        rows.add(
+            **where,
+            metric=call.metrics,
+            definition=call.definitions,
+            operating_point=call.points,
+            alpha=call.alphas,
+            **_block(call.spec, call.zero, found, cells.grouping.groups),
+            **more,
+        )
+    if sure is not None:
+        _noise_corrected(rows, where, stack.where(*RATES), sure)
+    _area(rows, where, cells, grid, options, sure)
 
 
 def _noise_corrected(rows: Rows, where: Mapping[str, Any], rates: Stack, sure: Uncertainty) -> None:
@@ -93,23 +109,42 @@ def _area(
     cells: Cells,
     grid: Sequence[Found],
     options: Options,
+    sure: Uncertainty | None,
 ) -> None:
     """Area under FDR over the sweep's false positive rates."""
     spec = MEASURES["au_fdr"]
-    fpr, fnr = _grid_stacks(cells, grid)
-    heights = MEASURES["fdr"].function(fpr.values, fnr.values, alpha=np.array(options.alpha))
-    n = int(heights.groups.min())
-    for axis in ("log10", "linear"):
-        found = spec.function(heights.value, fpr.pooled, axis=axis)
+    stacks: Sequence[Stack] = grid_stacks(cells, grid)
+    again = None
+    if sure is not None:
+        if where["gated"]:
+            stacks = [one.only(sure.enough) for one in stacks]
+        if sure.replicated is not None:
+            again = [sure.replicated.stack(one.keys).only(~np.isnan(one.values)) for one in stacks]
+    points, n = heights(stacks, options)
+    drawn = None if again is None else heights(again, options)[0]
+    for axis in AXES:
+        found = spec.function(*points, axis=axis)
+        more: dict[str, Any] = {}
+        if sure is not None and drawn is not None:
+            of_draws = spec.function(*drawn, axis=axis).value
+            ends = meta_interval(sure, spec, found.value, of_draws.T)
+            more = dict(zip(("low", "high"), ends, strict=True))
         rows.add(
             **where,
             metric=spec.metric,
             definition=axis,
             operating_point=options.area_text,
             alpha=list(options.alpha),
-            gated=False,
             **{**_block(spec, "none", found, cells.grouping.groups), "groups": n},
+            **more,
         )
+
+
+def heights(stacks: Sequence[Stack], options: Options) -> tuple[tuple[FloatArray, FloatArray], int]:
+    """FDR ``[alpha, ..., point]`` with the pooled FPR of each point, and of how few groups."""
+    fpr, fnr = stacks
+    found = MEASURES["fdr"].function(fpr.values, fnr.values, alpha=np.array(options.alpha))
+    return (found.value, fpr.pooled), int(np.min(found.groups))
 
 
 def sweep_rows(
@@ -121,7 +156,7 @@ def sweep_rows(
 ) -> None:
     """Meta-measures of the rates over a grid of operating points (papers 000 and 003)."""
     thresholds = [f.threshold for f in grid]
-    fpr, fnr = _grid_stacks(cells, grid)
+    fpr, fnr = grid_stacks(cells, grid)
     every = [*calls(fpr, options), *calls(fnr, options), *_joints(fpr.and_(fnr), options)]
     for call in every:
         rows.add(
@@ -255,7 +290,7 @@ def _block(spec: MeasureSpec, zero: str, found: Meta, groups: Sequence[str]) -> 
     }
 
 
-def _grid_stacks(cells: Cells, grid: Sequence[Found]) -> tuple[Stack, Stack]:
+def grid_stacks(cells: Cells, grid: Sequence[Found]) -> tuple[Stack, Stack]:
     """FPR and FNR of every group on a grid of operating points."""
     thresholds = [f.threshold for f in grid]
     lost = np.isnan(thresholds)

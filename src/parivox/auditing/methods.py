@@ -157,6 +157,11 @@ def _of_replicates(options: Options) -> dict[str, object]:
             "together, t with one degree of freedom fewer than speakers of the group; p = 2 P(T > "
             "|ln ratio| / sd). Differences and neg_log_ratio without logarithms"
         ),
+        "mean_bias_measures": (
+            "as bias measures, of the mean over groups in each replicate; degrees of freedom by "
+            "Welch and Satterthwaite, from those of the groups; families are the values of one "
+            "attribute"
+        ),
         "threshold_bias_cv": (
             "own thresholds found on one half of the group's speakers and used on the other, and "
             "the reverse, over 20 splits; interval as wide as that of threshold_bias"
@@ -213,15 +218,19 @@ def _of_floors(options: Options) -> dict[str, object]:
         "tau_log": (
             "square root of the variance of ln rates over groups less its mean over draws of a "
             "fair system, at least 0: about the standard deviation of ln rates between groups "
-            "beyond noise; half an error in the place of none; p of the uncorrected variance"
+            "beyond noise; half an error in the place of none; p of the uncorrected variance. "
+            "Interval: every spread, along the direction in which the groups were seen to differ, "
+            "at which draws of a fair system's noise have the observed variance in their middle"
         ),
         "var_corrected": (
             "variance of the rates over groups less their mean variance over speakers; may be "
-            "below 0"
+            "below 0. Interval as of tau_log, with binomial draws of as many trials as the rates "
+            "are worth"
         ),
         "var_double_corrected": (
-            "median, 2.5 % and 97.5 % quantile of the same from binomial draws of as many trials "
-            "as the rates are worth, both layers of noise taken off (Lum, Zhang and Bower 2022)"
+            "median and, as limits, outer quantiles of the same from binomial draws of as many "
+            "trials as the rates are worth, both layers of noise taken off (Lum, Zhang and Bower "
+            "2022)"
         ),
     }
 

@@ -106,6 +106,14 @@ class Replicated:
             self.keys, values, self.rates, errors, trials, self.crossed[:, start:stop]
         )
 
+    def and_(self, more: Mapping[Key, FloatArray]) -> Replicated:
+        """The same with more metrics, each ``[replicate, cell]``."""
+        if not more:
+            return self
+        values = np.concatenate((self.values, np.stack(list(more.values()), axis=1)), axis=1)
+        keys = [*self.keys, *more]
+        return Replicated(keys, values, self.rates, self.errors, self.trials, self.crossed)
+
     def stack(self, keys: Sequence[Key]) -> Stack:
         """Some metrics with the last cell as the pooled row; NaN for those without replicates."""
         asked = tuple(keys)
@@ -151,12 +159,15 @@ class Points:
         Those that rows are told at.
     cheapest : sequence of Found
         Those of the smallest cost, which subgroup bias is told at.
+    area : sequence of Found
+        Those that the area under FDR is taken over.
     are_fixed : bool
         Whether thresholds stay as they are: found on other trials, or as the user wants it.
     """
 
     found: Sequence[Found]
     cheapest: Sequence[Found]
+    area: Sequence[Found]
     are_fixed: bool
 
     @cached_property
@@ -170,12 +181,17 @@ class Points:
         rules = [f.point.rule for f in self.found]
         return rules.index(DEPLOYED) if DEPLOYED in rules else None
 
-    def thresholds(self, everything: Counts) -> FloatArray:
-        """The threshold of each scored point, ``[replicate, point]``, NaN where there is none."""
+    @property
+    def kept(self) -> list[float]:
+        """Thresholds that may be the same in every replicate."""
+        return [f.threshold for f in (*self.scored, *(self.area if self.are_fixed else ()))]
+
+    def thresholds(self, everything: Counts, points: Sequence[Found]) -> FloatArray:
+        """The threshold of each point, ``[replicate, point]``, NaN where there is none."""
         n = everything.target.shape[0]
         rows = [
             np.broadcast_to(f.threshold if self._is_kept(f) else self._again(f, everything), (n,))
-            for f in self.scored
+            for f in points
         ]
         return np.stack(rows, axis=-1) if rows else np.empty((n, 0))
 
@@ -304,8 +320,7 @@ def replicate(
     part, speaker = seats.part, trials.utterance_speaker
     edges = None
     if options.bins:
-        fixed = [f.threshold for f in points.scored]
-        edges = curve_edges(part.score, part.target, bins=options.bins, thresholds=fixed)
+        edges = curve_edges(part.score, part.target, bins=options.bins, thresholds=points.kept)
     blocks, homes = _blocks(layouts, seats, involved)
     curves = ResampledCurves(
         part.score,
@@ -323,13 +338,15 @@ def replicate(
     made = [[_Making(len(own)) for _ in range(block.n)] for block in blocks]
     of_scores = [f for f in points.found if f.point.rule != DEPLOYED]
     for which, counted in curves.replicates(own):
-        thresholds = points.thresholds(counted[0][0])
+        thresholds = points.thresholds(counted[0][0], points.scored)
+        of_area = points.thresholds(counted[0][0], points.area)
         located = [[locations(counts) for counts in cells] for cells in counted]
         for i, block in enumerate(blocks):
             for j, counts in enumerate(counted[i]):
                 into, at = made[i][j], counts.at(thresholds)
                 into.add(which, _at_points(of_scores, at, options))
                 into.add(which, _cheapest(points, at))
+                into.add(which, _of_area(points, counts.at(of_area)))
                 into.add(which, _of_curve(counts, points, options))
                 into.add(which, dict(_users(at, counts, points, metrics)))
                 into.count(which, of_scores, at)
@@ -472,6 +489,16 @@ def _cheapest(points: Points, at: Curve) -> dict[Key, FloatArray]:
         cost = one.point.cost
         found["cdet_norm", cost.name, one.point.text] = cdet(at, cost)[..., i]
     return found
+
+
+def _of_area(points: Points, at: Curve) -> dict[Key, FloatArray]:
+    """Both rates at the points that the area under FDR is taken over."""
+    return {
+        (metric, "", one.point.text): rates[..., i]
+        for metric, rates in (("fpr", at.fpr), ("fnr", at.fnr))
+        for i, one in enumerate(points.area)
+        if not one.reason
+    }
 
 
 def _of_curve(counts: Counts, points: Points, options: Options) -> dict[Key, FloatArray]:

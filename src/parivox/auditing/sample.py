@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.cells import Layout
-from parivox.auditing.failed import Failed, failed
+from parivox.auditing.failed import Failed, failed, with_failures
 from parivox.auditing.involved import Involved, People, Seated, involve, seated
 from parivox.auditing.limits import limit_rows
 from parivox.auditing.replicated import Draws, Points, Replicated, replicate
@@ -90,18 +90,27 @@ class Sample:
         }
         people = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
         involved = involve(trials, layouts, seats, points.found, people)
-        replicated: Sequence[tuple[Replicated | None, Replicated | None]]
-        replicated = [(None, None)] * n
+        replicated: Sequence[tuple[Replicated, Replicated]] = []
         if draws is not None:
             seat = Seated(held[0].part, held[0].at[:n])
             replicated, self.bound = replicate(
                 trials, layouts[:n], seat, involved[:n], points, draws, options, metrics
             )
         self.strata = list(zip(layouts[n:], (cells for cells, _ in involved[n:]), strict=True))
-        lost = failed(trials, layouts[:n], people[:n])
+        lost = failed(trials, layouts[:n], people[:n], points.found)
+        if draws is not None and trials.failures is not None:
+            texts = [one.point.text for one in points.found]
+            replicated = [
+                (
+                    with_failures(one, of, draws.weights, texts),
+                    with_failures(other, of_levels, draws.weights, texts),
+                )
+                for (one, other), (of, of_levels) in zip(replicated, lost, strict=True)
+            ]
         self._levels: list[Uncertainty] = []
         self._cells: list[Uncertainty] = []
-        for one, tallies, drawn, of in zip(layouts, involved, replicated, lost, strict=False):
+        for i, (one, tallies, of) in enumerate(zip(layouts, involved, lost, strict=False)):
+            drawn = replicated[i] if replicated else None
             into = self._levels if one.grouping is None else self._cells
             into += [self._of(one, at, tallies, drawn, of) for at in range(one.levels)]
         self._home = {id(one): i for i, one in enumerate((*tally.levels, *tally.cells))}
@@ -111,14 +120,14 @@ class Sample:
         layout: Layout,
         at: int,
         involved: tuple[Involved, Involved],
-        drawn: tuple[Replicated | None, Replicated | None],
+        drawn: tuple[Replicated, Replicated] | None,
         lost: tuple[Failed, Failed],
     ) -> Uncertainty:
         """One level of a layout."""
         first, last = at * layout.groups, (at + 1) * layout.groups
         cells, levels = involved
         replicated = None
-        if drawn[0] is not None and drawn[1] is not None:
+        if drawn is not None:
             replicated = Replicated.joined([drawn[0].part(first, last), drawn[1].part(at, at + 1)])
         return Uncertainty(
             cells.part(first, last),

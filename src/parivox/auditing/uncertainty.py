@@ -13,50 +13,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.failed import STAGES, Failed
-from parivox.auditing.fair import Fair, away
-from parivox.auditing.stack import OWN, RATES, place_of_rate
+from parivox.auditing.failing import ATTEMPTS
+from parivox.auditing.fair import Fair
+from parivox.auditing.stack import RATES, place_of_rate
 from parivox.core.binomial import clopper_pearson, jeffreys, wilson
 from parivox.core.intervals import Interval, other_kappa2, rate_interval
 from parivox.core.moments import moments, over
-from parivox.core.multiplicity import benjamini_hochberg, holm
-from parivox.core.noise import floor
 from parivox.core.ratios import Ratio, disjoint, others, ratio_interval, to_pooled
 from parivox.core.resampling import from_replicates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.involved import Involved
-    from parivox.auditing.metas import Call
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.replicated import Replicated
     from parivox.auditing.rows import Base, Key
     from parivox.auditing.stack import Stack
     from parivox.core.counts import FloatArray
-    from parivox.core.meta import MeasureSpec, Meta
     from parivox.core.moments import Moments
     from parivox.core.resampling import Scale
 
-__all__ = ["LINEAR", "TO_ONE", "WITHHELD", "Uncertainty", "rows_of"]
+__all__ = ["LINEAR", "TO_ONE", "Uncertainty"]
 
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
-WITHHELD = frozenset({"cv", "sd", "fdr_fpd", "max_mean"})
-"""Measures of extremes and squares: of FPR, their floors have no p.
-
-The draws of a fair system make small groups vary a little too little where pairs of speakers
-have very unlike numbers of trials, so that these would reject up to .09 at .05 (see the study of
-coverage).
-"""
 AT_MOST_ONE = frozenset(
     {"eer", "hter", "fnr_at_fpr", "fpr_at_fnr", "min_cdet_norm", "min_cllr", "auc"}
 )
-SHARES = frozenset(
-    {"gini", "garbe", "fdr", "fdr_fpd", "fdr_fnd", "eo_diff", "eo_ratio", "min_max", "au_fdr"}
-)
-"""Metrics that are at most 1, and meta-measures that are from 0 to 1: limits stop there."""
+"""Metrics that are at most 1: limits stop there."""
 LINEAR = {"dprime", "shift_target", "shift_nontarget", "cal_loss"}
 TO_ONE = {"auc"}
 """Metrics in [0, 1] that are best at 1: what lies on a log scale is their distance from it."""
@@ -206,8 +193,8 @@ class Uncertainty:
                 for name, numbers in table.items():
                     numbers[i] = getattr(found, name)[at]
                 words["interval"][i], words["note"][i] = found.method[at], found.note[at]
-            elif metric in STAGES:
-                self._of_failures(i, metric, table, words)
+            elif metric in STAGES or key[1] == ATTEMPTS:
+                self._of_failures(i, metric, self.points.get(key[2], 0), table, words)
         unknown = np.isnan(values)
         for numbers in table.values():
             numbers[unknown] = np.nan
@@ -220,20 +207,21 @@ class Uncertainty:
         self,
         row: int,
         metric: str,
+        at: int,
         table: Mapping[str, FloatArray],
         words: Mapping[str, NDArray[np.object_]],
     ) -> None:
-        """Fill in the interval of a rate of failed recordings."""
+        """Fill in the interval of a rate of failed recordings, or of attempts at a point."""
         asked = self.options.confidence, self.options.gates
         both = [one.interval(metric, *asked) for one in self.failed]
         for interval, cells in zip(both, (slice(0, -1), slice(-1, None)), strict=True):
             if interval is None:
                 continue
             for name, numbers in table.items():
-                numbers[row, cells] = getattr(interval, name)[0]
+                numbers[row, cells] = getattr(interval, name)[at]
             ways = np.where(interval.method == "speakers", self.of_speakers, interval.method)
-            words["interval"][row, cells] = ways[0]
-            words["note"][row, cells] = interval.note[0]
+            words["interval"][row, cells] = ways[at]
+            words["note"][row, cells] = interval.note[at]
 
     def _from_replicates(
         self,
@@ -345,184 +333,11 @@ class Uncertainty:
             made[name] = found.without(of.speakers < gates.inference, gates.too_few)
         return made
 
-    def _compared(
-        self, speakers: NDArray[np.int64], reference: str, names: Sequence[str]
-    ) -> NDArray[np.int64]:
-        """Speakers of each group or, if they are fewer, of what it is compared with."""
-        own = speakers[:-1]
-        if reference in names:
-            own = np.minimum(own, own[list(names).index(reference)])
-        elif reference == "others" and self.are_disjoint:
-            own = np.minimum(own, speakers[-1] - own)
-        return np.asarray(own)
-
-    def _lost(self, stack: Stack, reference: str) -> NDArray[np.bool_]:
-        """Replicates in which a group is gone that the reference is made of."""
-        if self.replicated is None or reference not in {"macro", "geomean", "best"}:
-            return np.zeros(1, dtype=bool)
-        again = self.replicated.stack(stack.keys).values
-        gone: NDArray[np.bool_] = np.isnan(again) & ~np.isnan(stack.values)
-        return np.asarray(gone.any(axis=-1, keepdims=True))
-
-    def bias(
-        self,
-        stack: Stack,
-        measure: Callable[[Stack], FloatArray],
-        found: FloatArray,
-        *,
-        kind: str,
-        reference: str = "",
-        names: Sequence[str] = (),
-        is_plain: bool = True,
-    ) -> dict[str, list[Any]]:
-        """The columns of uncertainty of one bias measure, in the order of its rows.
-
-        Parameters
-        ----------
-        stack
-            The base metrics, ``[key, group]``.
-        measure
-            What the measure is of a stack, also of one with an axis in front.
-        found
-            The measure itself, ``[key, group]``.
-        kind : {"ratio", "neg_log_ratio", "difference"}
-            On which scale it is: a ratio, minus its logarithm, or a difference.
-        reference, names
-            What groups are compared with, and the groups.
-        is_plain
-            Whether rates are as counted, so that their ratios have intervals in closed form.
-        """
-        shape = found.shape
-        low, high, p, mean, q95 = (np.full(shape, np.nan) for _ in range(5))
-        if self.replicated is not None:
-            drawn = measure(self.replicated.stack(stack.keys))
-            drawn = np.where(self._lost(stack, reference), np.nan, drawn)
-            speakers = self._compared(self.speakers, reference, names)
-            few = speakers < self.options.gates.inference
-            df = np.where(few, np.nan, speakers - 1.0)
-            scale: Scale = "log" if kind == "ratio" else "linear"
-            told = from_replicates(
-                found, drawn, df, scale=scale, confidence=self.options.confidence
-            )
-            low, high, p = (np.array(one, ndmin=2) for one in (told.low, told.high, told.p))
-        for metric in RATES:
-            rows, at = self._rows(stack.keys, metric)
-            if not rows:
-                continue
-            closed = self.ratio(metric, reference, names) if is_plain else None
-            if closed is not None and kind != "difference":
-                ends = closed.low[at], closed.high[at]
-                if kind == "neg_log_ratio":
-                    with np.errstate(divide="ignore"):
-                        ends = -np.log(ends[1]), -np.log(ends[0])
-                low[rows], high[rows] = ends
-                p[rows] = closed.p[at]
-            if not self.are_disjoint:
-                continue
-            null = self.fair.of([stack.keys[i] for i in rows], lifted=kind != "difference")
-            draws = measure(null)
-            told_floor = away(draws, kind)
-            mean[rows], q95[rows] = told_floor
-        if kind == "ratio":
-            low = np.maximum(low, 1.0 if reference == OWN else 0.0)
-        undefined = np.isnan(found)
-        for one in (low, high, p):
-            one[undefined] = np.nan
-        adjusted = holm(p), benjamini_hochberg(p)
-        named = zip(
-            ("low", "high", "p", "p_holm", "p_bh", "floor_mean", "floor_95"),
-            (low, high, p, *adjusted, mean, q95),
-            strict=True,
-        )
-        return {name: one.reshape(-1).tolist() for name, one in named}
-
     def crossed(self, cost: int) -> FloatArray:
         """Threshold bias cross-fitted over speakers, ``[group]``; NaN without replicates."""
         if self.replicated is None:
             return np.full(self.speakers.size - 1, np.nan)
         return self.replicated.crossed[cost, :-1]
-
-    def _rows(self, keys: Sequence[Key], metric: str) -> tuple[list[int], list[int]]:
-        """Where a rate stands among keys, and at which operating point."""
-        places = [place_of_rate(key, self.points) for key in keys]
-        found = {i: at for i, at in enumerate(places) if at is not None and keys[i][0] == metric}
-        return list(found), list(found.values())
-
-    def meta(
-        self, call: Call, found: Meta, passed: NDArray[np.bool_] | None
-    ) -> dict[str, list[Any]]:
-        """The columns of uncertainty of one meta-measure, in the order of its rows.
-
-        Parameters
-        ----------
-        call
-            The measure and its stack.
-        found
-            Its value on the trials.
-        passed
-            Groups that pass the gates, ``[key, group]`` of all keys of the pooled row's stack;
-            None to take every group.
-        """
-        value = np.ravel(found.value)
-        low, high, mean, q95, p = (np.full(value.shape, np.nan) for _ in range(5))
-        keys = call.stack.keys
-        chosen = np.ones(call.stack.values.shape, dtype=bool)
-        if passed is not None:
-            chosen = ~np.isnan(call.stack.values)
-        if self.replicated is not None:
-            again = self.replicated.stack(keys).only(chosen)
-            gone: NDArray[np.bool_] = np.isnan(again.values) & ~np.isnan(call.stack.values)
-            lost = np.asarray(gone.any(axis=-1))
-            if call.spec.joint:  # either rate
-                lost = np.tile(
-                    lost.reshape(len(lost), 2, -1).any(axis=1),
-                    2 * value.size // max(len(keys), 1),
-                )
-            drawn = np.where(lost, np.nan, rows_of(call.of(again).value))
-            low, high = self._meta_interval(call.spec, value, drawn)
-        rates = [i for i, key in enumerate(keys) if self.fair.has(key)]
-        if rates and (len(rates) == len(keys) or not call.spec.joint):
-            null = self.fair.of([keys[i] for i in rates], lifted=call.spec.takes_logs)
-            draws = rows_of(call.of(null.only(chosen[rates])).value)
-            rows = np.arange(value.size) if call.spec.joint else np.array(rates)
-            told = floor(value[rows], draws, higher_is_fairer=call.spec.higher_is_fairer)
-            mean[rows], q95[rows], p[rows] = told.mean, told.q95, told.p
-            if call.spec.id in WITHHELD:
-                p[[i for i in rates if keys[i][0] == "fpr"]] = np.nan
-            if call.spec.takes_logs and call.zero == "none":
-                # draws hold half an error for none, which the observed rates do not
-                none = (call.stack.values[rates] == 0).any(axis=-1)
-                if call.spec.joint:
-                    none = np.tile(none.reshape(2, -1).any(axis=0), value.size // (none.size // 2))
-                p[rows] = np.where(none, np.nan, p[rows])
-        made = {"low": low, "high": high, "floor_mean": mean, "floor_95": q95, "p": p}
-        missing = np.isnan(value)
-        return {name: np.where(missing, np.nan, one).tolist() for name, one in made.items()}
-
-    def _meta_interval(
-        self, spec: MeasureSpec, value: FloatArray, drawn: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """On a logarithmic scale of how far the measure is from what is fair."""
-        df = float(self.speakers[-1] - 1)
-        sign = -1.0 if spec.higher_is_fairer else 1.0
-
-        def far(values: FloatArray) -> FloatArray:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                if spec.scale == "ratio":
-                    return sign * np.log(values)
-                return 1 - values if spec.scale == "one" else values
-
-        found = from_replicates(far(value), far(drawn), df, confidence=self.options.confidence)
-        ends: tuple[FloatArray, FloatArray] = found.low, found.high
-        if spec.scale == "ratio":
-            with np.errstate(over="ignore"):
-                ends = np.exp(sign * ends[0]), np.exp(sign * ends[1])
-        elif spec.scale == "one":
-            ends = 1 - ends[0], 1 - ends[1]
-        low, high = np.minimum(*ends), np.maximum(*ends)
-        if spec.id in SHARES:
-            low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
-        return low, high
 
     # --- gates --------------------------------------------------------------------------------
 
@@ -544,27 +359,23 @@ class Uncertainty:
                 lacks[i].append(f"{int(pairs[i])} pairs of speakers")
         return ["; ".join(one) for one in lacks]
 
+    @property
+    def enough(self) -> NDArray[np.bool_]:
+        """Groups with speakers, and pairs of them, enough for both classes of trials."""
+        asked, pairs = self.options.gates, self.groups.nontarget.pairs
+        return np.asarray((self.speakers[:-1] >= asked.speakers) & (pairs >= asked.pairs))
+
     def passed(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
         """Groups that count in headline meta-measures, ``[key, group]``.
 
         Rates are asked for what gates ask of them; other metrics, which join both classes of
         trials, for speakers and pairs of speakers.
         """
-        asked = self.options.gates
-        pairs = self.groups.nontarget.pairs
-        enough = (self.speakers[:-1] >= asked.speakers) & (pairs >= asked.pairs)
-        found = np.repeat(enough[None], len(keys), axis=0)
+        found = np.repeat(self.enough[None], len(keys), axis=0)
         for i, key in enumerate(keys):
             if place_of_rate(key, self.points) is not None:
                 found[i] = [not lacks for lacks in self.gates(key[0], key[2])]
         return found
-
-
-def rows_of(values: FloatArray) -> FloatArray:
-    """A measure of replicates, ``[replicate, ...]`` or ``[alpha, replicate, ...]``, by row."""
-    if values.ndim > 2:
-        values = np.moveaxis(values, 0, 1)
-    return values.reshape(len(values), -1)
 
 
 def _of(found: Interval, cells: slice) -> Interval:

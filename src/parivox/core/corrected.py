@@ -31,6 +31,7 @@ __all__ = [
     "heterogeneity",
     "q_log",
     "q_statistic",
+    "resampled_rates",
     "resampled_variance",
     "tau_log",
     "tau_log_by_variance",
@@ -56,7 +57,7 @@ class TauLog(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Median and 2.5 % and 97.5 % quantiles over draws, shape (...); may be negative."""
+    """Median and outer quantiles over draws, shape (...); may be negative."""
 
     median: FloatArray
     low: FloatArray
@@ -242,7 +243,11 @@ def double_corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray
 
 
 def resampled_variance(
-    rates: ArrayLike, trials: ArrayLike, replicates: int, rng: np.random.Generator
+    rates: ArrayLike,
+    trials: ArrayLike,
+    replicates: int,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
 ) -> Spread:
     """Uncertainty of the noise-corrected variance, by a parametric bootstrap.
 
@@ -254,6 +259,7 @@ def resampled_variance(
         Effective trials; rounded, at least 1.
     replicates : int
     rng : Generator
+    confidence : float in (0, 1)
 
     Returns
     -------
@@ -268,11 +274,31 @@ def resampled_variance(
     >>> bool(found.low < 0.08 < found.high)
     True
     """
+    drawn = resampled_rates(rates, trials, replicates, rng)
+    found = double_corrected_variance(drawn, _whole(trials))
+    share = (1 - confidence) / 2
+    return Spread(*np.quantile(found, [0.5, share, 1 - share], axis=0))
+
+
+def resampled_rates(
+    rates: ArrayLike, trials: ArrayLike, replicates: int, rng: np.random.Generator
+) -> FloatArray:
+    """Draws from Binomial(trials, rate), as rates.
+
+    Parameters
+    ----------
+    rates, trials, replicates, rng
+        As in :func:`resampled_variance`.
+
+    Returns
+    -------
+    float64 of shape (replicate, ..., group)
+        In [0, 1]; NaN where the rate is.
+    """
     b, n = np.broadcast_arrays(np.asarray(rates, dtype=np.float64), _whole(trials))
     known = ~np.isnan(b)
     drawn = rng.binomial(n, np.where(known, b, 0), size=(replicates, *b.shape)) / n
-    found = double_corrected_variance(np.where(known, drawn, np.nan), n)
-    return Spread(*np.quantile(found, [0.5, 0.025, 0.975], axis=0))
+    return np.where(known, drawn, np.nan)
 
 
 def q_statistic(values: ArrayLike, weights: ArrayLike) -> FloatArray:

@@ -342,15 +342,16 @@ def au_fdr(
     height, place = np.broadcast_arrays(
         np.asarray(fdr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
     )
-    value = np.full(height.shape[:-1], np.nan)
-    for cell in np.ndindex(value.shape):
-        x, y = place[cell], height[cell]
-        defined = ~np.isnan(x) & ~np.isnan(y) & ((axis == "linear") | (x > 0))
-        order = np.argsort(x[defined], kind="stable")
-        x, y = x[defined][order], y[defined][order]
-        x = np.log10(x) if axis == "log10" else x
-        if x.size and x[-1] > x[0]:
-            value[cell] = np.trapezoid(y, x) / (x[-1] - x[0])
+    defined = ~np.isnan(place) & ~np.isnan(height) & ((axis == "linear") | (place > 0))
+    order = np.argsort(np.where(defined, place, np.inf), axis=-1, kind="stable")
+    x, y, kept = (np.take_along_axis(a, order, axis=-1) for a in (place, height, defined))
+    x = np.log10(np.where(kept, x, 1)) if axis == "log10" else x
+    # the points that are left out come last, so that neighbours are both defined or are not told
+    step = np.where(kept[..., 1:], np.diff(x), 0)
+    middle = np.where(kept[..., 1:], y[..., 1:] + y[..., :-1], 0) / 2
+    span = step.sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(span > 0, (step * middle).sum(axis=-1) / span, np.nan)
     none = np.full(value.shape, -1, dtype=np.int64)
     reason = np.where(np.isnan(value), "too_few_points", "")
     return Meta(value[()], none[()], none[()], none[()], reason[()])

@@ -94,10 +94,15 @@ def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[Ren
         rule = "attempts"
         if all(one.get("frr attempts", {}).get("value") is None for one in found.values()):
             rule = "shares"
-        made = grid("group", "FTE", "failed / tried", "FTA", "failed / tried", "FRR", "FAR")
+        made = grid(
+            *("group", "FTE", "failed / tried", "FTA", "failed / tried"),
+            *("FRR", "[interval]", "FAR", "[interval]"),
+        )
         for group, one in found.items():
             cells = [cell for metric in _SHARES for cell in _share(one[metric])]
-            cells += [percent(one[f"{metric} {rule}"]["value"]) for metric in ("frr", "far")]
+            for metric in _ATTEMPTS:
+                row = one[f"{metric} {rule}"]
+                cells += [percent(row["value"]), span(row["low"], row["high"], times=100)]
             add(made, group, *cells, dim=group == "pooled")
         yield text(
             "Failures to enrol (FTE) and to acquire (FTA); FRR and FAR count recordings that could "

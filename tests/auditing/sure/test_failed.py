@@ -6,7 +6,7 @@ import pytest
 import parivox as pv
 from parivox.core.intervals import rate_interval
 from parivox.core.moments import moments
-from parivox.core.tallies import BySpeaker
+from parivox.core.tallies import ByPair, BySpeaker
 
 STAGES = {"fte": ("enrol", "enrol"), "fta": ("acquire", "test")}
 
@@ -103,3 +103,67 @@ def test_failures_follow_the_confidence(bank, audit):
     )
     (narrow,) = other.groups.where(group="all", metric="fte")
     assert usual["low"] < narrow["low"] < narrow["value"] < narrow["high"] < usual["high"]
+
+
+@pytest.mark.parametrize("metric", ["frr", "gfrr", "far", "gfar"])
+def test_attempts_are_tallied_with_the_trials_that_failed(audit, bank, metric):
+    label = metric.endswith("frr")
+    counts = {}
+    for row in bank.rows:
+        if row["label"] != label or (row["stage"] == "enrol" and not metric.startswith("g")):
+            continue
+        accepted = row["score"] is not None and row["score"] >= 1.0
+        both = sorted(int(bank.who(row[side])[1:]) for side in ("enrol", "test"))
+        counted = counts.setdefault(tuple(both), [0, 0])
+        counted[0] += accepted != label
+        counted[1] += 1
+    pairs = np.array(list(counts))
+    errors, trials = np.array(list(counts.values())).T
+    zero = np.zeros(len(counts), dtype=int)
+    tally = (
+        BySpeaker(zero, pairs[:, 0], errors, trials, 1)
+        if label
+        else ByPair(zero, *pairs.T, errors, trials, 1)
+    )
+    found = rate_interval(moments(tally))
+    (row,) = audit.groups.where(group="all", metric=metric, definition="attempts")
+    assert row["value"] == pytest.approx(found.rate[0])
+    for name in ("low", "high", "deff", "n_eff", "df", "se"):
+        assert row[name] == pytest.approx(getattr(found, name)[0])
+    assert row["interval"] == found.method[0]
+
+
+@pytest.mark.parametrize("metric", ["frr", "gfrr", "far", "gfar"])
+def test_rates_joined_with_shares_vary_with_both(audit, metric):
+    own = {"far": "fpr", "frr": "fnr"}[metric.removeprefix("g")]
+    for group in ("all", "f"):
+        (row,) = audit.groups.where(group=group, metric=metric, definition="shares")
+        (plain,) = audit.groups.where(group=group, metric=own)
+        (lost,) = audit.groups.where(group=group, metric="fta")
+        assert row["low"] < row["value"] < row["high"]
+        assert (row["interval"], row["note"]) == ("bootstrap", "")
+        if own == "fnr":  # the sum, nearly, of both
+            assert row["se"] > 0.5 * max(plain["se"], lost["se"])
+        else:
+            assert row["value"] < plain["value"]
+
+
+@pytest.mark.parametrize("metric", ["frr", "gfrr", "far", "gfar"])
+@pytest.mark.parametrize("rule", ["attempts", "shares"])
+def test_groups_are_compared_in_rates_that_count_failures(audit, metric, rule):
+    rows = audit.bias.where(
+        metric=metric, definition=rule, measure="ratio", grouping="gender", reference="pooled"
+    ).rows()
+    assert [row["group"] for row in rows] == ["f", "m"]
+    for row in rows:
+        own, pooled = (
+            audit.groups.where(
+                metric=metric, definition=rule, grouping="gender", group=group
+            ).rows()[0]
+            for group in (row["group"], "pooled")
+        )
+        assert row["value"] == pytest.approx(own["value"] / pooled["value"])
+        assert row["low"] < row["value"] < row["high"]
+        # both ways to tell how sure a rate is agree; what is common to both falls out of a ratio
+        half = np.log(own["high"] / own["low"]) / 2
+        assert np.log(row["high"] / row["low"]) / 2 < 1.3 * half

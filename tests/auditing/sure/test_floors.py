@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from parivox.auditing.uncertainty import WITHHELD
+from parivox.auditing.meta_intervals import WITHHELD
 from parivox.core.gamma_multinomial import gamma_multinomial
 from parivox.core.moments import moments
 from parivox.core.noise import floor, null_method, permuted

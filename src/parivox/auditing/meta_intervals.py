@@ -1,0 +1,127 @@
+"""How sure meta-measures are: intervals from replicates, and what a fair system would show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.core.noise import floor
+from parivox.core.resampling import from_replicates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parivox.auditing.metas import Call
+    from parivox.auditing.uncertainty import Uncertainty
+    from parivox.core.counts import FloatArray
+    from parivox.core.meta import MeasureSpec, Meta
+
+__all__ = ["WITHHELD", "meta_columns", "meta_interval", "rows_of"]
+
+WITHHELD = frozenset({"cv", "sd", "fdr_fpd", "max_mean"})
+"""Measures of extremes and squares: of FPR, their floors have no p.
+
+The draws of a fair system make small groups vary a little too little where pairs of speakers
+have very unlike numbers of trials, so that these would reject up to .09 at .05 (see the study of
+coverage).
+"""
+SHARES = frozenset(
+    {"gini", "garbe", "fdr", "fdr_fpd", "fdr_fnd", "eo_diff", "eo_ratio", "min_max", "au_fdr"}
+)
+"""Meta-measures that are from 0 to 1: limits stop there."""
+
+
+def meta_columns(
+    sure: Uncertainty, call: Call, found: Meta, passed: NDArray[np.bool_] | None
+) -> dict[str, list[Any]]:
+    """The columns of uncertainty of one meta-measure, in the order of its rows.
+
+    Parameters
+    ----------
+    sure
+        Uncertainty of the groups.
+    call
+        The measure and its stack.
+    found
+        Its value on the trials.
+    passed
+        Groups that pass the gates, ``[key, group]`` of all keys of the pooled row's stack;
+        None to take every group.
+    """
+    value = np.ravel(found.value)
+    low, high, mean, q95, p = (np.full(value.shape, np.nan) for _ in range(5))
+    keys = call.stack.keys
+    chosen = np.ones(call.stack.values.shape, dtype=bool)
+    if passed is not None:
+        chosen = ~np.isnan(call.stack.values)
+    if sure.replicated is not None:
+        again = sure.replicated.stack(keys).only(chosen)
+        gone: NDArray[np.bool_] = np.isnan(again.values) & ~np.isnan(call.stack.values)
+        lost = np.asarray(gone.any(axis=-1))
+        if call.spec.joint:  # either rate
+            lost = np.tile(
+                lost.reshape(len(lost), 2, -1).any(axis=1),
+                2 * value.size // max(len(keys), 1),
+            )
+        drawn = np.where(lost, np.nan, rows_of(call.of(again).value))
+        low, high = meta_interval(sure, call.spec, value, drawn)
+    rates = [i for i, key in enumerate(keys) if sure.fair.has(key)]
+    if rates and (len(rates) == len(keys) or not call.spec.joint):
+        null = sure.fair.of([keys[i] for i in rates], lifted=call.spec.takes_logs)
+        draws = rows_of(call.of(null.only(chosen[rates])).value)
+        rows = np.arange(value.size) if call.spec.joint else np.array(rates)
+        told = floor(value[rows], draws, higher_is_fairer=call.spec.higher_is_fairer)
+        mean[rows], q95[rows], p[rows] = told.mean, told.q95, told.p
+        if call.spec.id in WITHHELD:
+            p[[i for i in rates if keys[i][0] == "fpr"]] = np.nan
+        if call.spec.takes_logs and call.zero == "none":
+            # draws hold half an error for none, which the observed rates do not
+            none = (call.stack.values[rates] == 0).any(axis=-1)
+            if call.spec.joint:
+                none = np.tile(none.reshape(2, -1).any(axis=0), value.size // (none.size // 2))
+            p[rows] = np.where(none, np.nan, p[rows])
+    made = {"low": low, "high": high, "floor_mean": mean, "floor_95": q95, "p": p}
+    missing = np.isnan(value)
+    return {name: np.where(missing, np.nan, one).tolist() for name, one in made.items()}
+
+
+def meta_interval(
+    sure: Uncertainty, spec: MeasureSpec, value: FloatArray, drawn: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Limits on a logarithmic scale of how far a measure is from what is fair.
+
+    Parameters
+    ----------
+    sure, spec
+        Uncertainty of the groups, and the measure.
+    value, drawn
+        The measure, ``[row]``, and of each replicate, ``[replicate, row]``.
+    """
+    df = float(sure.speakers[-1] - 1)
+    sign = -1.0 if spec.higher_is_fairer else 1.0
+
+    def far(values: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if spec.scale == "ratio":
+                return sign * np.log(values)
+            return 1 - values if spec.scale == "one" else values
+
+    found = from_replicates(far(value), far(drawn), df, confidence=sure.options.confidence)
+    ends: tuple[FloatArray, FloatArray] = found.low, found.high
+    if spec.scale == "ratio":
+        with np.errstate(over="ignore"):
+            ends = np.exp(sign * ends[0]), np.exp(sign * ends[1])
+    elif spec.scale == "one":
+        ends = 1 - ends[0], 1 - ends[1]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    if spec.id in SHARES:
+        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return low, high
+
+
+def rows_of(values: FloatArray) -> FloatArray:
+    """A measure of replicates, ``[replicate, ...]`` or ``[alpha, replicate, ...]``, by row."""
+    if values.ndim > 2:
+        values = np.moveaxis(values, 0, 1)
+    return values.reshape(len(values), -1)

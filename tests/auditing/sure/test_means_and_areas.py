@@ -1,0 +1,108 @@
+"""Intervals of what is made of many rates: means over groups, spread beyond noise, areas."""
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.auditing.bias_intervals import mean_over
+
+KEY = ("allocation", "metric", "definition", "operating_point", "reference", "zero")
+
+
+@pytest.fixture(scope="module")
+def audit(simulate):
+    trials, people = simulate(speakers=48, utterances=4)
+    people = {**people, "half": ["one" if i % 2 else "two" for i in range(len(people["id"]))]}
+    return pv.audit(
+        trials,
+        speakers=people,
+        by=["nation", "nation+half"],
+        operating_points=["fpr=0.1", "eer"],
+        replicates=200,
+        gates=["speakers=5", "pairs=10", "errors=0"],
+        reference=["others", "macro"],
+    )
+
+
+def of_means(audit, measure):
+    return [r for r in audit.bias.where(measure=f"mean_{measure}") if r["low"] is not None]
+
+
+@pytest.mark.parametrize("measure", ["ratio", "difference", "neg_log_ratio", "threshold_bias"])
+def test_means_have_intervals_that_hold_them(audit, measure):
+    rows = of_means(audit, measure)
+    assert rows
+    for row in rows:
+        assert row["low"] <= row["value"] <= row["high"]
+        assert (row["p"] is None) == (measure == "threshold_bias")
+        if row["p"] is not None:
+            assert 0 <= row["p"] <= row["p_bh"] <= row["p_holm"] <= 1
+
+
+def test_the_mean_of_one_group_is_as_sure_as_the_group(simulate):
+    trials, people = simulate(speakers=48, utterances=4)
+    alone = {**people, "twin": people["nation"]}  # each value has one group only
+    found = pv.audit(
+        trials,
+        speakers=alone,
+        by="nation+twin",
+        operating_points="eer",
+        replicates=100,
+        reference="macro",
+        zero="none",
+    ).bias
+    own = {(r["group"].split("+")[0], r["measure"], *(r[k] for k in KEY)): r for r in found.where()}
+    n = 0
+    for row in found.where():
+        measure = row["measure"].removeprefix("mean_")
+        if measure == row["measure"] or row["low"] is None:
+            continue
+        plain = own[row["group"].split("=")[1], measure, *(row[k] for k in KEY)]
+        assert row["value"] == pytest.approx(plain["value"])
+        names = ("low", "high", "floor_mean", "floor_95")
+        assert [row[k] for k in names] == pytest.approx([plain[k] for k in names], nan_ok=True)
+        n += 1
+    assert n > 50
+
+
+def test_a_mean_lacks_what_one_of_its_groups_lacks():
+    masks = [np.array([True, True, False]), np.array([False, False, True])]
+    like = np.array([[1.0, 2.0, 4.0], [1.0, np.nan, 4.0]])
+    drawn = np.array([like, [[np.nan, 1.0, 1.0], [3.0, 7.0, np.inf]]])
+    found = mean_over(drawn, masks, like=like)
+    assert found.tolist()[0] == [[1.5, 4.0], [1.0, 4.0]]
+    assert np.isnan(found[1, 0, 0])
+    assert found[1, 0, 1] == 1.0
+    assert found[1, 1].tolist() == [3.0, np.inf]
+
+
+def test_spread_beyond_noise_has_an_interval(audit):
+    for measure in ("tau_log", "var_corrected", "var_double_corrected"):
+        rows = [r for r in audit.meta.where(measure=measure) if r["value"] is not None]
+        assert rows
+        for row in rows:
+            assert row["low"] <= row["value"] <= row["high"]
+            assert row["low"] < row["high"]
+            if measure == "tau_log" and row["p"] > 0.05:
+                assert row["low"] == 0
+
+
+def test_the_area_under_fdr_has_an_interval_of_the_groups_that_it_is_of(audit):
+    rows = list(audit.meta.where(measure="au_fdr"))
+    assert {row["gated"] for row in rows} == {True, False}
+    for row in rows:
+        assert 0 <= row["low"] < row["value"] < row["high"] <= 1
+        assert (row["floor_mean"], row["p"]) == (None, None)  # no valid draws of whole curves
+
+
+def test_speakers_that_were_not_drawn_leave_less_to_tell(simulate):
+    """Half the speakers make the interval of an area wider."""
+    widths = []
+    for speakers in (96, 24):
+        trials, people = simulate(speakers=speakers, utterances=4)
+        found = pv.audit(
+            trials, speakers=people, by="nation", replicates=200, operating_points="eer"
+        ).meta
+        row = next(iter(found.where(measure="au_fdr", gated=False)))
+        widths.append(row["high"] - row["low"])
+    assert widths[0] < widths[1]
