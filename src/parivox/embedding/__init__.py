@@ -1,0 +1,1 @@
+"""From recordings to embeddings: audio, systems, and the store that keeps what they gave."""

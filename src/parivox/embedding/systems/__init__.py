@@ -1,0 +1,1 @@
+"""The systems under audit, as black boxes: one file per kind."""

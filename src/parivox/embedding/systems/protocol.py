@@ -1,0 +1,69 @@
+"""What a system under audit is asked for, and nothing else of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Waveform = NDArray[np.float32]
+    """Mono samples in [-1, 1] at the system's rate, of shape (sample,)."""
+
+__all__ = ["EmbeddingSystem", "VerifyingSystem"]
+
+
+@runtime_checkable
+class EmbeddingSystem(Protocol):
+    """A system that makes vectors of recordings.
+
+    Attributes
+    ----------
+    name : str
+        As the user names it and reports do.
+    sample_rate : int
+        In Hz; recordings are resampled to it.
+    scoring : str
+        How its vectors are compared unless the user says otherwise: ``cosine``, ``euclidean``,
+        ``crops`` (see :mod:`parivox.scoring`).
+    least_seconds : float
+        Recordings that are shorter have the status ``too_short``.
+    provenance : mapping
+        What it is, as JSON can hold it: hash of weights, front end, versions, options. Two systems
+        with the same provenance give the same vectors.
+    """
+
+    name: str
+    sample_rate: int
+    scoring: str
+    least_seconds: float
+    provenance: Mapping[str, Any]
+
+    def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
+        """Vectors of several recordings, of shape (recording, crop, dimension).
+
+        Systems that make one vector of a recording have one crop. The vectors of a recording do
+        not depend on what else is in the batch, within 1e-5.
+        """
+        ...
+
+
+@runtime_checkable
+class VerifyingSystem(Protocol):
+    """A system that compares recordings itself, as commercial products do."""
+
+    name: str
+    sample_rate: int
+    least_seconds: float
+    provenance: Mapping[str, Any]
+
+    def enrol(self, recordings: Sequence[Waveform]) -> Any:
+        """A handle of one speaker, from one or several recordings."""
+        ...
+
+    def verify(self, handle: Any, recording: Waveform) -> float | bool:
+        """A score, higher for more alike, or a decision."""
+        ...

@@ -1,0 +1,1 @@
+"""From embeddings and a list of trials to scores."""
