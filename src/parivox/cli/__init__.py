@@ -40,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
-    from parivox.cli import audit, count, inspect, plan  # noqa: PLC0415 - each command knows this module
+    from parivox.cli import audit, count, embed, inspect, plan, score, systems  # noqa: PLC0415 - they know this module
 
     whole = _Parser(
         prog="parivox",
@@ -52,8 +52,11 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     audit.add_to(commands)
     count.add_to(commands)
+    embed.add_to(commands)
     inspect.add_to(commands)
     plan.add_to(commands)
+    score.add_to(commands)
+    systems.add_to(commands)
     return whole
 
 

@@ -1,0 +1,267 @@
+"""Measure scoring against the loops of toolkits, and embedding against other runtimes.
+
+python -m benchmarks.scoring [--embedding] [--recordings FOLDER] [--write]
+
+Everything in one process of one thread, in turns; the least CPU time of each counts. The loops are
+written in our own words, as toolkits score a list: vectors in a dictionary, one call a trial.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from benchmarks.measure import Gate, machine
+
+from parivox.scoring.comparisons import COMPARISONS
+from parivox.scoring.pairs import pair_scores
+from parivox.scoring.run import score
+from parivox.scoring.vectors import Vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+RESULTS = Path(__file__).with_name("SCORING.md")
+ROUNDS = 3
+RECORDINGS, SIZE, TRIALS = 100_000, 256, 1_000_000
+LOOPED = {"as SpeechBrain": 10_000, "as wespeaker": 2_000}
+"""Trials of each loop, whose cost does not depend on their number."""
+FASTER = {"as SpeechBrain": 10, "as wespeaker": 300}
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+COSINE = COMPARISONS["cosine"]
+
+
+def least(jobs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """CPU seconds of each job, the least of some rounds that take turns."""
+    found = dict.fromkeys(jobs, np.inf)
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            start = time.process_time()
+            job()
+            found[name] = min(found[name], time.process_time() - start)
+    return found
+
+
+def speechbrain(vectors: Mapping[str, Any], lines: list[str]) -> list[str]:
+    """Tensors in a dictionary; a line split, a similarity module called, a line written."""
+    import torch
+
+    similarity = torch.nn.CosineSimilarity(dim=-1, eps=1e-6)
+    found = []
+    for line in lines:
+        one, other = line.split()
+        value = similarity(vectors[one], vectors[other])[0].item()
+        found.append(f"{one} {other} {value:f}")
+    return found
+
+
+def wespeaker(vectors: Mapping[str, Any], lines: list[str]) -> list[str]:
+    """Arrays in a dictionary; a line split, scikit-learn's matrix of one by one, a line written."""
+    from sklearn.metrics.pairwise import cosine_similarity
+
+    found = []
+    for line in lines:
+        one, other = line.split()
+        value = cosine_similarity(vectors[one].reshape(1, -1), vectors[other].reshape(1, -1))
+        found.append(f"{one} {other} {value[0][0]:.5f}")
+    return found
+
+
+def einsum(kept: Array, enrol: Array, test: Array, chunk: int = 1 << 16) -> Array:
+    """Both sides gathered, a chunk at a time."""
+    found = np.empty(enrol.size, dtype=np.float32)
+    for start in range(0, enrol.size, chunk):
+        at = slice(start, start + chunk)
+        found[at] = np.einsum("ij,ij->i", kept[enrol[at]], kept[test[at]])
+    return found
+
+
+def report(rounds: int = ROUNDS) -> tuple[list[str], list[Gate]]:
+    """Score, and return a Markdown table and its gates."""
+    import torch
+
+    torch.set_num_threads(1)
+    draw = np.random.default_rng(0)
+    values = draw.standard_normal((RECORDINGS, 1, SIZE), dtype=np.float32)
+    kept = COSINE.prepare(values.astype(np.float64)).astype(np.float32)
+    ids = pl.Series([f"id{i // 120:05d}/{i % 120:03d}.wav" for i in range(RECORDINGS)])
+    enrol, test = draw.integers(0, RECORDINGS, (2, TRIALS))
+    ordered = np.sort(draw.integers(0, RECORDINGS // 100, TRIALS))
+    order = np.lexsort((test, ordered))
+    copy = np.empty_like(kept)
+    most = max(LOOPED.values())
+    listed = {side: ids.gather(which) for side, which in (("enrol", enrol), ("test", test))}
+    vectors = Vectors(
+        "vectors", ids, values, np.arange(RECORDINGS), pl.repeat("ok", RECORDINGS, eager=True),
+        None, "cosine", {},
+    )  # fmt: skip
+    lines = [" ".join(pair) for pair in zip(*(s[:most] for s in listed.values()), strict=True)]
+    used = {name for line in lines for name in line.split()}
+    place = {name: at for at, name in enumerate(ids)}
+    arrays = {name: values[place[name], 0] for name in used}
+    tensors = {name: torch.from_numpy(values[place[name]]) for name in used}
+    with tempfile.TemporaryDirectory() as folder:
+        trials = Path(folder) / "trials.parquet"
+        pl.DataFrame(listed).write_parquet(trials)
+        jobs: dict[str, Callable[[], object]] = {
+            "list to file": partial(
+                score, str(trials), embeddings=vectors, out=Path(folder) / "s", overwrite=True
+            ),
+            "pairs": partial(pair_scores, kept, enrol, test, COSINE),
+            "chunked einsum": partial(einsum, kept, enrol, test),
+            "pairs, ordered by enrolment": partial(
+                pair_scores, kept, ordered[order], test[order], COSINE
+            ),
+            "copy": partial(np.copyto, copy, kept),
+            "as SpeechBrain": partial(speechbrain, tensors, lines[: LOOPED["as SpeechBrain"]]),
+            "as wespeaker": partial(wespeaker, arrays, lines[: LOOPED["as wespeaker"]]),
+        }
+        cpu = least(jobs, rounds)
+    rate = {name: LOOPED.get(name, TRIALS) / cpu[name] / 1e6 for name in jobs if name != "copy"}
+    copied = kept.nbytes / cpu["copy"] / 1e9
+    read = 2 * 4 * SIZE * rate["pairs, ordered by enrolment"] / 1e3
+    words = {
+        "list to file": "`score`: ids read, matched, scored, written as Parquet",
+        "pairs": "vectors to scores alone, random pairs",
+        "pairs, ordered by enrolment": "the same, 1,000 enrolments with 1,000 trials each",
+        "chunked einsum": "NumPy, 65,536 pairs at once",
+        "as SpeechBrain": "a loop: lines, a dictionary of tensors, `CosineSimilarity`",
+        "as wespeaker": "a loop: lines, a dictionary of arrays, `cosine_similarity`",
+    }
+    table = [
+        f"{RECORDINGS:,} recordings of {SIZE} dimensions, {TRIALS:,} random trials, one thread.",
+        "",
+        "| contender | what it does | million trials per CPU second |",
+        "|---|---|---:|",
+        *(f"| {name} | {words[name]} | {rate[name]:.3g} |" for name in words),
+        "",
+        f"Copying the vectors: {copied:.1f} GB/s; ordered pairs: {read:.1f} GB/s, two each.",
+    ]
+    gates = [
+        *(
+            Gate(f"CPU of pairs, of the loop {peer}", rate[peer] / rate["pairs"], 1 / n)
+            for peer, n in FASTER.items()
+        ),
+        Gate("CPU of pairs, of a chunked einsum", rate["chunked einsum"] / rate["pairs"], 1.0),
+        Gate("copy bandwidth over that of ordered pairs", copied / read, 2.0),
+    ]
+    return table, gates
+
+
+def embedding_report(
+    recordings: Path | None = None, rounds: int = ROUNDS
+) -> tuple[list[str], list[Gate]]:
+    """Embed with ge2e, and return a Markdown table and its gates."""
+    import torch
+
+    from parivox.embedding.systems.ge2e.graph import OnnxNetwork
+    from parivox.embedding.systems.ge2e.network import Network
+    from parivox.embedding.systems.ge2e.weights import weights_of
+
+    torch.set_num_threads(1)
+    weights = weights_of()
+    lstm = torch.nn.LSTM(40, 256, 3, batch_first=True)
+    linear = torch.nn.Linear(256, 256)
+    tensors = {name: torch.from_numpy(array.copy()) for name, array in weights.items()}
+    lstm.load_state_dict({n[5:]: t for n, t in tensors.items() if n.startswith("lstm.")})
+    linear.load_state_dict({n[7:]: t for n, t in tensors.items() if n.startswith("linear.")})
+
+    def torch_network(windows: Array) -> Array:
+        with torch.inference_mode():
+            found = linear(lstm(torch.from_numpy(windows))[1][0][-1])
+        return np.asarray(found.numpy())
+
+    networks: dict[str, tuple[Callable[[Array], Array], int]] = {
+        "NumPy": (Network(weights), Network.batch),
+        "onnxruntime": (OnnxNetwork(weights), OnnxNetwork.batch),
+        "torch": (torch_network, 64),
+    }
+    windows = np.abs(np.random.default_rng(0).normal(0, 0.01, (256, 160, 40))).astype(np.float32)
+    seconds = len(windows) * 77 * 0.01  # of audio that so many overlapping windows cover
+
+    def run(network: Callable[[Array], Array], batch: int) -> Array:
+        parts = [network(windows[at : at + batch]) for at in range(0, len(windows), batch)]
+        return np.concatenate(parts)
+
+    outputs = [run(*how) for how in networks.values()]
+    apart = max(float(np.abs(outputs[0] - other).max()) for other in outputs[1:])
+    cpu = least({name: partial(run, *how) for name, how in networks.items()}, rounds)
+    lines = [
+        f"ge2e's network, one thread, in turns; the outputs differ by {apart:.1e} at most.",
+        "",
+        "| runtime | CPU s per second of audio | of torch |",
+        "|---|---:|---:|",
+        *(f"| {n} | {cpu[n] / seconds:.4f} | {cpu[n] / cpu['torch']:.2f} |" for n in networks),
+    ]
+    gates = [
+        Gate("CPU of ge2e in NumPy, of torch's", cpu["NumPy"] / cpu["torch"], 1.5),
+        Gate("CPU of ge2e in onnxruntime, of torch's", cpu["onnxruntime"] / cpu["torch"], 1.0),
+    ]
+    if recordings is None:
+        return lines, gates
+    walls = _whole_runs(recordings)
+    again, one, two = walls["again"], walls["1"], walls["2"]
+    lines += [
+        "",
+        f"`embed`: {one:.1f} s with one worker, {two:.1f} s with two, {again:.2f} s once more.",
+    ]
+    gates += [
+        Gate("time of two workers, of one", two / one, 1 / 1.7),
+        Gate("time of a second embed, of the first", again / two, 0.02),
+    ]
+    return lines, gates
+
+
+def _whole_runs(recordings: Path) -> dict[str, float]:
+    """Seconds of embedding a folder with one and two workers, and again when all is there."""
+    from parivox.embedding.extract import embed
+    from parivox.embedding.systems.ge2e import load_ge2e
+
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, out, workers in (("1", "one", 1), ("2", "two", 2), ("again", "two", 2)):
+            start = time.perf_counter()
+            embed(recordings, load_ge2e, Path(folder) / out, workers=workers)
+            found[name] = time.perf_counter() - start
+    return found
+
+
+def main() -> int:
+    """Measure and print; return 1 if a gate fails."""
+    if any(name not in os.environ for name in THREADS):  # read when the libraries load
+        command = [sys.executable, "-m", "benchmarks.scoring", *sys.argv[1:]]
+        return subprocess.call(command, env=os.environ | dict.fromkeys(THREADS, "1"))
+    parser = argparse.ArgumentParser(description="Measure scoring and embedding.")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--embedding", action="store_true", help="ge2e on three runtimes, too")
+    parser.add_argument("--recordings", type=Path, help="to embed with one and two workers")
+    parser.add_argument("--write", action="store_true", help=f"into {RESULTS.name}")
+    options = parser.parse_args()
+    found = [report(options.rounds)]
+    if options.embedding or options.recordings:
+        found.append(embedding_report(options.recordings, options.rounds))
+    written = ["# Scoring and embedding", "", "Written by `python -m benchmarks.scoring --write`."]
+    written += ["", f"Machine: {machine()}."]
+    for lines, gates in found:
+        written += ["", *lines, "", *(f"* {gate}" for gate in gates)]
+    print(*written, sep="\n")
+    if options.write:
+        RESULTS.write_text("\n".join(written) + "\n", encoding="utf-8")
+    return int(not all(gate.passed for _, gates in found for gate in gates))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

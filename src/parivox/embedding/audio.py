@@ -1,0 +1,232 @@
+"""A recording decoded once: its samples at a system's rate, what became of it, how it sounds."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from parivox.embedding.acoustics import Meter
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["LONGEST_SECONDS", "STATUSES", "Decoded", "Excerpt", "decode", "sha256_of"]
+
+STATUSES = ("ok", "too_short", "no_speech", "unreadable", "non_finite", "silent")
+LONGEST_SECONDS = 3600.0
+"""Longer recordings are not taken into memory, unless the user says so."""
+SILENT_DBFS = -80.0
+LEAST_SPEECH_SECONDS = 0.1
+RATES = (1_000, 1_000_000)
+"""Samples per second that a recording can have; a flawed header may say anything."""
+_ALIKE = 2.0 / 32768
+_BLOCK = 1 << 18  # samples of all channels that are decoded at once
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Which part of which file a recording is.
+
+    Attributes
+    ----------
+    path : str
+    channel : int or None
+        Counted from 1; None where the file has one, or all are alike.
+    start, end : float or None
+        In seconds; None where the file begins or ends.
+    """
+
+    path: str
+    channel: int | None = None
+    start: float | None = None
+    end: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """What became of a recording.
+
+    Attributes
+    ----------
+    status : str
+        One of :data:`STATUSES`.
+    reason : str
+        Why it is not ``ok``; empty where it is.
+    waveform : ndarray of shape (sample,), float32
+        Mono, at the rate that was asked for; empty where the status is not ``ok``.
+    attributes : dict
+        Those of :data:`parivox.embedding.acoustics.ATTRIBUTES` that could be measured.
+    """
+
+    status: str
+    reason: str = ""
+    waveform: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    attributes: dict[str, float] = field(default_factory=dict)
+
+
+class _Failed(Exception):  # noqa: N818 - an outcome, which never leaves this module
+    """A recording of which nothing can be made: its status, and the reason."""
+
+
+def decode(
+    recording: Excerpt,
+    rate: int,
+    *,
+    least_seconds: float = 0.0,
+    longest_seconds: float = LONGEST_SECONDS,
+) -> Decoded:
+    """Decode a recording in blocks, measure it, and resample one channel.
+
+    Parameters
+    ----------
+    recording
+        WAV (A-law and mu-law, too), Sphere, FLAC, Ogg, Opus, MP3 or what else libsndfile reads,
+        known by its content.
+    rate
+        In Hz, of the waveform.
+    least_seconds
+        Shorter recordings are ``too_short``.
+    longest_seconds
+        Longer ones are ``unreadable``; no more than this is ever decoded.
+
+    Raises
+    ------
+    DataError
+        If the channels of the file differ and none is chosen.
+    """
+    try:
+        return _decoded(recording, rate, least_seconds, longest_seconds)
+    except _Failed as failed:
+        return Decoded(*failed.args)
+    except (OSError, RuntimeError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
+        return Decoded("unreadable", _told(error))  # whatever a decoder says of foreign bytes
+
+
+def _decoded(recording: Excerpt, rate: int, least: float, longest: float) -> Decoded:
+    import soundfile  # noqa: PLC0415 - what takes time to load
+
+    with open(recording.path, "rb") as file:  # noqa: PTH123 - any bytes may be a name
+        if not os.fstat(file.fileno()).st_size:
+            _fail("unreadable", "the file is empty")
+        # by its number: a name would have its ending believed
+        with soundfile.SoundFile(file.fileno(), closefd=False) as sound:
+            native = int(sound.samplerate)
+            if not RATES[0] <= native <= RATES[1]:
+                _fail("unreadable", f"its header claims {native:,} samples per second")
+            if recording.channel is not None and recording.channel > sound.channels:
+                told = "one channel" if sound.channels == 1 else f"{sound.channels} channels"
+                _fail("unreadable", f"has {told}, so none with number {recording.channel}")
+            meter, resampler = Meter(native), _Resampler(native, rate)
+            for block in _blocks(sound, recording, longest):
+                odd = block.size - int(np.isfinite(block).sum())
+                if odd:
+                    _fail("non_finite", f"{odd:,} samples are not finite", meter)
+                meter.add(block)
+                resampler.add(block)
+    found = meter.attributes()
+    if not meter.samples or found["duration"] < least:
+        least_told = f", of {least:g} s that the system needs" if least else ""
+        _fail("too_short", f"lasts {found['duration']:.3g} s{least_told}", meter)
+    if found["level"] < SILENT_DBFS:
+        _fail("silent", f"its level is below {SILENT_DBFS:g} dBFS", meter)
+    if found["net_speech"] < LEAST_SPEECH_SECONDS:
+        _fail("no_speech", f"{found['net_speech']:.2f} s are as loud as speech", meter)
+    waveform = resampler.finish()
+    if not np.isfinite(waveform).all():
+        _fail("non_finite", "its samples are too large to be resampled", meter)
+    return Decoded("ok", "", waveform, found)
+
+
+def _fail(status: str, reason: str, meter: Meter | None = None) -> NoReturn:
+    raise _Failed(status, reason, np.empty(0, np.float32), meter.attributes() if meter else {})
+
+
+def _told(error: Exception) -> str:
+    """What a decoder says; libsndfile has words for two failures that mean another thing."""
+    words = str(getattr(error, "error_string", "") or getattr(error, "strerror", "") or error)
+    words = " ".join(words.split()).rstrip(".")
+    if not words or "does not exist" in words or "internal error" in words.lower():
+        return f"its content cannot be decoded ({type(error).__name__})"
+    return words
+
+
+def _blocks(sound: Any, recording: Excerpt, longest: float) -> Iterator[NDArray[np.float32]]:
+    """Blocks of the one channel that counts; an excerpt that is too long is refused."""
+    rate, channels = sound.samplerate, sound.channels
+    first = round((recording.start or 0.0) * rate)
+    left = sound.frames - first
+    if left <= 0 < first:
+        _fail("too_short", f"ends before {recording.start:g} s, where the excerpt begins")
+    if recording.end is not None:
+        left = min(left, round(recording.end * rate) - first)
+    if left > longest * rate:
+        _fail(
+            "unreadable",
+            f"lasts {left / rate:,.0f} s, of at most {longest:,.0f} s; cut it by columns start "
+            "and end, or give --longest",
+        )
+    if first:
+        sound.seek(first)
+    size = max(_BLOCK // channels, 1)
+    while left > 0:
+        block = sound.read(min(size, left), dtype="float32", always_2d=True)
+        if not len(block):  # the header promised more
+            return
+        left -= len(block)
+        yield _one_channel(block, recording)
+
+
+def _one_channel(block: NDArray[np.float32], recording: Excerpt) -> NDArray[np.float32]:
+    if recording.channel is not None:
+        return np.ascontiguousarray(block[:, recording.channel - 1])
+    if block.shape[1] > 1 and np.isfinite(block).all():
+        apart = np.abs(block[:, 1:] - block[:, :1]).max(axis=0)
+        if (apart > _ALIKE).any():
+            msg = (
+                f"{recording.path}: has {block.shape[1]} channels, and channel "
+                f"{int((apart > _ALIKE).argmax()) + 2} differs from the first; say which counts "
+                "with --channel N, or with a column channel"
+            )
+            raise DataError(msg)
+    return np.ascontiguousarray(block[:, 0])
+
+
+class _Resampler:
+    """Takes blocks at one rate and gives the whole at another."""
+
+    def __init__(self, native: int, rate: int) -> None:
+        self.parts: list[NDArray[np.float32]] = []
+        self.stream: Any = None
+        if native != rate:
+            import soxr  # noqa: PLC0415 - what takes time to load
+
+            self.stream = soxr.ResampleStream(native, rate, 1, dtype="float32")
+
+    def add(self, block: NDArray[np.float32]) -> None:
+        self.parts.append(block if self.stream is None else self.stream.resample_chunk(block))
+
+    def finish(self) -> NDArray[np.float32]:
+        if self.stream is not None:
+            nothing = np.empty(0, dtype=np.float32)
+            self.parts.append(self.stream.resample_chunk(nothing, last=True))
+        return np.concatenate(self.parts)
+
+
+def sha256_of(path: str) -> str:
+    """Hash of a file's bytes; computed once while the file stays as it is."""
+    told = os.stat(path)  # noqa: PTH116 - any bytes may be a name
+    return _sha256_of(path, told.st_size, told.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _sha256_of(path: str, size: int, modified: int) -> str:  # noqa: ARG001 - what keeps it apart
+    with open(path, "rb") as file:  # noqa: PTH123 - any bytes may be a name
+        return hashlib.file_digest(file, "sha256").hexdigest()

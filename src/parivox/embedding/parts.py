@@ -1,0 +1,125 @@
+"""A run of ``embed`` that is not finished: its plan, and the batches that are done.
+
+The plan depends on the recordings alone: not on the number of workers, nor on interruptions. A
+batch is done once its table has its name; an interrupted one is done again as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.embedding.store import FOUND, save
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["Parts", "find_parts", "plan_parts"]
+
+_BYTES_A_SECOND = 32_000  # of 16 kHz and 16 bit, to compare excerpts with files
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The planned batches of a run.
+
+    Attributes
+    ----------
+    path : Path
+        Their folder.
+    plan : DataFrame
+        Recordings with the number of their batch, ``_part``, in the order in which they are done.
+    about : dict
+        Of the system and the options.
+    """
+
+    path: Path
+    plan: pl.DataFrame
+    about: dict[str, Any]
+
+    @cached_property
+    def batches(self) -> list[pl.DataFrame]:
+        """The recordings of each batch, without ``_part``."""
+        return self.plan.partition_by("_part", maintain_order=True, include_key=False)
+
+    def done(self) -> list[int]:
+        """Numbers of the batches that are done."""
+        return [k for k in range(len(self.batches)) if self._table(k).exists()]
+
+    def start(self) -> None:
+        """Write the plan down; whatever was in the folder is gone."""
+        self.drop()
+        self.path.mkdir()
+        save(self.path / "plan.parquet", self.plan)
+        save(self.path / "plan.json", self.about)
+
+    def keep(self, number: int, found: list[dict[str, Any]], vectors: NDArray[np.float32]) -> None:
+        """Keep what was found of a batch's recordings; ``row`` counts within the batch."""
+        save(self._table(number).with_suffix(".npy"), vectors)
+        save(self._table(number), pl.DataFrame(found, schema=FOUND))
+
+    def found(self, number: int) -> pl.DataFrame:
+        """What was found of the recordings of a batch that is done."""
+        return pl.read_parquet(self._table(number))
+
+    def vectors(self, number: int) -> NDArray[np.float32]:
+        """Their embeddings, shape (row, crop, dimension)."""
+        array: NDArray[np.float32] = np.load(self._table(number).with_suffix(".npy"))
+        return array
+
+    def drop(self) -> None:
+        """Forget the run."""
+        if self.path.is_dir():
+            (self.path / "plan.json").unlink(missing_ok=True)  # without which it is no plan
+            shutil.rmtree(self.path)
+
+    def _table(self, number: int) -> Path:
+        return self.path / f"{number:06d}.parquet"
+
+
+def find_parts(path: Path) -> Parts | None:
+    """The unfinished run in a folder, or None where there is none.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    if not (path / "plan.json").is_file():
+        return None
+    try:
+        about = json.loads((path / "plan.json").read_text(encoding="utf-8"))
+        return Parts(path, pl.read_parquet(path / "plan.parquet"), about)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        msg = f"{path}: is no plan of an unfinished run; delete this folder, and embed again"
+        raise DataError(msg) from error
+
+
+def plan_parts(path: Path, todo: pl.DataFrame, batch: int, about: dict[str, Any]) -> Parts:
+    """Batches of recordings of much the same size, the largest first.
+
+    Parameters
+    ----------
+    path
+        Their folder.
+    todo
+        Recordings, with the ``_size`` of their file.
+    batch
+        Recordings in a batch.
+    about
+        Of the system and the options.
+    """
+    seconds = pl.col("end") - pl.col("start").fill_null(0)
+    large = pl.min_horizontal("_size", seconds * _BYTES_A_SECOND)
+    plan = todo.sort(large, "utterance", descending=[True, False], maintain_order=True)
+    parts = pl.int_range(pl.len(), dtype=pl.Int64) // batch
+    return Parts(path, plan.with_columns(_part=parts), about)

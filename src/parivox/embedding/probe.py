@@ -1,0 +1,220 @@
+"""Is a system what it seems? The same audio twice, alone and in a batch, shuffled, quieter, longer.
+
+A system that answers the same recording differently cannot be audited recording by recording. The
+voices are synthetic, so that the answers say nothing of how good a system is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.embedding.systems.protocol import EmbeddingSystem
+from parivox.embedding.voices import RATE, draw_voice, speak
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.embedding.systems.protocol import VerifyingSystem, Waveform
+
+__all__ = ["Finding", "Probed", "probe"]
+
+TOLERANCE = 1e-5
+"""Of vectors of the same recording, as a share of their length."""
+LEAST_ALIKE = 0.9
+"""Cosine between a recording and itself, quieter or longer; less is noted."""
+MOST_ALIKE = 0.99999
+"""Cosine between different voices; more is a constant answer."""
+_SECONDS = (2.0, 2.0, 2.6, 3.4)
+_SEEDS = (("f", 1), ("m", 2), ("f", 3), ("m", 4))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found.
+
+    Attributes
+    ----------
+    check : str
+        Which: ``finite``, ``distinct``, ``repeated``, ``later``, ``batched``, ``shuffled``,
+        ``quieter``, ``longer``.
+    verdict : {"ok", "note", "fault"}
+        A note is worth knowing, a fault breaks what an audit rests on.
+    difference : float, optional
+        The largest between two vectors, as a share of their length; between two scores as it is.
+    cosine : float, optional
+        The least between two vectors of one recording; of ``distinct``, the least between voices.
+    words : str
+        What it means.
+    """
+
+    check: str
+    verdict: str
+    difference: float | None
+    cosine: float | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a probe of a system found."""
+
+    name: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is no fault."""
+        return all(one.verdict != "fault" for one in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON can hold it."""
+        return {"name": self.name, "sound": self.sound} | {
+            "findings": [asdict(one) for one in self.findings]
+        }
+
+
+def probe(system: EmbeddingSystem | VerifyingSystem) -> Probed:
+    """Ask a system the same in several ways, and compare what it answers.
+
+    Parameters
+    ----------
+    system
+        Of either protocol.
+
+    Raises
+    ------
+    ConfigError
+        If the system fails on any of the recordings.
+    """
+    voices = _voices(system.sample_rate, system.least_seconds)
+    if isinstance(system, EmbeddingSystem):
+        return Probed(system.name, tuple(_embedding(system, voices)))
+    return Probed(system.name, tuple(_verifying(system, voices)))
+
+
+def _voices(rate: int, least_seconds: float) -> list[Waveform]:
+    """Four seeded voices at a rate, two of them of the same length, none too short."""
+    times = max(1.0, least_seconds / min(_SECONDS))
+    said = [
+        speak(draw_voice(seed, gender), seconds * times, seed)
+        for seconds, (gender, seed) in zip(_SECONDS, _SEEDS, strict=True)
+    ]
+    if rate == RATE:
+        return said
+    import soxr  # noqa: PLC0415 - what takes time to load
+
+    return [np.asarray(soxr.resample(one, RATE, rate), np.float32) for one in said]
+
+
+def _embedding(system: EmbeddingSystem, voices: Sequence[Waveform]) -> list[Finding]:
+    alone = _alone(system, voices)
+    broken = _broken(alone)
+    if broken:
+        return [broken]
+    found = [Finding("finite", "ok", None, None, "every vector is finite and not zero")]
+    units = alone / np.linalg.norm(alone, axis=1, keepdims=True)
+    apart = units @ units.T
+    least = float(apart[~np.eye(len(apart), dtype=bool)].max())
+    constant = least > MOST_ALIKE
+    told = "different voices have the same vector", "voices have vectors of their own"
+    words = told[not constant]
+    found.append(Finding("distinct", "fault" if constant else "ok", None, least, words))
+    backwards = list(range(len(voices)))[::-1]
+    same = {
+        "repeated": (_alone(system, voices), "the same audio twice"),
+        "batched": (_flat(system.embed(voices)), "alone and in a batch"),
+        "shuffled": (_flat(system.embed([voices[at] for at in backwards]))[backwards],
+                     "in a batch of another order"),
+        "later": (_alone(system, voices), "the same audio after everything else"),
+    }  # fmt: skip
+    for check, (vectors, how) in same.items():
+        found.append(_judged(check, alone, vectors, f"{how}: the vectors", TOLERANCE))
+    changed = {
+        "quieter": ([one * np.float32(0.5) for one in voices], "half as loud"),
+        "longer": ([np.tile(one, 2) for one in voices], "said twice"),
+    }
+    for check, (waveforms, how) in changed.items():
+        found.append(_judged(check, alone, _alone(system, waveforms), f"{how}: the vectors", None))
+    return found
+
+
+def _verifying(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[Finding]:
+    def scores(recordings: Sequence[Waveform]) -> NDArray[np.float64]:
+        handles = [system.enrol([one]) for one in voices]
+        return np.array([[float(system.verify(h, one)) for one in recordings] for h in handles])
+
+    first = scores(voices)
+    if not np.isfinite(first).all():
+        return [Finding("finite", "fault", None, None, "some scores are not finite")]
+    found = [Finding("finite", "ok", None, None, "every score is finite")]
+    constant = bool(np.ptp(first) == 0)
+    words = "every pair has the same score" if constant else "pairs have scores of their own"
+    found.append(Finding("distinct", "fault" if constant else "ok", None, None, words))
+    own = np.diag(first).mean() > first[~np.eye(len(first), dtype=bool)].mean()
+    words = f"a recording is {'' if own else 'not '}more alike to itself than to others"
+    words += "" if own else ": scores may be distances"
+    found.append(Finding("oriented", "ok" if own else "note", None, None, words))
+    shuffled = scores(voices[::-1])[:, ::-1]
+    for check, again, how in (
+        ("repeated", scores(voices), "the same audio twice"),
+        ("shuffled", shuffled, "in another order"),
+    ):
+        away = float(np.abs(again - first).max())
+        ok = away <= TOLERANCE * max(1.0, float(np.abs(first).max()))
+        words = f"{how}: the scores {'are the same' if ok else f'differ by {away:.2g}'}"
+        found.append(Finding(check, "ok" if ok else "fault", away, None, words))
+    quiet = scores([one * np.float32(0.5) for one in voices])
+    away, spread = float(np.abs(quiet - first).max()), float(np.std(first))
+    ok = away <= spread
+    words = f"half as loud: scores move by up to {away:.2g}, and vary by {spread:.2g} over pairs"
+    found.append(Finding("quieter", "ok" if ok else "note", away, None, words))
+    return found
+
+
+def _alone(system: EmbeddingSystem, voices: Sequence[Waveform]) -> NDArray[np.float64]:
+    return np.concatenate([_flat(system.embed([one])) for one in voices])
+
+
+def _flat(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Crops side by side, so that a recording is one row."""
+    return np.asarray(vectors, np.float64).reshape(len(vectors), -1)
+
+
+def _broken(vectors: NDArray[np.float64]) -> Finding | None:
+    """That some are not finite, or zero."""
+    bad = ~np.isfinite(vectors).all(axis=1)
+    zero = ~vectors.any(axis=1)
+    if not (bad | zero).any():
+        return None
+    what = "not finite" if bad.any() else "zero"
+    words = f"{int((bad if bad.any() else zero).sum())} of {len(vectors)} vectors are {what}"
+    return Finding("finite", "fault", None, None, words)
+
+
+def _judged(
+    check: str,
+    first: NDArray[np.float64],
+    again: NDArray[np.float64],
+    what: str,
+    tolerance: float | None,
+) -> Finding:
+    """Compare vectors; without a tolerance they may differ, which is noted."""
+    broken = _broken(again) if again.shape == first.shape else None
+    if broken or again.shape != first.shape:
+        words = broken.words if broken else f"are of shape {again.shape}, not {first.shape}"
+        return Finding(check, "fault", None, None, f"{what}: {words}")
+    lengths = np.linalg.norm(first, axis=1), np.linalg.norm(again, axis=1)
+    away = float((np.linalg.norm(again - first, axis=1) / np.maximum(*lengths)).max())
+    cosine = float(((first * again).sum(axis=1) / (lengths[0] * lengths[1])).min())
+    if tolerance is None:
+        ok = cosine >= LEAST_ALIKE
+        told = f"{what} {'stay alike' if ok else 'move'}, cosine from {cosine:.4f}"
+        return Finding(check, "ok" if ok else "note", away, cosine, told)
+    ok = away <= tolerance
+    told = f"{what} {'are the same, within' if ok else 'differ by'} {away:.2g} of their length"
+    return Finding(check, "ok" if ok else "fault", away, cosine, told)

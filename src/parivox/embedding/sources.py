@@ -1,0 +1,223 @@
+"""Which recordings there are: a folder, a table, or a Kaldi list."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from parivox.embedding.kaldi import read_data_folder
+from parivox.errors import DataError
+from parivox.tables.reading import read_table
+from parivox.tables.utterances import SPEAKER, UTTERANCE, check_filled, find_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["COLUMNS", "Source", "read_source"]
+
+COLUMNS = {
+    "utterance": pl.String,
+    "speaker": pl.String,
+    "recording": pl.String,
+    "file": pl.String,
+    "channel": pl.Int64,
+    "start": pl.Float64,
+    "end": pl.Float64,
+    "path": pl.String,
+}
+"""What is known of a recording before it is decoded."""
+SOUNDS = frozenset(
+    (
+        *("wav", "wave", "w64", "rf64", "flac", "ogg", "oga", "opus", "mp3", "sph", "nist"),
+        *("aif", "aiff", "aifc", "au", "snd", "caf", "voc", "avr"),
+        *("m4a", "mp4", "aac", "amr", "3gp", "wma", "webm", "mka", "mp2"),
+    )
+)
+"""Endings of files that are recordings; some cannot be read, and that is told of each."""
+FILE = ("file", "path", "filename", "filepath", "wav", "audio", "audiofile", "audiopath")
+_RECORDING = ("recording", "recordingid", "session", "sessionid", "video", "videoid")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The recordings to embed.
+
+    Attributes
+    ----------
+    name : str
+        As the user gave it.
+    table : DataFrame
+        The columns of :data:`COLUMNS`, then any others of a table as text; a recording a row,
+        sorted by ``utterance``. ``file`` is as the source has it, ``path`` opens it.
+    passed_over : int
+        Files of a folder that are no recordings by their ending.
+    """
+
+    name: str
+    table: pl.DataFrame
+    passed_over: int = 0
+
+
+def read_source(source: Any, *, channel: int | None = None) -> Source:
+    """Read which recordings there are.
+
+    Parameters
+    ----------
+    source
+        A folder of recordings at any depth (the path below it is the utterance; the first folder
+        is the speaker, and the second, where there are two or more, the recording); a Kaldi data
+        folder or ``wav.scp``; a table of utterance, file and, perhaps, speaker, recording,
+        channel, start, end and attributes.
+    channel
+        Which counts, from 1, where the source does not say.
+
+    Raises
+    ------
+    DataError
+        If there is no recording, an id is there twice, or files are missing.
+    """
+    name = str(source) if isinstance(source, (str, os.PathLike)) else "recordings"
+    passed_over = 0
+    folder = Path(name)
+    if isinstance(source, (str, os.PathLike)) and folder.is_dir():
+        if (folder / "wav.scp").is_file():
+            table = _framed(read_data_folder(folder / "wav.scp"))
+        else:
+            rows, passed_over = _walked(folder)
+            table = _framed(rows)
+    elif folder.suffix == ".scp":
+        table = _framed(read_data_folder(folder))
+    else:
+        table = _of_table(source, folder.parent)
+    if not table.height:
+        msg = f"{name}: holds no recording; give a folder of audio files, or a table of them"
+        raise DataError(msg)
+    table = table.sort("utterance")
+    if channel is not None:
+        table = table.with_columns(pl.col("channel").fill_null(channel))
+    twice = table.filter(pl.col("utterance").is_duplicated())
+    if twice.height:
+        first = twice["utterance"][0]
+        count = twice["utterance"].n_unique()
+        others = f" ({count:,} such ids)" if count > 1 else ""
+        msg = f"{name}: utterance {first!r} is there twice{others}; give each recording its own id"
+        raise DataError(msg)
+    _check_files(table, name)
+    return Source(name, table, passed_over)
+
+
+def _framed(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=COLUMNS)
+
+
+def _walked(folder: Path) -> tuple[list[dict[str, Any]], int]:
+    """Recordings below a folder; links are followed, and none of them twice in a circle."""
+    rows: list[dict[str, Any]] = []
+    passed_over = 0
+    for path in _files(str(folder), frozenset()):
+        inside = path[len(str(folder).rstrip("/")) :].lstrip("/")
+        if not inside.isprintable() and any("\ud800" <= c <= "\udfff" for c in inside):
+            msg = f"{path}: its name is not in UTF-8; rename it"
+            raise DataError(msg)
+        parts = inside.split("/")
+        if parts[-1].startswith(".") or parts[-1].rpartition(".")[2].lower() not in SOUNDS:
+            passed_over += not parts[-1].startswith(".")
+            continue
+        rows.append(
+            {
+                "utterance": inside,
+                "speaker": parts[0] if len(parts) > 1 else None,
+                "recording": parts[1] if len(parts) > 2 else None,
+                "file": inside,
+                "path": path,
+            }
+        )
+    if any(row["speaker"] is None for row in rows):  # then the first folder is no speaker
+        for row in rows:
+            row["speaker"] = row["recording"] = None
+    return rows, passed_over
+
+
+def _files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
+    try:
+        told = os.stat(folder)  # noqa: PTH116 - any bytes may be a name
+        here = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        msg = f"{folder}: cannot be read ({error.strerror}); make it readable, or leave it out"
+        raise DataError(msg) from error
+    key = (told.st_dev, told.st_ino)
+    if key in above:
+        return
+    for entry in here:
+        if entry.is_dir():
+            yield from _files(entry.path, above | {key})
+        else:
+            yield entry.path.replace(os.sep, "/")
+
+
+def _of_table(source: Any, folder: Path) -> pl.DataFrame:
+    whole, name, _ = read_table(source, "recordings")
+    file = find_column(whole, "file", FILE, name)
+    told = {
+        "utterance": find_column(whole, "utterance", UTTERANCE[:4], "") or file,
+        "speaker": find_column(whole, "speaker", SPEAKER, ""),
+        "recording": find_column(whole, "recording", _RECORDING, ""),
+        "file": file,
+    }
+    numbers = {role: find_column(whole, role, (role,), "") for role in ("channel", "start", "end")}
+    table = whole.select("row", **{role: pl.col(c) for role, c in told.items() if c})
+    for role in ("utterance", "file", "speaker"):
+        if told[role]:
+            check_filled(table, role, told[role], name)
+    taken = {"row", *told.values(), *numbers.values()}
+    rest = [c for c in whole.columns if c not in taken and c not in COLUMNS]
+    columns = {role: _numbers(whole, c, role, name) for role, c in numbers.items() if c}
+    table = table.with_columns(**columns, path=_paths(table["file"], folder))
+    missing = [pl.lit(None, type_).alias(c) for c, type_ in COLUMNS.items() if c not in table]
+    table = table.with_columns(missing)
+    odd = table.filter(pl.col("end") <= pl.col("start").fill_null(0))
+    if odd.height:
+        row, start, end = odd.select("row", "start", "end").row(0)
+        begin = "its beginning" if start is None else f"start {start:g}"
+        msg = f"{name}: row {row}: end {end:g} is not after {begin}; correct it"
+        raise DataError(msg)
+    return table.select(*COLUMNS).with_columns(whole.select(rest) if rest else [])
+
+
+def _paths(files: pl.Series, folder: Path) -> pl.Series:
+    """Where the files lie: relative ones from the folder of the table."""
+    return pl.Series("path", [os.path.join(folder, file) for file in files], dtype=pl.String)  # noqa: PTH118 - a million paths
+
+
+def _numbers(whole: pl.DataFrame, column: str, role: str, name: str) -> pl.Series:
+    """A column of seconds, or of channels, which may also be A and B."""
+    cells = whole[column].str.to_lowercase()
+    if role == "channel":
+        cells = cells.replace({"a": "1", "b": "2"})
+    found = cells.cast(pl.Float64, strict=False)
+    least = 1 if role == "channel" else 0
+    is_odd = (found.is_null() & cells.is_not_null() & (cells != "")) | (found < least)
+    if role == "channel":
+        is_odd |= found != found.floor()
+    is_odd |= found.is_nan() | found.is_infinite()
+    at = is_odd.fill_null(value=False).arg_max()
+    if at is not None and is_odd[at]:
+        what = "no channel; give 1, 2 or the like" if role == "channel" else "no number of seconds"
+        msg = f"{name}: row {whole['row'][at]}, column {column!r}: {whole[column][at]!r} is {what}"
+        raise DataError(msg)
+    return found.cast(COLUMNS[role])
+
+
+def _check_files(table: pl.DataFrame, name: str) -> None:
+    paths = table["path"].unique(maintain_order=True)
+    missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
+    if missing:
+        msg = (
+            f"{name}: {len(missing):,} of {len(paths):,} files are missing, first {missing[0]!r}; "
+            "check the paths, which are relative to the table, or take the rows out"
+        )
+        raise DataError(msg)

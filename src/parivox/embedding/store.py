@@ -1,0 +1,379 @@
+"""The folder that keeps the embeddings of recordings, which others can read without Parivox.
+
+::
+
+    recordings.parquet   a recording a row, sorted by utterance
+    embeddings.npy       float32 [row, crop, dimension], in the order of the recordings
+    store.json           the system that made it, its options, and the hashes of both files
+    failures.csv         the recordings that failed, if any did, as an audit takes them
+    seen.parquet         sizes and times of the audio files, so that they are not hashed again
+
+A change is prepared whole in the folder ``next``, whose appearance is the one moment at which it
+happens; what is left to do then is to move its files, which whoever comes next would finish.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.embedding.acoustics import ATTRIBUTES
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "FAILED",
+    "FOUND",
+    "MISSING",
+    "Store",
+    "Vectors",
+    "arranged",
+    "check_store",
+    "commit",
+    "find_store",
+    "open_store",
+    "recover",
+    "save",
+    "writing",
+]
+
+VERSION = 1
+MISSING, FAILED = -1, -2
+"""Of :meth:`Store.rows_of`: an utterance that is not in the store, one that failed."""
+FOUND = {
+    "audio_sha256": pl.String,
+    "status": pl.String,
+    "reason": pl.String,
+    "row": pl.Int64,
+    **dict.fromkeys(ATTRIBUTES, pl.Float64),
+}
+"""What is known of a recording once it is decoded; ``row`` is -1 where it has no embedding."""
+TABLE, VECTORS, ABOUT, SEEN = "recordings.parquet", "embeddings.npy", "store.json", "seen.parquet"
+FAILURES = "failures.csv"
+_NEXT = "next"
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """A store that is whole.
+
+    Attributes
+    ----------
+    path : Path
+    table : DataFrame
+        ``utterance``, ``speaker`` and ``recording`` where they are known, ``file``, ``channel``,
+        ``start``, ``end``, attributes that came with the recordings, and :data:`FOUND`.
+    about : dict
+        What ``store.json`` says.
+    """
+
+    path: Path
+    table: pl.DataFrame
+    about: dict[str, Any]
+
+    @property
+    def system(self) -> dict[str, Any]:
+        """Name, sample rate, scoring and provenance of the system that made it."""
+        return dict(self.about["system"])
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float32]:
+        """Embeddings of shape (row, crop, dimension), left on disk."""
+        return _mapped(_at(self.path, VECTORS))
+
+    def rows_of(self, ids: pl.Series) -> NDArray[np.int64]:
+        """Row of the embedding of each utterance, -1 where it is missing, -2 where it failed."""
+        known = self.table.select(
+            "utterance",
+            row=pl.when(pl.col("row") < 0).then(FAILED).otherwise(pl.col("row")),
+        )
+        asked = pl.DataFrame({"utterance": ids.cast(pl.String)})
+        met = asked.join(known, on="utterance", how="left", maintain_order="left")
+        return met["row"].fill_null(MISSING).to_numpy().astype(np.int64)
+
+
+def find_store(path: Path) -> Store | None:
+    """The store in a folder, or None where there is none yet.
+
+    Raises
+    ------
+    DataError
+        If there is one that cannot be read, or of another version.
+    """
+    about_at = _at(path, ABOUT)
+    if not about_at.is_file():
+        return None
+    try:
+        about = json.loads(about_at.read_text(encoding="utf-8"))
+        version = about["version"]
+        if version == VERSION:
+            table = pl.read_parquet(_at(path, TABLE))
+    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        msg = f"{path}: is no whole store of embeddings ({_short(error)}); embed again elsewhere"
+        raise DataError(msg) from error
+    if version != VERSION:
+        msg = (
+            f"{path}: is a store of version {version!r}, and this Parivox writes {VERSION}; "
+            "embed again into another folder"
+        )
+        raise DataError(msg)
+    return Store(path, table, about)
+
+
+def open_store(path: str | os.PathLike[str]) -> Store:
+    """Open a store to read from it.
+
+    Raises
+    ------
+    DataError
+        If there is none, or it cannot be read.
+    """
+    found = find_store(Path(path))
+    if found is None:
+        unfinished = Path(path, "parts").is_dir()
+        told = "holds a run of parivox embed that is not finished" if unfinished else "is no store"
+        mend = "run it again to finish it" if unfinished else "make one with parivox embed"
+        msg = f"{path}: {told} of embeddings; {mend}"
+        raise DataError(msg)
+    return found
+
+
+def check_store(path: str | os.PathLike[str]) -> Store:
+    """Check that a store is whole, and that its bytes are those that were written.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+    """
+    store = open_store(path)
+    for name, told in store.about["files"].items():
+        with _at(store.path, name).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != told:
+            msg = (
+                f"{_at(store.path, name)}: its sha256 is {found[:12]}..., and that of what was "
+                f"written {told[:12]}...; embed again into another folder"
+            )
+            raise DataError(msg)
+    rows = store.table.filter(pl.col("row") >= 0)["row"]
+    if not np.array_equal(rows.to_numpy(), np.arange(len(store.vectors))):
+        msg = f"{path}: its recordings and embeddings do not belong together; embed again elsewhere"
+        raise DataError(msg)
+    return store
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Embeddings from several arrays, put together in the order of a table.
+
+    Attributes
+    ----------
+    sources : dict
+        Each array, shape (row, crop, dimension), by its number.
+    source, at : ndarray of shape (row,)
+        In which array, and where in it, each row stands.
+    """
+
+    sources: dict[int, Callable[[], NDArray[np.float32]]] = field(default_factory=dict)
+    source: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    at: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def write(self, path: Path) -> None:
+        """Write them as one array, holding one source at a time in memory.
+
+        Raises
+        ------
+        DataError
+            If the arrays differ in crops or dimensions.
+        """
+        shapes = {key: self.sources[key]().shape[1:] for key in map(int, np.unique(self.source))}
+        if len(set(shapes.values())) > 1:
+            msg = f"{path.parent}: embeddings have the shapes {sorted(set(shapes.values()))}"
+            raise DataError(msg)
+        shape = next(iter(shapes.values()), (1, 0))
+        with path.open("wb") as file:
+            header = {"descr": "<f4", "fortran_order": False, "shape": (self.at.size, *shape)}
+            np.lib.format.write_array_header_1_0(file, header)
+            start, size = file.tell(), 4 * int(np.prod(shape))
+            for key in shapes:
+                array = self.sources[key]()
+                for row in map(int, np.flatnonzero(self.source == key)):
+                    file.seek(start + row * size)
+                    file.write(array[self.at[row]].tobytes())
+            _settle(file)
+
+
+def arranged(table: pl.DataFrame) -> pl.DataFrame:
+    """The table of a store: sorted by utterance, numbered, with the columns that say something.
+
+    Parameters
+    ----------
+    table
+        Recordings, with a ``row`` of 0 or more where they have an embedding.
+    """
+    table = table.sort("utterance")
+    is_ok = pl.col("row") >= 0
+    rows = pl.when(is_ok).then(is_ok.cum_sum().cast(pl.Int64) - 1).otherwise(-1)
+    unsaid = {  # an audit takes a table that tells the speaker of each, or of none
+        *(["speaker"] if table["speaker"].null_count() else ()),
+        *(["recording"] if table["recording"].null_count() == table.height else ()),
+    }
+    return table.with_columns(row=rows).drop(unsaid).rechunk()
+
+
+def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, Any]) -> None:
+    """Replace what a store holds, at one moment.
+
+    Parameters
+    ----------
+    path
+        The folder of the store.
+    table
+        As :func:`arranged` makes it.
+    vectors
+        One for each ``row`` of 0 or more, in this order.
+    about
+        Of the system and the options.
+    """
+    aside = path / f"{_NEXT}.part"
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    try:
+        _write_aside(aside, table, vectors, about)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)  # of a full disk, above all
+        raise
+    aside.rename(path / _NEXT)
+    recover(path)
+
+
+def _write_aside(aside: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, Any]) -> None:
+    _write_parquet(table, aside / TABLE)
+    vectors.write(aside / VECTORS)
+    hashes = {}
+    for name in (TABLE, VECTORS):
+        with (aside / name).open("rb") as file:
+            hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    failed = table.filter(pl.col("row") < 0).select(
+        recording="utterance", stage=pl.lit("acquire"), reason="status"
+    )
+    (aside / FAILURES).write_text(failed.write_csv() if failed.height else "", encoding="utf-8")
+    whole = {"version": VERSION, **about, "files": hashes}
+    save(aside / ABOUT, whole)
+
+
+def recover(path: Path) -> None:
+    """Finish a change that was interrupted."""
+    following = path / _NEXT
+    shutil.rmtree(path / f"{_NEXT}.part", ignore_errors=True)
+    if not following.is_dir():
+        return
+    for name in (FAILURES, TABLE, VECTORS, ABOUT):
+        if (following / name).exists():
+            (following / name).replace(path / name)
+    if (path / FAILURES).exists() and not (path / FAILURES).stat().st_size:
+        (path / FAILURES).unlink()  # none failed
+    following.rmdir()
+
+
+def save(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
+    """Write a table, an array or a record aside, then rename it into its place."""
+    aside = path.with_name(f".{path.name}.part")
+    if isinstance(what, pl.DataFrame):
+        _write_parquet(what, aside)
+    else:
+        with aside.open("wb") as file:
+            if isinstance(what, dict):
+                file.write((json.dumps(what, indent=2, sort_keys=True) + "\n").encode())
+            else:
+                np.save(file, what)
+            _settle(file)
+    aside.replace(path)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Hold the folder of a store, which is made if need be, against other writers.
+
+    Raises
+    ------
+    DataError
+        If another process writes to it, or it cannot be written.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as held:
+            _lock(path, held)
+            yield
+    except OSError as error:
+        msg = (
+            f"{path}: cannot be written ({error.strerror or error}); what is finished is kept: "
+            "mend that, and run the same command again"
+        )
+        raise DataError(msg) from error
+
+
+def _lock(path: Path, held: contextlib.ExitStack) -> None:
+    try:
+        import fcntl  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return
+    folder = os.open(path, os.O_RDONLY)
+    held.callback(os.close, folder)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        msg = f"{path}: another process is writing to it; wait for it, or choose another --out"
+        raise DataError(msg) from error
+
+
+def _at(path: Path, name: str) -> Path:
+    """Where a file of the store lies, even if a change was interrupted."""
+    following = path / _NEXT / name
+    return following if following.exists() else path / name
+
+
+def _mapped(path: Path) -> NDArray[np.float32]:
+    try:
+        found = np.load(path, mmap_mode="r")
+    except (OSError, ValueError) as error:
+        msg = f"{path}: cannot be read ({_short(error)}); embed again into another folder"
+        raise DataError(msg) from error
+    if found.dtype != np.float32 or found.ndim != 3:
+        msg = f"{path}: holds {found.dtype} of shape {found.shape}, not float32 of three axes"
+        raise DataError(msg)
+    return found  # type: ignore[no-any-return]
+
+
+def _write_parquet(table: pl.DataFrame, path: Path) -> None:
+    whole = io.BytesIO()  # as Polars would tell a full disk in words of its own
+    table.write_parquet(whole, compression="zstd", compression_level=3, row_group_size=1 << 17)
+    with path.open("wb") as file:
+        file.write(whole.getbuffer())
+        _settle(file)
+
+
+def _settle(file: IO[bytes]) -> None:
+    """Have the bytes on the disk before the file gets its name."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _short(error: Exception) -> str:
+    return str(error).split("\n", 1)[0][:200]

@@ -1,0 +1,263 @@
+"""Systems that are Python: any function of waveforms, and objects that follow the protocols.
+
+What a user names with ``package.module:attribute``, or a package registers in the entry point
+group ``parivox.systems``, is one of
+
+- an object with `embed`, or with `enrol` and `verify`, that follows
+  :mod:`parivox.embedding.systems.protocol`;
+- a function of ``(waveform, sample_rate)`` that gives a vector, or with an attribute ``batched =
+  True`` a function of ``(waveforms, sample_rate)`` that gives a vector of each;
+- a class or function without arguments that gives one of these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib
+import inspect
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
+from parivox.errors import ConfigError, ParivoxError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.embedding.systems.protocol import Waveform
+
+__all__ = ["CallableSystem", "load_object", "system_of"]
+
+SAMPLE_RATE = 16_000
+"""In Hz, of functions that do not tell theirs."""
+LEAST_SECONDS = 0.2
+"""Of functions that do not tell theirs."""
+
+
+class CallableSystem:
+    """A function as an embedding system.
+
+    Its attributes `sample_rate`, `scoring`, `least_seconds` and `provenance` are read where it has
+    them.
+
+    Parameters
+    ----------
+    function
+        Of (waveform, sample_rate), or of (waveforms, sample_rate) if it says ``batched = True``.
+    name
+        As the user named it.
+    sample_rate
+        In Hz, in the place of the function's own.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], name: str, *, sample_rate: int | None = None
+    ) -> None:
+        self.function, self.name = function, name
+        own_rate = getattr(function, "sample_rate", SAMPLE_RATE)
+        self.sample_rate = _rate(own_rate if sample_rate is None else sample_rate, name)
+        self.scoring = str(getattr(function, "scoring", "cosine"))
+        self.least_seconds = float(getattr(function, "least_seconds", LEAST_SECONDS))
+        self.is_batched = bool(getattr(function, "batched", False))
+        self.provenance: Mapping[str, Any] = {
+            "system": name,
+            "sample_rate": self.sample_rate,
+            "batched": self.is_batched,
+            **_source(function),
+            **getattr(function, "provenance", {}),
+        }
+        self.shape: tuple[int, ...] | None = None
+
+    def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
+        """Vectors of shape (recording, crop, dimension), checked for shape and type.
+
+        Raises
+        ------
+        ConfigError
+            If the function fails, or gives anything but a vector for each recording, all of one
+            size.
+        """
+        if self.is_batched:
+            found = self._vectors(self._called(list(waveforms)), (len(waveforms),))
+        else:
+            each = [self._vectors(self._called(one), ()) for one in waveforms]
+            shapes = {vectors.shape for vectors in each}
+            if len(shapes) > 1:
+                self._refuse(f"vectors of different shapes, {_listed(shapes)}")
+            found = np.stack(each) if each else np.empty((0, 1, 1), np.float32)
+        if len(found):
+            shape = found.shape[1:]
+            if self.shape not in {None, shape}:
+                self._refuse(f"vectors of different shapes, {_listed({self.shape, shape})}")
+            self.shape = shape
+        return found
+
+    def _called(self, given: Any) -> Any:
+        try:
+            return self.function(given, self.sample_rate)
+        except ParivoxError:
+            raise
+        except Exception as error:
+            what = f"{len(given)} recordings" if self.is_batched else f"{len(given):,} samples"
+            msg = (
+                f"system {self.name} failed on {what} at {self.sample_rate:,} Hz: "
+                f"{type(error).__name__}: {error}; mend the function, which is given 1-D float32 "
+                "arrays and the rate"
+            )
+            raise ConfigError(msg) from error
+
+    def _vectors(self, given: Any, leading: tuple[int, ...]) -> NDArray[np.float32]:
+        """What the function gave as (*leading, crop, dimension)."""
+        try:
+            found = np.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
+        except (TypeError, ValueError):
+            self._refuse(f"a {type(given).__name__} that is no array")
+        if found.dtype.kind not in "fiu":
+            self._refuse(f"an array of {found.dtype}, not of real numbers")
+        shape = found.shape
+        first = len(leading)
+        while len(shape) > first + 2 and shape[first] == 1:  # as SpeechBrain leaves it
+            shape = (*shape[:first], *shape[first + 1 :])
+        if len(shape) == first + 1:
+            shape = (*shape[:-1], 1, shape[-1])
+        if len(shape) != first + 2 or shape[:first] != leading or not shape[-1]:
+            self._refuse(f"an array of shape {found.shape}")
+        return np.ascontiguousarray(found.reshape(shape), np.float32)
+
+    def _refuse(self, what: str) -> NoReturn:
+        wanted = (
+            "an array (recording, dimension) or (recording, crop, dimension), a row for each "
+            "waveform in the list"
+            if self.is_batched
+            else "a vector (dimension), or one for each crop (crop, dimension), of each waveform"
+        )
+        msg = f"system {self.name} gave {what}; it must give {wanted}, always of one size"
+        raise ConfigError(msg)
+
+
+def load_object(text: str) -> Any:
+    """What ``package.module:attribute`` names; the working folder is searched too.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such module or attribute, or importing it fails.
+    """
+    module, _, attribute = text.partition(":")
+    if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds texts
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        msg = (
+            f"--system {text}: module {module} cannot be imported ({told}); install its package in "
+            "this environment, or run from the folder it is in"
+        )
+        raise ConfigError(msg) from error
+    try:
+        return functools.reduce(getattr, attribute.split("."), found)
+    except AttributeError as error:
+        from difflib import get_close_matches  # noqa: PLC0415 - for messages only
+
+        names = [name for name in vars(found) if not name.startswith("_")]
+        near = get_close_matches(attribute, names, n=3, cutoff=0.3) or names[:8]
+        msg = f"--system {text}: {module} has no {attribute!r}; nearest: {', '.join(near)}"
+        raise ConfigError(msg) from error
+
+
+def system_of(
+    given: Any, name: str, *, sample_rate: int | None = None
+) -> EmbeddingSystem | VerifyingSystem:
+    """The system that an object is, as the head of this module tells.
+
+    Parameters
+    ----------
+    given
+        The object.
+    name
+        As the user named it.
+    sample_rate
+        In Hz, of functions that do not tell theirs.
+
+    Raises
+    ------
+    ConfigError
+        If it is none, or lacks something that the protocol asks for.
+    """
+    if callable(given) and (isinstance(given, type) or not _arguments(given)):
+        try:
+            given = given()
+        except Exception as error:
+            msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
+            raise ConfigError(msg) from error
+    kinds = {EmbeddingSystem: ("embed",), VerifyingSystem: ("enrol", "verify")}
+    for kind, methods in kinds.items():
+        if not all(callable(getattr(given, method, None)) for method in methods):
+            continue
+        wanted = [key for key in kind.__annotations__ if not hasattr(given, key)]
+        if wanted:
+            msg = (
+                f"system {name} has {' and '.join(methods)} and lacks {', '.join(wanted)}, by "
+                "which it is run and recorded; add what is missing"
+            )
+            raise ConfigError(msg)
+        if sample_rate not in {None, given.sample_rate}:
+            msg = (
+                f"system {name} takes {given.sample_rate:,} Hz; leave out --sample-rate "
+                f"{sample_rate}, recordings are resampled"
+            )
+            raise ConfigError(msg)
+        _rate(given.sample_rate, name)
+        return given  # type: ignore[no-any-return]
+    if not callable(given) or _arguments(given) == 1:
+        told = "a function of one argument" if callable(given) else f"a {type(given).__name__}"
+        msg = (
+            f"system {name} is {told}; name a function of (waveform, sample_rate) that gives a "
+            "vector, or an object with embed, or with enrol and verify"
+        )
+        raise ConfigError(msg)
+    return CallableSystem(given, name, sample_rate=sample_rate)
+
+
+def _arguments(function: Any) -> int | None:
+    """How many arguments a function must or may be given by position; 2 if that is not told."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return 2
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in by_position for p in parameters)
+
+
+def _rate(rate: Any, name: str) -> int:
+    if not isinstance(rate, (int, np.integer)) or not 1_000 <= rate <= 768_000:
+        msg = f"system {name}: its sample rate {rate!r} is no whole number of Hz from 1,000 on"
+        raise ConfigError(msg)
+    return int(rate)
+
+
+def _source(function: Any) -> dict[str, Any]:
+    """A hash of the file that the function is in, and the version of its package."""
+    found: dict[str, Any] = {}
+    with contextlib.suppress(TypeError, OSError):
+        one = function if inspect.isroutine(function) else type(function)
+        data = Path(inspect.getfile(one)).read_bytes()
+        found["source_sha256"] = hashlib.sha256(data).hexdigest()
+    package = str(getattr(function, "__module__", "")).partition(".")[0]
+    version = getattr(sys.modules.get(package), "__version__", None)
+    return found | ({"version": str(version)} if version else {})
+
+
+def _listed(shapes: Any) -> str:
+    return " and ".join(map(str, sorted(shapes)[:2]))

@@ -1,0 +1,201 @@
+"""Resemblyzer's published weights: from this user's cache, a file, or once from a package index."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.embedding.systems.ge2e.legacy import read_legacy
+from parivox.embedding.systems.ge2e.network import LAYERS, SIZE
+from parivox.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Weights = dict[str, NDArray[np.float32]]
+
+__all__ = ["SHAPES", "WEIGHTS_SHA256", "cached_file", "hash_of", "read_weights", "weights_of"]
+
+PACKAGE, WHEEL = "Resemblyzer==0.1.4", "Resemblyzer-0.1.4-py3-none-any.whl"
+WHEEL_SHA256 = "8f12eb2f1a9982d32e8db7856de754709b59c93a77bcf0ff536584b619a9dd1f"
+CHECKPOINT = "resemblyzer/pretrained.pt"
+CHECKPOINT_SHA256 = "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e"
+WEIGHTS_SHA256 = "9253e3d277d7fee981eaa531e0f33e8d40814679648293925ded325c51f064d3"
+"""Of the arrays alone, in the order of :data:`SHAPES`, whatever file they come in."""
+LARGEST = 64 << 20
+"""Bytes; the wheel has 15.7 million, the checkpoint in it 17.1."""
+PATIENCE = 600
+"""Seconds that pip may take."""
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    **{
+        f"lstm.{name}_l{layer}": shape
+        for layer in range(LAYERS)
+        for name, shape in (
+            ("weight_ih", (4 * SIZE, SIZE if layer else 40)),
+            ("weight_hh", (4 * SIZE, SIZE)),
+            ("bias_ih", (4 * SIZE,)),
+            ("bias_hh", (4 * SIZE,)),
+        )
+    },
+    "linear.weight": (SIZE, SIZE),
+    "linear.bias": (SIZE,),
+}
+"""The 14 arrays of the network, by the names of the published file."""
+
+
+def weights_of(file: str | os.PathLike[str] | None = None) -> Weights:
+    """The weights, from a file if one is named, else from the cache, which is filled if need be.
+
+    Parameters
+    ----------
+    file
+        Resemblyzer's wheel, the ``pretrained.pt`` in it, or the array file of a cache.
+
+    Raises
+    ------
+    DataError
+        If the file, or what pip brings, is not what was published.
+    ConfigError
+        If there is nothing in the cache and pip brings nothing.
+    """
+    if file is not None:
+        return read_weights(Path(file))
+    cached = cached_file()
+    if cached.is_file():
+        with contextlib.suppress(DataError):  # a damaged cache is filled again
+            return read_weights(cached)
+    weights = _fetched()
+    _keep(weights, cached)
+    return weights
+
+
+def cached_file() -> Path:
+    """Where this user's copy of the weights is, or would be."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(given).is_absolute():
+        folder = Path(given)
+    elif sys.platform == "darwin":
+        folder = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        folder = Path.home() / ".cache"
+    return folder / "parivox" / f"ge2e-{WEIGHTS_SHA256[:12]}.npz"
+
+
+def read_weights(path: Path) -> Weights:
+    """The weights in a wheel, checkpoint or array file, checked against what was published.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or holds anything else.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        msg = f"{path}: cannot be read ({error.strerror or error}); give the path of the weights"
+        raise DataError(msg) from error
+    told = hashlib.sha256(data).hexdigest()
+    if told == WHEEL_SHA256:
+        with zipfile.ZipFile(io.BytesIO(data)) as wheel:
+            data = wheel.read(CHECKPOINT)
+        told = hashlib.sha256(data).hexdigest()
+    if told == CHECKPOINT_SHA256:
+        weights = {**read_legacy(io.BytesIO(data), str(path))["model_state"]}
+    else:
+        weights = _arrays(data)
+    weights = {name: weights[name] for name in SHAPES if name in weights}
+    if {name: w.shape for name, w in weights.items()} != SHAPES or hash_of(weights) != (
+        WEIGHTS_SHA256
+    ):
+        msg = (
+            f"{path}: holds other weights than those of {PACKAGE}, or is damaged (its sha256 is "
+            f"{hashlib.sha256(data).hexdigest()[:16]}...); give {WHEEL}, the pretrained.pt in it, "
+            "or the array file that Parivox made of it"
+        )
+        raise DataError(msg)
+    return weights
+
+
+def hash_of(weights: Mapping[str, NDArray[np.float32]]) -> str:
+    """SHA-256 of the arrays, one after the other as little-endian float32."""
+    found = hashlib.sha256()
+    for name in SHAPES:
+        found.update(np.ascontiguousarray(weights[name], "<f4").tobytes())
+    return found.hexdigest()
+
+
+def _arrays(data: bytes) -> Weights:
+    """The arrays of an npz file; none if it is something else."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except Exception:  # noqa: BLE001 - whatever a damaged archive ends in, the caller says it
+        return {}
+
+
+def _fetched() -> Weights:
+    """The weights in the wheel that pip downloads; nothing of it is installed or run."""
+    by_hand = (
+        f"download {WHEEL} on a machine that can (pip download --no-deps {PACKAGE}) and give it "
+        "with --weights FILE"
+    )
+    sys.stderr.write(
+        f"parivox: ge2e needs the weights in {WHEEL} (15.7 MB, Apache-2.0): pip downloads it "
+        f"once, and the weights are kept in {cached_file().parent}\n"
+    )
+    with tempfile.TemporaryDirectory(prefix="parivox-") as folder:
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+        command += ["--no-input", "--disable-pip-version-check", "--quiet", "--dest", folder]
+        try:
+            done = subprocess.run(  # noqa: S603 - this Python's own pip
+                [*command, PACKAGE],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PATIENCE,
+                check=False,
+            )
+            lines, code = done.stderr.strip().splitlines(), done.returncode
+        except (OSError, subprocess.TimeoutExpired) as error:
+            lines, code = [str(error)], 1
+        wheel = Path(folder) / WHEEL
+        if code or not wheel.is_file():
+            said = next((line for line in lines if line.startswith("ERROR")), "") or (
+                lines[-1] if lines else "no wheel came"
+            )
+            msg = f"the weights of ge2e could not be fetched ({said.strip()}); {by_hand}"
+            raise ConfigError(msg)
+        return read_weights(wheel)
+
+
+def _keep(weights: Weights, path: Path) -> None:
+    """Write the array file aside and rename it; a cache that takes nothing is told and left."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("wb") as file:
+            np.savez(file, allow_pickle=False, **weights)
+        aside.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+        sys.stderr.write(
+            f"parivox: {path} cannot be written ({error.strerror or error}), so that ge2e is "
+            "fetched again each time; set XDG_CACHE_HOME to a folder that can\n"
+        )

@@ -1,0 +1,254 @@
+"""Speaker encoders as ONNX files, in onnxruntime.
+
+What a file takes and gives is declared, see :mod:`parivox.embedding.systems.onnx_declared`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.embedding.frontends import FRONTENDS
+from parivox.embedding.systems.onnx_declared import (
+    beside,
+    completed,
+    declared_by,
+    named,
+    shape_told,
+    told,
+)
+from parivox.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from parivox.embedding.systems.onnx_declared import Declared
+    from parivox.embedding.systems.protocol import Waveform
+
+    Array = NDArray[np.float32]
+
+__all__ = ["OnnxSystem", "load_onnx"]
+
+_VALUES = 1 << 20
+"""Numbers in a batch: 80 s of waveforms, or two minutes of 80 bins."""
+
+
+def load_onnx(
+    path: Path, *, frontend: str | None = None, sample_rate: int | None = None, device: str = "cpu"
+) -> OnnxSystem:
+    """Open a file, and check that what it takes is declared.
+
+    Parameters
+    ----------
+    path
+        The ONNX file.
+    frontend
+        In the place of a declared one.
+    sample_rate
+        In Hz, of networks that take waveforms.
+    device
+        ``cpu`` or ``cuda``.
+
+    Raises
+    ------
+    ConfigError
+        If onnxruntime or the device is not there, or the inputs are not declared, or otherwise
+        than they are.
+    DataError
+        If the file is no ONNX that can be run.
+    """
+    session = _session(path, device)
+    declared = declared_by(path, session)
+    if frontend:
+        declared = replace(declared, frontend=frontend)
+    declared = completed(path, session, declared, sample_rate)
+    return OnnxSystem(path, session, declared)
+
+
+class OnnxSystem:
+    """An ONNX file as an embedding system.
+
+    Parameters
+    ----------
+    path
+        The file, of which the hash is recorded.
+    session
+        It, opened.
+    declared
+        Complete: every input and output is named.
+    """
+
+    def __init__(self, path: Path, session: Any, declared: Declared) -> None:
+        import onnxruntime  # noqa: PLC0415 - an extra
+
+        self.path, self.session, self.declared = path, session, declared
+        self.name = path.name
+        self.sample_rate = declared.sample_rate
+        self.scoring, self.least_seconds = declared.scoring, declared.least_seconds
+        self.lay_out, self.fixed_batch = _layout(path, session, declared)
+        self.provenance: Mapping[str, Any] = {
+            "system": "an ONNX file",
+            "weights_sha256": _sha256(path),
+            **asdict(declared),
+            "runtime": f"onnxruntime {onnxruntime.__version__}",
+            "providers": session.get_providers(),
+        }
+
+    def embed(self, waveforms: Sequence[Waveform]) -> Array:
+        """Vectors of shape (recording, crop, dimension); recordings of one length go together.
+
+        Raises
+        ------
+        ConfigError
+            If the network fails, or gives anything but vectors.
+        """
+        front = FRONTENDS.get(self.declared.frontend, lambda waveform: waveform)
+        recipe = self.declared.recipe
+        parts = [
+            np.asarray(front(part), np.float32) for one in waveforms for part in recipe.cut(one)
+        ]
+        alike: dict[int, list[int]] = {}
+        for at, part in enumerate(parts):
+            alike.setdefault(len(part), []).append(at)
+        found: list[Any] = [None] * len(parts)
+        for length, places in alike.items():
+            step = self.fixed_batch or max(1, _VALUES // max(1, parts[places[0]].size))
+            for start in range(0, len(places), step):
+                some = places[start : start + step]
+                vectors = self._run(np.stack([parts[at] for at in some]), length)
+                for at, vector in zip(some, vectors, strict=True):
+                    found[at] = vector
+        if not found:
+            return np.empty((0, recipe.parts, 1), np.float32)
+        vectors = np.concatenate(found).reshape(len(waveforms), -1, found[0].shape[-1])
+        if recipe.unit:
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+        return vectors
+
+    def _run(self, given: Array, length: int) -> Array:
+        """Vectors (part, crop, dimension) of parts of one length."""
+        feed: dict[str, Any] = {self.declared.input: self.lay_out(given)}
+        if self.declared.lengths:
+            kind = named(self.session.get_inputs(), self.declared.lengths, self.path).type
+            is_whole = "int" in kind
+            feed[self.declared.lengths] = np.full(
+                len(given),
+                length if is_whole else 1,
+                np.dtype(kind[7:-1] if is_whole else np.float32),
+            )
+        try:
+            found = np.asarray(self.session.run([self.declared.output], feed)[0])
+        except Exception as error:
+            msg = (
+                f"{self.name} failed on {shape_told(feed[self.declared.input].shape)} in "
+                f"{self.declared.input!r}: {_brief(error)}; it takes "
+                f"{told(self.session.get_inputs())}: declare it in "
+                f"{beside(self.path)}"
+            )
+            raise ConfigError(msg) from error
+        if found.ndim == 1 and len(given) == 1:
+            found = found[None]
+        if found.ndim not in {2, 3} or len(found) != len(given) or found.dtype.kind != "f":
+            msg = (
+                f"{self.name} gave {shape_told(found.shape)} of {found.dtype} in "
+                f"{self.declared.output!r} for {len(given)} recordings; expected (recording, "
+                "dimension): declare another output in "
+                f"{beside(self.path)}"
+            )
+            raise ConfigError(msg)
+        return found.reshape(len(given), -1, found.shape[-1]).astype(np.float32)
+
+
+def _session(path: Path, device: str) -> Any:
+    try:
+        import onnxruntime  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        msg = f"{path}: needs onnxruntime; install it with: pip install 'parivox[onnx]'"
+        raise ConfigError(msg) from error
+    kinds = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+    there = [name for name, kind in kinds.items() if kind in onnxruntime.get_available_providers()]
+    if device not in there:
+        msg = (
+            f"device {device!r}: this onnxruntime has {', '.join(there)}; leave it out to run on "
+            "the CPU, or install onnxruntime-gpu"
+        )
+        raise ConfigError(msg)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=[kinds[device]])
+    except Exception as error:
+        msg = (
+            f"{path}: is no ONNX file that onnxruntime {onnxruntime.__version__} can run "
+            f"({_brief(error)}); export it again, or install a newer onnxruntime"
+        )
+        raise DataError(msg) from error
+
+
+def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Array], Array], int]:
+    """How a batch is laid out, and how many recordings it takes: 0 for any number.
+
+    It comes as (recording, frame, bin) or (recording, sample).
+    """
+    taken = named(session.get_inputs(), declared.input, path)
+    shape = taken.shape
+    front = FRONTENDS.get(declared.frontend)
+    if taken.type != "tensor(float)":
+        msg = (
+            f"{path}: its input {taken.name!r} is a {taken.type}, expected tensor(float); export "
+            "it in float32"
+        )
+        raise ConfigError(msg)
+    # What stands on each axis: r recordings, 1 nothing, t frames or samples, b bins.
+    known = ("rtb", "rbt", "r1tb", "r1bt") if front else ("rt", "r1t", "t")
+    bins = front.bins if front else 0
+    fits = [axes for axes in known if len(axes) == len(shape) and _fits(axes, shape, bins)]
+    if not fits:
+        wanted = f"{bins} bins of {declared.frontend}" if front else "waveforms"
+        msg = (
+            f"{path}: its input {taken.name!r} is {shape_told(shape)}, which does not take "
+            f"{wanted} of any length; name another --frontend, or export the file with axes "
+            "for recordings and time that are free"
+        )
+        raise ConfigError(msg)
+    axes = fits[0]
+    fixed = shape[axes.index("r")] if "r" in axes else 1
+
+    def lay_out(batch: Array) -> Array:
+        if "b" in axes and axes.index("b") < axes.index("t"):
+            batch = batch.transpose(0, 2, 1)
+        batch = batch[:, None] if "1" in axes else batch
+        return np.ascontiguousarray(batch if "r" in axes else batch[0])
+
+    return lay_out, int(fixed == 1)
+
+
+def _fits(axes: str, shape: Sequence[Any], bins: int) -> bool:
+    """Whether free axes, and those of a known size, are where they must be."""
+    sizes = {"r": 1, "1": 1, "b": bins}
+    return all(
+        not isinstance(size, int) or size < 1 or size == sizes.get(axis)
+        for axis, size in zip(axes, shape, strict=True)
+    )
+
+
+def _brief(error: Exception) -> str:
+    """The first line of what onnxruntime says."""
+    return str(error).strip().partition("\n")[0][-300:]
+
+
+def _sha256(path: Path) -> str:
+    """Of the file, and of the weights that large models keep beside it."""
+    found = hashlib.sha256()
+    for part in (path, path.with_name(f"{path.name}.data")):
+        if part.is_file():
+            with part.open("rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()

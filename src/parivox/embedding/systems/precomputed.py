@@ -1,0 +1,243 @@
+"""Embeddings that exist already, in the layouts that other tools leave them in.
+
+=====================  ===========================================================================
+what                   how ids and vectors stand in it
+=====================  ===========================================================================
+``NAME.npy``           vectors, a row each; ids in ``NAME.txt``, ``NAME.ids``, ``ids.txt`` (a line
+                       each), ``NAME.ids.npy`` or ``ids.npy``, beside it
+``NAME.npz``           two arrays, of ids and vectors (SpeechBrain's ``segset`` and ``stat1`` among
+                       others), or an array for each id
+``NAME.parquet``       a column of ids and one of lists, or a column for each dimension
+``NAME.ark``           Kaldi's float or double vectors, binary or text
+``NAME.scp``           Kaldi's and wespeaker's list of where in which ``.ark`` each vector is
+a folder               ``xvector.scp`` or another single ``.scp``, or several as wespeaker's jobs
+                       leave them, or an ``.npy`` for each recording, its id the path in the folder
+=====================  ===========================================================================
+
+Nothing is unpickled. Axes of size one, which SpeechBrain and others leave, are taken away.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.embedding.systems.kaldi_vectors import read_ark, read_scp
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+__all__ = ["SUFFIXES", "read"]
+
+SUFFIXES = (".npy", ".npz", ".parquet", ".ark", ".scp")
+_IDS = ("utterance", "utterances", "id", "ids", "utt", "utts", "utt_id", "key", "keys", "names",
+        "segset", "segment", "recording", "file", "path")  # fmt: skip
+_VECTORS = ("embedding", "embeddings", "vector", "vectors", "xvector", "xvectors", "emb", "embs",
+            "stat1", "x")  # fmt: skip
+_PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".h5")
+
+
+def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
+    """Ids and vectors, in the order they are in.
+
+    Parameters
+    ----------
+    path
+        A file or folder, as the head of this module tells.
+
+    Returns
+    -------
+    ids : Series of text, of length n
+    vectors : ndarray of shape (n, 1, dimension)
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, holds an id twice, or vectors of different sizes.
+    """
+    path = Path(path)
+    try:
+        ids, vectors = _read(path)
+    except OSError as error:
+        msg = f"{path}: cannot be read ({error.strerror or error}); give a file of embeddings"
+        raise DataError(msg) from error
+    found = _rows(ids, vectors, path)
+    named = pl.Series("utterance", [str(one) for one in ids], pl.String)
+    if not len(named):
+        msg = f"{path}: holds no embeddings; give a file or folder with some"
+        raise DataError(msg)
+    twice = named.filter(named.is_duplicated())
+    if len(twice):
+        msg = (
+            f"{path}: has {twice.n_unique():,} of its ids more than once, as {twice[0]!r}; keep "
+            "one vector of each"
+        )
+        raise DataError(msg)
+    return named, found[:, None]
+
+
+def _read(path: Path) -> tuple[Sequence[Any], Any]:
+    if path.is_dir():
+        return _folder(path)
+    readers = {
+        ".npy": _npy,
+        ".npz": _npz,
+        ".parquet": _parquet,
+        ".ark": read_ark,
+        ".scp": read_scp,
+    }
+    suffix = path.suffix.lower()
+    if suffix in readers and path.is_file():
+        return readers[suffix](path)
+    if not path.exists():
+        msg = f"{path}: is not there; give a file or folder of embeddings"
+    elif suffix in _PICKLES:
+        msg = (
+            f"{path}: may run code when it is opened, so it is not; save its ids and vectors with "
+            "numpy.savez(FILE, ids=..., vectors=...)"
+        )
+    else:
+        msg = f"{path}: is of no known kind; embeddings are in {', '.join(SUFFIXES)} or a folder"
+    raise DataError(msg)
+
+
+def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
+    """Vectors as rows, checked against the ids and each other."""
+    if not isinstance(vectors, np.ndarray):
+        sizes: dict[int, Any] = {}
+        for one, vector in zip(ids, vectors, strict=True):
+            sizes.setdefault(np.size(vector), one)
+        if len(sizes) > 1:
+            (first, a), (second, b) = list(sizes.items())[:2]
+            msg = (
+                f"{path}: the vector of {a!r} has {first:,} numbers and that of {b!r} has "
+                f"{second:,}; keep those of one system"
+            )
+            raise DataError(msg)
+        vectors = np.array([np.ravel(vector) for vector in vectors])
+    if vectors.ndim > 2 and len(vectors) and vectors.size == len(vectors) * vectors.shape[-1]:
+        vectors = vectors.reshape(len(vectors), -1)
+    if len(vectors) == 0:
+        return np.empty((0, 1), np.float32)
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or not vectors.shape[1]:
+        msg = (
+            f"{path}: its vectors are an array of {vectors.dtype} of shape {vectors.shape}, "
+            "expected numbers of shape (recordings, dimension); save them so"
+        )
+        raise DataError(msg)
+    if len(ids) != len(vectors):
+        msg = (
+            f"{path}: has {len(vectors):,} vectors and {len(ids):,} ids; give one id for each "
+            "vector, in the same order"
+        )
+        raise DataError(msg)
+    return np.ascontiguousarray(vectors, np.float32)
+
+
+def _array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
+    try:
+        return np.asarray(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False))
+    except (ValueError, EOFError) as error:
+        msg = f"{path}: is no array of numbers or text ({error}); save it with numpy.save"
+        raise DataError(msg) from error
+
+
+def _npy(path: Path) -> tuple[Sequence[Any], Any]:
+    stem = path.with_suffix("")
+    beside = [stem.with_name(f"{stem.name}{end}") for end in (".txt", ".ids", ".ids.npy")]
+    beside += [path.with_name("ids.txt"), path.with_name("ids.npy")]
+    found = next((one for one in beside if one.is_file()), None)
+    if found is None:
+        msg = (
+            f"{path}: holds vectors and no ids; write them, a line for each row, into "
+            f"{stem.name}.txt beside it"
+        )
+        raise DataError(msg)
+    if found.suffix == ".npy":
+        return [str(one) for one in _array(found).ravel()], _array(path)
+    try:
+        lines = found.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        msg = f"{found}: is no UTF-8 text ({error.reason}); save it as UTF-8"
+        raise DataError(msg) from error
+    return [line.strip() for line in lines if line.strip()], _array(path)
+
+
+def _npz(path: Path) -> tuple[Sequence[Any], Any]:
+    data = io.BytesIO(path.read_bytes())
+    try:
+        with np.load(data, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except Exception as error:  # whatever a damaged archive ends in
+        msg = f"{path}: is no npz of numbers and text ({error}); save it with numpy.savez"
+        raise DataError(msg) from error
+    lower = {name.lower(): name for name in arrays}
+    vectors = next((lower[name] for name in _VECTORS if name in lower), None)
+    if vectors is None:
+        return list(arrays), list(arrays.values())
+    ids = next((lower[name] for name in _IDS if name in lower), None)
+    if ids is None:
+        msg = (
+            f"{path}: has vectors in {vectors!r} and no array of ids among {', '.join(arrays)}; "
+            "save them as 'ids'"
+        )
+        raise DataError(msg)
+    return [str(one) for one in np.ravel(arrays[ids])], arrays[vectors]
+
+
+def _parquet(path: Path) -> tuple[Sequence[Any], Any]:
+    try:
+        frame = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        told = str(error).partition("\n")[0]
+        msg = f"{path}: is no Parquet file ({told}); write it again"
+        raise DataError(msg) from error
+    lower = {name.lower(): name for name in frame.columns}
+    texts = [name for name, type_ in frame.schema.items() if type_ == pl.String]
+    ids = next((lower[name] for name in _IDS if name in lower), texts[0] if texts else None)
+    lists = [n for n, t in frame.schema.items() if isinstance(t, (pl.List, pl.Array))]
+    numbers = [n for n, t in frame.schema.items() if t.is_numeric() and n != ids]
+    if ids is None or len(lists) > 1 or not (lists or numbers):
+        msg = (
+            f"{path}: has the columns {', '.join(frame.columns[:8])}; expected one of ids, as "
+            "'utterance', and one of lists, as 'embedding', or a column for each dimension"
+        )
+        raise DataError(msg)
+    if frame[ids].null_count() or any(frame[name].null_count() for name in lists or numbers):
+        msg = f"{path}: has rows without an id or without numbers; leave them out"
+        raise DataError(msg)
+    if not lists:
+        return frame[ids].to_list(), frame.select(numbers).to_numpy()
+    return frame[ids].to_list(), [one.to_numpy() for one in frame[lists[0]]]
+
+
+def _folder(path: Path) -> tuple[Sequence[Any], Any]:
+    lists = sorted(path.glob("*.scp"))
+    chosen = [one for one in lists if one.name in {"xvector.scp", "embedding.scp"}] or lists
+    if chosen:
+        ids: list[Any] = []
+        vectors: list[Any] = []
+        for one in chosen:
+            some, arrays = read_scp(one)
+            ids += some
+            vectors += arrays
+        return ids, vectors
+    files = sorted(path.rglob("*.npy"))
+    if not files or (path / "store.json").is_file():
+        what = "holds no .scp and no .npy" if not files else "is what parivox embed makes"
+        msg = f"{path}: {what}; parivox score takes what embed makes, and files of embeddings"
+        raise DataError(msg)
+    named: Mapping[str, Path] = {
+        one.relative_to(path).with_suffix("").as_posix(): one for one in files
+    }
+    return list(named), [_array(one) for one in named.values()]

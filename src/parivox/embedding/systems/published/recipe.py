@@ -1,0 +1,64 @@
+"""What of a recording its publishers embed, and how they compare two recordings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from parivox.embedding.systems.protocol import Waveform
+
+__all__ = ["Recipe"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How recordings are cut before they are embedded, and compared after.
+
+    Attributes
+    ----------
+    scoring : str
+        See :mod:`parivox.scoring`.
+    whole : bool
+        Whether the whole recording is embedded, before any crops.
+    crops : int
+        Crops of equal length, evenly spaced from the first sample to the last.
+    crop_samples : int
+        Their length.
+    least_samples : int
+        Recordings that are shorter are repeated up to this length before they are cropped.
+    unit : bool
+        Whether each vector is scaled to length 1.
+    """
+
+    scoring: str
+    whole: bool = True
+    crops: int = 0
+    crop_samples: int = 0
+    least_samples: int = 0
+    unit: bool = False
+
+    @property
+    def parts(self) -> int:
+        """Vectors of a recording."""
+        return int(self.whole) + self.crops
+
+    def cut(self, waveform: Waveform) -> list[Waveform]:
+        """The parts that are embedded, in order.
+
+        Examples
+        --------
+        >>> recipe = Recipe("cosine", whole=False, crops=3, crop_samples=4, least_samples=5)
+        >>> [part.tolist() for part in recipe.cut(np.arange(8))]
+        [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]
+        >>> [part.tolist() for part in recipe.cut(np.arange(3))]
+        [[0, 1, 2, 0], [0, 1, 2, 0], [1, 2, 0, 1]]
+        """
+        parts = [waveform] if self.whole else []
+        if self.crops:
+            long = np.resize(waveform, max(waveform.size, self.least_samples))
+            starts = np.linspace(0, long.size - self.crop_samples, self.crops).astype(int)
+            parts += [long[start : start + self.crop_samples] for start in starts]
+        return parts

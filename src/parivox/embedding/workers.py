@@ -1,0 +1,211 @@
+"""Worker processes that embed batches; one that dies is not the end.
+
+A decoder of foreign bytes may crash or never end. A worker says which recording it has in hand
+before it decodes it, so that such a recording gets a status, and its batch is done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import tempfile
+import time
+from dataclasses import replace
+from multiprocessing import connection, get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from parivox.embedding.batches import Batch, Done, embed_batch
+from parivox.errors import DataError, ParivoxError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from multiprocessing.connection import Connection
+
+    from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
+
+    Load = Callable[[], EmbeddingSystem | VerifyingSystem]
+
+__all__ = ["embed_batches"]
+
+DECODING_SECONDS = 300.0
+"""A recording that is not decoded by then never will be."""
+ONE_THREAD = dict.fromkeys(
+    (
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+        *("VECLIB_MAXIMUM_THREADS", "POLARS_MAX_THREADS"),
+    ),
+    "1",
+)
+_PATIENCE = 10.0  # seconds for a process to end
+
+
+def embed_batches(batches: Iterable[Batch], load: Load, workers: int) -> Iterator[Done]:
+    """Embed batches in worker processes, in whatever order they are done.
+
+    Parameters
+    ----------
+    batches
+        In the order in which they are begun.
+    load
+        Loads the system, in each worker; it must be picklable.
+    workers
+        How many processes at most, of one thread each.
+
+    Raises
+    ------
+    ParivoxError
+        What a worker raises: the channels of a recording differ, or the system fails.
+    """
+    coming, again, crew = iter(batches), list[Batch](), list[_Worker]()
+    with tempfile.TemporaryDirectory(prefix="parivox-") as folder:
+        try:
+            while True:
+                free = [worker for worker in crew if worker.batch is None]
+                while free or len(crew) < workers:
+                    batch = again.pop() if again else next(coming, None)
+                    if batch is None:
+                        break
+                    if not free:
+                        free.append(_Worker(load, Path(folder)))
+                        crew.append(free[0])
+                    free.pop().give(batch)
+                if len(free) == len(crew):
+                    return
+                yield from _heard(crew)
+                for worker in [one for one in crew if one.is_lost()]:
+                    again.append(worker.what_is_left())
+                    worker.end()
+                    crew.remove(worker)
+        finally:
+            for worker in crew:
+                worker.end()
+
+
+def _heard(crew: Sequence[_Worker]) -> Iterator[Done]:
+    """Wait until any worker says something, and take it."""
+    ready = connection.wait([worker.line for worker in crew], timeout=1.0)
+    for worker in crew:
+        done = worker.hear() if worker.line in ready else None
+        if done is not None:
+            yield done
+
+
+class _Worker:
+    """One process, as its parent sees it."""
+
+    def __init__(self, load: Load, folder: Path) -> None:
+        context = get_context("spawn")
+        self.line, theirs = context.Pipe()
+        number, words = tempfile.mkstemp(dir=folder)
+        os.close(number)
+        self.words = Path(words)  # what it prints
+        self.batch: Batch | None = None
+        self.at: int | None = None
+        self.since = time.monotonic()
+        self.is_gone = False
+        self.process = context.Process(target=_work, args=(theirs, load, words), daemon=True)
+        with _environment(ONE_THREAD):
+            self.process.start()
+        theirs.close()
+
+    def give(self, batch: Batch) -> None:
+        self.batch, self.at, self.since = batch, None, time.monotonic()
+        with contextlib.suppress(OSError):  # it is gone, which is heard next
+            self.line.send(batch)
+
+    def hear(self) -> Done | None:
+        """Take what it says: which recording it has in hand, a batch that is done, an error."""
+        try:
+            said = self.line.recv()
+        except (EOFError, OSError):
+            self.process.join(_PATIENCE)
+            self.is_gone = True
+            return None
+        self.since = time.monotonic()
+        if isinstance(said, ParivoxError):
+            raise said
+        if isinstance(said, Done):
+            self.batch = self.at = None
+            return said
+        self.at = said
+        return None
+
+    def is_lost(self) -> bool:
+        """Whether it has ended, or is at one recording for ever."""
+        is_stuck = self.at is not None and time.monotonic() - self.since > DECODING_SECONDS
+        return self.is_gone or is_stuck
+
+    def what_is_left(self) -> Batch:
+        """Its batch, in which the recording that it had in hand is not decoded again.
+
+        Raises
+        ------
+        DataError
+            If it ended while it was not decoding.
+        """
+        code = self.process.exitcode
+        if self.batch is None or self.at is None:
+            raise DataError(self._last_words())
+        told = "decoding it never ended"
+        if self.is_gone:
+            told = f"decoding it ended the process ({_named(code)})"
+        return replace(self.batch, crashed={**self.batch.crashed, self.at: told})
+
+    def _last_words(self) -> str:
+        lines = self.words.read_text(encoding="utf-8", errors="replace").strip().split("\n")
+        said = f": {lines[-1][:300]}" if lines[-1] else ""
+        return (
+            f"the system ended its process ({_named(self.process.exitcode)}){said}; if memory ran "
+            "out, try fewer --workers or a smaller --batch; what is finished is kept"
+        )
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.line.close()
+        if self.batch is None:
+            self.process.join(_PATIENCE)
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join(_PATIENCE)
+
+
+def _work(line: Connection, load: Load, words: str) -> None:
+    """Embed batches until there are no more; this is what a worker runs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    printed = os.open(words, os.O_WRONLY | os.O_APPEND)
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)  # where decoders complain of foreign bytes
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        try:
+            system = cast("EmbeddingSystem", load())  # as the parent has found
+            while True:
+                line.send(embed_batch(line.recv(), system, line.send))
+        except ParivoxError as error:
+            line.send(error)
+
+
+def _named(code: int | None) -> str:
+    """The exit code of a process in words."""
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+@contextlib.contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set environment variables for processes that are started within."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,161 @@
+"""How two recordings' vectors become a score; higher is more alike.
+
+=================== ================================================================
+``cosine``          of the means over crops, in [-1, 1]
+``dot``             inner product of the means over crops
+``euclidean``       minus the distance of the means over crops
+``crops-euclidean`` minus the mean distance of all pairs of crops, each of length 1
+``ecapa-published`` mean of the cosine of the first crops, which are the whole
+                    recordings, and the mean cosine of all pairs of the others
+=================== ================================================================
+
+A comparison first *prepares* each recording's vectors, once, in double precision, so that what is
+left to do for a trial is as little as can be: mostly one inner product in single precision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.floating]
+
+__all__ = ["COMPARISONS", "Comparison", "comparison_named"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A way to compare vectors.
+
+    Attributes
+    ----------
+    name : str
+    words : str
+        The same in words.
+    prepare : function
+        Of vectors (recording, crop, dimension) what is kept of each recording, (recording, ...).
+    pairs : function
+        Scores (pair,) of what is kept of either side, (pair, ...).
+    matrix : function
+        Scores (left, right) of everything on the left with everything on the right.
+    model : function or None
+        What is kept of a model, of the mean (model, ...) of what is kept of its recordings; None
+        if there is no such thing and scores must be averaged.
+    """
+
+    name: str
+    words: str
+    prepare: Callable[[Array], Array]
+    pairs: Callable[[Array, Array], Array]
+    matrix: Callable[[Array, Array], Array]
+    model: Callable[[Array], Array] | None
+
+
+def comparison_named(name: str) -> Comparison:
+    """The comparison of this name.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    if name not in COMPARISONS:
+        msg = f"--scoring {name!r} is not known; choose from {', '.join(COMPARISONS)}"
+        raise ConfigError(msg)
+    return COMPARISONS[name]
+
+
+def _unit(vectors: Array) -> Array:
+    """The vectors, each of length 1."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+
+def _mean(vectors: Array) -> Array:
+    return np.asarray(vectors.mean(axis=1))
+
+
+def _unit_mean(vectors: Array) -> Array:
+    return _unit(_mean(vectors))
+
+
+def _dot(left: Array, right: Array) -> Array:
+    return np.asarray(np.vecdot(left, right))
+
+
+def _product(left: Array, right: Array) -> Array:
+    return np.asarray(left @ right.T)
+
+
+def _far(left: Array, right: Array) -> Array:
+    """Minus the distance of each pair."""
+    apart = left - right
+    return np.asarray(-np.sqrt(np.vecdot(apart, apart)))
+
+
+def _far_matrix(left: Array, right: Array) -> Array:
+    squares = np.vecdot(left, left)[:, None] + np.vecdot(right, right) - 2 * left @ right.T
+    return np.asarray(-np.sqrt(np.maximum(squares, 0)))
+
+
+def _apart(cosines: Array) -> Array:
+    """Distances of vectors of length 1."""
+    return np.asarray(np.sqrt(np.maximum(2 - 2 * cosines, 0)))
+
+
+def _crops(left: Array, right: Array) -> Array:
+    """Minus the mean distance of crops, in double precision: nearly equal ones need it."""
+    left, right = _unit(left.astype(np.float64)), _unit(right.astype(np.float64))
+    return np.asarray(-_apart(left @ right.swapaxes(1, 2)).mean(axis=(1, 2)))
+
+
+def _crops_matrix(left: Array, right: Array) -> Array:
+    left, right = _unit(left.astype(np.float64)), _unit(right.astype(np.float64))
+    every = right.reshape(-1, right.shape[-1])
+    shape = (left.shape[1], *right.shape[:2])
+    # one recording of the left at a time: memory for its crops against all others
+    return np.stack([-_apart(one @ every.T).reshape(shape).mean(axis=(0, 2)) for one in left])
+
+
+def _whole_and_crops(vectors: Array) -> Array:
+    """Both cosines as one inner product: a mean over pairs is the product of the means."""
+    if vectors.shape[1] < 2:
+        msg = (
+            "--scoring ecapa-published takes the whole recording and crops of it, but there is one "
+            "vector of each; give --scoring cosine"
+        )
+        raise ConfigError(msg)
+    unit = _unit(vectors)
+    both = np.concatenate((unit[:, 0], unit[:, 1:].mean(axis=1)), axis=1)
+    return np.asarray(both / np.sqrt(2))
+
+
+COMPARISONS = {
+    one.name: one
+    for one in (
+        Comparison("cosine", "cosine", _unit_mean, _dot, _product, _unit),
+        Comparison("dot", "inner product", _mean, _dot, _product, lambda mean: mean),
+        Comparison("euclidean", "minus distance", _mean, _far, _far_matrix, lambda mean: mean),
+        Comparison(
+            "crops-euclidean", "minus mean distance of crops", _unit, _crops, _crops_matrix, None
+        ),
+        Comparison(
+            "ecapa-published",
+            "mean of the cosine of whole recordings and of crops",
+            _whole_and_crops,
+            _dot,
+            _product,
+            None,
+        ),
+    )
+}
+"""Every comparison, by name."""

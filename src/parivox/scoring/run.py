@@ -1,0 +1,277 @@
+"""From a list of trials and vectors to a file of scores."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox import __version__
+from parivox.errors import ConfigError
+from parivox.scoring.cohort import read_cohort
+from parivox.scoring.comparisons import comparison_named
+from parivox.scoring.enrolments import read_enrolments, way_of
+from parivox.scoring.job import Job
+from parivox.scoring.lists import CHUNK, read_list
+from parivox.scoring.parts import Parts
+from parivox.scoring.vectors import mean_of, open_vectors
+from parivox.tables.ids import places_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from parivox.scoring.cohort import Cohort
+    from parivox.scoring.comparisons import Comparison
+    from parivox.scoring.enrolments import Enrolments
+    from parivox.scoring.vectors import Vectors
+
+__all__ = ["TOP", "Scored", "outcomes", "score"]
+
+TOP = 300
+"""Strangers that count in AS-norm, unless the user says otherwise."""
+FORMAT = 1
+"""Of the file of scores: to be raised when the same input gives other bytes."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What was scored.
+
+    Attributes
+    ----------
+    out : Path
+    trials, scored : int
+        All trials, and those that have a score or a decision.
+    failed : dict
+        Trials that failed, by stage (enrol, acquire) and status.
+    how : str
+        In words.
+    cohort : dict
+        Recordings and speakers of the cohort, by attribute and value, if speakers were given.
+    notes : tuple of str
+        What else the user should know.
+    """
+
+    out: Path
+    trials: int
+    scored: int
+    failed: dict[tuple[str, str], int]
+    how: str
+    cohort: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def score(
+    trials: Any,
+    *,
+    embeddings: str | Path | Vectors,
+    out: str | Path,
+    scoring: str | None = None,
+    models: Any = None,
+    models_by: str | None = None,
+    subtract_mean: str | Path | None = None,
+    as_norm: str | Path | None = None,
+    top: int | None = None,
+    s_norm: str | Path | None = None,
+    speakers: str | Path | None = None,
+    format: str | None = None,  # noqa: A002 - the option's name
+    columns: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Scored:
+    """Score a list of trials with embeddings, and write one row a trial, in the list's order.
+
+    The file has the columns enrol, test, label (if the list has it), score (null where the trial
+    failed), status (``ok`` or what became of the recording) and stage (enrol, acquire; null where
+    it did not fail). It appears when it is whole; an interrupted run goes on where it stopped.
+
+    Parameters
+    ----------
+    trials
+        A list in any format that an audit reads; scores in it do not count.
+    embeddings
+        Folder of ``parivox embed``, a file of embeddings, or one that was opened.
+    out
+        Parquet file.
+    scoring
+        Name of a comparison; None for the system's own.
+    models
+        Table of model and recording: enrolments are models of several recordings.
+    models_by : {None, "embeddings", "scores"}
+        What of a model's recordings is averaged; None for embeddings where these have a mean.
+    subtract_mean
+        Cohort whose mean vector is subtracted first.
+    as_norm, s_norm
+        Cohort of strangers that scores are set against; with `as_norm`, the `top` nearest.
+    top
+        See `as_norm`; None for 300.
+    speakers
+        Table of speakers: how many of the cohort are of which group is told.
+    format, columns
+        How the list is read, where its content does not tell.
+    overwrite
+        Whether `out` may be there already.
+    progress
+        Told what is being done.
+
+    Raises
+    ------
+    ConfigError
+        If an option is wrong, or `out` is there.
+    DataError
+        If the list or the vectors do not hold what they must: a recording that is not there, a
+        vector of zeros.
+    """
+    _check(as_norm, s_norm, top, models, models_by)
+    path = Path(out)
+    Parts.check(path, overwrite=overwrite)
+    progress("reading trials")
+    listed = read_list(trials, format=format, columns=columns)
+    vectors = open_vectors(embeddings)
+    comparison = comparison_named(scoring or vectors.scoring)
+    enrolments = read_enrolments(listed, models)
+    way = way_of(models_by, comparison) if enrolments.are_models else ""
+    strangers = as_norm or s_norm
+    cohort = read_cohort(strangers, vectors) if strangers is not None else None
+    centre = read_cohort(subtract_mean, vectors) if subtract_mean is not None else None
+    size = 0 if cohort is None else len(cohort.places)
+    top = None if as_norm is None else (min(TOP, size) if top is None else top)
+    composition = {} if cohort is None or speakers is None else cohort.composition(speakers)
+    plan = {
+        "format": FORMAT,
+        "parivox": __version__,
+        "trials": listed.sha256,
+        "system": vectors.provenance,
+        "scoring": comparison.name,
+        "models": _told_models(enrolments, way),
+        "mean": None if centre is None else _told_cohort(centre),
+        "norm": None if cohort is None else ["as" if as_norm else "s", top, _told_cohort(cohort)],
+        "cohort": composition,
+    }
+    recordings = pl.concat([enrolments.recordings, listed.test]).unique().sort()
+    places = vectors.places(recordings, listed.name)
+    if cohort is not None:
+        cohort.check_apart(recordings, listed.name)
+    parts = Parts(path, plan, overwrite=overwrite)
+    progress(f"preparing {len(recordings):,} recordings")
+    job = Job.prepared(
+        listed, vectors, recordings, places, enrolments, way, comparison,
+        mean=None if centre is None else mean_of(centre.vectors, centre.places),
+        cohort=cohort, top=top, path=parts / "kept.npy",
+    )  # fmt: skip
+    done = 0
+    for number, chunk in enumerate(listed.chunks()):
+        if not parts.has(number):
+            parts.write(number, job.scored(chunk))
+        done += chunk.height
+        progress(f"scored {done:,} of {listed.rows:,} trials")
+    count = -(-listed.rows // CHUNK)
+    found = outcomes(parts, count, listed.rows)
+    parts.finish(count)
+    notes = tuple(_notes(cohort, centre, vectors, recordings, enrolments, places))
+    how = _how(comparison, way, cohort, centre, top)
+    return Scored(path, listed.rows, *found, how, composition, notes)
+
+
+def _check(
+    as_norm: object, s_norm: object, top: int | None, models: object, models_by: str | None
+) -> None:
+    if as_norm is not None and s_norm is not None:
+        msg = "--as-norm and --s-norm contradict each other; give one of them"
+        raise ConfigError(msg)
+    if top is not None and as_norm is None:
+        msg = "--top is of --as-norm; give --as-norm COHORT with it"
+        raise ConfigError(msg)
+    if models_by is not None and models is None:
+        msg = "--models-by is of models; give --models FILE with it"
+        raise ConfigError(msg)
+
+
+def outcomes(parts: Parts, count: int, trials: int) -> tuple[int, dict[tuple[str, str], int]]:
+    """How many trials were scored, and how many failed, by stage and status."""
+    found = (
+        pl.concat([parts.read(number) for number in range(count)])
+        .filter(pl.col("stage").is_not_null())
+        .group_by("stage", "status")
+        .agg(trials=pl.len())
+        .sort("stage", "status")
+        .collect()
+    )
+    failed = {(row[0], row[1]): int(row[2]) for row in found.iter_rows()}
+    return trials - sum(failed.values()), failed
+
+
+def _told_models(enrolments: Enrolments, way: str) -> list[str] | None:
+    if not enrolments.are_models:
+        return None
+    parts = [array.astype(np.int64).tobytes() for array in (enrolments.first, enrolments.members)]
+    return [way, _digest(enrolments.recordings, *parts)]
+
+
+def _told_cohort(cohort: Cohort) -> list[Any]:
+    return [cohort.vectors.provenance, len(cohort.places), _digest(cohort.ids)]
+
+
+def _digest(ids: pl.Series, *more: bytes) -> str:
+    """Hash of ids and of what else there is."""
+    digest = hashlib.sha256("\n".join(ids).encode())
+    for part in more:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _how(
+    comparison: Comparison, way: str, cohort: Cohort | None, centre: Cohort | None, top: int | None
+) -> str:
+    """How it was scored, in words."""
+    words = comparison.words
+    if centre is not None:
+        words += f", after the mean of {len(centre.places):,} recordings was subtracted"
+    if way:
+        words += f"; a model is {'embeddings' if way == 'embeddings' else 'scores'} averaged"
+    if cohort is not None:
+        size = len(cohort.places)
+        words += (
+            f"; S-norm with a cohort of {size:,} recordings"
+            if top is None
+            else f"; AS-norm with the {top:,} nearest of a cohort of {size:,} recordings"
+        )
+    return words
+
+
+def _notes(
+    cohort: Cohort | None,
+    centre: Cohort | None,
+    vectors: Vectors,
+    recordings: pl.Series,
+    enrolments: Enrolments,
+    places: NDArray[np.int32],
+) -> list[str]:
+    """What the user should know besides."""
+    notes = [
+        f"{one.failed:,} recordings of {one.name} failed and are left out"
+        for one in (cohort, centre)
+        if one is not None and one.failed
+    ]
+    if cohort is not None and cohort.vectors.speaker is not None and vectors.speaker is not None:
+        mine = vectors.speaker.gather(places).drop_nulls().unique()
+        theirs = cohort.vectors.speaker.gather(cohort.places).drop_nulls().unique()
+        both = int(theirs.is_in(mine.implode()).sum())
+        if both:
+            notes.append(
+                f"{both:,} of {len(theirs):,} speakers of the cohort are in the trials, too; "
+                "strangers are better other people"
+            )
+    if enrolments.are_models:
+        lost = vectors.row[places[places_in(enrolments.recordings, recordings)]] < 0
+        thinner = np.add.reduceat(lost[enrolments.members], enrolments.first[:-1])
+        some = int(((thinner > 0) & (thinner < np.diff(enrolments.first))).sum())
+        if some:
+            notes.append(f"{some:,} models are made of fewer recordings, as others failed")
+    return notes

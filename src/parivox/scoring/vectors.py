@@ -1,0 +1,229 @@
+"""Vectors of recordings, from a store or from files that others made; what is kept of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.errors import DataError
+from parivox.tables.ids import places_in
+from parivox.tables.utterances import some
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parivox.embedding.store import Store
+    from parivox.scoring.comparisons import Comparison
+
+__all__ = ["Vectors", "keep", "mean_of", "open_vectors"]
+
+_BLOCK = 1 << 25
+"""Bytes of vectors at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Vectors of recordings.
+
+    Attributes
+    ----------
+    name : str
+        Of the folder or file.
+    ids : Series
+        Utterance ids, each once.
+    values : ndarray of float32 of shape (row, crop, dimension)
+        Perhaps mapped into memory.
+    row : ndarray of int64 of shape (utterance,)
+        Where each one's vectors are; -1 where it failed.
+    status : Series
+        ``ok``, or what became of it.
+    speaker : Series or None
+        Whose each is, if that is told.
+    scoring : str
+        How these vectors are compared, unless the user says otherwise.
+    provenance : dict
+        What made them, or the hash of the file.
+    """
+
+    name: str
+    ids: pl.Series
+    values: NDArray[np.float32]
+    row: NDArray[np.int64]
+    status: pl.Series
+    speaker: pl.Series | None
+    scoring: str
+    provenance: dict[str, Any]
+
+    def places(self, ids: pl.Series, asking: str, what: str = "recordings") -> NDArray[np.int32]:
+        """Place of each of some distinct ids; one that is not there is an error."""
+        place = places_in(ids, self.ids)
+        if (place < 0).any():
+            missing = ids.filter(pl.Series(place < 0))
+            msg = (
+                f"{asking}: {some(missing, ids, what)} are not in {self.name}; embed them into it, "
+                "or make the ids alike"
+            )
+            raise DataError(msg)
+        return place
+
+
+def open_vectors(source: str | Path | Vectors) -> Vectors:
+    """Open the folder that ``parivox embed`` made, or a file of embeddings.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or tells of a recording twice.
+    """
+    if isinstance(source, Vectors):
+        return source
+    path = Path(source)
+    if path.is_dir():
+        from parivox.embedding.store import find_store, open_store  # noqa: PLC0415
+
+        if (path / "parts").is_dir() or find_store(path) is not None:
+            return _of_store(open_store(path))
+    from parivox.embedding.systems.precomputed import read  # noqa: PLC0415 - what takes time
+
+    ids, values = read(path)
+    _check_once(ids, str(source))
+    digest = hashlib.sha256("\n".join(ids).encode())
+    for start in range(0, len(values), _rows(values)):
+        digest.update(values[start : start + _rows(values)].tobytes())
+    return Vectors(
+        str(source),
+        ids,
+        values,
+        np.arange(len(ids)),
+        pl.repeat("ok", len(ids), eager=True),
+        None,
+        "cosine",
+        {"sha256": digest.hexdigest()},
+    )
+
+
+def _of_store(store: Store) -> Vectors:
+    told = json.dumps(store.about, sort_keys=True, default=str)
+    table = store.table
+    _check_once(table["utterance"], str(store.path))
+    is_ok = (table["status"] == "ok").to_numpy()
+    return Vectors(
+        str(store.path),
+        table["utterance"],
+        store.vectors,
+        np.where(is_ok, table["row"].to_numpy(), -1).astype(np.int64),
+        table["status"],
+        table["speaker"] if "speaker" in table.columns else None,
+        str(store.system.get("scoring", "cosine")),
+        {**store.system, "store_sha256": hashlib.sha256(told.encode()).hexdigest()},
+    )
+
+
+def _check_once(ids: pl.Series, name: str) -> None:
+    twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
+    if len(twice):
+        msg = f"{name}: {some(twice, ids, 'recordings')} are there twice; keep one of each"
+        raise DataError(msg)
+
+
+def _rows(values: NDArray[Any]) -> int:
+    """How many rows are taken at once."""
+    return max(_BLOCK // max(values[:1].size * 8, 1), 1)
+
+
+def mean_of(vectors: Vectors, places: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Mean vector (dimension,) of some recordings and all of their crops."""
+    rows = vectors.row[places]
+    total = np.zeros(vectors.values.shape[-1])
+    for start in range(0, rows.size, _rows(vectors.values)):
+        block = vectors.values[rows[start : start + _rows(vectors.values)]]
+        total += block.mean(axis=1, dtype=np.float64).sum(axis=0)
+    return np.asarray(total / rows.size)
+
+
+def keep(
+    vectors: Vectors,
+    places: NDArray[np.integer],
+    comparison: Comparison,
+    *,
+    mean: NDArray[np.float64] | None = None,
+    path: Path | None = None,
+    more: int = 0,
+    precise: bool = False,
+) -> NDArray[Any]:
+    """What a comparison keeps of some recordings, none of which failed.
+
+    Parameters
+    ----------
+    vectors
+        All there are.
+    places : ndarray of int of shape (recording,)
+        Which of them.
+    comparison
+        Prepares them, in double precision.
+    mean : ndarray of shape (dimension,)
+        Subtracted first.
+    path
+        A scratch file to keep it in, in place of memory.
+    more
+        So many rows below stay free.
+    precise
+        Whether to keep double precision, which scores that are normalised need: these are
+        differences of scores, divided by a small number.
+
+    Returns
+    -------
+    ndarray of shape (recording + more, ...)
+
+    Raises
+    ------
+    DataError
+        If a vector is zero, or holds a number that is not finite.
+    """
+    rows = vectors.row[places]
+    found: NDArray[Any] | None = None
+    kind = np.float64 if precise else np.float32
+    for start in range(0, rows.size, _rows(vectors.values)):
+        at = slice(start, start + _rows(vectors.values))
+        block = np.asarray(vectors.values[rows[at]], dtype=np.float64)
+        if mean is not None:
+            block -= mean
+        kept = comparison.prepare(block)
+        bad = ~np.isfinite(kept).all(axis=tuple(range(1, kept.ndim))) | ~block.any(-1).all(-1)
+        if bad.any():
+            raise _unusable(vectors, places[at][bad], block[bad], mean)
+        if found is None:
+            shape = (rows.size + more, *kept.shape[1:])
+            found = (
+                np.empty(shape, dtype=kind)
+                if path is None
+                else np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=shape)
+            )
+        found[at.start : at.start + len(kept)] = kept
+    if found is None:
+        return np.empty((more, vectors.values.shape[-1]), dtype=kind)
+    return np.asarray(found)
+
+
+def _unusable(
+    vectors: Vectors,
+    places: NDArray[np.integer],
+    block: NDArray[np.float64],
+    mean: NDArray[np.float64] | None,
+) -> DataError:
+    """Which recordings have vectors that no score can be made of."""
+    ids = vectors.ids.gather(places)
+    infinite = ~np.isfinite(block).all(axis=(1, 2))
+    what = "vectors with numbers that are not finite" if infinite.any() else "vectors of zeros"
+    ids = ids.filter(pl.Series(infinite)) if infinite.any() else ids
+    after = "" if mean is None or infinite.any() else " once the mean is subtracted"
+    return DataError(
+        f"{vectors.name}: {some(ids, vectors.ids, 'recordings')} have {what}{after}; nothing can "
+        "be said of them, so embed them again or take them out"
+    )

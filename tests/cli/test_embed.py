@@ -1,0 +1,139 @@
+"""``parivox embed`` as a process: what it prints, where, and with which exit code."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import soundfile
+
+import parivox as package
+
+SYSTEM = """
+import numpy as np
+
+class Small:
+    name, sample_rate, scoring, least_seconds = "small", 8_000, "cosine", 0.1
+    provenance = {"version": 1}
+
+    def embed(self, waveforms):
+        frames = [wave[: wave.size // 80 * 80].reshape(-1, 80) for wave in waveforms]
+        spectra = [np.log(np.abs(np.fft.rfft(one))[:, 1:33] + 1e-6) for one in frames]
+        return np.stack([one.mean(0, keepdims=True) for one in spectra])
+
+small = Small()
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A folder with recordings of three speakers, one of them silent, and a system."""
+    for i in range(9):
+        path = tmp_path / "calls" / f"anna{i % 3}" / f"{i}.flac"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        wave = np.random.default_rng(i).normal(size=8_000) / 10
+        soundfile.write(path, wave * (i > 0), 8_000)
+    (tmp_path / "mine.py").write_text(SYSTEM)
+    return tmp_path
+
+
+@pytest.fixture
+def embed(parivox, home):
+    def run(*words, **more):
+        return parivox("embed", *words, cwd=home, **more)
+
+    return run
+
+
+MINE = ("--system", "mine:small", "--out", "out")
+
+
+def test_help_names_the_command_and_its_options(parivox):
+    assert "embed" in parivox("--help").stdout
+    told = parivox("embed", "--help").stdout
+    for option in ("--system", "--out", "--workers", "--batch", "--channel", "--check"):
+        assert option in told
+
+
+def test_from_a_folder_to_a_store_and_back_again(embed, home):
+    found = embed("calls", *MINE)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout == (
+        "8 of 9 recordings (8 s) are embedded by small in out.\n"
+        "1 failed: 1 silent. An audit counts them as an outcome: see status and reason in "
+        "out/recordings.parquet.\n"
+    )
+    assert "parivox: 9 of 9 recordings, " in found.stderr
+    assert "anna" not in found.stdout + found.stderr
+    again = embed("calls", *MINE, "--quiet")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "in out, 9 of them earlier.\n" in again.stdout
+    assert pl.read_parquet(home / "out" / "recordings.parquet").height == 9
+
+
+def test_check_says_whether_a_store_is_whole(embed, home):
+    assert embed("calls", *MINE).returncode == 0
+    found = embed("--check", "out")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == "out: is whole: 9 recordings, 8 embeddings of 32 values by small.\n"
+    array = np.load(home / "out" / "embeddings.npy")
+    np.save(home / "out" / "embeddings.npy", array + 1)
+    found = embed("--check", "out")
+    assert (found.returncode, found.stdout) == (2, "")
+    assert "out/embeddings.npy: its sha256 is" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "nothing to do: give RECORDINGS"),
+        (("calls",), "nothing to do: give --out DIR"),
+        (("calls", "--out", "-"), "--out -: standard output is no folder"),
+        (("calls", "--check", "out"), "--check DIR looks at a folder and embeds nothing"),
+        (("--check", "calls"), "calls: is no store of embeddings; make one with parivox embed"),
+        (("nosuch", *MINE), "nosuch"),
+        (("mine.py", *MINE), "mine.py"),
+        (("calls", "--system", "nosuch.onnx", "--out", "out"), "nosuch.onnx"),
+        (("calls", "--system", "ge3e", "--out", "out"), "ge2e"),
+        (("calls", *MINE, "--workers", "0"), "--workers is 0"),
+        (("calls", *MINE, "--batch", "many"), "--batch"),
+        (("calls", *MINE, "--out", "b"), "--out is given twice"),
+        (("calls", "--system", "mine:small", "--out", "mine.py"), "mine.py: cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(embed, words, told):
+    found = embed(*words)
+    assert (found.returncode, found.stdout) == (2, "")
+    last = found.stderr.splitlines()[-1]
+    assert last.startswith("parivox: ")
+    assert told in last
+    assert "Traceback" not in found.stderr
+
+
+def test_another_system_is_refused(embed, home):
+    assert embed("calls", *MINE).returncode == 0
+    (home / "mine.py").write_text(SYSTEM.replace('"version": 1', '"version": 2'))
+    found = embed("calls", *MINE, "--quiet")
+    assert found.returncode == 2
+    assert "with version 1, and 'small' has 2; such embeddings cannot be compared" in found.stderr
+
+
+def test_control_c_says_that_what_is_done_is_kept(embed, home):
+    slow = "import multiprocessing, time; time.sleep(0.5 * bool(multiprocessing.parent_process()))"
+    (home / "mine.py").write_text(SYSTEM.replace("frames =", f"{slow}; frames ="))
+    source = Path(package.__file__).parents[1]
+    words = [sys.executable, "-m", "parivox", "embed", "calls", *MINE, "--batch", "1"]
+    with subprocess.Popen(words, cwd=home, env={"PYTHONPATH": str(source)}, text=True,
+                          stderr=subprocess.PIPE) as process:  # fmt: skip
+        for line in process.stderr:
+            if "of 9 recordings" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stderr.read()
+    assert process.returncode == 130
+    assert rest == "parivox: stopped; what is finished is kept; the same command goes on with it\n"
+    (home / "mine.py").write_text(SYSTEM)
+    assert embed("calls", *MINE).stdout.startswith("8 of 9 recordings")

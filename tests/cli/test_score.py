@@ -1,0 +1,185 @@
+"""``parivox score`` as a process: what it writes and prints, and what a kill leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as package
+
+SPEAKERS, EACH, SIZE = 10, 6, 24
+VERIFIER = """
+import numpy as np
+
+class Level:
+    name, sample_rate, least_seconds = "level", 16000, 0.2
+    provenance = {"version": 1}
+
+    def enrol(self, recordings):
+        return float(np.mean([np.abs(one).mean() for one in recordings]))
+
+    def verify(self, handle, recording):
+        return -abs(handle - float(np.abs(recording).mean()))
+
+verifier = Level()
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Embeddings as an npz file, a list, a cohort, speakers."""
+    folder = tmp_path_factory.mktemp("score")
+    draw = np.random.default_rng(2)
+    own = np.repeat(draw.normal(size=(SPEAKERS, SIZE)), EACH, axis=0)
+    vectors = (own + 1.2 * draw.normal(size=own.shape)).astype(np.float32)
+    ids = [f"s{i // EACH}/{i % EACH}" for i in range(len(vectors))]
+    np.savez(folder / "embeddings.npz", ids=ids, vectors=vectors)
+    rows = [
+        f"{int(a[:2] == b[:2])} {a} {b}" for i, a in enumerate(ids[:48]) for b in ids[i + 1 : 48]
+    ]
+    (folder / "trials.txt").write_text("\n".join(rows) + "\n")
+    (folder / "cohort.txt").write_text("\n".join(ids[48:]) + "\n")
+    people = [f"s{i},{'fm'[i % 2]}" for i in range(SPEAKERS)]
+    (folder / "speakers.csv").write_text("speaker,gender\n" + "\n".join(people) + "\n")
+    return folder
+
+
+def test_help_names_the_command_and_its_options(parivox):
+    assert "score" in parivox("--help").stdout
+    told = parivox("score", "--help").stdout
+    for option in ("--embeddings", "--as-norm", "--top", "--s-norm", "--subtract-mean", "--models",
+                   "--system", "--recordings", "--overwrite", "--scoring"):  # fmt: skip
+        assert option in told
+
+
+def test_scores_are_written_and_audited(parivox, home):
+    done = parivox("score", "trials.txt", "--embeddings", "embeddings.npz", "--out", "s.parquet",
+                   "--quiet", cwd=home)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "s.parquet: 1,128 of 1,128 trials scored, by cosine.\n"
+    audit = parivox("audit", "s.parquet", "--speakers", "speakers.csv", "--by", "gender", cwd=home)
+    assert audit.returncode == 0, audit.stderr
+    assert "120 target and 1,008 nontarget trials of 8 speakers" in audit.stdout
+
+
+def test_who_the_cohort_is_is_printed(parivox, home):
+    done = parivox("score", "trials.txt", "--embeddings", "embeddings.npz", "--as-norm",
+                   "cohort.txt", "--top", "5", "--speakers", "speakers.csv", "--out", "n.parquet",
+                   "--quiet", cwd=home)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "AS-norm with the 5 nearest of a cohort of 12 recordings" in done.stdout
+    assert "gender: f 6 (1), m 6 (1)" in done.stdout
+    assert "s8" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--out", "a.parquet"), "give either --embeddings DIR"),
+        (("--embeddings", "embeddings.npz", "--out", "-"), "standard output is no file"),
+        (("--embeddings", "embeddings.npz", "--out", "trials.txt"), "give --overwrite"),
+        (("--embeddings", "embeddings.npz", "--out", "."), "is a folder; name a file"),
+        (("--embeddings", "nowhere", "--out", "a.parquet"), "nowhere"),
+        (("--embeddings", "embeddings.npz", "--out", "a.parquet", "--as-norm", "no.txt"), "no.txt"),
+        (("--embeddings", "embeddings.npz", "--out", "none/a/b.parquet/"), "is a folder")
+        if os.name == "nt"
+        else (("--embeddings", "embeddings.npz", "--out", "/proc/a.parquet"), "cannot be written"),
+        (("--system", "level:verifier", "--out", "a.parquet"), "takes --recordings"),
+        (
+            ("--embeddings", "embeddings.npz", "--out", "a.parquet", "--recordings", "."),
+            "--recordings goes with --system",
+        ),
+    ],
+)
+def test_mistakes_are_one_sentence_and_nothing_is_written(parivox, home, words, told):
+    before = {path.name for path in home.iterdir()}
+    done = parivox("score", "trials.txt", *words, "--quiet", cwd=home)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in home.iterdir()} == before
+
+
+def test_recordings_that_are_not_embedded_are_counted(parivox, home, tmp_path):
+    (tmp_path / "more.txt").write_text("1 s0/0 s0/1\n0 s0/0 s77/1\n0 s0/0 s78/1\n")
+    done = parivox("score", tmp_path / "more.txt", "--embeddings", "embeddings.npz", "--out",
+                   "m.parquet", "--quiet", cwd=home)  # fmt: skip
+    assert done.returncode == 2
+    assert "2 of 4 recordings ('s77/1', 's78/1') are not in embeddings.npz" in done.stderr
+
+
+def test_a_system_that_compares_itself_scores_a_folder(parivox, tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    draw = np.random.default_rng(1)
+    for s in range(4):
+        (tmp_path / "audio" / f"s{s}").mkdir(parents=True)
+        for k in range(3):
+            tone = np.sin(np.arange(9600) * (0.05 + 0.01 * k)) * (0.1 + 0.1 * s)
+            noise = draw.normal(0, 0.01, 9600)
+            soundfile.write(tmp_path / "audio" / f"s{s}" / f"{k}.wav", tone + noise, 16000)
+    ids = [f"s{s}/{k}.wav" for s in range(4) for k in range(3)]
+    rows = [f"{int(a[:2] == b[:2])} {a} {b}" for i, a in enumerate(ids) for b in ids[i + 1 :]]
+    (tmp_path / "trials.txt").write_text("\n".join(rows) + "\n")
+    (tmp_path / "level.py").write_text(VERIFIER)
+    done = parivox("score", "trials.txt", "--system", "level:verifier", "--recordings", "audio",
+                   "--out", "s.parquet", "--quiet", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = pl.read_parquet(tmp_path / "s.parquet")
+    assert found.filter(pl.col("label") == "target")["score"].min() > -0.02
+    assert found.filter(pl.col("label") == "nontarget")["score"].max() < -0.03
+
+
+@pytest.mark.slow
+def test_twenty_kills_change_no_byte(home, tmp_path):
+    ids = pl.Series([f"s{i // EACH}/{i % EACH}" for i in range(SPEAKERS * EACH)])
+    draw = np.random.default_rng(5)
+    sides = {side: ids.gather(draw.integers(0, len(ids), 1_500_000)) for side in ("enrol", "test")}
+    pl.DataFrame(sides).write_parquet(tmp_path / "trials.parquet")
+    environment = os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])}
+
+    def start(out):
+        words = ["score", tmp_path / "trials.parquet", "--embeddings", home / "embeddings.npz"]
+        return subprocess.Popen(
+            [sys.executable, "-m", "parivox", *words, "--out", out, "--quiet"],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+        )
+
+    begun = time.perf_counter()
+    assert start(tmp_path / "whole.parquet").wait(timeout=120) == 0
+    took = time.perf_counter() - begun
+    out = tmp_path / "killed.parquet"
+    chance = random.Random(3)
+    kills = 0
+    for _ in range(200):
+        child = start(out)
+        try:
+            child.wait(timeout=chance.uniform(0.2, 1.0) * took)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            kills += 1
+        if out.exists():  # whole, whenever it is there
+            assert digest(out) == digest(tmp_path / "whole.parquet")
+            out.unlink()
+        if kills == 20:
+            break
+    assert kills == 20
+    out.unlink(missing_ok=True)
+    assert start(out).wait(timeout=120) == 0
+    assert digest(out) == digest(tmp_path / "whole.parquet")
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,401 @@
+"""Every recording is embedded once, whatever happens meanwhile."""
+
+import hashlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import soundfile
+
+import parivox
+from parivox.auditing.run import audit
+from parivox.embedding.audio import Excerpt
+from parivox.embedding.batches import Batch, embed_batch
+from parivox.embedding.extract import embed
+from parivox.embedding.store import check_store, open_store
+from parivox.errors import ConfigError, DataError
+from parivox.tables.failures import read_failures
+from parivox.tables.utterances import read_utterances
+
+FINAL = {"recordings.parquet", "embeddings.npy", "store.json", "seen.parquet"}
+
+
+def content(store):
+    """Every file of a store with its hash."""
+    return {
+        str(path.relative_to(store)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(store.rglob("*"))
+    }
+
+
+def rewrite(path, samples, rate=8_000):
+    soundfile.write(path, samples, rate)
+
+
+def test_each_recording_has_the_vector_of_its_own_audio(folder, small, tmp_path):
+    run = embed(folder, small.load, tmp_path / "out", workers=2, batch=7)
+    assert (run.statuses, run.new, run.passed_over) == ({"ok": 30}, 30, 0)
+    store = open_store(tmp_path / "out")
+    assert store.vectors.shape == (30, 1, 32)
+    assert store.table["utterance"].to_list() == sorted(store.table["utterance"])
+    assert store.table["speaker"].to_list()[:5] == ["s0"] * 5
+    system = small.load()
+    for utterance, row in store.table.select("utterance", "row").iter_rows():
+        wave, _ = soundfile.read(folder / utterance, dtype="float32")
+        np.testing.assert_allclose(store.vectors[row], system.vector(wave), rtol=1e-5)
+    assert run.seconds == pytest.approx(
+        sum(soundfile.info(p).duration for p in folder.rglob("*.w*"))
+    )
+    assert set(content(tmp_path / "out")) == FINAL
+
+
+def test_a_store_knows_its_system_and_what_a_probe_of_it_found(folder, small, tmp_path):
+    store = embed(folder, small.load, tmp_path / "out", workers=1).store
+    assert store.system["provenance"] == small.load().provenance
+    assert store.about["probe"]["sound"] is True
+    assert {one["check"] for one in store.about["probe"]["findings"]} >= {"repeated", "batched"}
+
+
+def test_others_read_the_files_without_us(folder, small, tmp_path):
+    embed(folder, small.load, tmp_path / "out", workers=1)
+    array = np.load(tmp_path / "out" / "embeddings.npy", mmap_mode="r")
+    assert (array.dtype, array.shape, array.flags.c_contiguous) == (np.float32, (30, 1, 32), True)
+    table = pl.read_parquet(tmp_path / "out" / "recordings.parquet")
+    assert table["row"].to_list() == list(range(30))
+    path = folder / table["file"][0]
+    assert table["audio_sha256"][0] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_bytes_depend_neither_on_workers_nor_on_the_day(folder, small, tmp_path):
+    for name, workers in (("one", 1), ("two", 2), ("three", 3)):
+        embed(folder, small.load, tmp_path / name, workers=workers, batch=4)
+    assert content(tmp_path / "one") == content(tmp_path / "two") == content(tmp_path / "three")
+
+
+def test_batches_of_any_size_make_the_same_vectors(folder, small, tmp_path):
+    stores = [
+        embed(folder, small.load, tmp_path / str(batch), workers=1, batch=batch).store
+        for batch in (1, 5, 64)
+    ]
+    for other in stores[1:]:
+        assert other.table.equals(stores[0].table)
+        np.testing.assert_allclose(other.vectors, stores[0].vectors, atol=1e-5)
+
+
+def test_a_second_run_embeds_what_changed_and_nothing_else(folder, small, tmp_path):
+    out = tmp_path / "out"
+    embed(folder, small.load, out, workers=1)
+    before, first = content(out), open_store(out).vectors.copy()
+    broken = partial(small.load, seconds=1e9)  # would never come back, were it asked
+    assert embed(folder, broken, out).new == 0
+    assert content(out) == before
+
+    wave, _ = soundfile.read(folder / "s0/00.wav", dtype="float32")
+    rewrite(folder / "s0/00.wav", wave[::-1])  # as large as before
+    shutil.copy(folder / "s1/01.wav", folder / "s2/copy.wav")  # known by its content
+    (folder / "s3/03.wav").rename(folder / "s3/new name.wav")
+    run = embed(folder, small.load, out, workers=1)
+    assert (run.new, run.statuses) == (1, {"ok": 31})
+    store = run.store
+    assert store.table.height == 32  # what is gone from the folder stays in the store
+    rows = dict(store.table.select("utterance", "row").iter_rows())
+    np.testing.assert_array_equal(store.vectors[rows["s2/copy.wav"]], first[rows["s1/01.wav"] - 0])
+    np.testing.assert_array_equal(
+        store.vectors[rows["s3/03.wav"]], store.vectors[rows["s3/new name.wav"]]
+    )
+    assert not np.array_equal(store.vectors[rows["s0/00.wav"]], first[0])
+    check_store(out)
+
+
+def test_a_touched_or_moved_folder_is_hashed_and_not_embedded(folder, small, tmp_path):
+    out = tmp_path / "out"
+    embed(folder, small.load, out, workers=1)
+    table = open_store(out).table
+    shutil.copytree(folder, tmp_path / "elsewhere", copy_function=shutil.copyfile)
+    assert embed(tmp_path / "elsewhere", partial(small.load, seconds=1e9), out).new == 0
+    (out / "seen.parquet").unlink()
+    assert embed(folder, partial(small.load, seconds=1e9), out).new == 0
+    assert open_store(out).table.equals(table)
+
+
+def test_recordings_of_several_folders_gather_in_a_store(folder, small, tmp_path):
+    out = tmp_path / "out"
+    soundfile.write(tmp_path / "x.wav", soundfile.read(folder / "s0/00.wav")[0], 8_000)
+    embed(folder, small.load, out, workers=1)
+    (tmp_path / "t.csv").write_text("utterance,speaker,file,device\nx,s9,x.wav,phone\n")
+    run = embed(tmp_path / "t.csv", small.load, out, workers=1)
+    assert (run.statuses, run.new) == ({"ok": 1}, 0)
+    assert run.store.table.height == 31
+    last = run.store.table.row(30, named=True)
+    assert (last["utterance"], last["speaker"], last["device"]) == ("x", "s9", "phone")
+
+
+def failing(folder):
+    """Spoil one recording in each way."""
+    rewrite(folder / "s0/00.wav", np.zeros(8_000))
+    rewrite(folder / "s1/01.wav", np.zeros(10))
+    (folder / "s2/02.wav").write_text("no audio")
+    click = np.zeros(8_000)
+    click[99] = 0.5
+    rewrite(folder / "s3/03.wav", click)
+    soundfile.write(folder / "s4/04.wav", np.full(8_000, np.nan), 8_000, subtype="FLOAT")
+
+
+def test_recordings_that_fail_are_rows_with_a_status(folder, small, tmp_path):
+    failing(folder)
+    run = embed(folder, small.load, tmp_path / "out", workers=1)
+    assert run.statuses == {
+        "ok": 25,
+        **dict.fromkeys(("too_short", "no_speech", "unreadable", "non_finite", "silent"), 1),
+    }
+    table = run.store.table
+    assert (table.filter(pl.col("row") < 0)["reason"] != "").all()
+    ids = pl.Series(["s0/00.wav", "s0/06.wav", "nobody"])
+    assert run.store.rows_of(ids).tolist() == [-2, 0, -1]
+    (folder / "s0/00.wav").write_bytes((folder / "s0/06.wav").read_bytes())
+    assert embed(folder, small.load, tmp_path / "out", workers=1).statuses["ok"] == 26
+
+
+def test_failures_and_attributes_flow_into_an_audit(folder, small, tmp_path):
+    failing(folder)
+    store = embed(folder, small.load, tmp_path / "out", workers=1).store
+    recordings = store.path / "recordings.parquet"
+    assert read_utterances(recordings).tell_speakers
+    failures = read_failures(store.path / "failures.csv")
+    assert len(failures.acquire) == 5
+    ids, status = store.table["utterance"].to_list(), store.table["status"].to_list()
+    pairs = [(i, j) for i in range(30) for j in range(i)]
+    ok = [status[i] == status[j] == "ok" for i, j in pairs]
+    draw = np.random.default_rng(1)
+    scores = pl.DataFrame(
+        {
+            "enrol": [ids[i] for i, _ in pairs],
+            "test": [ids[j] for _, j in pairs],
+            "label": [int(ids[i][:2] == ids[j][:2]) for i, j in pairs],
+            "score": [float(draw.normal()) if good else None for good in ok],
+        }
+    ).filter(pl.Series(ok))
+    speakers = pl.DataFrame({"speaker": [f"s{i}" for i in range(6)], "sex": list("fmfmfm")})
+    found = audit(
+        scores, speakers=speakers, by=["sex"], utterances=recordings, orientation="similarity",
+        failures=store.path / "failures.csv", intervals=False,
+    )  # fmt: skip
+    rows = found.groups.where(grouping="sex", metric="fta").rows()
+    told = {row["group"]: (row["errors"], row["trials"]) for row in rows}
+    assert told == {"f": (3, 15), "m": (2, 14), "pooled": (5, 29)}  # one is never tested
+
+
+def test_a_store_of_other_weights_or_options_is_refused(folder, small, tmp_path):
+    out = tmp_path / "out"
+    embed(folder, small.load, out, workers=1)
+    before = content(out)
+    with pytest.raises(
+        DataError, match=r"'small' with weights.sha256 'one', and 'small' has 'two'"
+    ):
+        embed(folder, partial(small.load, "two"), out)
+    with pytest.raises(
+        DataError, match=r"longest_seconds 3600.0, and .* has 60.0; .*another --out"
+    ):
+        embed(folder, small.load, out, longest_seconds=60.0)
+    assert content(out) == before
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"workers": 0}, "--workers is 0"),
+        ({"batch": 0}, "--batch is 0"),
+        ({"channel": 0}, "--channel is 0"),
+        ({"longest_seconds": -1.0}, "--longest is -1"),
+    ],
+)
+def test_options_out_of_range_are_refused(folder, small, tmp_path, how, told):
+    with pytest.raises(ConfigError, match=told):
+        embed(folder, small.load, tmp_path / "out", **how)
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_channels_stop_the_run_and_a_choice_goes_on_with_it(folder, small, tmp_path):
+    out = tmp_path / "out"
+    pair = np.random.default_rng(1).normal(size=(800, 2)) / 10  # small: the last to be done
+    rewrite(folder / "s0/stereo.wav", np.repeat(pair, 4, axis=0))
+    with pytest.raises(DataError, match=r"stereo\.wav: has 2 channels, and channel 2 differs"):
+        embed(folder, small.load, out, workers=1, batch=4)
+    done = len(list((out / "parts").glob("0*.parquet")))
+    assert done > 0
+    lines = []
+    run = embed(folder, small.load, out, workers=1, batch=4, channel=1, progress=lines.append)
+    assert run.statuses == {"ok": 31}
+    assert run.new == 31 - 4 * done
+
+
+CRASHING = """
+import multiprocessing, os, signal, time
+import parivox.embedding.batches as batches
+import small_system
+
+honest = batches.decode
+
+def decode(recording, *words, **more):
+    if recording.path.endswith("03.wav"):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if recording.path.endswith("04.wav"):
+        time.sleep(1000)
+    return honest(recording, *words, **more)
+
+def load():
+    if multiprocessing.parent_process() is not None:
+        batches.decode = decode
+    return small_system.load()
+
+def dies():
+    system = small_system.load()
+    if multiprocessing.parent_process() is not None:
+        system.embed = lambda waveforms: os.kill(os.getpid(), signal.SIGKILL)
+    return system
+
+def raises():
+    system = small_system.load()
+    def embed(waveforms):
+        raise ValueError("cannot")
+    if multiprocessing.parent_process() is not None:
+        system.embed = embed
+    return system
+
+def partly():
+    system = small_system.load()
+    honest = system.embed
+    def embed(waveforms):
+        if min(map(len, waveforms)) < 4400:
+            raise ValueError("too few samples for me")
+        return honest(waveforms)
+    system.embed = embed
+    return system
+"""
+
+
+@pytest.fixture
+def crashing(small, tmp_path, monkeypatch):
+    (tmp_path / "modules" / "crashing_system.py").write_text(CRASHING)
+    import crashing_system
+
+    yield crashing_system
+    monkeypatch.delitem(sys.modules, "crashing_system")
+
+
+def test_a_decoder_that_crashes_or_never_ends_is_a_status(folder, crashing, tmp_path, monkeypatch):
+    monkeypatch.setattr("parivox.embedding.workers.DECODING_SECONDS", 2.0)
+    run = embed(folder, crashing.load, tmp_path / "out", workers=2, batch=10)
+    assert run.statuses == {"ok": 28, "unreadable": 2}
+    reasons = dict(run.store.table.select("utterance", "reason").iter_rows())
+    assert reasons["s3/03.wav"] == "decoding it ended the process (SIGSEGV)"
+    assert reasons["s4/04.wav"] == "decoding it never ended"
+
+
+def test_a_system_that_ends_its_process_or_raises_is_one_sentence(folder, crashing, tmp_path):
+    with pytest.raises(DataError, match=r"the system ended its process \(SIGKILL\); if memory"):
+        embed(folder, crashing.dies, tmp_path / "out", workers=1)
+    with pytest.raises(
+        DataError, match=r"small: raised ValueError for 30 recordings.*: cannot; try"
+    ):
+        embed(folder, crashing.raises, tmp_path / "out", workers=1)
+
+
+def test_a_system_that_raises_for_some_fails_for_these_alone(folder, crashing, tmp_path):
+    run = embed(folder, crashing.partly, tmp_path / "out", workers=1)
+    table = run.store.table.with_columns(is_short=pl.col("duration") < 4400 / 8000)
+    assert 0 < table["is_short"].sum() < 30
+    told = table.filter("is_short")["reason"].unique().to_list()
+    assert told == ["the system raised ValueError: too few samples for me"]
+    assert (table.filter(~pl.col("is_short"))["status"] == "ok").all()
+
+
+class Odd:
+    name, sample_rate, least_seconds, scoring = "odd", 8_000, 0.0, "cosine"
+
+    def __init__(self, embed):
+        self.embed, self.provenance = embed, {}
+
+
+def test_vectors_that_say_nothing_are_failures_and_odd_shapes_are_refused(folder):
+    batch = Batch(0, [Excerpt(str(path)) for path in sorted(folder.rglob("*.wav"))[:3]], 60.0)
+    made = np.ones((3, 1, 4), "f4")
+    made[0, 0, 1] = np.nan
+    made[2] = 0
+    done = embed_batch(batch, Odd(lambda waves: made))
+    assert [(one["status"], one["row"]) for one in done.found] == [
+        ("non_finite", -1), ("ok", 0), ("no_speech", -1),
+    ]  # fmt: skip
+    assert done.vectors.shape == (1, 1, 4)
+    for shape in ((3, 4), (2, 1, 4), (3, 1, 0)):
+        with pytest.raises(DataError, match=r"odd: made embeddings of shape"):
+            embed_batch(batch, Odd(lambda waves, shape=shape: np.ones(shape)))
+
+
+def test_long_recordings_are_embedded_a_few_at_a_time(folder, monkeypatch):
+    monkeypatch.setattr("parivox.embedding.batches.SECONDS_AT_ONCE", 2.0)
+    sizes = []
+
+    def embed(waves):
+        sizes.append(sum(map(len, waves)) / 8_000)
+        return np.ones((len(waves), 1, 2), "f4")
+
+    batch = Batch(0, [Excerpt(str(path)) for path in sorted(folder.rglob("*.wav"))], 60.0)
+    assert len(embed_batch(batch, Odd(embed)).vectors) == 30
+    assert len(sizes) > 5
+    assert max(sizes) < 3.3
+
+
+DRIVER = """
+import sys
+from functools import partial
+import small_system
+from parivox.embedding.extract import embed
+if __name__ == "__main__":
+    embed(sys.argv[1], partial(small_system.load, seconds=0.01), sys.argv[2], workers=2, batch=3)
+"""
+
+
+@pytest.mark.slow
+def test_twenty_kills_leave_the_bytes_of_an_undisturbed_run(folder, small, tmp_path):
+    failing(folder)
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    path = f"{Path(parivox.__file__).parents[1]}:{tmp_path / 'modules'}"
+    command = [sys.executable, str(script), str(folder)]
+
+    def start(out):
+        return subprocess.Popen([*command, str(out)], env={"PYTHONPATH": path}, text=True,
+                                stderr=subprocess.PIPE)  # fmt: skip
+
+    began = time.monotonic()
+    process = start(tmp_path / "whole")
+    assert process.wait(60) == 0, process.stderr.read()
+    process.stderr.close()
+    took = time.monotonic() - began
+    draw = random.Random(7)
+    done = set()
+    for _ in range(20):
+        process = start(tmp_path / "killed")
+        time.sleep(draw.uniform(0.2, 1.0) * took)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        said = process.stderr.read()
+        process.stderr.close()
+        assert "error" not in said.lower(), said
+        now = set((tmp_path / "killed").glob("parts/0*.parquet"))
+        assert done <= now or not now  # what is done stays done
+        done = now
+    process = start(tmp_path / "killed")
+    assert process.wait(60) == 0, process.stderr.read()
+    process.stderr.close()
+    assert content(tmp_path / "killed") == content(tmp_path / "whole")
+    check_store(tmp_path / "killed")

@@ -1,0 +1,275 @@
+"""GE2E: the same vectors as the original, by another way, and weights that cannot run code."""
+
+import io
+import os
+import pickle
+import random
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.signal import stft
+
+from parivox.embedding.frontends.ge2e import ge2e40
+from parivox.embedding.systems.ge2e import GE2E, load_ge2e, window_starts
+from parivox.embedding.systems.ge2e import weights as module
+from parivox.embedding.systems.ge2e.graph import OnnxNetwork, onnx_bytes
+from parivox.embedding.systems.ge2e.legacy import read_legacy
+from parivox.embedding.systems.ge2e.network import Network
+from parivox.embedding.voices import draw_voice, speak
+from parivox.errors import ConfigError, DataError
+
+SECONDS = (0.4, 1.0, 1.59, 1.6, 1.61, 2.37, 2.8, 5.0, 11.3)
+SPEECH = Path(__file__).parents[3] / "shared" / "data" / "speechocean762"
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Seeded weights of the network's shapes."""
+    draw = np.random.default_rng(7)
+    return {
+        name: draw.uniform(-0.1, 0.1, shape).astype(np.float32)
+        for name, shape in module.SHAPES.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def published():
+    """The published weights; where they cannot be had there is nothing to compare with."""
+    try:
+        return module.weights_of()
+    except ConfigError as error:
+        if os.environ.get("PARIVOX_REQUIRE_ALL") == "1":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def voices():
+    return [speak(draw_voice(at, "fm"[at % 2]), seconds, at) for at, seconds in enumerate(SECONDS)]
+
+
+def slaney_mel(samples):
+    """The front end once more: SciPy's STFT, and the mel scale filter by filter."""
+    _, _, spectrum = stft(
+        np.float64(samples), 16_000, "hann", 400, 240, boundary="zeros", padded=False
+    )
+    power = np.abs(spectrum * 200) ** 2  # the sum of the window, by which SciPy divides
+
+    def hertz(mel):
+        return mel * 200 / 3 if mel < 15 else 1000 * 6.4 ** ((mel - 15) / 27)
+
+    top = 15 + 27 * np.log(8) / np.log(6.4)
+    edges = [hertz(top * i / 41) for i in range(42)]
+    bands = []
+    for low, centre, high in zip(edges, edges[1:], edges[2:], strict=False):
+        weights = [
+            max(0.0, min((f - low) / (centre - low), (high - f) / (high - centre)))
+            for f in np.arange(201) * 40.0
+        ]
+        bands.append(2 / (high - low) * (weights @ power))
+    return np.array(bands).T
+
+
+@pytest.mark.parametrize("samples", [400, 6_400, 16_000, 16_159, 40_001])
+def test_front_end_follows_slaneys_rules(samples):
+    noise = np.random.default_rng(samples).normal(0, 0.1, samples).astype(np.float32)
+    mine, theirs = ge2e40(np.float64(noise)), slaney_mel(noise)
+    assert mine.shape == (samples // 160 + 1, 40)
+    rows = min(len(mine), len(theirs))  # SciPy leaves out a last frame that is not whole
+    assert rows >= len(mine) - 1
+    np.testing.assert_allclose(mine[:rows], theirs[:rows], rtol=1e-9, atol=1e-12)
+
+
+def original(torch, weights):
+    """The published pipeline in torch: one recording at a time."""
+    lstm = torch.nn.LSTM(40, 256, 3, batch_first=True)
+    linear = torch.nn.Linear(256, 256)
+    state = {name: torch.from_numpy(np.array(value)) for name, value in weights.items()}
+    lstm.load_state_dict({k[5:]: v for k, v in state.items() if k.startswith("lstm.")})
+    linear.load_state_dict({k[7:]: v for k, v in state.items() if k.startswith("linear.")})
+
+    def embed(samples):
+        frames = int(np.ceil((len(samples) + 1) / 160))
+        starts = [s for s in range(0, frames, 77) if s == 0 or s + 83 <= frames]
+        if len(starts) > 1 and (len(samples) - 160 * starts[-1]) / 25_600 < 0.75:
+            starts.pop()
+        padded = np.pad(samples, (0, max(0, 160 * (starts[-1] + 160) - len(samples))))
+        padded = np.pad(padded, (0, 160))  # so that SciPy makes every frame a window takes
+        mel = slaney_mel(padded).astype(np.float32)
+        windows = torch.from_numpy(np.stack([mel[s : s + 160] for s in starts]))
+        with torch.no_grad():
+            hidden = lstm(windows)[1][0][-1]
+            vectors = torch.relu(linear(hidden))
+            vectors = (vectors / vectors.norm(dim=1, keepdim=True)).numpy()
+        mean = vectors.mean(axis=0)
+        return mean / np.linalg.norm(mean)
+
+    return embed
+
+
+@pytest.mark.parametrize("network", [Network, OnnxNetwork])
+def test_vectors_equal_the_originals(optional, published, voices, network):
+    if network is OnnxNetwork:
+        optional("onnxruntime")
+    embed = original(optional("torch"), published)
+    found = GE2E(network(published), "").embed(voices)
+    assert found.shape == (len(voices), 1, 256)
+    assert np.abs(found[:, 0] - [embed(one) for one in voices]).max() < 1e-6
+
+
+def test_vectors_of_real_recordings_equal_the_originals(optional, published):
+    files = sorted(SPEECH.rglob("*.opus"))[::250]
+    if not files:
+        pytest.skip("no recordings in ../shared")
+    soundfile, embed = optional("soundfile"), original(optional("torch"), published)
+    read = [soundfile.read(file, dtype="float32")[0] for file in files]
+    found = GE2E(Network(published), "").embed(read)[:, 0]
+    assert np.abs(found - [embed(one) for one in read]).max() < 1e-6
+
+
+@pytest.mark.parametrize("network", [Network, OnnxNetwork])
+def test_alone_and_among_others(drawn, optional, network, voices):
+    if network is OnnxNetwork:
+        optional("onnxruntime")
+    system = GE2E(network(drawn), "")
+    together = system.embed(voices)
+    alone = np.concatenate([system.embed([one]) for one in voices])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=-1), 1, atol=1e-6)
+
+
+def test_the_graph_is_onnx(drawn, optional):
+    onnx = optional("onnx")
+    model = onnx.load_from_string(onnx_bytes(drawn))
+    onnx.checker.check_model(model, full_check=True)
+    size = sum(np.prod(one.dims) for one in model.graph.initializer if one.data_type == 1)
+    assert size == 1_423_616
+
+
+def test_silence_has_a_vector_and_nothing_has_none(drawn):
+    system = GE2E(Network(drawn), "")
+    assert np.isfinite(system.embed([np.zeros(16_000, np.float32)])).all()
+    assert system.embed([]).shape == (0, 1, 256)
+
+
+@pytest.mark.parametrize("samples", [1, 25_599, 25_600, 31_520, 31_521, 400_000])
+def test_every_sample_but_a_little_rest_is_in_a_window(samples):
+    starts = window_starts(samples)
+    assert starts == [77 * i for i in range(len(starts))]
+    end = 160 * (starts[-1] + 160)
+    assert samples - end < 160 * 77
+    assert len(starts) == 1 or (samples - 160 * starts[-1]) / 25_600 >= 0.75
+
+
+# ---- weights -------------------------------------------------------------------------------------
+
+
+def test_legacy_files_read_as_torch_reads_them(optional, tmp_path):
+    torch = optional("torch")
+    whole = {"step": 3, "state": {"a": torch.randn(4, 5), "b": [torch.randn(7), 2.5, None]}}
+    view = torch.randn(60)
+    whole["views"] = (view[10:40].reshape(5, 6), view)
+    torch.save(whole, tmp_path / "x.pt", _use_new_zipfile_serialization=False)
+    with (tmp_path / "x.pt").open("rb") as file:
+        found = read_legacy(file, "x.pt")
+    assert found["step"] == 3
+    assert found["state"]["b"][1:] == [2.5, None]
+    np.testing.assert_array_equal(found["state"]["a"], whole["state"]["a"])
+    np.testing.assert_array_equal(found["state"]["b"][0], whole["state"]["b"][0])
+    np.testing.assert_array_equal(found["views"][0], whole["views"][0])
+
+
+class _Runs:
+    def __reduce__(self):
+        return os.system, ("touch ran-by-unpickling",)
+
+
+def legacy(whole):
+    parts = (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}, whole, [])
+    return b"".join(pickle.dumps(part, 2) for part in parts)
+
+
+@pytest.mark.parametrize("whole", [_Runs(), {"a": [_Runs()]}, random.Random(1), Path("x")])
+def test_nothing_but_tensors_is_unpickled(whole, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"x\.pt: is not a file of weights .* it names \S+\."):
+        read_legacy(io.BytesIO(legacy(whole)), "x.pt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_damaged_files_end_in_a_sentence(optional, tmp_path):
+    torch = optional("torch")
+    tensors = {"a": torch.arange(12.0).reshape(3, 4), "b": torch.zeros(5)}
+    torch.save(tensors, tmp_path / "x.pt", _use_new_zipfile_serialization=False)
+    data = (tmp_path / "x.pt").read_bytes()
+    for length in range(0, len(data), 7):
+        with pytest.raises(DataError, match="is not a file of weights"):
+            read_legacy(io.BytesIO(data[:length]), "x.pt")
+    draw = random.Random(3)
+    for _ in range(1_000):
+        bent = bytearray(data)
+        for _ in range(draw.randint(1, 4)):
+            bent[draw.randrange(len(bent))] = draw.randrange(256)
+        try:
+            read_legacy(io.BytesIO(bent), "x.pt")
+        except DataError as error:
+            assert "is not a file of weights" in str(error)  # noqa: PT017 - most, not all, fail
+
+
+def test_tensors_that_lie_are_refused(optional, tmp_path):
+    torch = optional("torch")
+    torch.save(torch.zeros(4, 5).T, tmp_path / "x.pt", _use_new_zipfile_serialization=False)
+    with (tmp_path / "x.pt").open("rb") as file, pytest.raises(DataError, match="row by row"):
+        read_legacy(file, "x.pt")
+    torch.save(torch.zeros(4).double(), tmp_path / "y.pt", _use_new_zipfile_serialization=False)
+    with (tmp_path / "y.pt").open("rb") as file, pytest.raises(DataError, match="DoubleStorage"):
+        read_legacy(file, "y.pt")
+
+
+def test_other_weights_are_refused(drawn, tmp_path):
+    np.savez(tmp_path / "mine.npz", **drawn)
+    (tmp_path / "noise.pt").write_bytes(random.Random(1).randbytes(1_000))
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
+        wheel.writestr(module.CHECKPOINT, b"no weights")
+    for name in ("mine.npz", "noise.pt", "a.whl"):
+        with pytest.raises(DataError, match=f"{name}: holds other weights than those of Resem"):
+            load_ge2e(tmp_path / name)
+    with pytest.raises(DataError, match=r"gone\.pt: cannot be read"):
+        load_ge2e(tmp_path / "gone.pt")
+
+
+def test_the_cache_is_filled_once_and_mended(drawn, tmp_path, monkeypatch, capsys):
+    fetched = []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(module, "WEIGHTS_SHA256", module.hash_of(drawn))
+    monkeypatch.setattr(module, "_fetched", lambda: fetched.append(1) or drawn)
+    for _ in range(3):
+        assert module.hash_of(module.weights_of()) == module.hash_of(drawn)
+    assert len(fetched) == 1
+    (kept,) = (tmp_path / "parivox").iterdir()
+    assert kept == module.cached_file()
+    data = kept.read_bytes()
+    kept.write_bytes(data[:1_000_000])
+    module.weights_of()
+    assert len(fetched) == 2
+    assert kept.read_bytes() == data
+    assert module.hash_of(module.weights_of(kept)) == module.hash_of(drawn)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_cache_that_takes_nothing_is_told(drawn, tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(module, "_fetched", lambda: drawn)
+    assert module.weights_of() is drawn
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_the_weights_are_those_that_were_published(published, tmp_path):
+    assert {name: one.shape for name, one in published.items()} == module.SHAPES
+    assert sum(one.size for one in published.values()) == 1_423_616
+    assert module.hash_of(published) == module.WEIGHTS_SHA256
+    np.savez(tmp_path / "copy.npz", **published)
+    assert load_ge2e(tmp_path / "copy.npz").provenance["weights_sha256"] == module.WEIGHTS_SHA256

@@ -1,0 +1,275 @@
+"""What stands after ``--system``: every form of it, and sentences for what is none."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from parivox.embedding.systems import named
+from parivox.embedding.systems.named import known_systems, load
+from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
+from parivox.errors import ConfigError, DataError
+
+MODULE = '''
+import numpy as np
+
+def embed(waveform, sample_rate):
+    return np.array([len(waveform), sample_rate, waveform.sum(), 1.0])
+
+def telephone(waveform, sample_rate):
+    return np.ones(3)
+telephone.sample_rate, telephone.scoring = 8_000, "euclidean"
+telephone.provenance = {"weights_sha256": "abc"}
+
+def batched(waveforms, sample_rate):
+    return np.array([[len(one), sample_rate] for one in waveforms])
+batched.batched = True
+
+def crops(waveform, sample_rate):
+    return np.outer([1, 2, 3], [4, 5])
+
+class Encoder:
+    name, sample_rate, scoring, least_seconds = "mine", 16_000, "cosine", 0.1
+    provenance = {}
+    def embed(self, waveforms):
+        return np.ones((len(waveforms), 1, 4), np.float32)
+
+class Verifier:
+    name, sample_rate, least_seconds, provenance = "box", 16_000, 0.1, {}
+    def enrol(self, recordings):
+        return len(recordings)
+    def verify(self, handle, recording):
+        return 0.5
+
+class Half:
+    name = "half"
+    def embed(self, waveforms):
+        return None
+
+class Broken:
+    def __init__(self):
+        raise OSError("no weights")
+
+def make():
+    return Encoder()
+
+ready, table, loose = Encoder(), {"a": 1}, lambda waveform: 1
+ready.inner = ready
+
+class Callable:
+    """As torch modules are: an object that is called."""
+    sample_rate = 16_000
+    def __call__(self, waveform, sample_rate):
+        return np.ones(2)
+called = Callable()
+
+def fails(waveform, sample_rate):
+    raise ValueError("kernel size\\nis greater")
+def text(waveform, sample_rate):
+    return "a vector"
+def nothing(waveform, sample_rate):
+    return None
+def ragged(waveform, sample_rate):
+    return [[1.0], [1.0, 2.0]]
+def growing(waveform, sample_rate):
+    return np.ones(len(waveform))
+def cube(waveform, sample_rate):
+    return np.ones((2, 2, 2))
+def lost(waveforms, sample_rate):
+    return np.ones((len(waveforms) + 1, 4))
+lost.batched = True
+'''
+WAVES = [np.full(n, 0.5, np.float32) for n in (10, 30)]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A working folder with a module `encoders`, not on any path."""
+    (tmp_path / "encoders.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "encoders", raising=False)
+    yield tmp_path
+    sys.modules.pop("encoders", None)
+
+
+def test_functions_of_one_waveform(home):
+    system = load("encoders:embed")
+    assert isinstance(system, EmbeddingSystem)
+    assert (system.name, system.sample_rate, system.scoring) == ("encoders:embed", 16_000, "cosine")
+    np.testing.assert_array_equal(
+        system.embed(WAVES), [[[10, 16_000, 5, 1]], [[30, 16_000, 15, 1]]]
+    )
+    assert load("encoders:embed", sample_rate=8_000).embed(WAVES)[0, 0, 1] == 8_000
+    assert system.embed([]).shape[0] == 0
+
+
+def test_functions_say_what_they_take(home):
+    system = load("encoders:telephone")
+    assert (system.sample_rate, system.scoring) == (8_000, "euclidean")
+    assert system.provenance["weights_sha256"] == "abc"
+    before = load("encoders:embed").provenance
+    assert load("encoders:embed").provenance == before
+    sys.modules.pop("encoders")
+    (home / "encoders.py").write_text(MODULE + "# another day\n")
+    assert load("encoders:embed").provenance != before
+
+
+def test_batches_and_crops(home):
+    np.testing.assert_array_equal(
+        load("encoders:batched").embed(WAVES), [[[10, 16_000]], [[30, 16_000]]]
+    )
+    assert load("encoders:crops").embed(WAVES).shape == (2, 3, 2)
+
+
+def test_tensors_are_vectors_too(home, optional):
+    torch = optional("torch")
+    (home / "nets.py").write_text(
+        "import torch\nlayer = torch.nn.Linear(1, 5)\n"
+        "def embed(waveform, rate):\n    return layer(torch.from_numpy(waveform[:1]))[None, None]\n"
+    )
+    found = load("nets:embed").embed(WAVES)
+    assert found.shape == (2, 1, 5)
+    assert not torch.is_tensor(found)
+
+
+@pytest.mark.parametrize("name", ["Encoder", "make", "ready", "ready.inner"])
+def test_objects_classes_and_makers(home, name):
+    system = load(f"encoders:{name}")
+    assert isinstance(system, EmbeddingSystem)
+    assert system.name == "mine"
+
+
+def test_objects_that_are_called(home):
+    assert load("encoders:called").embed(WAVES).shape == (2, 1, 2)
+
+
+def test_verifying_systems(home):
+    system = load("encoders:Verifier")
+    assert isinstance(system, VerifyingSystem)
+    assert system.verify(system.enrol(WAVES), WAVES[0]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Half", "has embed and lacks sample_rate, scoring, least_seconds, provenance"),
+        ("Broken", "cannot be made: OSError: no weights"),
+        ("table", r"is a dict; name a function of \(waveform, sample_rate\)"),
+        ("loose", "is a function of one argument"),
+        ("embeds", "encoders has no 'embeds'; nearest: embed"),
+    ],
+)
+def test_objects_that_are_no_system(home, name, words):
+    with pytest.raises(ConfigError, match=words):
+        load(f"encoders:{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fails", r"failed on 10 samples at 16,000 Hz: ValueError: kernel size\\x0ais greater"),
+        ("text", "gave an array of <U8, not of real numbers"),
+        ("nothing", "gave an array of object, not of real numbers"),
+        ("ragged", "gave a list that is no array"),
+        ("growing", r"gave vectors of different shapes, \(1, 10\) and \(1, 30\)"),
+        ("cube", r"gave an array of shape \(2, 2, 2\); it must give a vector"),
+        ("lost", r"gave an array of shape \(3, 4\); it must give .* a row for each waveform"),
+    ],
+)
+def test_functions_that_give_something_else(home, name, words):
+    with pytest.raises(ConfigError, match=words):
+        load(f"encoders:{name}").embed(WAVES)
+
+
+def test_vectors_keep_their_size_from_batch_to_batch(home):
+    system = load("encoders:growing")
+    system.embed(WAVES[:1])
+    with pytest.raises(ConfigError, match="vectors of different shapes"):
+        system.embed(WAVES[1:])
+
+
+def test_modules_that_cannot_be_imported(home):
+    with pytest.raises(ConfigError, match="module nowhere cannot be imported"):
+        load("nowhere:embed")
+    (home / "stuck.py").write_text("1 / 0")
+    with pytest.raises(ConfigError, match=r"stuck cannot be imported \(ZeroDivisionError"):
+        load("stuck:embed")
+
+
+def test_installed_packages_register_systems(home, monkeypatch):
+    folder = home / "theirs-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(
+        "[parivox.systems]\ntheirs = encoders:Encoder\nlost = gone.away:x\n"
+    )
+    monkeypatch.syspath_prepend(str(home))
+    assert load("theirs").name == "mine"
+    told = {one.name: one for one in known_systems()}
+    assert told["theirs"].runs
+    assert told["theirs"].what == "registered by theirs"
+    assert not told["lost"].runs
+    with pytest.raises(ConfigError, match=r"system lost of gone\.away:x cannot be loaded"):
+        load("lost")
+    with pytest.raises(ConfigError, match="nearest: theirs"):
+        load("their")
+
+
+def test_published_systems_by_name_and_checkpoint(home, optional):
+    optional("torch")
+    (home / "x.ckpt").write_bytes(b"nothing")
+    for given in ({"text": "eres2net:x.ckpt"}, {"text": "eres2net", "weights": "x.ckpt"}):
+        with pytest.raises(DataError, match=r"x\.ckpt"):
+            load(**given)
+    with pytest.raises(ConfigError, match="names a file, and --weights another"):
+        load("eres2net:x.ckpt", weights="y.ckpt")
+    with pytest.raises(ConfigError, match="eres2net needs the checkpoint that its authors publish"):
+        load("eres2net")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", r"--system '' is not known; give ge2e, model\.onnx"),
+        ("ge2", "nearest: ge2e; give it as --system ge2e$"),
+        ("ecappa:w.ckpt", r"nearest: ecapa, .*; give it as --system ecapa:CHECKPOINT"),
+        ("x-vector", "is not known; give ge2e"),
+        ("gone.onnx", "there is no such file"),
+        ("kept.npz", r"holds embeddings, not a system; .* parivox score TRIALS --embeddings kept"),
+        ("folder", "holds embeddings, not a system"),
+        ("weights.ckpt", "is a file, and its name does not tell of which system; name it, as in r"),
+    ],
+)
+def test_what_names_nothing(home, text, words):
+    (home / "folder").mkdir()
+    for name in ("kept.npz", "weights.ckpt"):
+        (home / name).write_bytes(b"")
+    with pytest.raises(ConfigError, match=words):
+        load(text)
+
+
+def test_what_to_install_is_said(home, monkeypatch):
+    monkeypatch.setattr(named, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"eres2net needs torch: pip install 'parivox\[torch\]'"):
+        load("eres2nett")
+    told = {one.name: one for one in known_systems()}
+    assert told["ge2e"].runs
+    assert not told["campplus:CHECKPOINT"].runs
+    assert told["FILE.onnx"].note == "needs onnxruntime: pip install 'parivox[onnx]'"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        ("ge2e", {"frontend": "kaldi80"}, r"ge2e takes no --frontend \(kaldi80\); leave it out"),
+        ("ge2e", {"sample_rate": 8_000}, "takes no --sample-rate"),
+        ("encoders:embed", {"weights": "x"}, "takes no --weights"),
+        ("encoders:embed", {"sample_rate": 10}, "its sample rate 10 is no whole number of Hz"),
+        ("encoders:ready", {"sample_rate": 8_000}, "takes 16,000 Hz; leave out --sample-rate"),
+        ("x.onnx", {"weights": "x"}, "takes no --weights"),
+    ],
+)
+def test_options_that_do_not_go_with_a_system(home, text, options, words):
+    with pytest.raises(ConfigError, match=words):
+        load(text, **options)

@@ -1,0 +1,131 @@
+"""Each score, against the definition written out trial by trial."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parivox.errors import ConfigError, DataError
+from parivox.scoring.comparisons import COMPARISONS
+from parivox.scoring.pairs import pair_scores
+
+CLOSE = 1e-6
+
+SIZE = 32
+
+
+def cosine(a, b):
+    return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+def distance(a, b):
+    return -np.linalg.norm(a - b)
+
+
+def crops_distance(a, b):
+    """As clovaai's evaluation has it: crops of length 1, all pairs."""
+    a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
+    return -np.mean([[np.linalg.norm(one - other) for other in b] for one in a])
+
+
+def ecapa(a, b):
+    """As the published evaluation has it: whole recordings, and five crops of each."""
+    crops = np.mean([[cosine(one, other) for other in b[1:]] for one in a[1:]])
+    return (cosine(a[0], b[0]) + crops) / 2
+
+
+ONE = {
+    "cosine": lambda a, b: cosine(a.mean(0), b.mean(0)),
+    "dot": lambda a, b: a.mean(0) @ b.mean(0),
+    "euclidean": lambda a, b: distance(a.mean(0), b.mean(0)),
+    "crops-euclidean": crops_distance,
+    "ecapa-published": ecapa,
+}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_a_score_is_what_its_definition_says(name, pairs, scored, by_hand):
+    vectors = by_hand.vectors_of(np.random.default_rng(1).normal(size=(60, 6, SIZE)) + 0.3)
+    found = scored(pairs, vectors, scoring=name)
+    expected = [
+        ONE[name](by_hand.vector(vectors, row["enrol"]), by_hand.vector(vectors, row["test"]))
+        for row in pairs.iter_rows(named=True)
+    ]
+    assert np.abs(found["score"].to_numpy() - expected).max() < CLOSE * max(
+        1, np.abs(expected).max()
+    )
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_either_side_may_enrol_and_the_matrix_holds_every_pair(name):
+    vectors = np.random.default_rng(2).normal(size=(20, 3, SIZE))
+    comparison = COMPARISONS[name]
+    kept = comparison.prepare(vectors).astype(np.float32)
+    every = np.indices((20, 20)).reshape(2, -1)
+    scores = pair_scores(kept, *every, comparison).reshape(20, 20)
+    assert np.abs(scores - scores.T).max() < 1e-12
+    matrix = comparison.matrix(kept.astype(np.float64), kept.astype(np.float64))
+    assert np.abs(scores - matrix).max() < (1e-5 if name == "dot" else 1e-6)
+
+
+@pytest.mark.parametrize("name", ["cosine", "euclidean"])
+def test_a_recording_is_most_like_itself(name):
+    vectors = np.random.default_rng(2).normal(size=(20, 3, SIZE))
+    kept = COMPARISONS[name].prepare(vectors).astype(np.float32)
+    every = np.indices((20, 20)).reshape(2, -1)
+    scores = pair_scores(kept, *every, COMPARISONS[name]).reshape(20, 20)
+    assert (scores.argmax(axis=1) == np.arange(20)).all()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 700))
+def test_a_score_does_not_depend_on_the_other_trials(seed, count):
+    draw = np.random.default_rng(seed)
+    kept = draw.normal(size=(40, 192)).astype(np.float32)
+    enrol, test = draw.integers(0, 40, (2, count))
+    comparison = COMPARISONS["cosine"]
+    together = pair_scores(kept, enrol, test, comparison)
+    at = int(draw.integers(count))
+    alone = pair_scores(kept, enrol[at : at + 1], test[at : at + 1], comparison)
+    assert alone[0] == together[at]
+    assert pair_scores(kept, test[at : at + 1], enrol[at : at + 1], comparison)[0] == alone[0]
+
+
+def test_single_precision_is_near_double_precision_in_many_dimensions():
+    draw = np.random.default_rng(5)
+    for size in (64, 256, 512, 4096):
+        double = COMPARISONS["cosine"].prepare(draw.normal(size=(300, 1, size)) + 1)
+        enrol, test = draw.integers(0, 300, (2, 5000))
+        found = pair_scores(double.astype(np.float32), enrol, test, COMPARISONS["cosine"])
+        assert np.abs(found - (double[enrol] * double[test]).sum(axis=1)).max() < 5e-7
+
+
+def test_a_mean_is_subtracted_before_lengths_are_made_one(pairs, embedded, cohort, scored, by_hand):
+    mean = np.mean([by_hand.vector(embedded, one)[0] for one in cohort.read_text().split()], axis=0)
+    found = scored(pairs, embedded, subtract_mean=cohort)
+    expected = [
+        by_hand.cosine(
+            *(by_hand.vector(embedded, row[side])[0] - mean for side in ("enrol", "test"))
+        )
+        for row in pairs.iter_rows(named=True)
+    ]
+    assert np.abs(found["score"].to_numpy() - expected).max() < CLOSE
+
+
+def test_vectors_that_nothing_can_be_said_of_are_refused_by_id(pairs, embedded, scored, by_hand):
+    for value, words in ((0.0, "vectors of zeros"), (np.nan, "not finite"), (np.inf, "not finite")):
+        values = embedded.values.copy()
+        values[7] = value
+        with pytest.raises(DataError, match=rf"1 of 60 recordings \('s01/2'\) have .*{words}"):
+            scored(pairs, by_hand.vectors_of(values))
+
+
+def test_an_unknown_comparison_is_refused_with_the_known_ones(pairs, embedded, scored):
+    with pytest.raises(ConfigError, match=r"'plda' is not known; choose from cosine, dot"):
+        scored(pairs, embedded, scoring="plda")
+
+
+def test_the_recipe_with_crops_is_refused_where_there_are_none(pairs, embedded, scored):
+    with pytest.raises(ConfigError, match="one vector of each; give --scoring cosine"):
+        scored(pairs, embedded, scoring="ecapa-published")

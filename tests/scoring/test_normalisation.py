@@ -1,0 +1,125 @@
+"""AS-norm and S-norm against a slow reference and wespeaker's rule."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from parivox.errors import ConfigError, DataError
+from parivox.scoring.run import score
+
+EACH = 5
+
+
+def normalised(raw, mine, theirs, top):
+    """One trial, of each side's scores with the cohort."""
+    sides = []
+    for scores in (mine, theirs):
+        nearest = sorted(scores, reverse=True)[:top]
+        mean = sum(nearest) / top
+        sd = (sum((x - mean) ** 2 for x in nearest) / top) ** 0.5
+        sides.append((raw - mean) / sd)
+    return sum(sides) / 2
+
+
+@pytest.mark.parametrize("top", [2, 7, 20])
+def test_as_norm_equals_a_plain_slow_reference(top, pairs, embedded, cohort, scored, by_hand):
+    found = scored(pairs, embedded, as_norm=cohort, top=top)
+    strangers = [by_hand.vector(embedded, one)[0] for one in cohort.read_text().split()]
+    expected = []
+    for row in pairs.iter_rows(named=True):
+        a, b = (by_hand.vector(embedded, row[side])[0] for side in ("enrol", "test"))
+        both = [[by_hand.cosine(x, one) for one in strangers] for x in (a, b)]
+        expected.append(normalised(by_hand.cosine(a, b), *both, top))
+    assert np.abs(found["score"].to_numpy() - expected).max() < 1e-6
+
+
+def test_s_norm_counts_the_whole_cohort(pairs, embedded, cohort, scored):
+    whole = scored(pairs, embedded, s_norm=cohort)["score"]
+    assert (whole == scored(pairs, embedded, as_norm=cohort, top=20)["score"]).all()
+    assert (whole != scored(pairs, embedded, as_norm=cohort, top=19)["score"]).all()
+
+
+def test_wespeakers_rule_is_a_mean_subtracted_and_as_norm(pairs, embedded, cohort, scored, by_hand):
+    found = scored(pairs, embedded, as_norm=cohort, top=5, subtract_mean=cohort)
+    others = np.array([by_hand.vector(embedded, one)[0] for one in cohort.read_text().split()])
+    mean = others.mean(axis=0)
+    others = others - mean
+    others /= np.linalg.norm(others, axis=1, keepdims=True)
+    expected = []
+    for row in pairs.iter_rows(named=True):
+        sides = [by_hand.vector(embedded, row[side])[0] - mean for side in ("enrol", "test")]
+        e, t = (x / np.linalg.norm(x) for x in sides)
+        top_e, top_t = (np.sort(others @ x)[::-1][:5] for x in (e, t))
+        raw = e @ t
+        parts = [(raw - top.mean()) / top.std() for top in (top_e, top_t)]
+        expected.append(0.5 * (parts[0] + parts[1]))
+    assert np.abs(found["score"].to_numpy() - expected).max() < 1e-6
+
+
+def test_a_cohort_may_have_embeddings_of_its_own(
+    pairs, embedded, cohort, scored, monkeypatch, by_hand
+):
+    own = by_hand.vectors_of(embedded.values[8 * EACH :], ids=[f"x/{i}" for i in range(20)])
+    monkeypatch.setattr("parivox.scoring.cohort.open_vectors", lambda _: own)
+    apart = scored(pairs, embedded, as_norm="other.npz", top=5)
+    assert (apart["score"] == scored(pairs, embedded, as_norm=cohort, top=5)["score"]).all()
+
+
+def test_a_cohort_of_other_dimension_is_refused(pairs, embedded, scored, monkeypatch, by_hand):
+    own = by_hand.vectors_of(embedded.values[:, :, :9], name="other.npz")
+    monkeypatch.setattr("parivox.scoring.cohort.open_vectors", lambda _: own)
+    with pytest.raises(
+        DataError, match="of crops x dimension 1 x 9, those of embeddings of 1 x 32"
+    ):
+        scored(pairs, embedded, as_norm="other.npz")
+
+
+def test_a_recording_is_no_stranger_to_itself(pairs, embedded, tmp_path, scored):
+    path = tmp_path / "all.txt"
+    path.write_text("\n".join(embedded.ids))
+    with pytest.raises(DataError, match=r"40 of 60 recordings of the cohort .* are in the trials"):
+        scored(pairs, embedded, as_norm=path)
+
+
+def test_options_that_do_not_fit_are_refused(pairs, embedded, cohort, scored):
+    for how, words in (
+        ({"as_norm": cohort, "s_norm": cohort}, "contradict each other"),
+        ({"top": 3}, "--top is of --as-norm"),
+        (
+            {"as_norm": cohort, "top": 21},
+            "the cohort has 20 recordings; give a number from 2 to 20",
+        ),
+        ({"as_norm": cohort, "top": 1}, "from 2 to 20"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            scored(pairs, embedded, **how)
+
+
+def test_who_the_cohort_is_is_told_and_kept_with_the_scores(pairs, embedded, cohort, tmp_path):
+    speakers = tmp_path / "speakers.csv"
+    rows = [f"s{i:02d},{'fm'[i % 4 == 0]},{20 + i}" for i in range(12)]
+    speakers.write_text("speaker,gender,age\n" + "\n".join(rows) + "\n")
+    out = tmp_path / "scores.parquet"
+    found = score(pairs, embeddings=embedded, out=out, as_norm=cohort, top=9, speakers=speakers)
+    assert found.cohort["gender"] == {
+        "f": {"recordings": 15, "speakers": 3},
+        "m": {"recordings": 5, "speakers": 1},
+    }
+    kept = json.loads(pl.read_parquet_metadata(out)["parivox"])
+    assert kept["cohort"]["gender"]["m"]["speakers"] == 1
+    assert kept["norm"][:2] == ["as", 9]
+
+
+def test_recordings_of_the_cohort_that_failed_are_left_out_and_told(
+    pairs, embedded, cohort, tmp_path, by_hand
+):
+    status = ["ok"] * 60
+    status[59] = "silent"
+    vectors = by_hand.vectors_of(embedded.values[:59], status=status)
+    found = score(pairs, embeddings=vectors, out=tmp_path / "s.parquet", s_norm=cohort)
+    assert "1 recordings of" in found.notes[0]
+    assert "a cohort of 19 recordings" in found.how

@@ -1,0 +1,288 @@
+"""The file of scores: its rows, failures, models, order and bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import hashlib
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.errors import ConfigError, DataError
+from parivox.scoring import lists, run
+from parivox.scoring.run import score
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_rows_stand_in_the_order_of_the_list(pairs, embedded, scored):
+    found = scored(pairs, embedded)
+    assert found.columns == ["enrol", "test", "label", "score", "status", "stage"]
+    assert found.select(pairs.columns).equals(pairs)
+    assert set(found["status"]) == {"ok"}
+    assert found["stage"].null_count() == found.height
+    assert (found["score"][:5] == found["score"][-5:]).all()
+
+
+def test_a_list_without_labels_gives_scores_without(pairs, embedded, scored):
+    assert "label" not in scored(pairs.drop("label"), embedded).columns
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("voxceleb.txt", "{l} {e} {t}"),
+        ("kaldi.txt", "{e} {t} {w}"),
+        ("trials.csv", "{e},{t},{w}"),
+        ("trials.tsv", "{e}\t{t}\t{w}"),
+    ],
+)
+def test_lists_are_read_in_the_formats_of_the_field(name, line, pairs, embedded, scored, tmp_path):
+    rows = [
+        line.format(e=e, t=t, w=w, l=int(w == "target")) for e, t, w in pairs.unique().iter_rows()
+    ]
+    header = {"trials.csv": ["enrol,test,label"], "trials.tsv": ["enrol\ttest\tlabel"]}
+    (tmp_path / name).write_text("\n".join([*header.get(name, []), *rows]) + "\n")
+    found = scored(str(tmp_path / name), embedded).sort("enrol", "test")
+    expected = scored(pairs.unique(), embedded).sort("enrol", "test")
+    assert found.equals(expected)
+
+
+def test_recordings_that_failed_keep_their_trials(pairs, embedded, scored, by_hand):
+    status = ["ok"] * 60
+    status[3], status[11] = "too_short", "unreadable"
+    values = np.delete(embedded.values, [3, 11], axis=0)
+    found = scored(pairs, by_hand.vectors_of(values, status=status))
+    whole = scored(pairs, embedded)
+    gone = {"s00/3": "too_short", "s02/1": "unreadable"}
+    for row, before in zip(found.iter_rows(named=True), whole.iter_rows(named=True), strict=True):
+        if row["enrol"] in gone:
+            assert (row["score"], row["status"], row["stage"]) == (
+                None,
+                gone[row["enrol"]],
+                "enrol",
+            )
+        elif row["test"] in gone:
+            assert (row["score"], row["status"], row["stage"]) == (
+                None,
+                gone[row["test"]],
+                "acquire",
+            )
+        else:
+            assert row == before
+    assert found["score"].null_count() > 10
+
+
+def test_an_audit_counts_the_failures_of_the_file(pairs, embedded, tmp_path, by_hand):
+    apart = pairs.filter(pl.col("enrol") != pl.col("test"))
+    apart = apart.unique(["enrol", "test"], maintain_order=True)
+    status = ["ok"] * 60
+    status[3] = "silent"
+    vectors = by_hand.vectors_of(np.delete(embedded.values, 3, axis=0), status=status)
+    out = tmp_path / "scores.parquet"
+    found = score(apart, embeddings=vectors, out=out)
+    speakers = {"speaker": [f"s{i:02d}" for i in range(8)], "gender": list("fmfmfmfm")}
+    audit = pv.audit(out, speakers=speakers, by=["gender"], intervals=False)
+    rows = {(r["group"], r["metric"]): r for r in audit.groups.rows() if r["grouping"] == "gender"}
+    assert found.failed[("acquire", "silent")] > 0
+    assert rows["f", "fta"]["value"] > 0 == rows["m", "fta"]["value"]
+
+
+def test_recordings_that_are_not_there_are_counted_with_examples(pairs, embedded, scored):
+    odd = pairs.with_columns(pl.col("test").str.replace("s03/", "s3/"))
+    with pytest.raises(
+        DataError, match=r"5 of 45 recordings \('s3/0'.*\) are not in embeddings; embed"
+    ):
+        scored(odd, embedded)
+
+
+def test_models_are_the_mean_of_embeddings_or_of_scores(pairs, embedded, scored, by_hand):
+    models = pl.DataFrame(
+        {
+            "model": [f"m{s}" for s in range(8) for _ in range(s % 3 + 1)],
+            "recording": [f"s{s:02d}/{k}" for s in range(8) for k in range(s % 3 + 1)],
+        }
+    )
+    made_of = models.group_by("model", maintain_order=True).agg("recording")
+    made_of = dict(made_of.iter_rows())
+    trials = pl.DataFrame({"enrol": [f"m{i % 8}" for i in range(200)], "test": pairs["test"][:200]})
+    unit = {
+        i: by_hand.vector(embedded, i)[0] / np.linalg.norm(by_hand.vector(embedded, i))
+        for i in embedded.ids
+    }
+    for how, of in (
+        (
+            "embeddings",
+            lambda own, t: by_hand.cosine(np.mean([unit[o] for o in own], axis=0), unit[t]),
+        ),
+        ("scores", lambda own, t: np.mean([unit[o] @ unit[t] for o in own])),
+    ):
+        found = scored(trials, embedded, models=models, models_by=how)["score"].to_numpy()
+        expected = [of(made_of[m], t) for m, t in trials.iter_rows()]
+        assert np.abs(found - expected).max() < 1e-6
+    assert scored(trials, embedded, models=models).equals(
+        scored(trials, embedded, models=models, models_by="embeddings")
+    )
+
+
+def test_a_model_fails_if_all_of_its_recordings_do(embedded, scored, tmp_path, by_hand):
+    status = ["ok"] * 60
+    status[0] = status[1] = "no_speech"
+    vectors = by_hand.vectors_of(embedded.values[2:], status=status)
+    models = {"model": ["a", "a", "b", "b"], "recording": ["s00/0", "s00/1", "s00/1", "s00/2"]}
+    trials = {"enrol": ["a", "b"], "test": ["s00/4", "s00/4"]}
+    found = scored(trials, vectors, models=models)
+    assert found["status"].to_list() == ["no_speech", "ok"]
+    assert found["stage"].to_list() == ["enrol", None]
+    only = scored({"enrol": ["s00/2"], "test": ["s00/4"]}, vectors)["score"][0]
+    assert found["score"][1] == pytest.approx(only, abs=1e-7)
+    told = score(
+        trials, embeddings=vectors, models=models, out=tmp_path / "s.parquet", overwrite=True
+    )
+    assert told.notes == ("1 models are made of fewer recordings, as others failed",)
+
+
+def test_models_that_no_table_tells_of_are_refused(pairs, embedded, scored):
+    with pytest.raises(DataError, match=r"40 of 40 enrolment ids .* are no models in models"):
+        scored(pairs, embedded, models={"model": ["m"], "recording": ["s00/0"]})
+
+
+def test_options_of_models_that_do_not_fit_are_refused(pairs, embedded, scored):
+    models = {"model": embedded.ids.to_list(), "recording": embedded.ids.to_list()}
+    with pytest.raises(ConfigError, match="give --models FILE"):
+        scored(pairs, embedded, models_by="scores")
+    with pytest.raises(ConfigError, match="give --models-by scores"):
+        scored(pairs, embedded, models=models, models_by="embeddings", scoring="crops-euclidean")
+    with pytest.raises(ConfigError, match="choose from embeddings, scores"):
+        scored(pairs, embedded, models=models, models_by="luck")
+
+
+def test_chunks_change_nothing_but_memory(pairs, embedded, cohort, tmp_path, monkeypatch):
+    whole = score(pairs, embeddings=embedded, out=tmp_path / "a.parquet", as_norm=cohort, top=4)
+    monkeypatch.setattr(run, "CHUNK", 64)
+    chunks = lists.TrialList.chunks
+    monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
+    parts = score(pairs, embeddings=embedded, out=tmp_path / "b.parquet", as_norm=cohort, top=4)
+    assert digest(whole.out) == digest(parts.out)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "b.parquet", "cohort.txt"]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(pairs, embedded, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "CHUNK", 64)
+    chunks = lists.TrialList.chunks
+    monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
+    whole = score(pairs, embeddings=embedded, out=tmp_path / "a.parquet")
+    out = tmp_path / "b.parquet"
+    told = []
+
+    def stop(words):
+        told.append(words)
+        if words.startswith("scored 192"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score(pairs, embeddings=embedded, out=out, progress=stop)
+    assert not out.exists()
+    first = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "b.parquet.parts").glob("0*")}
+    assert len(first) == 3
+    kept = {}
+
+    def note(_):
+        for path in (tmp_path / "b.parquet.parts").glob("0*"):
+            kept.setdefault(path.name, path.stat().st_mtime_ns)
+
+    score(pairs, embeddings=embedded, out=out, progress=note)
+    assert digest(out) == digest(whole.out)
+    assert first.items() <= kept.items()
+
+
+def test_parts_of_another_plan_are_not_taken_over(pairs, embedded, tmp_path):
+    out = tmp_path / "s.parquet"
+
+    def stop(words):
+        if words.startswith("scored"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score(pairs, embeddings=embedded, out=out, progress=stop)
+    other = dataclasses.replace(embedded, values=embedded.values[::-1], provenance={"made": "anew"})
+    score(pairs, embeddings=other, out=out)
+    score(pairs, embeddings=other, out=tmp_path / "apart.parquet")
+    assert digest(out) == digest(tmp_path / "apart.parquet")
+
+
+def test_a_file_that_is_there_is_kept_unless_it_may_go(pairs, embedded, tmp_path):
+    out = tmp_path / "scores.parquet"
+    out.write_text("mine")
+    with pytest.raises(ConfigError, match="is there already; give --overwrite"):
+        score(pairs, embeddings=embedded, out=out)
+    assert out.read_text() == "mine"
+    score(pairs, embeddings=embedded, out=out, overwrite=True)
+    assert pl.read_parquet(out).height == pairs.height
+
+
+def test_a_folder_of_someone_elses_is_not_removed(pairs, embedded, tmp_path):
+    (tmp_path / "s.parquet.parts").mkdir()
+    (tmp_path / "s.parquet.parts" / "thesis.tex").write_text("mine")
+    with pytest.raises(ConfigError, match="holds other files"):
+        score(pairs, embeddings=embedded, out=tmp_path / "s.parquet")
+    assert (tmp_path / "s.parquet.parts" / "thesis.tex").read_text() == "mine"
+
+
+def test_memory_depends_on_the_chunk_and_not_on_the_list(embedded, tmp_path):
+    import tracemalloc
+
+    ids = embedded.ids
+    peaks = []
+    for count in (1 << 19, 1 << 21):
+        draw = np.random.default_rng(1)
+        frame = pl.DataFrame(
+            {s: ids.gather(draw.integers(0, 60, count, dtype=np.uint32)) for s in ("enrol", "test")}
+        )
+        frame.write_parquet(tmp_path / "trials.parquet", row_group_size=1 << 18)
+        tracemalloc.start()
+        score(
+            str(tmp_path / "trials.parquet"), embeddings=embedded, out=tmp_path / f"{count}.parquet"
+        )
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_an_utterance_that_is_there_twice_is_refused(tmp_path, embedded):
+    from parivox.scoring.vectors import _check_once
+
+    with pytest.raises(DataError, match=r"1 of 61 recordings \('s00/0'\) are there twice"):
+        _check_once(pl.concat([embedded.ids, embedded.ids[:1]]), "e.npz")
+
+
+def test_a_full_disk_is_a_sentence_and_what_was_scored_is_kept(
+    pairs, embedded, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(run, "CHUNK", 64)
+    chunks = lists.TrialList.chunks
+    monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
+    whole = score(pairs, embeddings=embedded, out=tmp_path / "whole.parquet")
+    write = pl.DataFrame.write_parquet
+    written = []
+
+    def full(frame, path, **how):
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(path)
+        write(frame, path, **how)
+
+    out = tmp_path / "s.parquet"
+    with monkeypatch.context() as disk:
+        disk.setattr(pl.DataFrame, "write_parquet", full)
+        with pytest.raises(DataError, match=r"No space left on device.*goes on from there"):
+            score(pairs, embeddings=embedded, out=out)
+    assert not out.exists()
+    assert len(list((tmp_path / "s.parquet.parts").glob("0*.parquet"))) == 3
+    score(pairs, embeddings=embedded, out=out)
+    assert digest(out) == digest(whole.out)

@@ -1,0 +1,177 @@
+"""Systems that enrol and verify: once a model, resumed in parts, refusals told."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import polars as pl
+import pytest
+import soundfile
+
+import parivox as pv
+from parivox.embedding.voices import RATE, draw_voice, speak
+from parivox.errors import ConfigError, DataError
+from parivox.scoring import verifying
+from parivox.scoring.verifying import score_with_system
+
+SPEAKERS, EACH = 6, 4
+
+
+class Loudness:
+    """Compares levels, as no product should; counts what it was asked."""
+
+    name, sample_rate, least_seconds = "loudness", 8000, 0.3
+
+    def __init__(self, *, decides=False, refuses=()):
+        self.decides, self.refuses = decides, refuses
+        self.provenance = {"version": 1, "decides": decides}
+        self.enrolled = []
+        self.verified = 0
+
+    def enrol(self, recordings):
+        level = float(np.mean([np.abs(one).mean() for one in recordings]))
+        self.enrolled.append(level)
+        return None if len(self.enrolled) in self.refuses else level
+
+    def verify(self, handle, recording):
+        self.verified += 1
+        score = -abs(handle - float(np.abs(recording).mean()))
+        return score > -0.005 if self.decides else score
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """A folder of WAV files of synthetic voices; one of them is silence, one is no audio."""
+    home = tmp_path_factory.mktemp("recordings")
+    for s in range(SPEAKERS):
+        (home / f"s{s}").mkdir()
+        for k in range(EACH):
+            waveform = speak(draw_voice(s), 0.6, 10 * s + k)
+            if (s, k) == (1, 1):
+                waveform = np.zeros_like(waveform)
+            soundfile.write(home / f"s{s}" / f"{k}.wav", waveform, RATE)
+    (home / "s2" / "0.wav").write_bytes(b"no audio")
+    return home
+
+
+@pytest.fixture(scope="module")
+def trials():
+    ids = [f"s{s}/{k}.wav" for s in range(SPEAKERS) for k in range(EACH)]
+    draw = np.random.default_rng(1)
+    rows = [(a, b, int(a[:2] == b[:2])) for a in ids for b in ids if a < b]
+    rows = [rows[i] for i in draw.permutation(len(rows))]
+    return pl.DataFrame(rows, schema=["enrol", "test", "label"], orient="row")
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_each_model_is_enrolled_once_and_rows_stand_in_order(recordings, trials, tmp_path):
+    system = Loudness()
+    out = tmp_path / "s.parquet"
+    told = score_with_system(trials, system, recordings=recordings, out=out)
+    found = pl.read_parquet(out)
+    assert found.columns == ["enrol", "test", "label", "score", "status", "stage"]
+    assert found.select("enrol", "test").equals(trials.select("enrol", "test"))
+    usable = trials.filter(~pl.col("enrol").is_in(["s1/1.wav", "s2/0.wav"]))["enrol"].n_unique()
+    assert len(system.enrolled) == usable
+    assert told.scored == found["score"].count() == system.verified
+    failed = found.filter(pl.col("status") != "ok")
+    stages = {
+        (row["status"], row["stage"]): row["len"]
+        for row in failed.group_by("status", "stage").len().to_dicts()
+    }
+    assert stages == {(status, stage): n for (stage, status), n in told.failed.items()}
+    assert set(stages) == {
+        ("silent", "enrol"),
+        ("silent", "acquire"),
+        ("unreadable", "enrol"),
+        ("unreadable", "acquire"),
+    }
+
+
+def test_a_score_is_what_the_system_said(recordings, trials, tmp_path):
+    out = tmp_path / "s.parquet"
+    score_with_system(trials, Loudness(), recordings=recordings, out=out)
+    row = pl.read_parquet(out).filter(pl.col("status") == "ok").row(0, named=True)
+    # at half the rate, levels stay within a hundredth
+    levels = [
+        np.abs(soundfile.read(recordings / row[side])[0]).mean() for side in ("enrol", "test")
+    ]
+    assert row["score"] == pytest.approx(-abs(levels[0] - levels[1]), abs=0.01)
+
+
+def test_decisions_are_audited_as_decisions(recordings, trials, tmp_path):
+    out = tmp_path / "s.parquet"
+    told = score_with_system(trials, Loudness(decides=True), recordings=recordings, out=out)
+    found = pl.read_parquet(out)
+    assert "score" not in found.columns
+    assert set(found["decision"].drop_nulls()) == {"accept", "reject"}
+    assert "decides itself" in told.how
+    speakers = {"speaker": [f"s{i}" for i in range(SPEAKERS)], "gender": list("fmfmfm")}
+    audit = pv.audit(out, speakers=speakers, by=["gender"], intervals=False)
+    assert any(row["metric"] == "fta" for row in audit.groups.rows())
+
+
+def test_what_a_system_refuses_is_a_failure_of_its_own(recordings, trials, tmp_path):
+    out = tmp_path / "s.parquet"
+    told = score_with_system(trials, Loudness(refuses={1, 2}), recordings=recordings, out=out)
+    found = pl.read_parquet(out).filter(pl.col("status") == "refused")
+    assert set(found["stage"]) == {"enrol"}
+    assert found.height == told.failed["enrol", "refused"]
+    assert found["enrol"].n_unique() == 2
+
+
+def test_models_of_several_recordings_are_enrolled_together(recordings, tmp_path):
+    models = {"model": ["a", "a", "b"], "recording": ["s0/0.wav", "s0/1.wav", "s3/0.wav"]}
+    rows = {"enrol": ["b", "a", "b"], "test": ["s3/1.wav", "s0/2.wav", "s0/2.wav"]}
+    system = Loudness()
+    out = tmp_path / "s.parquet"
+    score_with_system(rows, system, recordings=recordings, out=out, models=models)
+    assert pl.read_parquet(out)["enrol"].to_list() == ["b", "a", "b"]
+    assert len(system.enrolled) == 2
+
+
+def test_an_interrupted_run_enrols_only_what_is_left(recordings, trials, tmp_path, monkeypatch):
+    monkeypatch.setattr(verifying, "PART", 40)
+    whole = tmp_path / "whole.parquet"
+    score_with_system(trials, Loudness(), recordings=recordings, out=whole)
+    out = tmp_path / "s.parquet"
+    first, rest = Loudness(), Loudness()
+
+    def stop(words):
+        if words.startswith("verified") and int(words.split()[1]) > 100:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_with_system(trials, first, recordings=recordings, out=out, progress=stop)
+    assert not out.exists()
+    score_with_system(trials, rest, recordings=recordings, out=out)
+    assert digest(out) == digest(whole)
+    whole_run = Loudness()
+    score_with_system(trials, whole_run, recordings=recordings, out=whole, overwrite=True)
+    assert first.verified + rest.verified == whole_run.verified
+    assert len(first.enrolled) + len(rest.enrolled) == len(whole_run.enrolled)
+
+
+def test_a_system_that_raises_is_named_with_the_recording(recordings, trials, tmp_path):
+    class Broken(Loudness):
+        def verify(self, handle, recording):
+            msg = "no licence"
+            raise RuntimeError(msg)
+
+    with pytest.raises(DataError, match=r"loudness: verify raised RuntimeError at 's.*no licence"):
+        score_with_system(trials, Broken(), recordings=recordings, out=tmp_path / "s.parquet")
+
+
+def test_what_cannot_be_done_is_said_before_anything_is_enrolled(recordings, trials, tmp_path):
+    system = Loudness()
+    odd = trials.with_columns(pl.col("test").str.replace("s5/", "s9/"))
+    with pytest.raises(DataError, match=r"4 of 27 recordings \('s9/0.wav'.* add them"):
+        score_with_system(odd, system, recordings=recordings, out=tmp_path / "s.parquet")
+    (tmp_path / "there.parquet").write_text("mine")
+    with pytest.raises(ConfigError, match="give --overwrite"):
+        score_with_system(trials, system, recordings=recordings, out=tmp_path / "there.parquet")
+    assert not system.enrolled
