@@ -20,7 +20,7 @@ STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; p
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo test coverage lint format types docs examples bench check wheel clean help
+.PHONY: setup demo demo-trials test coverage lint format types docs examples bench check wheel clean help
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
@@ -38,6 +38,10 @@ demo: $(STAMP) ## audit two real systems on 550,894 VoxCeleb1-H trials
 	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox audit \
 		"V2=$$data/resnetse34v2_H-eval_scores.csv" "L=$$data/resnetse34l_H-eval_scores.csv" \
 		--speakers "$$data/vox1_meta.csv" --by gender --by gender+nationality --out $(BUILD)/demo
+
+demo-trials: $(STAMP) ## check the list of those trials: why its groups are not comparable
+	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox trials check \
+		"$$data/resnetse34v2_H-eval_scores.csv" --speakers "$$data/vox1_meta.csv" --by gender+nationality
 
 test: $(STAMP) ## run every test and every example in docstrings and docs
 	$(PY) -m pytest $(PYTEST_ARGS)
@@ -71,10 +75,10 @@ wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	rm -rf dist
 	$(PY) -m build
 
-check: lint types test docs examples demo ## everything but the benchmarks and the fresh installs of .ci/run
+check: lint types test docs examples demo demo-trials ## everything but the benchmarks and the fresh installs of .ci/run
 
 clean: ## remove what was built, and .venv
 	rm -rf $(VENV) $(BUILD) dist site .coverage .coverage.*
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12

@@ -40,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
-    from parivox.cli import audit, count, inspect, plan  # noqa: PLC0415 - each command knows this module
+    from parivox.cli import audit, count, inspect, plan, trials  # noqa: PLC0415 - they know this module
 
     whole = _Parser(
         prog="parivox",
@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     count.add_to(commands)
     inspect.add_to(commands)
     plan.add_to(commands)
+    trials.add_to(commands)
     return whole
 
 
