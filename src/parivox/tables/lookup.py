@@ -75,8 +75,8 @@ class Lookup:
         own, rest = self._columns()
         found = []
         for part in self.sensible(used):
-            one = part.attribute
-            self._check_case(one.name, own if one.level == "speaker" else rest, one.level)
+            level = "speaker" if part.of_row is None else "recording"
+            self._check_case(part.attribute.name, own if level == "speaker" else rest, level)
             found.append([part])
         if not own and not rest:
             msg = (
