@@ -20,7 +20,7 @@ STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; p
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo demo-audio test coverage lint format types docs examples bench check wheel clean help
+.PHONY: setup demo demo-audio demo-trials test coverage lint format types docs examples bench check wheel clean help
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
@@ -47,6 +47,10 @@ demo-audio: $(STAMP) ## from recordings to an audit, on synthetic voices (ge2e's
 		--out $(BUILD)/demo-audio/scores.parquet --overwrite
 	$(BIN)/parivox audit $(BUILD)/demo-audio/scores.parquet --utterances $(BUILD)/demo-audio/utterances.csv \
 		--speakers $(BUILD)/demo-audio/speakers.csv --by gender
+
+demo-trials: $(STAMP) ## check the list of those trials: why its groups are not comparable
+	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox trials check \
+		"$$data/resnetse34v2_H-eval_scores.csv" --speakers "$$data/vox1_meta.csv" --by gender+nationality
 
 test: $(STAMP) ## run every test and every example in docstrings and docs
 	$(PY) -m pytest $(PYTEST_ARGS)
@@ -80,7 +84,7 @@ wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	rm -rf dist
 	$(PY) -m build
 
-check: lint types test docs examples demo ## everything but the benchmarks and the fresh installs of .ci/run
+check: lint types test docs examples demo demo-trials ## everything but the benchmarks and the fresh installs of .ci/run
 
 clean: ## remove what was built, and .venv
 	rm -rf $(VENV) $(BUILD) dist site .coverage .coverage.*

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import bank, bootstrap, scale, startup
+from benchmarks import bank, bootstrap, scale, startup, trials
 from benchmarks.compute import report as compute_report
 from benchmarks.measure import (
     Gate,
@@ -198,6 +198,9 @@ def main() -> int:
     }
     if options.scale:
         sections["10 and 100 million trials"] = partial(scale.report, options.folder)
+        sections["Trial lists: 10 million trials checked, graded and built"] = partial(
+            trials.report, options.folder, rounds=min(rounds, trials.ROUNDS)
+        )
         sections["A bank: 50 million trials of 2 million customers"] = partial(
             bank.report, options.folder / "bank"
         )

@@ -14,18 +14,24 @@ def text(name):
     return (DOCS / name).read_text(encoding="utf-8")
 
 
+def commands_of(parser):
+    """A parser and those of its commands, and of theirs."""
+    inner = parser._subparsers._group_actions if parser._subparsers else []
+    below = [one for group in inner for one in group.choices.values()]
+    return [parser, *(found for one in below for found in commands_of(one))]
+
+
 @pytest.fixture
 def options():
     """Long options of every command."""
     from parivox.cli import parser
 
-    (commands,) = parser()._subparsers._group_actions
     return {
         name
-        for command in commands.choices.values()
+        for command in commands_of(parser())
         for action in command._actions
         for name in action.option_strings
-        if name.startswith("--") and name != "--help"
+        if name.startswith("--") and name not in {"--help", "--version"}
     }
 
 
@@ -98,15 +104,19 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
             assert (found.format, line) == (name, line)
 
 
-def test_the_page_shows_what_its_commands_print(tmp_path):
+@pytest.mark.parametrize("name", ["bring-your-data.md", "trials.md", "balanced.md"])
+def test_a_page_shows_what_its_commands_print(name, tmp_path, request):
     from importlib.util import module_from_spec, spec_from_file_location
 
-    spec = spec_from_file_location("shown", DOCS.parent / "examples" / "bring_your_data.py")
-    example = module_from_spec(spec)
-    spec.loader.exec_module(example)
-    page = text("bring-your-data.md")
-    assert page.count("```console\n$ parivox ") > 6
-    assert example.fresh(page, tmp_path) == page, "mend with: python examples/bring_your_data.py"
+    if name == "balanced.md":
+        request.getfixturevalue("bt4vt_data")
+    spec = spec_from_file_location("pages", DOCS.parent / "examples" / "pages.py")
+    pages = module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    assert name in pages.PAGES
+    page = text(name)
+    assert page.count("```console\n$ ") > 2
+    assert pages.fresh(page, tmp_path) == page, "mend with: python examples/pages.py"
 
 
 def heading_anchors(page):

@@ -1,6 +1,6 @@
 """Run the coverage study, keep what it finds in RESULTS.json, and write docs/coverage.md.
 
-    python -m benchmarks.coverage [rates|ratios|curves|floors|measures|real|page ...]
+    python -m benchmarks.coverage [rates|ratios|curves|floors|measures|spread|real|page ...]
         [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
 
 Without names, everything, which takes about a quarter of an hour on one core. `--cells` runs the
@@ -14,7 +14,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from benchmarks.coverage import curves, floors, measures, page, rates, ratios, real
+from benchmarks.coverage import curves, floors, measures, page, rates, ratios, real, spread
 from benchmarks.coverage.records import keep
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ STUDIES = {
     "real": real,
     "floors": floors,
     "measures": measures,
+    "spread": spread,
     "curves": curves,
 }
 SEED = 2026

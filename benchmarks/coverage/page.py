@@ -317,6 +317,24 @@ def _floors(results: dict[str, list[Row]]) -> list[str]:
     return _table(head, lines)
 
 
+def _spread(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            f"{row['groups']} x {row['speakers']}",
+            KINDS[row["kind"]],
+            f"{row['spread']:g}",
+            _share(row["coverage"], row["coverage_error"]),
+            _share(row["below"]),
+            _share(row["above"]),
+            f"{row['value']:.2f}",
+            f"{row['width']:.2f}",
+        )
+        for row in _rows(results, "spread")
+    ]
+    head = ("groups x speakers", "error", "true", "held", "below it", "above it", "mean", "width")
+    return _table(head, lines)
+
+
 # as the columns of a wide table name them, in their order
 DESIGNS = {
     "9 x 8": "9 x 8",
@@ -398,6 +416,7 @@ TABLES = {
     "power": lambda results: _null(results, fair=False),
     "single": _single,
     "floors": _floors,
+    "spread": _spread,
     "about": _about,
 }
 

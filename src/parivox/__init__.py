@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from parivox import trials
     from parivox.auditing.count import count
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.inspection import inspect
@@ -110,7 +111,10 @@ _HOMES = {
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
     "parivox.tables.inspection.findings": ("Inspection",),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_ROOMS = ("trials",)
+_HOME = {name: module for module, names in _HOMES.items() for name in names} | {
+    room: f"parivox.{room}" for room in _ROOMS
+}
 
 __version__ = "0.1.0"
 __all__ = [
@@ -167,6 +171,7 @@ __all__ = [
     "shift",
     "smoothed",
     "threshold_bias",
+    "trials",
 ]
 
 
@@ -175,7 +180,8 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         msg = f"module 'parivox' has no attribute {name!r}"
         raise AttributeError(msg)
-    found = getattr(import_module(_HOME[name]), name)
+    home = import_module(_HOME[name])
+    found = home if name in _ROOMS else getattr(home, name)
     globals()[name] = found
     return found
 

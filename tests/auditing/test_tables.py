@@ -46,8 +46,8 @@ META_MEASURES = {
 }
 SURE = {
     "groups": "low high interval deff n_eff df se note",
-    "bias": "low high p p_holm p_bh floor_mean floor_95",
-    "meta": "low high floor_mean floor_95 p gated",
+    "bias": "low high p p_holm p_bh floor_mean floor_95 note",
+    "meta": "low high floor_mean floor_95 p gated note",
     "matrix": "",
 }
 """How sure each value is."""

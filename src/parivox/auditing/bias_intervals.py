@@ -6,7 +6,7 @@ there is one; floors from draws of a fair system.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.replicated import Replicated
     from parivox.auditing.stack import Stack
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.core.resampling import Scale
 
-    Columns: TypeAlias = dict[str, FloatArray]
+    Columns: TypeAlias = dict[str, NDArray[Any]]
     Bools: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["bias_columns", "mean_over"]
+__all__ = ["bias_columns", "mean_over", "replicates"]
 
 _MADE_OF_ALL = {"macro", "geomean", "best"}
 
@@ -68,12 +69,13 @@ def bias_columns(
 
     Returns
     -------
-    dict of str to float64 ndarray of shape (key, group)
-    dict of str to float64 ndarray of shape (key, value)
+    dict of str to ndarray of shape (key, group)
+        Numbers and, as ``note``, why there is no interval.
+    dict of str to ndarray of shape (key, value)
         Of the unweighted means over the groups with each value of each attribute, where the
         measure is defined; degrees of freedom by Welch and Satterthwaite.
     """
-    drawn = _drawn(sure, stack, measure, reference)
+    drawn = replicates(sure.replicated, stack, measure, reference)
     df = _freedom(sure, reference, names)
     own = _from_replicates(sure, found, drawn, df, kind)
     if is_plain and kind != "difference":
@@ -93,6 +95,7 @@ def bias_columns(
                 mean_over(draws, masks, like=found[rows]), kind
             )
         _finish(of, value, reference, kind)
+        _of_one(of, own, found, masks)
         means.append(of | {"p_holm": holm(of["p"]), "p_bh": benjamini_hochberg(of["p"])})
     joined = {name: np.concatenate([of[name] for of in means], axis=-1) for name in own if means}
     return own, joined
@@ -137,18 +140,20 @@ def _shared(values: NDArray[np.generic], weights: FloatArray) -> FloatArray:
     return found.reshape(*values.shape[:-1], weights.shape[-1])
 
 
-def _drawn(
-    sure: Uncertainty, stack: Stack, measure: Callable[[Stack], FloatArray], reference: str
+def replicates(
+    replicated: Replicated | None,
+    stack: Stack,
+    measure: Callable[[Stack], FloatArray],
+    reference: str,
 ) -> FloatArray | None:
-    """The measure in each replicate; NaN in those in which the reference lacks a group."""
-    if sure.replicated is None:
+    """A measure in each replicate; NaN in those in which the reference lacks a group."""
+    if replicated is None:
         return None
-    again = sure.replicated.stack(stack.keys)
+    again = replicated.stack(stack.keys)
     drawn = measure(again)
     if reference not in _MADE_OF_ALL:
         return drawn
-    gone: Bools = np.isnan(again.values) & ~np.isnan(stack.values)
-    return np.where(gone.any(axis=-1, keepdims=True), np.nan, drawn)
+    return np.where(again.lacks(stack)[..., None], np.nan, drawn)
 
 
 def _freedom(sure: Uncertainty, reference: str, names: Sequence[str]) -> FloatArray:
@@ -188,11 +193,14 @@ def _from_replicates(
         name: np.full(found.shape, np.nan)
         for name in ("low", "high", "p", "p_holm", "p_bh", "floor_mean", "floor_95")
     }
+    made["note"] = np.full(found.shape, f"no interval: {sure.why}", dtype=object)
     if drawn is not None:
         scale: Scale = "log" if kind == "ratio" else "linear"
         told = from_replicates(found, drawn, df, scale=scale, confidence=sure.options.confidence)
         for name in ("low", "high", "p"):
             made[name] = np.array(getattr(told, name), ndmin=2)
+        none = np.strings.add("no interval: ", told.reason).astype(object)
+        made["note"] = np.where(np.isnan(df), sure.options.gates.too_few, none)
     return made
 
 
@@ -241,3 +249,14 @@ def _finish(made: Columns, found: FloatArray, reference: str, kind: str) -> None
         made["p"] = np.full(found.shape, np.nan)
     for name in ("low", "high", "p"):
         made[name] = np.where(np.isnan(found), np.nan, made[name])
+    made["note"] = np.where(np.isnan(found) | ~np.isnan(made["high"]), "", made["note"])
+
+
+def _of_one(means: Columns, own: Columns, found: FloatArray, masks: Sequence[Bools]) -> None:
+    """A mean of one group is as sure as the group."""
+    for i, mask in enumerate(masks):
+        chosen = mask & ~np.isnan(found)
+        rows = np.flatnonzero(chosen.sum(axis=-1) == 1)
+        at = chosen[rows].argmax(axis=-1)
+        for name, cells in means.items():
+            cells[rows, i] = own[name][rows, at]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.bias_intervals import mean_over
+from parivox.auditing.bias_intervals import mean_over, replicates
 from parivox.auditing.compare import MEASURES, left_out, measured, subgroup_bias, threshold_bias
 from parivox.auditing.crossfit import LEAST
-from parivox.auditing.meta_intervals import rows_of
-from parivox.auditing.metas import AXES, calls, heights
+from parivox.auditing.meta_intervals import SHARES, in_replicates
+from parivox.auditing.metas import AXES, areas_drawn, calls, heights
 from parivox.auditing.options import REFERENCES
 from parivox.auditing.stack import RATES
-from parivox.auditing.uncertainty import LINEAR, TO_ONE
+from parivox.auditing.uncertainty import AT_MOST_ONE, LINEAR, TO_ONE
 from parivox.core.meta import MEASURES as MEASURES_OF_ALL
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Block(NamedTuple):
         Whether noise makes it larger (further from fair) even on average.
     why : str
         Why it is not resampled, if that is its own nature.
+    most : float or float64 ndarray of shape (row,)
+        No difference is larger.
     """
 
     columns: dict[str, Any]
@@ -61,6 +63,7 @@ class Block(NamedTuple):
     speakers: NDArray[np.int64]
     grows: bool = False
     why: str = ""
+    most: float | FloatArray = np.inf
 
 
 def base_metrics(part: Part, keys: Sequence[Key]) -> Block:
@@ -87,6 +90,7 @@ def base_metrics(part: Part, keys: Sequence[Key]) -> Block:
         [why for i in at for why in part.reasons[i]],
         to_log,
         np.tile(part.speakers, len(keys)),
+        most=np.where(np.isin(names, list(AT_MOST_ONE)), 1.0, np.inf),
     )
 
 
@@ -143,8 +147,7 @@ def _bias(
     told: dict[str, str],
 ) -> Iterator[Block]:
     found = function(stack)
-    again = None if part.replicated is None else part.replicated.stack(stack.keys)
-    drawn = None if again is None else function(again).value
+    drawn = replicates(part.replicated, stack, lambda one: function(one).value, told["reference"])
     yield from _with_means(part, keys, found.value, drawn, found.reason.ravel().tolist(), told)
 
 
@@ -203,7 +206,7 @@ def meta_measures(part: Part, stack: Stack, options: Options) -> Iterator[Block]
         found = call.of(call.stack)
         again, drawn = part.drawn(call.stack), None
         if again is not None:
-            drawn = rows_of(call.of(again).value)
+            drawn = in_replicates(call, again)
         n = np.ravel(found.groups)
         has_all = n == len(part.cells) - 1
         told = np.where(has_all, "", [f"of the {k} groups that both have" for k in n.tolist()])
@@ -224,6 +227,7 @@ def meta_measures(part: Part, stack: Stack, options: Options) -> Iterator[Block]
             np.asarray if call.spec.scale == "ratio" else none,
             np.repeat(part.speakers[-1:], n.size),
             grows=True,
+            most=1.0 if call.spec.id in SHARES else np.inf,
         )
 
 
@@ -231,12 +235,11 @@ def areas(part: Part, known: NDArray[np.bool_], options: Options) -> Iterator[Bl
     """Area under FDR of some groups, on either scale of FPR."""
     spec, n = MEASURES_OF_ALL["au_fdr"], len(options.alpha)
     stacks = [one.only(known) for one in part.area]
-    drawn = [found for one in stacks if (found := part.drawn(one)) is not None]
+    drawn = None if part.replicated is None else areas_drawn(stacks, part.replicated, options)
     points, groups = heights(stacks, options)
     told = "" if groups == len(part.cells) - 1 else f"of {groups} groups"
     for axis in AXES:
         area = spec.function(*points, axis=axis)
-        again = spec.function(*heights(drawn, options)[0], axis=axis).value.T if drawn else None
         yield Block(
             {
                 **columns([(spec.metric, axis, options.area_text)], n),
@@ -246,11 +249,12 @@ def areas(part: Part, known: NDArray[np.bool_], options: Options) -> Iterator[Bl
                 "zero": "none",
             },
             np.ravel(area.value),
-            again,
+            None if drawn is None else drawn[axis],
             [why or told for why in np.ravel(area.reason).tolist()],
             none,
             np.repeat(part.speakers[-1:], n),
             grows=True,
+            most=1.0,
         )
 
 

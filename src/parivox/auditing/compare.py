@@ -46,6 +46,7 @@ __all__ = [
     "threshold_bias",
 ]
 
+_TESTS = ("p", "p_holm", "p_bh")
 _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
 MEASURES: dict[str, Callable[[FloatArray, FloatArray], bias.Measured]] = {
     "difference": bias.difference,
@@ -186,15 +187,21 @@ def _cheapest(
             _add_bias(rows, where, groups, stack, measure, reference, "none", value, more)
         if sure is not None:  # of the threshold bias, which came last
             crossed = np.where(sure.speakers[:-1] < LEAST, np.nan, sure.crossed(i))[None]
-            of_crossed = _as_wide(crossed, value.value, more)
-            told = bias.Measured(crossed, partial(_unknown, crossed))
-            _add_bias(
-                *(rows, where, groups, stack, "threshold_bias_cv", "", "none", told, of_crossed)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                times = crossed / value.value
+            more, means = bias_columns(
+                sure,
+                both,
+                partial(_as_plain, times),
+                crossed,
+                kind="ratio",
+                sharing=sharing,
             )
-            if means:
-                masks = [mask for of_value in sharing for mask in of_value.values()]
-                mean = mean_over(crossed, masks)
-                of_means.append(_as_wide(mean, mean_over(value.value, masks, like=crossed), means))
+            for columns in filter(None, (more, means)):  # varies as the plain one: no test
+                columns |= {name: np.full(columns["p"].shape, np.nan) for name in _TESTS}
+            of_means.append(means)
+            told = bias.Measured(crossed, partial(_unknown, crossed))
+            _add_bias(rows, where, groups, stack, "threshold_bias_cv", "", "none", told, more)
     return of_means
 
 
@@ -203,10 +210,9 @@ def _unknown(crossed: FloatArray) -> dict[str, NDArray[np.bool_]]:
     return {_NOT_CROSSED: np.isnan(crossed)}
 
 
-def _as_wide(value: FloatArray, plain: FloatArray, more: Columns) -> Columns:
-    """Limits as far from a value, by their ratio to it, as those of another one are from that."""
-    with np.errstate(invalid="ignore"):
-        return {name: value * more[name] / plain for name in ("low", "high")}
+def _as_plain(times: FloatArray, both: Stack) -> FloatArray:
+    """Threshold bias, so many times as large."""
+    return threshold_bias(both).value * times
 
 
 def at_cheapest(whole: Stack, cells: Cells, found: Found) -> Stack:
@@ -319,7 +325,7 @@ def mean_rows(
     shared = {name: rows.cells[name][start::n] for name in names}
     measures = [f"mean_{measure}" for measure in rows.cells["measure"][start::n]]
     more = {
-        name: np.concatenate([_column(of, name) for of in of_means])
+        name: np.concatenate([of[name] for of in of_means])
         for name in (of_means[0] if of_means else ())
     }
     means = mean_over(values, list(named.values()))
@@ -333,11 +339,6 @@ def mean_rows(
             reason=left_out(values[:, mask]),
             **{name: cells[:, i] for name, cells in more.items()},
         )
-
-
-def _column(of: Columns, name: str) -> FloatArray:
-    """A column of means; of threshold bias cross-fitted only the limits are known."""
-    return of[name] if name in of else np.full(of["low"].shape, np.nan)
 
 
 def left_out(values: FloatArray) -> list[str]:

@@ -226,10 +226,12 @@ def _told(
         one = np.where(still, np.nan, again)
         told = from_replicates(centre, one, df, scale="linear", confidence=options.confidence)
         ends = _widened((told.low, told.high), centre, one) if mine.grows else (told.low, told.high)
+        if names[0] == "low":
+            ends = np.maximum(ends[0], -mine.most), np.minimum(ends[1], mine.most)
         cells |= dict(zip(names, ends, strict=True))
         found.append(told)
     plain, log = found
-    cells["p"] = np.where(np.isnan(logs) & ~np.isnan(plain.low), plain.p, log.p)
+    cells["p"] = np.where(np.isnan(log.p), plain.p, log.p)
     if mine.grows:
         cells["p"] = np.full(difference.shape, np.nan)
     has_log = ~np.isnan(mine.to_log(mine.values)) & ~np.isnan(theirs.to_log(theirs.values))
@@ -246,7 +248,7 @@ def _told(
             options.gates.too_few,
             "no interval: the same in all replicates",
             np.strings.add("no interval: ", plain.reason),
-            np.strings.add("no log ratio: ", log.reason),
+            np.strings.add("no interval of the log ratio: ", log.reason),
         ],
         "",
     )
@@ -327,6 +329,8 @@ def _add_ranks(
         _add_pair(rows, where, pair, (two[0], two[1]), options)
     better = np.stack([pooled[0] < pooled[1], spreads[0] < spreads[1]])
     worse = np.stack([pooled[0] > pooled[1], spreads[0] > spreads[1]])
+    some_keys = stacks[0].select(chosen.tolist()).keys
+    held = np.array([point.startswith(f"{metric}=") for metric, _, point in some_keys])
     of_each = [~np.isnan(both).any(axis=0) for both in (pooled, spreads)]
     for measure, one, other, known in zip(
         ("p_more_accurate", "p_less_spread", "p_both"),
@@ -336,16 +340,30 @@ def _add_ranks(
         strict=True,
     ):
         enough = known.mean(axis=0) >= 1 - MOST_DROPPED
+        is_held = held & (measure != "p_less_spread")
         shares = [
-            np.where(enough, (way & known).sum(axis=0) / np.maximum(known.sum(axis=0), 1), np.nan)
+            np.where(
+                enough & ~is_held,
+                (way & known).sum(axis=0) / np.maximum(known.sum(axis=0), 1),
+                np.nan,
+            )
             for way in (one, other)
         ]
         rows.add(
             **where,
             **_BLANK
-            | columns(stacks[0].select(chosen.tolist()).keys, 1)
+            | columns(some_keys, 1)
             | {"measure": measure, "value": shares[0], "other": shares[1]}
-            | {"reason": np.where(enough, "", "undefined in more than 5 % of the replicates")},
+            | {
+                "reason": np.select(
+                    [is_held, ~enough],
+                    [
+                        "held by the operating point",
+                        "undefined in more than 5 % of the replicates",
+                    ],
+                    "",
+                )
+            },
         )
 
 

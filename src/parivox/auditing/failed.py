@@ -154,7 +154,7 @@ def _by_shares(
         if tally is not None:
             errors, trials = weighted(tally, weights)
             lost[name] = over(errors, trials)[:, 0]
-    found: dict[Key, FloatArray] = {}
+    found: dict[Key, FloatArray] = {(name, "", ""): share for name, share in lost.items()}
     for key in replicated.rates:
         metric, _, point = key
         rate = replicated.values[:, replicated.place[key]]

@@ -15,6 +15,7 @@ from parivox.tables.speakers import read_speakers
 from parivox.tables.trials import read_trials
 from parivox.tables.trialset import together
 from parivox.tables.utterances import read_utterances
+from parivox.trials.grades import with_grades
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -154,6 +155,8 @@ def gather(
             )
         )
     people, sets = together(people, sets)
+    if any(one.name == "grade" for one in beside["attributes"]):
+        sets = [with_grades(one, people) for one in sets]
     made: dict[str, Any] = {"sets": sets, "file": reading.file, "may_lack": may_lack}
     groupings = make_groupings(people, reading.by, **made)
     levels = make_groupings(people, reading.within or (), **made, option="--within")

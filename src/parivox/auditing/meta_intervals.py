@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.metas import Call
+    from parivox.auditing.stack import Stack
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.core.meta import MeasureSpec, Meta
 
-__all__ = ["WITHHELD", "meta_columns", "meta_interval", "rows_of"]
+__all__ = ["SHARES", "WITHHELD", "in_replicates", "meta_columns", "meta_interval"]
 
 WITHHELD = frozenset({"cv", "sd", "fdr_fpd", "max_mean"})
 """Measures of extremes and squares: of FPR, their floors have no p.
@@ -32,9 +33,17 @@ SHARES = frozenset(
 """Meta-measures that are from 0 to 1: limits stop there."""
 
 
+class Ends(TypedDict):
+    """Limits of rows, and why there are none."""
+
+    low: FloatArray
+    high: FloatArray
+    note: NDArray[np.str_]
+
+
 def meta_columns(
     sure: Uncertainty, call: Call, found: Meta, passed: NDArray[np.bool_] | None
-) -> dict[str, list[Any]]:
+) -> dict[str, Any]:
     """The columns of uncertainty of one meta-measure, in the order of its rows.
 
     Parameters
@@ -50,22 +59,20 @@ def meta_columns(
         None to take every group.
     """
     value = np.ravel(found.value)
-    low, high, mean, q95, p = (np.full(value.shape, np.nan) for _ in range(5))
+    mean, q95, p = (np.full(value.shape, np.nan) for _ in range(3))
+    none = np.full(value.shape, np.nan)
+    ends: Ends = {
+        "low": none,
+        "high": none,
+        "note": np.full(value.shape, f"no interval: {sure.why}"),
+    }
     keys = call.stack.keys
     chosen = np.ones(call.stack.values.shape, dtype=bool)
     if passed is not None:
         chosen = ~np.isnan(call.stack.values)
     if sure.replicated is not None:
-        again = sure.replicated.stack(keys).only(chosen)
-        gone: NDArray[np.bool_] = np.isnan(again.values) & ~np.isnan(call.stack.values)
-        lost = np.asarray(gone.any(axis=-1))
-        if call.spec.joint:  # either rate
-            lost = np.tile(
-                lost.reshape(len(lost), 2, -1).any(axis=1),
-                2 * value.size // max(len(keys), 1),
-            )
-        drawn = np.where(lost, np.nan, rows_of(call.of(again).value))
-        low, high = meta_interval(sure, call.spec, value, drawn)
+        drawn = in_replicates(call, sure.replicated.stack(keys).only(chosen))
+        ends = meta_interval(sure, call.spec, value, drawn)
     rates = [i for i, key in enumerate(keys) if sure.fair.has(key)]
     if rates and (len(rates) == len(keys) or not call.spec.joint):
         null = sure.fair.of([keys[i] for i in rates], lifted=call.spec.takes_logs)
@@ -81,14 +88,24 @@ def meta_columns(
             if call.spec.joint:
                 none = np.tile(none.reshape(2, -1).any(axis=0), value.size // (none.size // 2))
             p[rows] = np.where(none, np.nan, p[rows])
-    made = {"low": low, "high": high, "floor_mean": mean, "floor_95": q95, "p": p}
+    made = {"low": ends["low"], "high": ends["high"], "floor_mean": mean, "floor_95": q95, "p": p}
     missing = np.isnan(value)
-    return {name: np.where(missing, np.nan, one).tolist() for name, one in made.items()}
+    cells: dict[str, Any] = {name: np.where(missing, np.nan, one) for name, one in made.items()}
+    return cells | {"note": np.where(missing, "", ends["note"])}
+
+
+def in_replicates(call: Call, again: Stack) -> FloatArray:
+    """A meta-measure of each replicate, ``[replicate, row]``; NaN where a group is gone."""
+    drawn, lost = rows_of(call.of(again).value), again.lacks(call.stack)
+    if call.spec.joint:  # either rate
+        either = lost.reshape(len(lost), 2, -1).any(axis=1)
+        lost = np.tile(either, drawn.shape[1] // max(either.shape[1], 1))
+    return np.where(lost, np.nan, drawn)
 
 
 def meta_interval(
     sure: Uncertainty, spec: MeasureSpec, value: FloatArray, drawn: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+) -> Ends:
     """Limits on a logarithmic scale of how far a measure is from what is fair.
 
     Parameters
@@ -117,7 +134,8 @@ def meta_interval(
     low, high = np.minimum(*ends), np.maximum(*ends)
     if spec.id in SHARES:
         low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
-    return low, high
+    note = np.where(np.isnan(high), np.strings.add("no interval: ", found.reason), "")
+    return {"low": low, "high": high, "note": note}
 
 
 def rows_of(values: FloatArray) -> FloatArray:

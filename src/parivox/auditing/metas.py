@@ -20,12 +20,22 @@ if TYPE_CHECKING:
     from parivox.auditing.cells import Cells
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
+    from parivox.auditing.replicated import Replicated
     from parivox.auditing.rows import Base, Key, Rows
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import Counts, FloatArray
 
-__all__ = ["AXES", "Call", "calls", "grid_stacks", "heights", "meta_rows", "sweep_rows"]
+__all__ = [
+    "AXES",
+    "Call",
+    "areas_drawn",
+    "calls",
+    "grid_stacks",
+    "heights",
+    "meta_rows",
+    "sweep_rows",
+]
 
 AXES = ("log10", "linear")
 """Scales of FPR that the area under FDR is taken on."""
@@ -114,21 +124,18 @@ def _area(
     """Area under FDR over the sweep's false positive rates."""
     spec = MEASURES["au_fdr"]
     stacks: Sequence[Stack] = grid_stacks(cells, grid)
-    again = None
+    drawn = None
     if sure is not None:
         if where["gated"]:
             stacks = [one.only(sure.enough) for one in stacks]
         if sure.replicated is not None:
-            again = [sure.replicated.stack(one.keys).only(~np.isnan(one.values)) for one in stacks]
+            drawn = areas_drawn(stacks, sure.replicated, options)
     points, n = heights(stacks, options)
-    drawn = None if again is None else heights(again, options)[0]
     for axis in AXES:
         found = spec.function(*points, axis=axis)
         more: dict[str, Any] = {}
         if sure is not None and drawn is not None:
-            of_draws = spec.function(*drawn, axis=axis).value
-            ends = meta_interval(sure, spec, found.value, of_draws.T)
-            more = dict(zip(("low", "high"), ends, strict=True))
+            more = dict(meta_interval(sure, spec, found.value, drawn[axis]))
         rows.add(
             **where,
             metric=spec.metric,
@@ -138,6 +145,17 @@ def _area(
             **{**_block(spec, "none", found, cells.grouping.groups), "groups": n},
             **more,
         )
+
+
+def areas_drawn(
+    stacks: Sequence[Stack], replicated: Replicated, options: Options
+) -> dict[str, FloatArray]:
+    """Area under FDR in each replicate, ``[replicate, alpha]``; NaN where a group is gone."""
+    again = [replicated.stack(one.keys).only(~np.isnan(one.values)) for one in stacks]
+    lost = np.stack([mine.lacks(one) for mine, one in zip(again, stacks, strict=True)])
+    points, gone = heights(again, options)[0], np.asarray(lost.any(axis=(0, -1)))[:, None]
+    area = MEASURES["au_fdr"].function
+    return {axis: np.where(gone, np.nan, area(*points, axis=axis).value.T) for axis in AXES}
 
 
 def heights(stacks: Sequence[Stack], options: Options) -> tuple[tuple[FloatArray, FloatArray], int]:

@@ -88,6 +88,11 @@ def _of_rates(options: Options) -> dict[str, object]:
     told: dict[str, object] = {
         "confidence": options.confidence,
         "rates": _INTERVALS[options.interval],
+        "rates_at": (
+            "the threshold as it is found again in each replicate, if it was found on these trials"
+            if options.interval == "bootstrap" and not options.fixed_threshold
+            else "the threshold as it is: that it was found on these trials is not counted in"
+        ),
     }
     if options.interval in {"speakers", "bootstrap"}:
         told["zero_errors"] = (

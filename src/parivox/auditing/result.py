@@ -70,6 +70,7 @@ TABLES: dict[str, dict[str, str]] = {
         "p_bh": "float",
         "floor_mean": "float",
         "floor_95": "float",
+        "note": "str",
     },
     "meta": {
         **_KEY,
@@ -90,6 +91,7 @@ TABLES: dict[str, dict[str, str]] = {
         "floor_95": "float",
         "p": "float",
         "gated": "bool",
+        "note": "str",
     },
     "verdicts": {
         **_KEY,

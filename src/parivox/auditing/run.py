@@ -13,6 +13,7 @@ from parivox.auditing.compat import TOLD
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
 from parivox.auditing.gather import Reading, gather, gather_counts
 from parivox.auditing.given import check_mapping, check_texts, chosen, several, texts
+from parivox.auditing.listed import list_checks
 from parivox.auditing.measure import Measurement
 from parivox.auditing.options import REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
@@ -261,7 +262,8 @@ def audit(
     return Audit(
         **{name: block.table() for name, block in rows.items()},
         record=_record(options, found, made, conflicts)
-        | ({"groups_file": file.told()} if file is not None else {}),
+        | ({"groups_file": file.told()} if file is not None else {})
+        | ({"list_checks": made.unmet} if any(made.unmet.values()) else {}),
         provenance=_provenance(found.people, [*found.sets, *made.development], file),
     )
 
@@ -284,6 +286,7 @@ class _Making:
         self.measured: list[Measurement] = []
         self.development: list[TrialSet | TrialCounts] = []
         self.bounds: dict[str, dict[str, float]] = {}
+        self.unmet: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, one: TrialSet | TrialCounts, development: Any, orientation: str | None) -> None:
         """Measure one system on one list."""
@@ -310,6 +313,8 @@ class _Making:
         if measured.sample is not None:
             self.bounds[name]["replicates"] = measured.sample.bound
         self.measured.append(measured)
+        if not one.is_counted and found.people is not None:
+            self.unmet[name] = list_checks(one, found.people, found.groupings)
 
 
 def _each(given: Any) -> list[Any]:

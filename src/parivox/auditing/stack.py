@@ -140,6 +140,11 @@ class Stack:
         """Values of some groups, ``[key, group]``; the others are undefined."""
         return replace(self, values=np.where(groups, self.values, np.nan))
 
+    def lacks(self, other: Stack) -> NDArray[np.bool_]:
+        """Where a group has no value that has one in another stack, ``[..., key]``."""
+        gone = np.isnan(self.values) & ~np.isnan(other.values)
+        return np.asarray(gone.any(axis=-1))
+
     def under(self, zero: ZeroPolicy) -> tuple[FloatArray, FloatArray]:
         """Values and pooled values under a zero policy."""
         if zero == "none":

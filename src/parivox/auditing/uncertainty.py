@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.failed import STAGES, Failed
-from parivox.auditing.failing import ATTEMPTS
+from parivox.auditing.failing import ATTEMPTS, SHARES
 from parivox.auditing.fair import Fair
 from parivox.auditing.stack import RATES, place_of_rate
 from parivox.core.binomial import clopper_pearson, jeffreys, wilson
@@ -37,11 +37,14 @@ if TYPE_CHECKING:
     from parivox.core.moments import Moments
     from parivox.core.resampling import Scale
 
-__all__ = ["LINEAR", "TO_ONE", "Uncertainty"]
+__all__ = ["AT_MOST_ONE", "LINEAR", "TO_ONE", "Uncertainty"]
 
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
 AT_MOST_ONE = frozenset(
-    {"eer", "hter", "fnr_at_fpr", "fpr_at_fnr", "min_cdet_norm", "min_cllr", "auc"}
+    {
+        *("eer", "hter", "fnr_at_fpr", "fpr_at_fnr", "min_cdet_norm", "min_cllr", "auc"),
+        *("fpr", "fnr", "far", "frr", "gfar", "gfrr", "fta", "fte"),
+    }
 )
 """Metrics that are at most 1: limits stop there."""
 LINEAR = {"dprime", "shift_target", "shift_nontarget", "cal_loss"}
@@ -148,7 +151,7 @@ class Uncertainty:
             name = np.full(low.shape, f"{method} (takes trials as independent)")
             note = np.full(low.shape, "")
         elif method == "bootstrap" and self.replicated is not None:
-            low, high, name = self._from_variance(metric, found)
+            low, high, name, found = self._from_variance(metric, found)
         name = np.where(np.isnan(high), "", name)
         asked = replace(found, low=low, high=high, note=note, method=name)
         gates = self.options.gates
@@ -164,17 +167,21 @@ class Uncertainty:
 
     def _from_variance(
         self, metric: str, found: Interval
-    ) -> tuple[FloatArray, FloatArray, NDArray[np.str_]]:
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.str_], Interval]:
         """Wilson's interval of the trials that the variance of the replicates is worth."""
         assert self.replicated is not None
         keys = [(metric, "", text) for text in self.points]
         values = self.replicated.values[:, [self.replicated.place[key] for key in keys]]
-        n_eff = over(found.rate * (1 - found.rate), _spread(values) ** 2)
+        se = _spread(values)
+        n_eff = over(found.rate * (1 - found.rate), se**2)
         df = np.maximum(self.of_metric(metric) - 1, 1)
         low, high = wilson(found.rate * n_eff, n_eff, self.options.confidence, df=df)
         zero = found.method == "zero-errors"
         low, high = np.where(zero, found.low, low), np.where(zero, found.high, high)
-        return low, high, np.where(zero, found.method, "bootstrap")
+        told = {"n_eff": n_eff, "se": se, "df": np.broadcast_to(df, se.shape)}
+        told["deff"] = over(self._counts(metric)[1], n_eff)
+        more = {k: np.where(zero, getattr(found, k), one) for k, one in told.items()}
+        return low, high, np.where(zero, found.method, "bootstrap"), replace(found, **more)
 
     def columns(self, bases: Sequence[Mapping[Key, Base]]) -> list[dict[str, list[Any]]]:
         """The columns of uncertainty of each group's base metrics and, last, of the pooled row."""
@@ -195,6 +202,10 @@ class Uncertainty:
                 words["interval"][i], words["note"][i] = found.method[at], found.note[at]
             elif metric in STAGES or key[1] == ATTEMPTS:
                 self._of_failures(i, metric, self.points.get(key[2], 0), table, words)
+            elif metric in {"shift_target", "shift_nontarget"} and self.replicated is not None:
+                words["note"][i, -1] = "the reference itself"
+            elif key[1] == SHARES and metric.endswith("far"):
+                self._without_accepts(i, key[2], values[i], table, words)
         unknown = np.isnan(values)
         for numbers in table.values():
             numbers[unknown] = np.nan
@@ -202,6 +213,21 @@ class Uncertainty:
             texts[unknown] = ""
         every = {**table, **words}
         return [{name: every[name][:, j].tolist() for name in _COLUMNS} for j in range(len(bases))]
+
+    def _without_accepts(
+        self,
+        row: int,
+        point: str,
+        values: FloatArray,
+        table: Mapping[str, FloatArray],
+        words: Mapping[str, NDArray[np.object_]],
+    ) -> None:
+        """Where nobody was let in, FAR is at most what FPR may be."""
+        found, at = self.rates["fpr"], self.points[point]
+        none = (values == 0) & (found.rate[at] == 0) & ~np.isnan(found.high[at])
+        table["low"][row][none], table["high"][row][none] = 0.0, found.high[at][none]
+        words["interval"][row][none] = found.method[at][none]
+        words["note"][row][none] = "as of FPR"
 
     def _of_failures(
         self,

@@ -40,7 +40,16 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
-    from parivox.cli import audit, count, embed, inspect, plan, score, systems  # noqa: PLC0415 - they know this module
+    from parivox.cli import (  # noqa: PLC0415 - they know this module
+        audit,
+        count,
+        embed,
+        inspect,
+        plan,
+        score,
+        systems,
+        trials,
+    )
 
     whole = _Parser(
         prog="parivox",
@@ -57,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     plan.add_to(commands)
     score.add_to(commands)
     systems.add_to(commands)
+    trials.add_to(commands)
     return whole
 
 

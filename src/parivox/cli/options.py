@@ -64,8 +64,8 @@ def add_tables(what: Any) -> None:
         what,
         "--by",
         "ATTRIBUTES",
-        "groups: gender, gender+nationality, age:18,30,60, enrol.language, same:device (default: "
-        "every attribute with 2 to 50 values)",
+        "groups: gender, gender+nationality, age:18,30,60, enrol.language, same:device, grade "
+        "(default: every attribute with 2 to 50 values)",
     )
     repeatable(
         what, "--within", "ATTRIBUTES", "repeat the audit within each level of these: channel"

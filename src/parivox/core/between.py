@@ -51,8 +51,8 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
         In units of the values, lower is fairer. The lower limit is 0 where noise alone exceeds
         the observed variance often enough; the upper one is never below that of groups which
         vary as much as noise does on average. NaN with fewer than three groups, or where more
-        than 5 % of the draws have a group undefined. Covers .94 to .99 at .95 for 3 to 18 groups
-        (simulated).
+        than 5 % of the draws have a group undefined. Holds the truth in .92 to .99 at .95 (see
+        the study of coverage).
 
     Examples
     --------

@@ -33,6 +33,8 @@ FEW_THRESHOLDS = 5
 PLAIN_WIDTH = 100
 _COUNTED_AT = "counted at thresholds "
 _READ = {"rows", "trials", "target trials", "nontarget trials", "files of counts"}
+_SET_APART = ("G8", "G9")
+"""Checks of a list without which a difference between groups may be one between their trials."""
 _NO_INTERVAL = "no interval: "
 
 
@@ -134,6 +136,7 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
         yield text("Noted: " + "; ".join(aside) + ".")
     if audit.record["options"].get("conflicts") == "set-aside":
         yield from contradictions(audit, name)
+    yield from _list_checks(audit, "@".join(filter(None, name.values())))
     points = audit.operating_points.where(**name, within="").rows()
     yield text(
         "Thresholds, each one for all groups, found on all trials:"
@@ -247,6 +250,23 @@ def _aside(row: Row) -> str:
     where = f" [{row['grouping']}]" if row["grouping"] else ""
     note = f" ({row['note']})" if row["note"] else ""
     return f"{row['count']:,} {row['item']}{where}{note}"
+
+
+def _list_checks(audit: Audit, name: str) -> Iterator[Text]:
+    """Checks that the list fails: those that set groups apart in words, the others by id."""
+    lists = audit.record.get("list_checks", {})
+    failed = lists.get(name)
+    if not failed:
+        return
+    first = next(one for one, checks in lists.items() if checks == failed)
+    if first != name:
+        yield text(f"The list fails what that of {first} fails.")
+        return
+    apart = [row for row in failed if row["id"] in _SET_APART]
+    told = "".join(f"Groups are not alike ({row['id']}): {row['sentence']}. " for row in apart)
+    others = ", ".join(row["id"] for row in failed if row not in apart)
+    rest = f"The list {'also ' * bool(apart)}fails {others}. " if others else ""
+    yield text(f"{told}{rest}parivox trials check tells more.")
 
 
 def _deployed(audit: Audit, name: Row) -> str:

@@ -82,12 +82,13 @@ def legend(audit: Audit) -> str:
     gates = parse_gates(options["gate"])
     names = {row["interval"] for metric in _RATES for row in audit.groups.where(metric=metric)}
     how = ", ".join(sorted(names - _IN_CLOSED_FORM)) or "over speakers"
+    at = "" if options["interval"] == "bootstrap" else ", at this threshold"
     return (
         "FNR: target trials rejected (locked out); FPR: nontarget trials accepted (impostors let "
-        f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}; ~ perhaps too "
-        f"short, as speakers differ much or are few. x: times {against}. p: adjusted by Holm for "
-        "both rates of all groups. Cannot tell: perhaps alike, perhaps not; no difference: shown "
-        f"to be below {options['margin']:g} times. * fewer than {gates.speakers} speakers, "
+        f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}{at}; ~ perhaps "
+        f"too short, as speakers differ much or are few. x: times {against}. p: adjusted by Holm "
+        "for both rates of all groups. Cannot tell: perhaps alike, perhaps not; no difference: "
+        f"shown to be below {options['margin']:g} times. * fewer than {gates.speakers} speakers, "
         f"{gates.errors} effective errors or {gates.pairs} pairs of speakers: kept out of the "
         "spread without *. Floor: what a fair system would show on these speakers, on average and "
         "at most in 95 %; p: how often as much. tau_log, the spread beyond that of speakers, is "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Intake"]
 
 _SLICE = 100_000  # ids hashed at once
+_TRIALS = 1_000_000  # trials, likewise
 _FAILURES = 2  # where an utterance stands that is in no trial
 
 
@@ -51,8 +52,10 @@ class Intake:
         attributes: Sequence[Attribute] = (),
         *,
         needs_speakers: bool = True,
+        unscored: bool = False,
     ) -> None:
         self.speakers, self.sign = speakers, -1.0 if orientation == "distance" else 1.0
+        self.unscored = unscored
         self.needs_speakers, self.attributes = needs_speakers, attributes
         self.utterances: Utterances | None = None
         self.models: Models | None = None
@@ -67,7 +70,11 @@ class Intake:
         self.stores: list[Store] = []
 
     def open_scores(self, scanned: Scan) -> None:
-        """Read the rows of the score file."""
+        """Read the rows of the score file, or of a list that needs no scores."""
+        if self.unscored:
+            self._read(scanned, "trials")
+            self.scored = self.listed = self.ids.runs
+            return
         self.is_scored = "decision" not in scanned.columns  # unless there are scores, too
         if self.is_scored and "score" not in scanned.columns:
             mend = (
@@ -120,6 +127,8 @@ class Intake:
                 self.values[both] = Values(attribute)
             more[key] = self.values[both].codes(chunk[role], role, scanned)
         score = np.full(n, np.nan)
+        if self.unscored:
+            score = cast("Any", np.zeros(n, dtype=np.float16))  # which take little room
         if scored:
             more |= self._outcomes(scanned, rows, chunk)
             if "score" in scanned.columns:
@@ -533,7 +542,8 @@ class Intake:
 
     def _provenance(self) -> list[dict[str, Any]]:
         told = []
-        for role, one in zip(("scores", "trials"), self.scans, strict=False):
+        roles = ("trials",) if self.unscored else ("scores", "trials")
+        for role, one in zip(roles, self.scans, strict=False):
             entry: dict[str, Any] = {"role": role, "name": one.name, "format": one.format}
             if one.content is not None:
                 entry |= one.content.provenance
@@ -544,9 +554,9 @@ class Intake:
 
 def _hash(one: Trials, digest: Any, of_failed: Any) -> None:
     """Hash the trials of a partition, those that failed apart: so partitions change nothing."""
-    digest.update(records(one))
-    if one.failed is not None:
-        of_failed.update(records(one.failed))
+    for trials, to in ((one, digest), (one.failed, of_failed)):
+        for block in () if trials is None else trials.blocks(_TRIALS):
+            to.update(records(block))
 
 
 def _without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, Rows]:

@@ -51,11 +51,9 @@ class Lookup:
         trials = {key.removeprefix(ATTRIBUTE) for one in self.sets for key in one.levels}
         return [*self.speakers.attributes.columns, *rows, *sorted(trials)]
 
-    def choices(self, used: NDArray[np.int64]) -> list[list[OfAttribute]]:
+    def sensible(self, used: NDArray[np.int64]) -> list[OfAttribute]:
         """Every attribute of speakers or recordings that has a sensible number of values."""
-        own = [name for name in self.speakers.attributes.columns if plain(name)]
-        rest = [] if self.table is None else self.table.attributes.columns
-        rest = [name for name in rest if plain(name) not in {"", *_NAMES}]
+        own, rest = self._columns()
         both = {name.lower() for name in own} & {name.lower() for name in rest}
         found = []
         for level, columns in (("speaker", own), ("recording", rest)):
@@ -63,8 +61,23 @@ class Lookup:
                 text = f"{level}.{name}" if name.lower() in both else name
                 part = self.values(Attribute(text, name, level=level))
                 if self._is_choice(part, used):
-                    self._check_case(name, columns, level)
-                    found.append([part])
+                    found.append(part)
+        return found
+
+    def _columns(self) -> tuple[list[str], list[str]]:
+        """Attributes of speakers and of recordings that have a name to be grouped by."""
+        own = [name for name in self.speakers.attributes.columns if plain(name)]
+        rest = [] if self.table is None else self.table.attributes.columns
+        return own, [name for name in rest if plain(name) not in {"", *_NAMES}]
+
+    def choices(self, used: NDArray[np.int64]) -> list[list[OfAttribute]]:
+        """What to group by where nothing is named."""
+        own, rest = self._columns()
+        found = []
+        for part in self.sensible(used):
+            level = "speaker" if part.of_row is None else "recording"
+            self._check_case(part.attribute.name, own if level == "speaker" else rest, level)
+            found.append([part])
         if not own and not rest:
             msg = (
                 "no attribute of anybody is known to group by; give a table of people with "

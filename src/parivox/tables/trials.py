@@ -45,6 +45,7 @@ def read_trials(
     orientation: str | None = None,
     conflicts: str = "error",
     strangers: bool = False,
+    unscored: bool = False,
 ) -> TrialSet:
     """Read scored trials, find their speakers, and check them.
 
@@ -78,6 +79,9 @@ def read_trials(
     strangers
         Whether the speakers need not be known, as those of development scores: where there are
         labels, no speaker is looked up. `columns` that the files lack are then passed over.
+    unscored
+        Whether only who is compared with whom counts: `source` needs no scores, and those that
+        it has, with decisions and the like, are passed over. Every score is then 0.
 
     Raises
     ------
@@ -109,7 +113,7 @@ def read_trials(
     if not strangers:
         check_columns(asked, scans)
     needed = not (strangers and any("label" in one.columns for one in scans))
-    reading = Intake(speakers, orientation, attributes, needs_speakers=needed)
+    reading = Intake(speakers, orientation, attributes, needs_speakers=needed, unscored=unscored)
     if utterances is not None and needed:
         reading.utterances = read_utterances(utterances)
     if models is not None and needed:

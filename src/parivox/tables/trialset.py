@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from parivox.tables.folder import Folder
 from parivox.tables.speakers import speakers_of
+from parivox.tables.store import Settled
 from parivox.tables.values import whole_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.tables.ids import Merged
     from parivox.tables.notes import DataNote
     from parivox.tables.speakers import Speakers
-    from parivox.tables.store import Settled
     from parivox.tables.utterances import Utterances
     from parivox.tables.validation import Trials
     from parivox.tables.values import Levels
@@ -163,6 +164,28 @@ class TrialSet:
     def partitions(self) -> Iterator[Trials]:
         """The trials, one partition after the other; may be called again."""
         return iter(self._parts)
+
+    def rewritten(
+        self,
+        change: Callable[[Trials], Trials],
+        *,
+        more: Collection[str],
+        levels: Mapping[str, Levels],
+    ) -> TrialSet:
+        """The same trials with further columns.
+
+        Parameters
+        ----------
+        change
+            Gives a partition with them.
+        more, levels
+            Their names, and the values of attributes among them.
+        """
+        parts: list[Trials] | Settled = [] if isinstance(self._parts, list) else Settled(Folder())
+        for part in self.partitions():
+            parts.append(change(part))
+        columns = self.more | frozenset(more)
+        return replace(self, _parts=parts, levels={**self.levels, **levels}, more=columns)
 
     def columns_sha256(self, columns: Sequence[str]) -> str:
         """Hash of what the trials have in these columns of attributes."""

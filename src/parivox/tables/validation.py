@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -101,6 +101,16 @@ class Trials:
 
     def __len__(self) -> int:
         return int(self.score.size)
+
+    def blocks(self, rows: int) -> Iterator[Trials]:
+        """So many of the trials at a time, as views; those that failed are left out."""
+        for first in range(0, len(self), rows):
+            at = slice(first, first + rows)
+            more = {name: column[at] for name, column in self.more.items()}
+            yield Trials(
+                *(self.enrol[at], self.test[at], self.target[at]),
+                *(self.score[at], self.conflict[at], more),
+            )
 
     def without_conflicts(self) -> Trials:
         """The trials that contradict nothing."""

@@ -167,3 +167,32 @@ def test_groups_are_compared_in_rates_that_count_failures(audit, metric, rule):
         # both ways to tell how sure a rate is agree; what is common to both falls out of a ratio
         half = np.log(own["high"] / own["low"]) / 2
         assert np.log(row["high"] / row["low"]) / 2 < 1.3 * half
+
+
+@pytest.mark.parametrize(("metric", "stage"), [("fte", "enrol"), ("fta", "acquire")])
+def test_shares_of_failures_are_compared_with_intervals(people, metric, stage):
+    made = people({"a": 12, "b": 12}, fnr=lambda group, i: (1 + i % 3, 8))
+    for i, row in enumerate(made.rows):
+        lost = i % 4 == 0
+        row["status"] = "failed" if lost else "ok"
+        row["stage"] = stage if lost else ""
+        row["score"] = None if lost else row["score"]
+    audit = made.audit(reference="pooled")
+    rows = audit.bias.where(metric=metric, measure="ratio").rows()
+    assert {row["group"] for row in rows} == {"a", "b"}
+    assert all(row["low"] < row["value"] < row["high"] for row in rows)
+
+
+def test_rates_that_count_failures_stay_within_one(people):
+    made = people({"a": 8, "b": 8}, fnr=lambda group, i: (6, 8))
+    for i, row in enumerate(made.rows):
+        lost = i % 7 == 0
+        row["status"] = "failed" if lost else "ok"
+        row["stage"] = "acquire" if lost else ""
+        row["score"] = None if lost else row["score"]
+    rows = made.audit().groups.where(definition="shares").rows()
+    told = [row for row in rows if row["high"] is not None]
+    assert told
+    assert all(row["high"] <= 1 for row in told)
+    none = [row for row in rows if row["metric"] == "far" and row["value"] == 0]
+    assert all(0 < row["high"] <= 1 and row["note"] == "as of FPR" for row in none)

@@ -106,3 +106,29 @@ def test_speakers_that_were_not_drawn_leave_less_to_tell(simulate):
         row = next(iter(found.where(measure="au_fdr", gated=False)))
         widths.append(row["high"] - row["low"])
     assert widths[0] < widths[1]
+
+
+def test_what_has_no_interval_says_why(audit):
+    for table in (audit.bias, audit.meta):
+        for row in table.where():
+            has_value = row["value"] is not None and row["reason"] == ""
+            if has_value and row["high"] is None and row.get("measure") != "trend":
+                assert row["note"].startswith(("no interval: ", "fewer than 5 speakers")), row
+            if row["high"] is not None:
+                assert row["note"] == ""
+
+
+def test_own_thresholds_of_others_may_be_worse_to_either_side(simulate):
+    trials, people = simulate(speakers=96, utterances=6)
+    found = pv.audit(
+        trials, speakers=people, by="nation", operating_points="eer", replicates=200
+    ).bias
+    rows = found.where(measure="threshold_bias_cv").rows()
+    plain = {r["group"]: r for r in found.where(measure="threshold_bias").rows()}
+    assert any(row["low"] < 1 for row in rows)
+    for row in rows:
+        below, above = row["value"] / row["low"], row["high"] / row["value"]
+        assert below == pytest.approx(above)  # one logarithmic scale, nothing cut off
+        assert above == pytest.approx(
+            plain[row["group"]]["high"] / plain[row["group"]]["value"], rel=1e-6
+        )

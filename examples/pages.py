@@ -1,8 +1,8 @@
-"""Run every command of docs/bring-your-data.md and write down what it prints.
+"""Run every command of some pages of docs/ and write down what it prints.
 
-    python examples/bring_your_data.py
+    python examples/pages.py
 
-Each block ``console`` of the page holds one command. It is run in a folder with the files that
+Each block ``console`` of a page holds one command. It is run in a folder with the files that
 the script named in the heading above it writes. A comment above a block, as in
 ``<!-- from "Noted" to "Thresholds" -->``, names the beginnings of the first and the last line that
 are shown.
@@ -19,7 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 EXAMPLES = Path(__file__).parent
-PAGE = EXAMPLES.parent / "docs" / "bring-your-data.md"
+DOCS = EXAMPLES.parent / "docs"
+PAGES = ("bring-your-data.md", "trials.md", "balanced.md")
 BLOCK = re.compile(
     r'^## The (?P<who>\w+)$|^(?:<!-- from "(?P<first>.*)" to "(?P<last>.*)" -->\n)?'
     r"```console\n(?P<command>\$ (?:.*\\\n)*.*\n)(?P<output>(?:(?!```).*\n)*)```$",
@@ -89,5 +90,7 @@ def wrapped(line: str) -> str:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as folder:
-        PAGE.write_text(fresh(PAGE.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+    for name in PAGES:
+        page = DOCS / name
+        with TemporaryDirectory() as folder:
+            page.write_text(fresh(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")

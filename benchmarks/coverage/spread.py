@@ -1,0 +1,77 @@
+"""Intervals of tau_log, on simulated systems whose groups differ by a known spread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from benchmarks.coverage import simulate
+from benchmarks.coverage.records import Row, mean, stream
+from scipy.special import ndtri
+
+from parivox.core.between import spread_interval
+from parivox.core.corrected import tau_log
+from parivox.core.gamma_multinomial import gamma_multinomial
+from parivox.core.moments import moments
+from parivox.core.noise import permuted, without_zeros
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.coverage.simulate import FloatArray
+
+DATASETS = 1000
+REPLICATES = 199
+RATE = 0.02  # of the group in the middle
+DESIGNS = ((9, 8), (9, 30), (18, 20))  # groups, speakers in each
+SPREADS = (0.0, 0.2, 0.4, 0.8)
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study how often the interval holds the true spread, cell by cell."""
+    for (groups, speakers), kind, spread in product(DESIGNS, ("fnr", "fpr"), SPREADS):
+        name = f"{groups} x {speakers}/{kind}/{spread}"
+        if wanted(name):
+            where = {"cell": name, "groups": groups, "speakers": speakers, "kind": kind}
+            found = _covered(kind, groups, speakers, spread, datasets, stream(seed, name))
+            yield [where | {"spread": spread, "datasets": datasets} | found]
+
+
+def rates_of(groups: int, spread: float) -> FloatArray:
+    """Rates of groups whose logarithms have a standard deviation, like draws of a normal one."""
+    at = ndtri((np.arange(groups) + 0.5) / groups)
+    return np.asarray(RATE * np.exp(spread * at / at.std(ddof=1)))
+
+
+def _covered(
+    kind: str, groups: int, speakers: int, spread: float, datasets: int, rng: np.random.Generator
+) -> Row:
+    rates, sizes = rates_of(groups, spread), (speakers,) * groups
+    of_target = simulate.misses(simulate.target_design(sizes), rates, datasets, rng)
+    of_pairs = simulate.false_accepts(simulate.nontarget_design(sizes), rates, datasets, rng)
+    held, below, above, widths, values = [], [], [], [], []
+    for i in range(datasets):
+        if kind == "fnr":
+            target = replace(of_target, errors=of_target.errors[i])
+            null = permuted(target, None, REPLICATES, rng)
+            errors, trials = (target.by_cell(a) for a in (target.errors, target.trials))
+        else:
+            pairs = replace(of_pairs, errors=of_pairs.errors[i])
+            null = gamma_multinomial(moments(pairs), REPLICATES, rng)
+            errors, trials = (pairs.by_cell(a) for a in (pairs.errors, pairs.trials))
+        observed = without_zeros(errors, trials)
+        found = spread_interval(np.log(observed), np.log(null.lifted))
+        held.append(found.low <= spread <= found.high)
+        below.append(spread < found.low)
+        above.append(spread > found.high)
+        widths.append(found.high - found.low)
+        values.append(tau_log(observed, null.lifted).value)
+    return {
+        **mean(np.array(held, dtype=np.float64), "coverage"),
+        "below": float(np.mean(below)),
+        "above": float(np.mean(above)),
+        "width": float(np.median(widths)),
+        "value": float(np.mean(values)),
+    }

@@ -1,0 +1,185 @@
+"""What a list of trials can show, and what it cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.tables.validation import DUPLICATES
+from parivox.trials.description import described
+from parivox.trials.detectable import detectable
+from parivox.trials.findings import THRESHOLDS, Checked, as_table, parse_thresholds
+from parivox.trials.grades import parse_mix
+from parivox.trials.guidelines import guidelines
+from parivox.trials.leakage import shared
+from parivox.trials.lists import read_list
+from parivox.trials.tabulation import tabulate
+from parivox.trials.takers import of_speakers
+from parivox.trials.told import leakage, told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parivox.trials.findings import Finding
+    from parivox.trials.leakage import Shared
+    from parivox.trials.lists import TrialList
+
+__all__ = ["check", "checked", "unmet"]
+
+
+def check(
+    trials: Any,
+    *,
+    speakers: Any = None,
+    utterances: Any = None,
+    by: Sequence[str] | str | None = None,
+    grade_by: Sequence[str] | str | None = None,
+    mix: Mapping[str, float] | str | None = None,
+    variants: Sequence[Any] = (),
+    development: Any = None,
+    pilot: Any = None,
+    thresholds: Mapping[str, float] | None = None,
+    speaker_ids: bool = False,
+    id: str | None = None,  # noqa: A002 - the command line's word
+    columns: Mapping[str, str] | None = None,
+    conflicts: str = "error",
+) -> Checked:
+    """Check a list of trials against the guidelines for evaluations that carry a claim.
+
+    Parameters
+    ----------
+    trials
+        A path, a dataframe or a mapping of arrays, with the columns enrol, test and, perhaps,
+        label; without labels, trials of one speaker are target trials. Scores are passed over.
+    speakers
+        Path or table of speakers with their attributes.
+    utterances
+        Table of utterances: their speakers, where ids do not tell them, their recordings (a
+        column recording, video, session or call; else the folder of the file, as in VoxCeleb) and
+        attributes.
+    by
+        Groupings as in ``gender+nationality``; without it, every attribute with 2 to 50 values.
+    grade_by
+        Attributes that define difficulty, the one that weighs most first: of speakers, of
+        recordings, or columns of the list. Without it, gender (or sex) and nationality where
+        speakers have them, else those of `by`.
+    mix
+        The share of nontarget trials of each grade that is wished for: ``cat4=0.5,cat3=0.5``.
+    variants
+        Other lists that were drawn like this one.
+    development
+        A list whose speakers should not be in this one.
+    pilot
+        A plan made of a pilot, ``pv.plan("audit/")``: then, what differences the list can show.
+    thresholds
+        By check, as in ``{"G2": 100}``.
+    speaker_ids
+        Whether the table of speakers names them.
+    id, columns, conflicts
+        Id column of the speakers, columns of the list by role, and what to do with rows that
+        contradict each other, as an audit has it.
+
+    Returns
+    -------
+    Checked
+        Findings and tables.
+
+    Raises
+    ------
+    DataError
+        If a file does not hold what it must.
+    ConfigError
+        If an option is wrong.
+
+    Examples
+    --------
+    >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/2", "b/z/1"], "label": [1, 0]}
+    >>> found = check(trials, thresholds={"G2": 1})
+    >>> found["G2"].verdict, found["G2"].sentence
+    ('fail', '1 of 2 speakers enrol in fewer than 1: 0 to 1')
+    """
+    beside = {
+        "speakers": speakers,
+        "utterances": utterances,
+        "id": id,
+        "columns": columns,
+        "conflicts": conflicts,
+    }
+    levels = parse_thresholds(thresholds)
+    found = read_list(trials, by=by, grade_by=grade_by, **beside)
+    wished = None if mix is None else parse_mix(mix, 2 ** max(len(found.agreements), 2))
+    lists = {found.trials.content_sha256}
+    for one in variants:
+        lists.add(read_list(one, by=(), **beside).trials.content_sha256)
+    common = None if development is None else shared(found, development, **beside)
+    return checked(
+        found,
+        levels,
+        mix=wished,
+        lists=len(lists),
+        common=common,
+        pilot=pilot,
+        speaker_ids=speaker_ids,
+    )
+
+
+def checked(
+    found: TrialList,
+    thresholds: Mapping[str, float],
+    *,
+    mix: Mapping[int, float] | None = None,
+    lists: int = 1,
+    common: Shared | None = None,
+    pilot: Any = None,
+    speaker_ids: bool = False,
+) -> Checked:
+    """Check a list that was read.
+
+    Parameters
+    ----------
+    found, thresholds
+        The list, and what every check is held against.
+    mix, lists
+        As :func:`parivox.trials.guidelines.guidelines` takes them.
+    common
+        What it shares with a development list.
+    pilot
+        As :func:`check` has it.
+    speaker_ids
+        Whether the table of speakers names them.
+    """
+    counted = tabulate(found)
+    takers = of_speakers(found, counted)
+    about = described(found, counted, speaker_ids=speaker_ids)
+    findings = (
+        *guidelines(
+            found,
+            counted,
+            takers,
+            thresholds,
+            mix=mix,
+            lists=lists,
+            duplicates=_duplicates(found),
+        ),
+        *told(about, takers),
+        *([] if common is None else [leakage(common)]),
+        *([] if pilot is None else detectable(about, pilot)),
+    )
+    tables = {"checks": as_table(findings), **about.tables}
+    return Checked(about.name, about.groupings, about.graded_by, findings, tables)
+
+
+def unmet(found: TrialList) -> list[Finding]:
+    """Checks that a list fails at the usual thresholds."""
+    counted = tabulate(found)
+    return [
+        one
+        for one in guidelines(
+            found, counted, of_speakers(found, counted), THRESHOLDS, duplicates=_duplicates(found)
+        )
+        if one.verdict == "fail"
+    ]
+
+
+def _duplicates(found: TrialList) -> int:
+    """Rows that say once more what another says."""
+    return sum(note.count for note in found.trials.data if note.item == DUPLICATES)

@@ -1,0 +1,283 @@
+"""Cross lists: nontarget trials for every pair of groups, as a matrix of false accepts needs them.
+
+A cell holds the trials that one group enrols for and another, or the same, is tested in. With a
+budget, every cell has its exact number of trials, drawn without enumerating the pairs that there
+are: speakers take turns on either side of a cell, each with any of the others, and so do their
+utterances. No pair comes twice, in either order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.errors import ConfigError, DataError
+from parivox.trials.design import TOGETHER, Block, Design, taking_part, whole_number
+from parivox.trials.draws import ordered
+from parivox.trials.manifest import Built, make
+from parivox.trials.pairs import (
+    Meetings,
+    Numbered,
+    mated,
+    meet,
+    meet_back,
+    meet_each_other,
+    utterances_of,
+)
+from parivox.trials.pool import Pool
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from parivox.trials.draws import Draws, Ints
+
+__all__ = ["build_cross", "design"]
+
+ROWS = (
+    "first any target trials, speaker by speaker in the order of their ids; then cell by cell in "
+    "the order of two groups: those that the first enrols for, then those of the second"
+)
+ALL_ROWS = (
+    "first any target trials, speaker by speaker in the order of their ids; then every pair, by "
+    "the utterance that is first in the order of speakers, recordings and ids; either side of a "
+    "pair is the enrolment in turn"
+)
+_ORDER, _TARGET, _CELLS = range(3)  # keys of the streams of one list
+
+
+def build_cross(
+    utterances: Any,
+    *,
+    by: str,
+    speakers: Any = None,
+    out: str | os.PathLike[str] | None = None,
+    trials: int | None = None,
+    per_cell: int | None = None,
+    complete: bool = False,
+    targets: int = 0,
+    variants: int = 1,
+    seed: int = 0,
+    format: str = "voxceleb",  # noqa: A002 - the option's name
+    id: str | None = None,  # noqa: A002 - the option's name
+    speaker_ids: bool = False,
+) -> Built:
+    """Build lists with nontarget trials for every cell of enrolment and test group.
+
+    Parameters
+    ----------
+    utterances
+        Table with a column utterance; speaker and recording may come from the path.
+    by
+        Groups of speakers, as in ``gender+nationality``.
+    speakers
+        Table of speakers and their attributes; without it, columns of `utterances`.
+    out
+        New files are put into this folder; without it, lists are tables in memory.
+    trials, per_cell, complete
+        One of these: nontarget trials in all, shared out evenly (the first cells have one more
+        where it does not come out even); nontarget trials of each cell; or every pair there is.
+    targets
+        Target trials across recordings that each speaker enrols for.
+    variants
+        How many lists, with seeds spawned from `seed`.
+    format : {"voxceleb", "kaldi", "nist", "csv", "parquet"}
+    id
+        Id column of `speakers`.
+    speaker_ids
+        Whether the table of those left out, and the manifest, name them.
+
+    Raises
+    ------
+    DataError
+        If a cell has too few pairs; the sentence tells the largest budget that fits.
+    ConfigError
+        If an option is wrong.
+
+    Examples
+    --------
+    >>> ids = [f"{s}/{r}/1" for s in "abcd" for r in "xyz"]
+    >>> table = {"utterance": ids, "sex": [*("f" * 6), *("m" * 6)]}
+    >>> built = build_cross(table, by="sex", per_cell=4)
+    >>> built.manifest["lists"]
+    [{'target': 0, 'nontarget': 16}]
+    """
+    pool = Pool.read(utterances, speakers, by=by, id=id)
+    return make(
+        design(pool, trials=trials, per_cell=per_cell, complete=complete, targets=targets),
+        inputs={"utterances": utterances, "speakers": speakers},
+        id=id,
+        out=out,
+        variants=variants,
+        seed=seed,
+        format=format,
+        speaker_ids=speaker_ids,
+    )
+
+
+def design(
+    pool: Pool,
+    *,
+    trials: int | None = None,
+    per_cell: int | None = None,
+    complete: bool = False,
+    targets: int = 0,
+) -> Design:
+    """See which cells there are; parameters as those of :func:`build_cross`."""
+    if sum((trials is not None, per_cell is not None, bool(complete))) != 1:
+        msg = "how many trials? give one of --trials (in all), --per-cell and --complete"
+        raise ConfigError(msg)
+    members, reasons = _members(pool)
+    cells = len(members) ** 2
+    whole_number(targets, "targets", 0)
+    is_in = np.array([not reason for reason in reasons])
+    pairs = mated(pool.start, pool.recording_end)
+    _check_targets(pool, pairs.within(pool.start)[is_in], targets)
+    budget = None
+    if per_cell is not None:
+        budget = np.full(cells, whole_number(per_cell, "per_cell", 1))
+    elif trials is not None:
+        each, more = divmod(whole_number(trials, "trials", cells), cells)
+        budget = each + (np.arange(cells) < more)
+    if budget is not None:
+        asked = f"--trials {trials:,}" if per_cell is None else f"--per-cell {per_cell:,}"
+        _check_cells(pool, members, int(budget[0]), asked)
+
+    notes = ["it is made for false accepts of every two groups; checks G1 to G4 are of other lists"]
+    if not targets:
+        notes.append("there are no target trials, so nothing tells of false rejects")
+
+    def draw(draws: Draws) -> Iterator[Block]:
+        if targets:
+            numbers = draws.child(_TARGET).distinct(pairs.within(pool.start), targets * is_in)
+            for at in range(0, numbers.size, TOGETHER):
+                enrol, test = pairs.at(numbers[at : at + TOGETHER])
+                yield Block(enrol, test, np.ones(enrol.size, dtype=bool))
+        yield from _all(pool, is_in) if budget is None else _cells(pool, members, budget, draws)
+
+    return Design(
+        "cross",
+        pool,
+        {"trials": trials, "per_cell": per_cell, "complete": bool(complete), "targets": targets},
+        draw,
+        ROWS if budget is not None else ALL_ROWS,
+        taking_part(pool, is_in),
+        tuple(reasons),
+        tuple(notes),
+    )
+
+
+def _members(pool: Pool) -> tuple[list[Ints], list[str]]:
+    """Speakers of each group, and why others take no part."""
+    reasons = np.full(pool.sizes.size, "", dtype=object)
+    reasons[pool.group < 0] = f"{pool.by} is not known"
+    found = []
+    for group in range(len(pool.groups)):
+        who = np.flatnonzero(pool.group == group)
+        if who.size > 1:
+            found.append(who)
+        else:
+            reasons[who] = "the one speaker of the group, who has no pairs within it"
+    if not found:
+        msg = f"{pool.table.name}: no group of {pool.by} has two speakers; group by something else"
+        raise DataError(msg)
+    return found, reasons.tolist()
+
+
+def _check_targets(pool: Pool, there: Ints, targets: int) -> None:
+    few = int((there < targets).sum())
+    if few:
+        msg = (
+            f"--targets {targets:,}: {few:,} of {there.size:,} speakers in {pool.table.name} have "
+            f"fewer target pairs across recordings; the largest for all of them is {there.min():,}"
+        )
+        raise DataError(msg)
+
+
+def _check_cells(pool: Pool, members: list[Ints], most: int, asked: str) -> None:
+    """Refuse a budget at which two speakers of some cells meet more often than they have pairs."""
+    sizes = [np.sort(pool.sizes[who]) for who in members]
+    count = np.array([who.size for who in members])
+    fewest = np.array([one[0] for one in sizes])
+    fits = np.multiply.outer(fewest * count, fewest * count) // 2  # in both directions
+    np.fill_diagonal(fits, count * (count - 1) // 2 * [one[0] * one[1] for one in sizes])
+    least = int(fits.min())
+    if most > least:
+        where = " and ".join(
+            pool.groups[pool.group[members[at][0]]]
+            for at in dict.fromkeys(np.unravel_index(int(fits.argmin()), fits.shape))
+        )
+        msg = (
+            f"{asked}: speakers of {where} would need some pair of utterances twice, if all of "
+            f"them take part equally often; at most {least:,} trials fit into each cell, "
+            f"{least * len(members) ** 2:,} in all"
+        )
+        raise DataError(msg)
+
+
+def _cells(
+    pool: Pool, members: list[Ints], budget: NDArray[np.int64], draws: Draws
+) -> Iterator[Block]:
+    """Trials of each cell, in blocks."""
+    every = np.concatenate(members)
+    rank = ordered(draws.child(_ORDER).words([0], [every.size]), pool.group[every])
+    counts = np.array([who.size for who in members])
+    order = np.split(every[rank], np.cumsum(counts)[:-1])
+    n = counts.size
+    # who is next on either side after the cells within groups, and how often all have been there
+    own = budget[:: n + 1]
+    enrols, tests = own % counts, (1 + own // counts % (counts - 1) + own) % counts
+    turns = -(-own // counts)
+    fewest = [int(pool.sizes[who].min()) for who in members]
+    held: list[tuple[Ints, Ints]] = []
+    for g in range(n):
+        for h in range(g, n):
+            a, b = int(counts[g]), int(counts[h])
+            m, back = int(budget[g * n + h]), int(budget[h * n + g])
+            if g == h:
+                i, j = meet_each_other(a, m)
+                met = [(order[g][i], order[g][j], np.arange(m) // a)]
+            else:
+                i, j = meet(a, b, m)
+                met = [(order[g][(i + enrols[g]) % a], order[h][(j + tests[h]) % b], turns[h])]
+                if -(-m // (a * b)) - (-back // (a * b)) <= fewest[g] * fewest[h]:
+                    j, i = meet(b, a, back)
+                    j, i = j + enrols[h], i + tests[g]
+                else:  # the one way of meeting has to go on
+                    i, j = meet_back(a, b, back, m)
+                    i, j = i + enrols[g], j + tests[h]
+                met.append((order[h][j % b], order[g][i % a], turns[g]))
+                met = [
+                    (enrol, test, turn + np.arange(test.size) // size)
+                    for (enrol, test, turn), size in zip(met, (b, a), strict=True)
+                ]
+                for at, enrolled, tested in ((g, m, back), (h, back, m)):
+                    enrols[at] += enrolled
+                    tests[at] += tested
+                    turns[at] += -(-tested // counts[at])
+            meetings = Meetings(*(np.concatenate(one) for one in zip(*met, strict=True)))
+            held.append(utterances_of(meetings, pool.start, draws.child(_CELLS).child(g * n + h)))
+            if sum(one.size for one, _ in held) >= TOGETHER:
+                yield _block(held)
+                held = []
+    if held:
+        yield _block(held)
+
+
+def _block(held: list[tuple[Ints, Ints]]) -> Block:
+    enrol, test = (np.concatenate(side) for side in zip(*held, strict=True))
+    return Block(enrol, test, np.zeros(enrol.size, dtype=bool))
+
+
+def _all(pool: Pool, is_in: NDArray[np.bool_]) -> Iterator[Block]:
+    """Every nontarget pair."""
+    kept = np.flatnonzero(is_in[pool.owner])
+    owner = pool.owner[kept]
+    pairs = Numbered(np.searchsorted(owner, owner, side="right"), np.full(kept.size, kept.size))
+    for at in range(0, pairs.total, TOGETHER):
+        numbers = np.arange(at, min(at + TOGETHER, pairs.total))
+        enrol, test = pairs.at(numbers)
+        yield Block(kept[enrol], kept[test], np.zeros(numbers.size, dtype=bool))

@@ -1,0 +1,360 @@
+"""What a list holds: trials by group, by speaker, by pair of groups and by grade."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.tables.table import Table
+from parivox.tables.validation import CONFLICTS, DUPLICATES
+from parivox.trials.difficulty import alike
+from parivox.trials.figures import over
+from parivox.trials.lists import read_list
+from parivox.trials.tabulation import tabulate
+from parivox.trials.takers import effective, members, of_speakers, on_side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.tables.grouping import Grouping, OfAttribute
+    from parivox.trials.lists import TrialList
+    from parivox.trials.tabulation import Cells, Tabulated
+    from parivox.trials.takers import Takers
+
+    Ints = NDArray[np.int64]
+    Block = dict[str, Any]
+
+__all__ = ["ALL", "TABLES", "Description", "describe", "described"]
+
+LABEL = ("nontarget", "target")
+ALL = "all"
+"""The group of every trial."""
+_GROUP = {"grouping": "str", "group": "str"}
+TABLES: dict[str, dict[str, str]] = {
+    "list": {"item": "str", "count": "int"},
+    "groups": {
+        **_GROUP,
+        "speakers": "int",
+        "speaker_share": "float",
+        "utterances": "int",
+        "utterance_share": "float",
+        "recordings": "int",
+        "trials": "int",
+        "trial_share": "float",
+        "target": "int",
+        "target_share": "float",
+        "nontarget": "int",
+        "nontarget_share": "float",
+        "trivial": "int",
+        "trivial_share": "float",
+        "effective_speakers": "float",
+        "never_enrol": "int",
+        "never_test": "int",
+    },
+    "grades": {**_GROUP, "label": "str", "grade": "int", "trials": "int", "share": "float"},
+    "within": {
+        "attribute": "str",
+        **_GROUP,
+        "same": "int",
+        "different": "int",
+        "unknown": "int",
+        "same_share": "float",
+    },
+    "matrix": {"grouping": "str", "enrol_group": "str", "test_group": "str", "nontarget": "int"},
+    "reuse": {"of": "str", "number": "int", **dict.fromkeys(("least", "median", "most"), "float")},
+    "speakers": {
+        "speaker": "str",
+        "enrol_target": "int",
+        "enrol_nontarget": "int",
+        "test_nontarget": "int",
+        "partners": "int",
+        "utterances": "int",
+        "recordings": "int",
+    },
+}
+"""Columns of each table, in order, with their kinds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What a list holds.
+
+    Attributes
+    ----------
+    name : str
+        The file.
+    groupings, graded_by : tuple of str
+    tables : dict of str to Table
+        ``list``: how many there are of everything. ``groups``: of each group, which are shares of
+        all that are in some group; a trial counts for its enrolment. ``grades``: trials by label
+        and grade; undefined for those that are not known. ``within``: of each attribute, how many
+        nontarget trials are of speakers who share its value. ``matrix``: nontarget trials by the
+        groups of either side. ``reuse``: how often speakers, recordings and utterances are used.
+        ``speakers``: each of them, without ids unless asked for.
+    """
+
+    name: str
+    groupings: tuple[str, ...]
+    graded_by: tuple[str, ...]
+    tables: dict[str, Table]
+
+    def to_json(self) -> str:
+        """Every table as JSON, a column a list."""
+        head = {"list": self.name, "by": self.groupings, "grade_by": self.graded_by}
+        return to_json(head, self.tables)
+
+
+def to_json(head: Mapping[str, Any], tables: Mapping[str, Table]) -> str:
+    """What is told of a list, and its tables, a line each."""
+    told = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
+    body = ",\n".join(f"  {json.dumps(name)}: {one.to_json()}" for name, one in tables.items())
+    return f'{told},\n "tables": {{\n{body}\n }}\n}}\n'
+
+
+def describe(
+    trials: Any,
+    *,
+    speakers: Any = None,
+    utterances: Any = None,
+    by: Sequence[str] | str | None = None,
+    grade_by: Sequence[str] | str | None = None,
+    speaker_ids: bool = False,
+    id: str | None = None,  # noqa: A002 - the command line's word
+    columns: Mapping[str, str] | None = None,
+    conflicts: str = "error",
+) -> Description:
+    """Tell what a list holds.
+
+    Parameters
+    ----------
+    trials, speakers, utterances, by, grade_by, id, columns, conflicts
+        The list and the tables beside it: see :func:`parivox.trials.check`.
+    speaker_ids
+        Whether the table of speakers names them.
+
+    Examples
+    --------
+    >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
+    >>> found = describe(trials, speakers={"id": ["a", "b"], "gender": ["f", "m"]})
+    >>> found.tables["groups"].to_dict()["utterance_share"]
+    [1.0, 0.6666666666666666, 0.3333333333333333]
+    """
+    found = read_list(
+        trials,
+        speakers=speakers,
+        utterances=utterances,
+        by=by,
+        grade_by=grade_by,
+        id=id,
+        columns=columns,
+        conflicts=conflicts,
+    )
+    return described(found, tabulate(found), speaker_ids=speaker_ids)
+
+
+def described(found: TrialList, counted: Tabulated, *, speaker_ids: bool = False) -> Description:
+    """Tell what a list that was added up holds."""
+    takers = of_speakers(found, counted)
+    views = list(_views(found, counted))
+    blocks = {
+        "list": [_of_list(found, counted, takers)],
+        "groups": [_of_groups(found, counted, view) for view in views],
+        "grades": [_of_grades(view) for view in views],
+        "within": [_within(part, view) for part in found.attributes for view in views],
+        "matrix": [_matrix(view) for view in views[1:]],
+        "reuse": [_reuse(found, counted, takers)],
+        "speakers": [_of_each(found, takers)],
+    }
+    tables = {}
+    for name, columns in TABLES.items():
+        kept = {one: kind for one, kind in columns.items() if speaker_ids or one != "speaker"}
+        cells = {one: [cell for of in blocks[name] for cell in of[one]] for one in kept}
+        tables[name] = Table.of(cells, kept)
+    groupings = tuple(one.name for one in found.groupings)
+    return Description(found.name, groupings, tuple(one.name for one in found.agreements), tables)
+
+
+class _View(NamedTuple):
+    """A list seen through one grouping, or as one group of all trials."""
+
+    name: str
+    groups: tuple[str, ...]
+    cells: Cells
+    grouping: Grouping | None = None
+
+
+def _views(found: TrialList, counted: Tabulated) -> Iterator[_View]:
+    """All trials as one group, then every grouping."""
+    nought = np.zeros(counted.cells.enrol.size, dtype=np.int32)
+    yield _View(ALL, (ALL,), replace(counted.cells, enrol_group=nought, test_group=nought))
+    for one, cells in zip(found.groupings, counted.by, strict=True):
+        yield _View(one.name, one.groups, cells, one)
+
+
+def _of_list(found: TrialList, counted: Tabulated, takers: Takers) -> Block:
+    told = {note.item: note.count for note in found.trials.data}
+    used = counted.uses > 0
+    grade = counted.cells.grade
+    items = {
+        "trials": counted.cells.count.sum(),
+        "target trials": takers.target.sum(),
+        "nontarget trials": takers.nontarget.sum(),
+        "speakers": takers.speaker.size,
+        "utterances": used.sum(),
+        "recordings": np.unique(found.recording[used & (found.recording >= 0)]).size,
+        "utterances of unknown recording": (found.recording[used] < 0).sum(),
+        "trials of unknown grade": counted.cells.count[grade == 0].sum(),
+        "exact duplicates": told.get(DUPLICATES, 0),
+        "reversed target trials": counted.reversed[1],
+        "reversed nontarget trials": counted.reversed[0],
+        "trials of an utterance with itself": counted.itself,
+        "rows set aside": told.get(CONFLICTS, 0),
+    }
+    return {"item": list(items), "count": [int(n) for n in items.values()]}
+
+
+def _of_groups(found: TrialList, counted: Tabulated, view: _View) -> Block:
+    """Sizes of the groups, and their shares of all that is in some group."""
+    k, cells = len(view.groups), view.cells
+    target, other = cells.take(cells.target), cells.take(~cells.target)
+    trivial, graded = target.take(target.recording == 1), target.take(target.recording >= 0)
+    speakers = members(cells, k)
+    counts = {
+        "speakers": speakers,
+        **dict(zip(("utterances", "recordings"), _utterances(found, counted, view), strict=True)),
+        "trials": cells.total(cells.enrol_group, k),
+        "target": target.total(target.enrol_group, k),
+        "nontarget": other.total(other.enrol_group, k),
+        "trivial": trivial.total(trivial.enrol_group, k),
+        "never_enrol": speakers - on_side(other.enrol_group, other.enrol, k),
+        "never_test": speakers - on_side(other.test_group, other.test, k),
+    }
+    shares = {
+        f"{name.removesuffix('s')}_share": over(counts[name], counts[name].sum())
+        for name in ("speakers", "utterances", "trials", "target", "nontarget")
+    }
+    shares["trivial_share"] = over(counts["trivial"], graded.total(graded.enrol_group, k))
+    each = [effective(_parts(cells, group)) for group in range(k)]
+    known = {name: [int(n) if n >= 0 else None for n in one] for name, one in counts.items()}
+    return {**_named(view), **known, **shares, "effective_speakers": each}
+
+
+def _parts(cells: Cells, group: int) -> Ints:
+    """Trials that each speaker takes part in, as one of the group."""
+    enrol, test = cells.enrol_group == group, (cells.test_group == group) & ~cells.target
+    n = int(max(cells.enrol.max(initial=0), cells.test.max(initial=0))) + 1
+    found = cells.take(enrol).total(cells.enrol[enrol], n)
+    return found + cells.take(test).total(cells.test[test], n)
+
+
+def _utterances(found: TrialList, counted: Tabulated, view: _View) -> tuple[Ints, Ints]:
+    """Utterances and recordings of each group; -1 where they are in none, or not known."""
+    k, used = len(view.groups), counted.uses > 0
+    if view.grouping is None:
+        group = np.zeros(used.size, dtype=np.int32)
+    elif view.grouping.is_of_trials:
+        return np.full(k, -1), np.full(k, -1)
+    elif view.grouping.of_speaker is not None:
+        group = view.grouping.of_speaker[found.trials.utterance_speaker]
+    else:
+        group = view.grouping.of_utterance(found.trials)
+    used &= group >= 0
+    group, recording = group[used], found.recording[used]
+    known = recording >= 0
+    recordings = on_side(group[known], recording[known], k)
+    recordings[np.bincount(group[~known], minlength=k) > 0] = -1
+    return np.bincount(group, minlength=k), recordings
+
+
+def _of_grades(view: _View) -> Block:
+    """Trials of each group by label and grade."""
+    k, cells = len(view.groups), view.cells
+    top = 2 ** max(len(cells.shared), 2) + 1
+    key = (cells.enrol_group.astype(np.int64) * 2 + cells.target) * top + cells.grade
+    trials = cells.total(np.where(cells.enrol_group < 0, -1, key), 2 * k * top).reshape(k, 2, top)
+    group, label, code = np.nonzero(trials)
+    share = over(trials, trials.sum(axis=2, keepdims=True))
+    return {
+        "grouping": [view.name] * group.size,
+        "group": [view.groups[i] for i in group],
+        "label": [LABEL[i] for i in label],
+        "grade": [int(i) or None for i in code],
+        "trials": trials[group, label, code],
+        "share": share[group, label, code],
+    }
+
+
+def _within(part: OfAttribute, view: _View) -> Block:
+    """Nontarget trials of each group by whether both speakers share the value of an attribute."""
+    of, k = part.of_speaker, len(view.groups)
+    assert of is not None
+    other = view.cells.take(~view.cells.target)
+    same = alike(of[other.enrol], of[other.test])
+    found = {
+        name: other.total(np.where(same == code, other.enrol_group, -1), k)
+        for name, code in (("same", 1), ("different", 0), ("unknown", -1))
+    }
+    share = over(found["same"], found["same"] + found["different"])
+    return {"attribute": [part.attribute.text] * k, **_named(view), **found, "same_share": share}
+
+
+def _matrix(view: _View) -> Block:
+    """Nontarget trials by the groups of both sides; only what occurs."""
+    k, other = len(view.groups), view.cells.take(~view.cells.target)
+    known = (other.enrol_group >= 0) & (other.test_group >= 0)
+    key = other.enrol_group.astype(np.int64) * k + other.test_group
+    cell, place = np.unique(key[known], return_inverse=True)
+    trials = np.bincount(place, other.count[known], minlength=cell.size).astype(np.int64)
+    return {
+        "grouping": [view.name] * cell.size,
+        "enrol_group": [view.groups[i] for i in cell // k],
+        "test_group": [view.groups[i] for i in cell % k],
+        "nontarget": trials,
+    }
+
+
+def _reuse(found: TrialList, counted: Tabulated, takers: Takers) -> Block:
+    """How often what there is occurs."""
+    used = counted.uses > 0
+    recording = found.recording[used]
+    of_recording = np.bincount(recording[recording >= 0], counted.uses[used][recording >= 0])
+    each = {
+        "trials of a speaker as enrolment": takers.enrolled,
+        "trials of a speaker as test side": takers.as_test,
+        "nontarget trials of a speaker as enrolment": takers.nontarget,
+        "nontarget trials of a speaker as test side": takers.tested,
+        "speakers whom a speaker is compared with": takers.partners,
+        "utterances of a speaker": takers.utterances,
+        "recordings of a speaker": takers.recordings[takers.recordings >= 0],
+        "uses of a recording": of_recording[of_recording > 0],
+        "trials of an utterance": counted.uses[used],
+    }
+    told = {name: numbers for name, numbers in each.items() if numbers.size}
+    return {
+        "of": list(told),
+        "number": [numbers.size for numbers in told.values()],
+        "least": [float(numbers.min()) for numbers in told.values()],
+        "median": [float(np.median(numbers)) for numbers in told.values()],
+        "most": [float(numbers.max()) for numbers in told.values()],
+    }
+
+
+def _of_each(found: TrialList, takers: Takers) -> Block:
+    return {
+        "speaker": [found.people.ids[i] for i in takers.speaker],
+        "enrol_target": takers.target,
+        "enrol_nontarget": takers.nontarget,
+        "test_nontarget": takers.tested,
+        "partners": takers.partners,
+        "utterances": takers.utterances,
+        "recordings": [int(n) if n >= 0 else None for n in takers.recordings],
+    }
+
+
+def _named(view: _View) -> Block:
+    return {"grouping": [view.name] * len(view.groups), "group": list(view.groups)}

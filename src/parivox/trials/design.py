@@ -1,0 +1,159 @@
+"""What is to be built: who takes part, why others do not, and how trials are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.errors import ConfigError
+from parivox.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from parivox.trials.draws import Draws, Ints
+    from parivox.trials.pool import Pool
+
+    Sides = tuple[Ints, Ints]
+
+__all__ = [
+    "TOGETHER",
+    "Block",
+    "Design",
+    "several",
+    "speaker_by_speaker",
+    "taking_part",
+    "whole_number",
+]
+
+TOGETHER = 1 << 20
+"""Trials written at once, about."""
+
+
+class Block(NamedTuple):
+    """Trials, by their utterances' places in the pool."""
+
+    enrol: Ints
+    test: Ints
+    target: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A list that can be drawn again and again.
+
+    Attributes
+    ----------
+    kind : {"inclusive", "balanced", "cross"}
+    pool : Pool
+    parameters : dict
+        As :func:`design` of that kind takes them.
+    draw : callable
+        From random draws to the blocks of one list.
+    rows : str
+        The order of its rows, in words.
+    speakers : dict
+        How many of each group take part.
+    reasons : tuple of str
+        Of each speaker, why it cannot take part; empty for those that can.
+    notes : tuple of str
+        What else there is to say of it.
+    held_to : dict
+        The thresholds and the mix that the check of the list is to hold it against.
+    """
+
+    kind: str
+    pool: Pool
+    parameters: Mapping[str, Any]
+    draw: Callable[[Draws], Iterator[Block]]
+    rows: str
+    speakers: Mapping[str, int]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    held_to: Mapping[str, Any] = field(default_factory=dict)
+
+    def left_out(self, *, speaker_ids: bool = False) -> Table:
+        """How many speakers of each group take no part, and why.
+
+        Parameters
+        ----------
+        speaker_ids
+            Whether to name them.
+        """
+        groups = (*self.pool.groups, None)
+        found: dict[tuple[str | None, str], list[str]] = {}
+        for speaker, group, reason in zip(
+            self.pool.speakers, self.pool.group, self.reasons, strict=True
+        ):
+            if reason:
+                found.setdefault((groups[group], reason), []).append(speaker)
+        rows = sorted(found.items(), key=lambda row: (row[0][0] or "", row[0][1]))
+        cells: dict[str, list[Any]] = {
+            "group": [group for (group, _), _ in rows],
+            "reason": [reason for (_, reason), _ in rows],
+            "speakers": [len(ids) for _, ids in rows],
+        }
+        columns = {"group": "str", "reason": "str", "speakers": "int"}
+        if speaker_ids:
+            cells["ids"] = [", ".join(ids) for _, ids in rows]
+            columns["ids"] = "str"
+        return Table.of(cells, columns)
+
+
+def taking_part(pool: Pool, is_in: NDArray[np.bool_]) -> dict[str, int]:
+    """Speakers of each group among these."""
+    groups = pool.group[is_in & (pool.group >= 0)]
+    counts = np.bincount(groups, minlength=len(pool.groups)).tolist()
+    return {group: n for group, n in zip(pool.groups, counts, strict=True) if n}
+
+
+def speaker_by_speaker(target: Sides, nontarget: Sides) -> Iterator[Block]:
+    """Trials of each speaker in turn, the target trials first.
+
+    Parameters
+    ----------
+    target, nontarget : (ndarray of shape (speaker, n), ndarray of shape (speaker, n))
+        Enrolment and test utterances.
+    """
+    n, m = target[0].shape[1], nontarget[0].shape[1]
+    labels = np.arange(n + m) < n
+    step = max(1, TOGETHER // (n + m))
+    for at in range(0, len(target[0]), step):
+        rows = slice(at, at + step)
+        sides = (
+            np.concatenate([one[rows], other[rows]], axis=1).ravel()
+            for one, other in zip(target, nontarget, strict=True)
+        )
+        enrol, test = sides
+        yield Block(enrol, test, np.tile(labels, enrol.size // (n + m)))
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """One or several choices as several.
+
+    Examples
+    --------
+    >>> several("gender"), several([1, 3])
+    (('gender',), (1, 3))
+    """
+    return (value,) if isinstance(value, (str, int)) else tuple(value)
+
+
+def whole_number(value: Any, option: str, least: int) -> int:
+    """An option that counts something.
+
+    Examples
+    --------
+    >>> whole_number(500, "per_speaker", 1)
+    500
+    """
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or value < least:
+        name = "--" + option.replace("_", "-")
+        msg = f"{name} {value!r}: is no whole number from {least} on; give one, as in {name} 10"
+        raise ConfigError(msg)
+    return int(value)

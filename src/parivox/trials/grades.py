@@ -1,0 +1,278 @@
+"""How difficult each trial is (paper 002, Table 1).
+
+A trial of one speaker is of grade 1, trivial, where both sides are of one recording, so that
+channel and noise are the same; else it is of grade 3. A trial of two speakers is the harder the
+more they share: of grade 1 if neither gender nor nationality, 2 if the nationality, 3 if the
+gender, 4 if both. With other attributes, or another number of them, each one that is shared adds
+a power of two, the one named first the most: with k attributes, grades are 1 to 2 ** k.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.errors import ConfigError
+from parivox.tables.formats.scan import ATTRIBUTE
+from parivox.tables.table import Table
+from parivox.tables.values import Levels
+from parivox.trials.lists import list_of, read_list
+from parivox.trials.writing import HOLDS_MORE, ListWriter, check_new
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.tables.speakers import Speakers
+    from parivox.tables.trialset import TrialSet
+    from parivox.tables.validation import Trials
+    from parivox.trials.lists import TrialList
+
+__all__ = [
+    "OTHER_RECORDING",
+    "TRIVIAL",
+    "Graded",
+    "grade",
+    "grade_codes",
+    "parse_mix",
+    "with_grades",
+]
+
+TRIVIAL, OTHER_RECORDING = 1, 3
+"""Grades of trials of one speaker."""
+_SUMS_TO_ONE = 1e-6
+GRADE = f"{ATTRIBUTE}grade"
+"""The column of trials that it makes."""
+_ENDINGS = tuple(f".{one}" for one in HOLDS_MORE)
+
+
+def grade_codes(
+    target: ArrayLike, same_recording: ArrayLike, same_attributes: ArrayLike
+) -> NDArray[np.int8]:
+    """Grade of each trial.
+
+    Parameters
+    ----------
+    target : array_like of bool, of shape (trial,)
+    same_recording : array_like of int, of shape (trial,)
+        1 where both sides are of one recording, 0 where not, -1 for unknown.
+    same_attributes : array_like of int, of shape (attribute, trial)
+        Likewise for each attribute, the one that weighs most first.
+
+    Returns
+    -------
+    int8 ndarray of shape (trial,)
+        1 to 2 ** attributes (1 or 3 for target trials); 0 where it is not known.
+
+    References
+    ----------
+    Paper 002, Table 1.
+
+    Examples
+    --------
+    Of one speaker, then of two who share nothing, the nationality, the gender, both:
+
+    >>> gender, nationality = [1, 1, 0, 0, 1, 1], [1, 1, 0, 1, 0, 1]
+    >>> grade_codes([1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [gender, nationality]).tolist()
+    [1, 3, 1, 2, 3, 4]
+    """
+    is_target = np.asarray(target, dtype=bool)
+    recording = np.asarray(same_recording, dtype=np.int8)
+    shared = np.asarray(same_attributes, dtype=np.int8).reshape(-1, is_target.size)
+    found = np.zeros(is_target.shape, dtype=np.int8)
+    known = np.full(is_target.shape, len(shared) > 0)
+    for one in shared:
+        found *= 2
+        found += one == 1
+        known &= one >= 0
+    found += 1
+    found[~known] = 0
+    of_one = np.array([OTHER_RECORDING, TRIVIAL, 0], dtype=np.int8)  # last, of -1
+    return np.where(is_target, of_one[recording], found)
+
+
+def parse_mix(text: str | Mapping[str, float], grades: int = 4) -> dict[int, float]:
+    """Read a target mix of grades: shares of the nontarget trials, which add up to 1.
+
+    Examples
+    --------
+    >>> parse_mix("cat4=0.75,cat3=0.25")
+    {4: 0.75, 3: 0.25}
+    """
+    if isinstance(text, str):
+        pairs = [part.partition("=")[::2] for part in text.split(",")]
+        told = {name.strip(): share.strip() for name, share in pairs}
+        if len(told) < len(pairs):
+            msg = f"--mix {text!r}: names a grade twice; name each once"
+            raise ConfigError(msg)
+    else:
+        told = dict(text)  # type: ignore[arg-type]
+    found = {}
+    for name, share in told.items():
+        number = str(name).removeprefix("cat")
+        try:
+            found[int(number)] = float(share)
+        except ValueError:
+            found = {0: math.nan}
+        if not all(1 <= grade <= grades and 0 <= x <= 1 for grade, x in found.items()):
+            msg = (
+                f"--mix {name}={share}: is no share of a grade; write it as in "
+                f"cat4=0.75,cat3=0.25, with grades from 1 to {grades} and shares from 0 to 1"
+            )
+            raise ConfigError(msg)
+    total = sum(found.values())
+    if abs(total - 1) > _SUMS_TO_ONE:
+        msg = f"--mix: the shares add up to {total:g}; make them add up to 1"
+        raise ConfigError(msg)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Graded:
+    """Graded trials.
+
+    Attributes
+    ----------
+    counts : Table
+        Trials by label and grade; undefined is the grade that is not known.
+    trials : Table or None
+        Columns enrol, test, label, grade, same_recording and ``same_`` with each attribute, in the
+        order of the ids, each trial once; undefined for what is not known. None where they were
+        written.
+    path : Path or None
+        Where they were written.
+    """
+
+    counts: Table
+    trials: Table | None = None
+    path: Path | None = None
+
+
+def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
+    """Trials that can be grouped by ``grade``, as if that were a column of theirs.
+
+    Where some table has such a column, that is what counts.
+    """
+    tables = [
+        people.attributes,
+        *([trials.recordings.table.attributes] if trials.recordings else []),
+    ]
+    if GRADE in trials.levels or any("grade" in map(str.lower, one.columns) for one in tables):
+        return trials
+    found = list_of(trials, people)
+    told = [one.on(trials) for one in found.agreements]
+    graded = [str(i + 1) for i in range(2 ** max(len(told), 2))]
+
+    def added(part: Trials) -> Trials:
+        shared = [same(part) for same in told]
+        codes = grade_codes(part.target, found.same_recording(part), shared).astype(np.int32) - 1
+        failed = None if part.failed is None else added(part.failed)
+        return replace(part, more={**part.more, GRADE: codes}, failed=failed)
+
+    return trials.rewritten(added, more={GRADE}, levels={GRADE: Levels(tuple(graded), whole=True)})
+
+
+def grade(
+    trials: Any,
+    *,
+    speakers: Any = None,
+    utterances: Any = None,
+    grade_by: Sequence[str] | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    id: str | None = None,  # noqa: A002 - the command line's word
+    columns: Mapping[str, str] | None = None,
+    conflicts: str = "error",
+) -> Graded:
+    """Tell of each trial how difficult it is.
+
+    Parameters
+    ----------
+    trials, speakers, utterances, grade_by, id, columns, conflicts
+        The list and the tables beside it: see :func:`parivox.trials.check`.
+    out
+        A CSV or Parquet file to write to, block by block.
+
+    Examples
+    --------
+    >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
+    >>> found = grade(trials, speakers={"id": ["a", "b"], "gender": ["f", "f"]})
+    >>> found.trials.columns, found.trials.to_dict()["grade"]
+    (('enrol', 'test', 'label', 'grade', 'same_recording', 'same_gender'), [1, 2])
+    """
+    path = None if out is None else check_new(out)
+    if path is not None and path.suffix not in _ENDINGS:
+        msg = f"--out {path}: grades are written as {' or '.join(_ENDINGS)}; end the name so"
+        raise ConfigError(msg)
+    found = read_list(
+        trials,
+        speakers=speakers,
+        utterances=utterances,
+        by=(),
+        grade_by=grade_by,
+        id=id,
+        columns=columns,
+        conflicts=conflicts,
+    )
+    counts = np.zeros((2, 2 ** max(len(found.agreements), 2) + 1), dtype=np.int64)
+    if path is None:
+        frames = [_frame(*block) for block in _graded(found, counts)]
+        return Graded(_counted(counts), Table(pl.concat(frames)))
+    with ListWriter(path, path.suffix.removeprefix(".")) as writer:
+        for block, columns_ in _graded(found, counts):
+            writer.write(*block, columns_)
+    return Graded(_counted(counts), path=path)
+
+
+def _graded(
+    found: TrialList, counts: NDArray[np.int64]
+) -> Iterator[tuple[tuple[pl.Series, pl.Series, NDArray[np.bool_]], dict[str, pl.Series]]]:
+    """Ids, label and grades of some trials at a time; they are counted by label and grade."""
+    ids = found.trials.utterance_ids.series()
+    told = {f"same_{one.name}": one.on(found.trials) for one in found.agreements}
+    for block in found.blocks():
+        recording = found.same_recording(block)
+        shared = {name: same(block) for name, same in told.items()}
+        codes = grade_codes(block.target, recording, [*shared.values()])
+        key = codes + block.target * np.intp(counts.shape[1])
+        counts += np.bincount(key, minlength=counts.size).reshape(counts.shape)
+        yield (
+            (ids.gather(block.enrol), ids.gather(block.test), block.target),
+            {
+                "grade": _known(codes, codes > 0),
+                "same_recording": _known(recording > 0, recording >= 0),
+                **{name: _known(same > 0, same >= 0) for name, same in shared.items()},
+            },
+        )
+
+
+def _known(values: NDArray[Any], known: NDArray[np.bool_]) -> pl.Series:
+    """A column that is undefined where it is not known."""
+    made = pl.Series(values)
+    return made if known.all() else made.set(pl.Series(~known), None)
+
+
+def _frame(
+    trial: tuple[pl.Series, pl.Series, NDArray[np.bool_]], more: Mapping[str, pl.Series]
+) -> pl.DataFrame:
+    words = pl.Series(["nontarget", "target"]).gather(trial[2].astype("u1"))
+    return pl.DataFrame({"enrol": trial[0], "test": trial[1], "label": words, **more})
+
+
+def _counted(counts: NDArray[np.int64]) -> Table:
+    """Trials by label and grade, as a table; only what occurs."""
+    label, code = np.nonzero(counts)
+    return Table.of(
+        {
+            "label": [("nontarget", "target")[i] for i in label],
+            "grade": [int(i) or None for i in code],
+            "trials": counts[label, code].tolist(),
+        },
+        {"label": "str", "grade": "int", "trials": "int"},
+    )

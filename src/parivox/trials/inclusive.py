@@ -1,0 +1,276 @@
+"""Inclusive lists: the same number of pairs, of the same difficulty, for everybody (paper 002).
+
+Algorithm 1 of the paper, made precise. Every speaker enrols for n target and n nontarget trials.
+Target pairs are unordered pairs of recordings, drawn without replacement by a random stream of
+the speaker's own. Nontarget pairs are of the grades asked for, by default the hardest: the partner
+agrees in every attribute. Partners take turns, so that everybody is on the test side as often as
+others; so do the partner's utterances. No pair comes twice in a list, in either order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.errors import ConfigError, DataError
+from parivox.trials.design import Design, several, speaker_by_speaker, taking_part, whole_number
+from parivox.trials.draws import below
+from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix
+from parivox.trials.manifest import Built, make
+from parivox.trials.pairs import Meetings, keys_of, meet, meet_each_other, once, utterances_of
+from parivox.trials.participants import Wanted
+from parivox.trials.pool import Pool
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.trials.design import Block, Sides
+    from parivox.trials.draws import Draws, Ints, Words
+    from parivox.trials.participants import Part
+
+__all__ = ["build_inclusive", "design"]
+
+ROWS = (
+    "speaker by speaker in the order of their ids; of each first the target trials, easy before "
+    "hard, then the nontarget trials, hard before easy"
+)
+_ROUNDS = 1_000
+_TARGET, _ORDER, _UTTERANCES = range(3)  # keys of the streams of one list
+
+
+def build_inclusive(
+    utterances: Any,
+    *,
+    by: str,
+    per_speaker: int,
+    speakers: Any = None,
+    out: str | os.PathLike[str] | None = None,
+    variants: int = 1,
+    seed: int = 0,
+    grade_by: Sequence[str] | str | None = None,
+    target_grades: Sequence[int] | int = (OTHER_RECORDING,),
+    mix: str | Mapping[str, float] | None = None,
+    balance_partners: bool | None = None,
+    compat: str | None = None,
+    format: str = "voxceleb",  # noqa: A002 - the option's name
+    id: str | None = None,  # noqa: A002 - the option's name
+    speaker_ids: bool = False,
+) -> Built:
+    """Build lists with as many pairs, as hard ones, for every speaker.
+
+    Parameters
+    ----------
+    utterances
+        Table with a column utterance; speaker and recording may come from the path.
+    by
+        Groups of speakers, as in ``gender+nationality``; its attributes define difficulty.
+    per_speaker
+        n: target pairs, and nontarget pairs, that each speaker enrols for.
+    speakers
+        Table of speakers and their attributes; without it, columns of `utterances`.
+    out
+        New files are put into this folder; without it, lists are tables in memory.
+    variants
+        How many lists, with seeds spawned from `seed`.
+    grade_by
+        Attributes that define difficulty, in place of those of `by`.
+    target_grades
+        1 for pairs within a recording, 3 for those across; of both, each has half.
+    mix
+        Shares of the grades of nontarget pairs, as in ``cat4=0.75,cat3=0.25``; each speaker has
+        exactly these, rounded by largest remainder. By default all are of the hardest grade.
+    balance_partners
+        Whether partners take turns; without, the other utterance is any of the partners'. On by
+        default, but for compat.
+    compat : {"hutiri2022"}, optional
+        As the paper's listing: utterances of nontarget pairs drawn with replacement, pairs may
+        repeat, and speakers need more than n pairs.
+    format : {"voxceleb", "kaldi", "nist", "csv", "parquet"}
+    id
+        Id column of `speakers`.
+    speaker_ids
+        Whether the table of those left out, and the manifest, name them.
+
+    Raises
+    ------
+    DataError
+        If no speaker has so many pairs.
+    ConfigError
+        If an option is wrong.
+
+    Examples
+    --------
+    >>> ids = [f"{s}/{r}/{u}" for s in "abc" for r in "xy" for u in "12"]
+    >>> table = {"utterance": ids, "sex": ["f"] * 12}
+    >>> built = build_inclusive(table, by="sex", per_speaker=2, seed=1)
+    >>> built.lists[0].where(label="target").rows()[0]["enrol"][0], len(built.lists[0])
+    ('a', 12)
+
+    References
+    ----------
+    Hutiri, Gorce & Ding 2022, Algorithm 1.
+    """
+    pool = Pool.read(utterances, speakers, by=by, grade_by=grade_by, id=id)
+    return make(
+        design(
+            pool,
+            per_speaker=per_speaker,
+            target_grades=target_grades,
+            mix=mix,
+            balance_partners=balance_partners,
+            compat=compat,
+        ),
+        inputs={"utterances": utterances, "speakers": speakers},
+        id=id,
+        out=out,
+        variants=variants,
+        seed=seed,
+        format=format,
+        speaker_ids=speaker_ids,
+    )
+
+
+def design(
+    pool: Pool,
+    *,
+    per_speaker: int,
+    target_grades: Sequence[int] | int = (OTHER_RECORDING,),
+    mix: str | Mapping[str, float] | None = None,
+    balance_partners: bool | None = None,
+    compat: str | None = None,
+) -> Design:
+    """See who takes part; parameters as those of :func:`build_inclusive`."""
+    n = whole_number(per_speaker, "per_speaker", 1)
+    grades = _target_grades(target_grades)
+    hardest = pool.classes.hardest
+    shares = {hardest: 1.0} if mix is None else parse_mix(mix, hardest)
+    shares = {grade: shares[grade] for grade in sorted(shares, reverse=True) if shares[grade]}
+    if compat not in {None, "hutiri2022"}:
+        msg = f"--compat {compat!r} is not known; there is hutiri2022"
+        raise ConfigError(msg)
+    if compat and (shares != {hardest: 1.0} or balance_partners):
+        msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
+        raise ConfigError(msg)
+    balanced = not compat if balance_partners is None else balance_partners
+    wanted = Wanted.of(pool, n, grades, shares, balanced=balanced, literal=bool(compat))
+    reasons = wanted.reasons()
+    most = wanted.most(max(reasons.count(""), 1))
+    if "" not in reasons:
+        told = max(sorted(set(reasons)), key=reasons.count)
+        mend = f"the largest that leaves anybody in is {most:,}" if most else "give other speakers"
+        msg = f"--per-speaker {n:,}: no speaker can take part ({told}); {mend}"
+        raise DataError(msg)
+    is_in = np.array([not reason for reason in reasons])
+    named = {f"cat{grade}": share for grade, share in shares.items()}
+    return Design(
+        "inclusive",
+        pool,
+        {
+            "per_speaker": n,
+            "target_grades": list(grades),
+            "mix": named,
+            "balance_partners": balanced,
+            "compat": compat,
+        },
+        lambda draws: _drawn(wanted, is_in, draws),
+        ROWS,
+        taking_part(pool, is_in),
+        tuple(reasons),
+        (f"as many speakers take part for --per-speaker up to {most:,}",),
+        {"thresholds": {"G2": n}, "mix": named},
+    )
+
+
+def _target_grades(asked: Sequence[int] | int) -> tuple[int, ...]:
+    given = several(asked)
+    found = tuple(sorted(set(given)))
+    if not found or not set(found) <= {TRIVIAL, OTHER_RECORDING}:
+        msg = (
+            f"--target-grades {','.join(map(str, given))}: target pairs are of grade 1 (one "
+            "recording) or 3 (two recordings); give 3, 1 or 1,3"
+        )
+        raise ConfigError(msg)
+    return found
+
+
+def _drawn(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Iterator[Block]:
+    """Draw one list."""
+    nontargets = _by_turns if wanted.balanced else _at_random
+    target = _targets(wanted, is_in, draws.child(_TARGET))
+    return speaker_by_speaker(target, nontargets(wanted, is_in, draws))
+
+
+def _targets(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+    """Target pairs, of shape (speaker, n)."""
+    found = []
+    for grade, n in wanted.target_counts.items():
+        pairs = wanted.target_pairs[grade]
+        numbers = draws.child(grade).distinct(pairs.within(wanted.pool.start), n * is_in)
+        found.append([side.reshape(-1, n) for side in pairs.at(numbers)])
+    enrol, test = (np.concatenate(side, axis=1) for side in zip(*found, strict=True))
+    return enrol, test
+
+
+def _by_turns(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+    """Nontarget pairs with partners in turn, of shape (speaker, n)."""
+    chosen, place = np.flatnonzero(is_in), np.cumsum(is_in) - 1
+    rank = draws.child(_ORDER).words([0], [chosen.size])
+    partner, turn = (np.empty((chosen.size, wanted.n), dtype=np.int64) for _ in range(2))
+    before = np.zeros(is_in.size, dtype=np.int64)
+    for _, n, column, *sides, is_one in wanted.parts(is_in):
+        a, b = (one[np.argsort(rank[place[one]], kind="stable")] for one in sides)
+        m = n * a.size
+        j = b[(meet_each_other(a.size, m) if is_one else meet(a.size, b.size, m))[1]]
+        cells = place[a][:, None], np.arange(column, column + n)
+        partner[cells] = j.reshape(n, -1).T
+        turn[cells] = (np.arange(m) // b.size + before[j]).reshape(n, -1).T
+        before += np.bincount(j, minlength=is_in.size)
+    meetings = Meetings(np.repeat(chosen, wanted.n), partner.ravel(), turn.ravel())
+    enrol, test = utterances_of(meetings, wanted.pool.start, draws.child(_UTTERANCES))
+    return enrol.reshape(partner.shape), test.reshape(partner.shape)
+
+
+def _at_random(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+    """Nontarget pairs with any of the partners' utterances, of shape (speaker, n)."""
+    pool, n = wanted.pool, wanted.n
+    chosen, place = np.flatnonzero(is_in), np.cumsum(is_in) - 1
+    parts = wanted.parts(is_in)
+    of = np.empty((chosen.size, n), dtype=np.int64)
+    for at, part in enumerate(parts):
+        of[place[part.members], part.column : part.column + part.n] = at
+    which = of.ravel()
+    enrol, test = np.empty_like(which), np.empty_like(which)
+    again, taken = np.arange(which.size), None
+    for round_ in range(1 if wanted.literal else _ROUNDS):
+        for at in np.unique(which[again]).tolist():
+            some = again[which[again] == at]
+            words = draws.child(_UTTERANCES).child(round_).words([at], [2 * some.size])
+            sides = _any(pool, parts[at], chosen[some // n], words.reshape(2, -1))
+            enrol[some], test[some] = sides
+        if not wanted.literal:
+            taken, left = once(keys_of(enrol[again], test[again], len(pool.ids)), taken)
+            again = again[left]
+        if wanted.literal or not again.size:
+            return enrol.reshape(-1, n), test.reshape(-1, n)
+    msg = (
+        f"--per-speaker {n:,}: hardly any pair would be left over, so that {again.size:,} were not "
+        "found; ask for fewer, or let partners take turns"
+    )
+    raise DataError(msg)
+
+
+def _any(pool: Pool, part: Part, i: Ints, words: Words) -> Sides:
+    """Any utterance of each speaker, with any of the partners'."""
+    size, partners = pool.sizes[i], part.partners
+    ends = np.cumsum(pool.sizes[partners])
+    x = below(ends[-1] - part.is_one * size, words[1])
+    if part.is_one:  # pass over the speaker's own
+        first = (ends - pool.sizes[partners])[np.searchsorted(partners, i)]
+        x += size * (x >= first)
+    j = np.searchsorted(ends, x, side="right")
+    test = pool.start[partners[j] + 1] - (ends[j] - x)
+    return pool.start[i] + below(size, words[0]), test

@@ -1,0 +1,355 @@
+"""What was built and how: lists on disk, and the manifest that builds them again, byte for byte.
+
+The manifest is JSON beside the lists. It names the inputs, relative to itself, with the hashes of
+their bytes and of what was drawn from; parameters and seed; the version of Parivox; each list with
+its hash; who was left out; the order of rows; what the check of the list says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from parivox import __version__
+from parivox.errors import ConfigError, DataError
+from parivox.tables.table import Table
+from parivox.trials.checks import check
+from parivox.trials.design import whole_number
+from parivox.trials.draws import Draws
+from parivox.trials.pool import Pool
+from parivox.trials.writing import ListWriter, check_format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from parivox.trials.design import Block, Design
+
+__all__ = ["Built", "make", "rebuild"]
+
+SCHEMA = "parivox.trials/1"
+KINDS = ("inclusive", "balanced", "cross")
+"""Modules that design lists."""
+NEEDED = frozenset(
+    {"by", "grade_by", "id", "parameters", "seed", "variants", "format", "inputs", "lists"}
+)
+_ENDINGS = {"voxceleb": "txt", "kaldi": "txt", "nist": "tsv"}
+_WORDS = pl.Series(["nontarget", "target"])
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """What was built.
+
+    Attributes
+    ----------
+    lists : tuple of Path, or of Table
+        Each variant: its file, or a table with the columns enrol, test and label.
+    left_out : Table
+        Speakers who take no part: group, reason, speakers; ids where asked for.
+    manifest : dict
+        As the file has it.
+    path : Path or None
+        The manifest's file.
+    """
+
+    lists: tuple[Path | Table, ...]
+    left_out: Table
+    manifest: dict[str, Any]
+    path: Path | None = None
+
+    def to_json(self) -> str:
+        """The manifest as its file has it."""
+        return json.dumps(self.manifest, ensure_ascii=False, indent=2) + "\n"
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Lines for who asked."""
+        first, groups = self.manifest["lists"][0], self.manifest["speakers"]
+        lists = f"{len(self.lists)} lists, each of " if len(self.lists) > 1 else ""
+        n = f"{sum(groups.values()):,} speakers in {len(groups):,} groups"
+        trials = f"{first['target']:,} target + {first['nontarget']:,} nontarget trials"
+        found = [f"{lists}{trials} of {n} ({self.manifest['by']})."]
+        found += [f"  {one}" for one in self.lists if isinstance(one, Path)]
+        if self.path is not None:
+            found.append(f"  {self.path}")
+        for row in self.left_out.rows():
+            named = f": {row['ids']}" if row.get("ids") else ""
+            group = "no group" if row["group"] is None else row["group"]
+            found.append(f"Left out: {row['speakers']:,} of {group}, {row['reason']}{named}.")
+        found += [f"{one[0].upper()}{one[1:]}." for one in self.manifest["notes"]]
+        failed = [
+            f"{one['id']} ({one['what']})"
+            for one in self.manifest.get("check", ())
+            if one["verdict"] == "fail"
+        ]
+        if "check" in self.manifest:
+            found.append(f"Checks that fail: {', '.join(failed) or 'none'}.")
+        return tuple(found)
+
+
+def make(
+    design: Design,
+    *,
+    inputs: Mapping[str, Any],
+    id: str | None,  # noqa: A002 - the option's name
+    out: str | os.PathLike[str] | None,
+    variants: int,
+    seed: int,
+    format: str,  # noqa: A002 - the option's name
+    speaker_ids: bool,
+    expected: Sequence[str] = (),
+) -> Built:
+    """Draw every variant of a design and write them with their manifest.
+
+    Parameters
+    ----------
+    design
+        What to draw.
+    inputs
+        The tables of utterances and of speakers, as they were given.
+    id
+        Id column of the table of speakers.
+    out
+        Folder for new files: all of them appear at once. None for tables in memory.
+    variants, seed, format, speaker_ids
+        As the builders have them.
+    expected
+        Hashes that the lists must have.
+    """
+    check_format(format)
+    whole_number(variants, "variants", 1), whole_number(seed, "seed", 0)
+    draws = [Draws(seed).child(variant) for variant in range(variants)]
+    left_out = design.left_out(speaker_ids=speaker_ids)
+    told: dict[str, Any] = {
+        "schema": SCHEMA,
+        "parivox": __version__,
+        "kind": design.kind,
+        "by": design.pool.by,
+        "id": id,
+        "grade_by": list(design.pool.graded_by),
+        "parameters": dict(design.parameters),
+        "seed": seed,
+        "variants": variants,
+        "format": format,
+        "inputs": {},
+        "rows": design.rows,
+        "speakers": dict(design.speakers),
+        "left_out": left_out.rows(),
+        "notes": list(design.notes),
+    }
+    if out is None:
+        tables = []
+        told["lists"] = []
+        for one in draws:
+            counts, blocks = {"target": 0, "nontarget": 0}, []
+            for block in design.draw(one):
+                blocks.append(_named(design, block))
+                _add(counts, block)
+            tables.append(Table(pl.concat(blocks)))
+            told["lists"].append(counts)
+        told["inputs"] = _inputs(design.pool, inputs, None)
+        return Built(tuple(tables), left_out, told)
+    folder = Path(out)
+    ending = _ENDINGS.get(format, format)
+    numbers = [f"-{k}" for k in range(1, variants + 1)] if variants > 1 else [""]
+    names = [f"{design.kind}{number}.{ending}" for number in numbers]
+    last = f"{design.kind}.manifest.json"
+    told["inputs"] = _inputs(design.pool, inputs, folder)
+    with _aside(folder, [*names, last]) as aside:
+        told["lists"] = []
+        for name, one in zip(names, draws, strict=True):
+            told["lists"].append(_written(design, one, aside / name, format))
+        hashes = [one["sha256"] for one in told["lists"]]
+        if expected and hashes != list(expected):
+            msg = (
+                f"{folder}: the lists came out different; install the version of Parivox that the "
+                "manifest names (and, for Parquet, the Polars of then)"
+            )
+            raise DataError(msg)
+        told["check"] = _checked(design, [aside / name for name in names])
+        built = Built(tuple(folder / name for name in names), left_out, told, folder / last)
+        (aside / last).write_bytes(built.to_json().encode())
+    return built
+
+
+def rebuild(
+    manifest: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    utterances: Any = None,
+    speakers: Any = None,
+) -> Built:
+    """Build the lists of a manifest again: the same bytes on any machine and Python.
+
+    Parameters
+    ----------
+    manifest
+        The file.
+    out
+        Folder for new files; None for tables in memory.
+    utterances, speakers
+        The tables, where they are no longer in the places that the manifest names.
+
+    Raises
+    ------
+    DataError
+        If the tables hold something else than they did, or the lists come out different.
+    """
+    path = Path(manifest)
+    try:
+        told = json.loads(path.read_bytes())
+        is_right = told["schema"] == SCHEMA and told["kind"] in KINDS
+        missing = NEEDED - told.keys() if is_right else set()
+    except OSError as error:
+        msg = f"{path}: cannot be read ({error.strerror}); check the name"
+        raise DataError(msg) from error
+    except (ValueError, KeyError, TypeError) as error:
+        msg = f"{path}: is no manifest of a trial list; give the NAME.manifest.json of one"
+        raise DataError(msg) from error
+    if missing:
+        msg = f"{path}: lacks {', '.join(sorted(missing))}; give the manifest as it was written"
+        raise DataError(msg)
+    if not is_right:
+        msg = f"{path}: is a manifest of {told['schema']!r}, not {SCHEMA!r}; install its version"
+        raise DataError(msg)
+    given = {"utterances": utterances, "speakers": speakers}
+    was = told["inputs"]
+    for role, one in was.items():
+        if given[role] is None and "path" in one:
+            if one["path"] is None:
+                msg = f"{path}: --{role} was no file; give it again"
+                raise ConfigError(msg)
+            given[role] = path.parent / one["path"]
+    pool = Pool.read(
+        given["utterances"],
+        given["speakers"],
+        by=told["by"],
+        grade_by=told["grade_by"],
+        id=told["id"],
+    )
+    now = pool.sha256()
+    for role, digest in now.items():
+        if digest != was[role]["content"]:
+            name = pool.table.name if role == "utterances" else pool.people.name
+            msg = (
+                f"{name}: does not hold the {role} that {path.name} was made of (found "
+                f"{digest[:12]}, expected {was[role]['content'][:12]}); give the same table with "
+                f"--{role}, or build anew"
+            )
+            raise DataError(msg)
+    design = import_module(f"parivox.trials.{told['kind']}").design(pool, **told["parameters"])
+    expected = [one["sha256"] for one in told["lists"]] if out is not None else []
+    return make(
+        design,
+        inputs=given,
+        id=told["id"],
+        out=out,
+        variants=told["variants"],
+        seed=told["seed"],
+        format=told["format"],
+        speaker_ids=False,
+        expected=expected,
+    )
+
+
+@contextmanager
+def _aside(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """A folder for files that move to their places when all of them are there."""
+    there = next((name for name in names if (folder / name).exists()), None)
+    if there is not None:
+        msg = f"--out {folder}: {there} is there already; name another folder"
+        raise ConfigError(msg)
+    made: list[Path] = []
+    aside = None
+    try:
+        made = [one for one in (folder, *folder.parents) if not one.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=".parivox-", dir=folder))
+        yield aside
+        for name in names:
+            (aside / name).replace(folder / name)
+        made = []
+    except OSError as error:
+        msg = f"--out {folder}: cannot be written ({error.strerror or error}); name another folder"
+        raise ConfigError(msg) from error
+    finally:
+        if aside is not None:
+            shutil.rmtree(aside, ignore_errors=True)
+        for one in made:
+            if one.is_dir() and not any(one.iterdir()):
+                one.rmdir()
+
+
+def _written(design: Design, draws: Draws, path: Path, format: str) -> dict[str, Any]:  # noqa: A002
+    """Write one list; what the manifest says of it."""
+    counts = {"target": 0, "nontarget": 0}
+    with ListWriter(path, format) as writer:
+        for block in design.draw(draws):
+            frame = _sides(design, block)
+            writer.write(frame["enrol"], frame["test"], block.target)
+            _add(counts, block)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"file": path.name, "sha256": digest, **counts}
+
+
+def _sides(design: Design, block: Block) -> pl.DataFrame:
+    ids = design.pool.ids
+    return pl.DataFrame({"enrol": ids.gather(block.enrol), "test": ids.gather(block.test)})
+
+
+def _named(design: Design, block: Block) -> pl.DataFrame:
+    labels = _WORDS.gather(block.target.astype("u1")).alias("label")
+    return _sides(design, block).with_columns(labels)
+
+
+def _add(counts: dict[str, int], block: Block) -> None:
+    n = int(block.target.sum())
+    counts["target"] += n
+    counts["nontarget"] += block.target.size - n
+
+
+def _inputs(pool: Pool, given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Where the tables were, with the hash of their bytes and of what was drawn from."""
+    content = pool.sha256()
+    files = {"utterances": pool.table.provenance}
+    if given.get("speakers") is not None:
+        files["speakers"] = next(iter(pool.people.provenance), {})
+    found: dict[str, Any] = {}
+    for role, file in files.items():
+        source = given[role]
+        is_path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
+        path = None
+        if is_path and folder is not None:
+            path = Path(os.path.relpath(Path(source).resolve(), folder.resolve())).as_posix()
+        found[role] = {"path": path, "sha256": file.get("sha256"), "content": content[role]}
+    found.setdefault("speakers", {"content": content["speakers"]})  # as the utterances tell
+    return found
+
+
+def _checked(design: Design, lists: Sequence[Path]) -> list[dict[str, Any]]:
+    """What the check says of the first list, beside its variants, held to what was asked for."""
+    found = check(
+        lists[0],
+        speakers=design.pool.people,
+        utterances=design.pool.table,
+        by=design.pool.by,
+        grade_by=design.pool.graded_by,
+        variants=lists[1:],
+        **design.held_to,
+    )
+    return [
+        {name: "inf" if cell == math.inf else cell for name, cell in row.items() if name != "mend"}
+        for row in found.tables["checks"].rows()
+    ]

@@ -1,0 +1,250 @@
+"""Pairs of utterances by their number, and who meets whom: nothing is enumerated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.trials.draws import among, below, ordered
+from parivox.trials.grades import OTHER_RECORDING, TRIVIAL
+
+if TYPE_CHECKING:
+    from parivox.trials.draws import Draws, Ints
+
+__all__ = [
+    "Meetings",
+    "Numbered",
+    "keys_of",
+    "mated",
+    "meet",
+    "meet_back",
+    "meet_each_other",
+    "once",
+    "utterances_of",
+]
+
+_ROUNDS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """Unordered pairs in a row: utterance a with each utterance from `first[a]` to `last[a]`.
+
+    Attributes
+    ----------
+    first, last : int64 ndarray of shape (utterance,)
+        Half-open ranges.
+
+    Examples
+    --------
+    >>> pairs = Numbered(np.array([1, 2, 3]), np.array([3, 3, 3]))
+    >>> pairs.total, [side.tolist() for side in pairs.at(np.array([0, 1, 2]))]
+    (3, [[0, 2, 1], [1, 0, 2]])
+    """
+
+    first: Ints
+    last: Ints
+
+    @property
+    def ends(self) -> Ints:
+        """Number after the last pair of each utterance."""
+        return np.cumsum(self.last - self.first)
+
+    @property
+    def total(self) -> int:
+        """How many pairs there are."""
+        return int((self.last - self.first).sum())
+
+    def within(self, start: Ints) -> Ints:
+        """How many pairs begin with the utterances of each block, given where blocks start."""
+        ends = np.concatenate(([0], self.ends))
+        return np.diff(ends[start])
+
+    def at(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """Enrolment and test utterance of pairs by their rising numbers.
+
+        Odd numbers have the later utterance first, so that either is on both sides.
+        """
+        ends = self.ends
+        counts = np.diff(np.searchsorted(numbers, ends), prepend=0)
+        a = np.repeat(np.arange(ends.size), counts)
+        b = self.last[a] - (ends[a] - numbers)
+        odd = (numbers & 1).astype(bool)
+        return np.where(odd, b, a), np.where(odd, a, b)
+
+
+def mated(start: Ints, recording_end: Ints, grade: int = OTHER_RECORDING) -> Numbered:
+    """Target pairs of each speaker, whose utterances stand together, those of a recording too.
+
+    Parameters
+    ----------
+    start : int64 ndarray of shape (speaker + 1,)
+        Where the utterances of each speaker begin; last, where they end.
+    recording_end : int64 ndarray of shape (utterance,)
+        Where those of the utterance's recording end.
+    grade : {1, 3}
+        Pairs within a recording, or across two.
+
+    Examples
+    --------
+    >>> mated(np.array([0, 3]), np.array([2, 2, 3])).total
+    2
+    """
+    if grade == TRIVIAL:
+        return Numbered(np.arange(1, recording_end.size + 1), recording_end)
+    return Numbered(recording_end, np.repeat(start[1:], np.diff(start)))
+
+
+def meet(a: int, b: int, m: int) -> tuple[Ints, Ints]:
+    """Let m times one of a speakers meet one of b others, everybody equally often.
+
+    Returns
+    -------
+    (int64 ndarray of shape (m,), int64 ndarray of shape (m,))
+        Who meets whom. Counts of each side, and of pairs, differ by one at most, the first of
+        either side having one more; any a (or b) meetings in a row that begin at a multiple of a
+        (or b) have everybody of that side once.
+
+    Examples
+    --------
+    >>> [one.tolist() for one in meet(2, 4, 8)]
+    [[0, 1, 0, 1, 0, 1, 0, 1], [3, 0, 1, 2, 0, 1, 2, 3]]
+    """
+    t, each = np.arange(m), np.lcm(a, b)
+    return t % a, (t + t // each - (m - 1) // each) % b
+
+
+def meet_each_other(a: int, m: int) -> tuple[Ints, Ints]:
+    """Let speakers of one group meet m times, nobody himself, everybody equally often.
+
+    As :func:`meet`; both directions of a pair come up equally often, or one once more. No two
+    meet more than k times in k * a * (a - 1) / 2 meetings, in both directions together.
+
+    Examples
+    --------
+    >>> [one.tolist() for one in meet_each_other(3, 6)]
+    [[0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1]]
+    """
+    t = np.arange(m)
+    i = t % a
+    return i, (i + 1 + (t // a) % (a - 1)) % a
+
+
+def meet_back(a: int, b: int, m: int, before: int) -> tuple[Ints, Ints]:
+    """Let them meet m times more: after as many in :func:`meet`, no two sooner than all others.
+
+    Everybody again meets equally often.
+
+    Examples
+    --------
+    >>> pairs = [*zip(*meet(2, 3, 3)), *zip(*meet_back(2, 3, 3, before=3))]
+    >>> len(set(pairs))
+    6
+    """
+    each, cycles = np.lcm(a, b), -(-(before + m) // (a * b))
+    t = cycles * a * b - 1 - np.arange(m)
+    return t % a, (t + t // each - (before - 1) // each) % b
+
+
+@dataclass(frozen=True, eq=False)
+class Meetings:
+    """Which speaker's utterance is compared with which other speaker's, over and over.
+
+    Attributes
+    ----------
+    enrol, test : int64 ndarray of shape (meeting,)
+        The speakers.
+    turn : int64 ndarray of shape (meeting,)
+        How often the speaker of the test side has been there before.
+    """
+
+    enrol: Ints
+    test: Ints
+    turn: Ints
+
+
+def utterances_of(meetings: Meetings, start: Ints, draws: Draws) -> tuple[Ints, Ints]:
+    """Choose the utterances of meetings: no pair twice, in either order.
+
+    Each speaker's utterances take turns on the test side, in random order; those on the enrolment
+    side are drawn. Where a pair comes up twice, another enrolment utterance is drawn; where the
+    test utterance has met all of them, both are.
+
+    Parameters
+    ----------
+    meetings
+        No two speakers may meet more often than they have pairs of utterances.
+    start : int64 ndarray of shape (speaker + 1,)
+        Where the utterances of each speaker begin.
+    draws
+        Streams 0 and 1 are used, and children.
+
+    Returns
+    -------
+    (int64 ndarray of shape (meeting,), int64 ndarray of shape (meeting,))
+        Enrolment and test utterances.
+    """
+    sizes = np.diff(start)
+    n, present = int(start[-1]), np.unique(meetings.test)
+    own = sizes[present]
+    base = np.zeros(sizes.size, dtype=np.int64)
+    base[present] = np.cumsum(own) - own
+    order = ordered(draws.words([0], [int(own.sum())]), np.repeat(np.arange(own.size), own))
+    size, first = sizes[meetings.test], base[meetings.test]
+    lap, place = np.divmod(meetings.turn, size)
+    place = (place + lap * (lap + 1) // 2) % size  # each lap from elsewhere: other partners
+    test = start[meetings.test] + order[first + place] - first
+    words = draws.words([1], [meetings.enrol.size])
+    enrol = start[meetings.enrol] + below(sizes[meetings.enrol], words)
+    taken, again = once(keys_of(enrol, test, n))
+    for round_ in range(_ROUNDS):
+        if not again.size:
+            return enrol, test
+        i, words = meetings.enrol[again], draws.child(2).words([round_], [again.size])
+        enrol[again] = start[i] + below(sizes[i], words)
+        taken, left = once(keys_of(enrol[again], test[again], n), taken)
+        again = again[left]
+    words = draws.child(3).words([0], [again.size])
+    for at, word in zip(again, words[:, None], strict=True):
+        i, j = meetings.enrol[at], meetings.test[at]
+        u, v = np.arange(start[i], start[i + 1]), np.arange(start[j], start[j + 1])
+        free = u[~among(keys_of(u, np.full(u.size, test[at]), n), taken)]
+        if not free.size:  # another test utterance
+            row, of = (one.ravel() for one in np.meshgrid(u, v))
+            is_free = ~among(keys_of(row, of, n), taken)
+            which = below(int(is_free.sum()), word)[0]
+            free, test[at] = row[is_free][which : which + 1], of[is_free][which]
+        enrol[at] = free[below(free.size, word)[0]]
+        taken, _ = once(keys_of(enrol[at : at + 1], test[at : at + 1], n), taken)
+    return enrol, test
+
+
+def keys_of(enrol: Ints, test: Ints, n: int) -> Ints:
+    """One number for each pair of n utterances, whatever its order."""
+    return np.minimum(enrol, test) * n + np.maximum(enrol, test)
+
+
+def once(keys: Ints, taken: Ints | None = None) -> tuple[Ints, Ints]:
+    """Take each key once: all that are taken then, rising, and the places of those that were.
+
+    Examples
+    --------
+    >>> [one.tolist() for one in once(np.array([5, 3, 5, 4]), np.array([4]))]
+    [[3, 4, 5], [2, 3]]
+    """
+    rising = np.sort(keys)
+    is_new = np.concatenate(([True], rising[1:] != rising[:-1]))[: rising.size]
+    twice = np.unique(rising[~is_new])
+    again = np.zeros(keys.size, dtype=bool)
+    if twice.size:
+        odd = np.flatnonzero(among(keys, twice))
+        order = odd[np.argsort(keys[odd], kind="stable")]
+        again[order[1:][keys[order][1:] == keys[order][:-1]]] = True
+    fresh = rising[is_new]
+    if taken is not None:
+        again |= among(keys, taken)
+        fresh = np.concatenate([taken, fresh[~among(fresh, taken)]])
+        fresh.sort(kind="stable")  # which merges what is rising
+    return fresh, np.flatnonzero(again)

@@ -1,0 +1,266 @@
+"""Scored pairs and whose each pair is; lists of so many for every speaker, drawn or scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from parivox.errors import ConfigError, DataError
+from parivox.tables.groups import make_groupings, wanted
+from parivox.tables.speakers import read_speakers
+from parivox.tables.trials import read_trials
+from parivox.tables.utterances import read_utterances
+from parivox.trials.lists import recordings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.tables.grouping import Grouping
+    from parivox.tables.trialset import TrialSet
+
+    Scorer: TypeAlias = Callable[[NDArray[np.object_], NDArray[np.object_]], Any]
+    """From the enrolment and the test ids of a list to its scores."""
+
+__all__ = ["Lists", "ScoredPairs", "lists_drawn", "lists_scored", "read_scored_pairs"]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPairs:
+    """Pairs that lists may be drawn from, each in one order only.
+
+    Attributes
+    ----------
+    by : str
+        What groups are made of.
+    groups : tuple of str
+    group_of_speaker : int32 ndarray of shape (speaker,)
+        Index into `groups`, -1 for speakers without pairs.
+    speaker, partner : int32 ndarrays of shape (pair,)
+        Whose the pair is, and who the other is: the speaker again in same-speaker pairs.
+    group : int32 ndarray of shape (pair,)
+        Of both.
+    target : bool ndarray of shape (pair,)
+    score : float64 ndarray of shape (pair,)
+    """
+
+    by: str
+    groups: tuple[str, ...]
+    group_of_speaker: NDArray[np.int32]
+    speaker: NDArray[np.int32]
+    partner: NDArray[np.int32]
+    group: NDArray[np.int32]
+    target: NDArray[np.bool_]
+    score: NDArray[np.float64]
+
+    @property
+    def in_use(self) -> list[int]:
+        """Groups that speakers are of."""
+        held = self.group_of_speaker[self.group_of_speaker >= 0]
+        return [int(g) for g in np.unique(held)]
+
+    def speakers_of_groups(self) -> NDArray[np.int64]:
+        """How many speakers each group has."""
+        held = self.group_of_speaker[self.group_of_speaker >= 0]
+        return np.bincount(held, minlength=len(self.groups))
+
+    def keep(self, n: int) -> ScoredPairs:
+        """The pairs of speakers with `n` of either class.
+
+        Raises
+        ------
+        DataError
+            If there are none.
+        """
+        size = self.group_of_speaker.size
+        least = np.minimum(
+            *(np.bincount(self.speaker[self.target == kind], minlength=size) for kind in (0, 1))
+        )
+        has_all = least >= n
+        if not has_all.any():
+            msg = (
+                f"no speaker has {n:,} same-speaker pairs of two recordings and {n:,} "
+                "different-speaker pairs within the group; ask for at most "
+                f"{int(least.max(initial=0)):,}, which one speaker has (half of them have "
+                f"{int(np.median(least[self.group_of_speaker >= 0])):,})"
+            )
+            raise DataError(msg)
+        rows = np.flatnonzero(has_all[self.speaker])
+        return replace(
+            self.take(rows), group_of_speaker=np.where(has_all, self.group_of_speaker, np.int32(-1))
+        )
+
+    def take(self, rows: NDArray[np.intp]) -> ScoredPairs:
+        """Some of the pairs."""
+        names = ("speaker", "partner", "group", "target", "score")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def draw(self, n: int, seed: tuple[int, ...]) -> NDArray[np.intp]:
+        """Rows of `n` pairs of either class for every speaker, drawn without replacement."""
+        key = np.random.default_rng(seed).random(self.score.size)
+        owner = 2 * self.speaker.astype(np.int64) + self.target
+        order = np.lexsort((key, owner))
+        sorted_owner = owner[order]
+        rank = np.arange(order.size) - np.searchsorted(sorted_owner, sorted_owner)
+        return np.sort(order[rank < n])
+
+
+class Lists(NamedTuple):
+    """Lists to be measured.
+
+    Attributes
+    ----------
+    reference : ScoredPairs
+        What the common threshold is found on.
+    speakers : int64 ndarray of shape (group,)
+        How many there were to draw from.
+    lists : iterator of (int, int, ScoredPairs)
+        Pairs per speaker, number of the variant from 1 on, and the list.
+    """
+
+    reference: ScoredPairs
+    speakers: NDArray[np.int64]
+    lists: Iterator[tuple[int, int, ScoredPairs]]
+
+
+def lists_drawn(pairs: ScoredPairs, each: Sequence[int], variants: int, seed: int) -> Lists:
+    """Lists drawn from scored pairs, all of the speakers who have enough for the largest."""
+    kept = pairs.keep(each[-1])
+    lists = (
+        (n, variant + 1, kept.take(kept.draw(n, (seed, n, variant))))
+        for n in each
+        for variant in range(variants)
+    )
+    return Lists(kept, pairs.speakers_of_groups(), lists)
+
+
+def lists_scored(
+    utterances: Any,
+    scorer: Scorer,
+    each: Sequence[int],
+    variants: int,
+    seed: int,
+    *,
+    speakers: Any,
+    by: str,
+    id: str | None,  # noqa: A002 - the option's name
+) -> Lists:
+    """Inclusive lists built from a table of utterances, each scored as a whole."""
+    from parivox.trials.draws import Draws  # noqa: PLC0415 - where lists are built
+    from parivox.trials.inclusive import design  # noqa: PLC0415
+    from parivox.trials.pool import Pool  # noqa: PLC0415
+
+    pool = Pool.read(utterances, speakers, by=by, id=id)
+    ids = pool.ids.to_numpy().astype(object)
+    of_utterance = np.repeat(np.arange(len(pool.speakers), dtype=np.int32), np.diff(pool.start))
+
+    def scored(n: int, variant: int) -> ScoredPairs:
+        blocks = list(design(pool, per_speaker=n).draw(Draws(seed).child(variant)))
+        enrol, test, target = (np.concatenate(cells) for cells in zip(*blocks, strict=True))
+        score = np.asarray(scorer(ids[enrol], ids[test]), dtype=np.float64)
+        if score.shape != enrol.shape or np.isnan(score).any():
+            found = f"NaN among {score.size:,}" if score.shape == enrol.shape else score.shape
+            msg = f"the scorer gave {found} for {enrol.size:,} trials; give a score for each"
+            raise DataError(msg)
+        speaker, partner = of_utterance[enrol], of_utterance[test]
+        is_in = np.bincount(speaker, minlength=pool.group.size) > 0
+        of_speaker = np.where(is_in, pool.group, np.int32(-1))
+        group = pool.group[speaker]
+        return ScoredPairs(pool.by, pool.groups, of_speaker, speaker, partner, group, target, score)
+
+    first = scored(each[-1], 0)
+    lists = (
+        (n, variant + 1, first if (n, variant) == (each[-1], 0) else scored(n, variant))
+        for n in each
+        for variant in range(variants)
+    )
+    held = pool.group[pool.group >= 0]
+    return Lists(first, np.bincount(held, minlength=len(pool.groups)), lists)
+
+
+def read_scored_pairs(
+    source: Any,
+    *,
+    speakers: Any,
+    utterances: Any,
+    by: str,
+    columns: Mapping[str, str] | None,
+    orientation: str | None,
+    id: str | None,  # noqa: A002 - the option's name
+) -> ScoredPairs:
+    """Pairs of two recordings of one speaker, and of two speakers of one group.
+
+    A different-speaker pair is the enrolment speaker's. Where some speaker never enrols in such
+    pairs, as in a triangle of all pairs, every second pair is the other speaker's.
+
+    Raises
+    ------
+    DataError
+        If the scores cannot be read, or hold pairs of one class only.
+    ConfigError
+        If the groups are not of speakers.
+    """
+    people = None if speakers is None else read_speakers(speakers, id=id)
+    table = None if utterances is None else read_utterances(utterances)
+    trials = read_trials(
+        source,
+        system="",
+        list_="",
+        speakers=people,
+        utterances=table,
+        attributes=wanted([by]),
+        columns=columns,
+        orientation=orientation,
+    )
+    people = people or trials.people
+    assert people is not None
+    (grouping,) = make_groupings(people, [by], sets=[trials])
+    if grouping.of_speaker is None:
+        msg = f"--by {by}: lists are drawn by speaker, so name an attribute of speakers"
+        raise ConfigError(msg)
+    ids = trials.utterance_ids.series()[trials.n_models :]
+    recording = np.full(trials.utterance_speaker.size, -1, dtype=np.int32)
+    own = trials.utterance_speaker[trials.n_models :]
+    recording[trials.n_models :] = recordings_of(ids, table, own)
+    return _pairs(trials, grouping, recording)
+
+
+def _pairs(trials: TrialSet, grouping: Grouping, recording: NDArray[np.int32]) -> ScoredPairs:
+    assert grouping.of_speaker is not None
+    parts = [part.without_conflicts() for part in trials.partitions()]
+    enrol, test, target, score = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("enrol", "test", "target", "score")
+    )
+    size = np.int64(trials.utterance_speaker.size)
+    _, once = np.unique(np.minimum(enrol, test) * size + np.maximum(enrol, test), return_index=True)
+    enrol, test, target, score = (a[once] for a in (enrol, test, target, score))
+    speaker, partner = trials.utterance_speaker[enrol], trials.utterance_speaker[test]
+    of_speaker = grouping.of_speaker.astype(np.int32)
+    group = of_speaker[speaker]
+    is_new = (recording[enrol] != recording[test]) | (recording[enrol] < 0)
+    fits = (group >= 0) & np.where(target, is_new, group == of_speaker[partner])
+    for kind, words in (
+        (True, "same-speaker pair of two recordings"),
+        (False, f"different-speaker pair within a group of {grouping.name}"),
+    ):
+        if not (fits & (target == kind)).any():
+            msg = f"{trials.provenance[0]['name']}: holds no {words}; give scores of such pairs"
+            raise DataError(msg)
+    enrol, test, target, score, speaker, partner, group = (
+        a[fits] for a in (enrol, test, target, score, speaker, partner, group)
+    )
+    n = of_speaker.size
+    enrols, tests = (np.bincount(side[~target], minlength=n) for side in (speaker, partner))
+    if ((enrols == 0) & (tests > 0)).any():
+        turned = ~target & ((enrol + test) % 2 == 1)
+        speaker, partner = np.where(turned, partner, speaker), np.where(turned, speaker, partner)
+    used = np.zeros(n, dtype=bool)
+    used[speaker] = True
+    of_used = np.where(used, of_speaker, np.int32(-1))
+    return ScoredPairs(
+        grouping.name, grouping.groups, of_used, speaker, partner, group, target, score
+    )

@@ -1,0 +1,249 @@
+"""What there is to count in a list, added up once: trials by who is compared with whom.
+
+Everything that is said of a list is a sum over its pairs of speakers. There are far fewer of them
+than trials, so that checks and tables take no time once these are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.errors import ConfigError
+from parivox.trials.difficulty import alike
+from parivox.trials.grades import grade_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.tables.grouping import Grouping
+    from parivox.tables.validation import Trials
+    from parivox.trials.lists import TrialList
+
+    Ints = NDArray[np.int64]
+    Codes = NDArray[np.int32]
+    Flags = NDArray[np.int8]
+
+__all__ = ["Cells", "Tabulated", "tabulate"]
+
+HELD = 4_000_000
+"""Cells that are held before they are added up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Trials alike in everything that counts, with how many there are; shape (cell,) each.
+
+    Attributes
+    ----------
+    enrol, test : int32
+        Speaker of either side; equal for target trials.
+    recording : int8
+        Of target trials, whether both sides are of one recording: 1, 0, -1 for unknown.
+    shared : int8 of shape (attribute, cell)
+        Whether both sides share the value of each attribute that defines difficulty.
+    enrol_group, test_group : int32
+        -1 for none.
+    count : int64
+    """
+
+    enrol: Codes
+    test: Codes
+    recording: Flags
+    shared: Flags
+    enrol_group: Codes
+    test_group: Codes
+    count: Ints
+
+    @property
+    def target(self) -> NDArray[np.bool_]:
+        """Whether they are trials of one speaker."""
+        return np.asarray(self.enrol == self.test)
+
+    @property
+    def grade(self) -> Flags:
+        """How difficult they are, 0 where it is not known."""
+        return grade_codes(self.target, self.recording, self.shared)
+
+    def take(self, some: NDArray[np.bool_]) -> Cells:
+        """Some of the cells."""
+        return Cells(
+            *(self.enrol[some], self.test[some], self.recording[some], self.shared[:, some]),
+            *(self.enrol_group[some], self.test_group[some], self.count[some]),
+        )
+
+    def total(self, key: NDArray[np.integer], n: int) -> Ints:
+        """Trials by a key from 0 to below `n`; those below 0 are left out."""
+        known = key >= 0
+        found = np.bincount(key[known], self.count[known], minlength=n)
+        return found.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """A list, added up.
+
+    Attributes
+    ----------
+    cells : Cells
+        Without groups.
+    by : list of Cells
+        Likewise for each grouping of the list, with its groups.
+    reversed : (int, int)
+        Nontarget and target trials whose reverse is in the list, too; one of the two is counted.
+    itself : int
+        Trials of an utterance with itself.
+    uses : int64 ndarray of shape (utterance,)
+        Trials that each utterance takes part in.
+    """
+
+    cells: Cells
+    by: list[Cells]
+    reversed: tuple[int, int]
+    itself: int
+    uses: Ints = field(repr=False)
+
+
+def tabulate(found: TrialList) -> Tabulated:
+    """Add up a list, block by block.
+
+    Examples
+    --------
+    >>> from parivox.trials.lists import read_list
+    >>> trials = {"enrol": ["a/x/1", "a/x/1", "a/y/1"], "test": ["a/x/2", "b/y/1", "b/y/1"]}
+    >>> counted = tabulate(read_list(trials))
+    >>> counted.cells.enrol.tolist(), counted.cells.test.tolist(), counted.cells.count.tolist()
+    ([0, 0], [0, 1], [1, 2])
+    """
+    n = len(found.people.ids)
+    agree = [one for one in found.agreements if one.of_speaker is None]
+    base = _Adding(n, 3 ** len(agree), 1)
+    apart = {i: _Adding(n, 3 ** len(agree), len(one.groups) + 1) for i, one in _apart(found)}
+    sides = {i: found.groupings[i].on(found.trials) for i in apart}
+    tell = [one.on(found.trials) for one in agree]
+    speaker = found.trials.utterance_speaker
+    uses = np.zeros(speaker.size, dtype=np.int64)
+    reversed_, itself = np.zeros(2, dtype=np.int64), 0
+    last: tuple[int, int] | None = None
+    for block in found.blocks():
+        if not len(block):
+            continue
+        enrol, test = block.enrol, block.test
+        uses += np.bincount(enrol, minlength=uses.size)
+        uses += np.bincount(test, minlength=uses.size)
+        back = (enrol[1:] == test[:-1]) & (test[1:] == enrol[:-1])
+        reversed_ += np.bincount(block.target[1:][back], minlength=2)
+        reversed_[int(block.target[0])] += last == (int(test[0]), int(enrol[0]))
+        last = int(enrol[-1]), int(test[-1])
+        own = enrol == test
+        itself += int(own.sum())
+        uses -= np.bincount(enrol[own], minlength=uses.size)
+        key = _key(block, found, speaker, n, tell)
+        base.add(key)
+        for i, adding in apart.items():
+            one, other = sides[i](block)
+            width = adding.groups
+            adding.add((key * width + one + 1) * width + other + 1)
+    cells = _decoded(base, found, agree)
+    by = [
+        _decoded(apart[i], found, agree) if i in apart else _grouped(cells, one)
+        for i, one in enumerate(found.groupings)
+    ]
+    return Tabulated(cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
+
+
+def _apart(found: TrialList) -> list[tuple[int, Grouping]]:
+    """Groupings that speakers alone do not tell."""
+    return [(i, one) for i, one in enumerate(found.groupings) if one.of_speaker is None]
+
+
+def _key(
+    block: Trials,
+    found: TrialList,
+    speaker: Codes,
+    n: int,
+    tell: Sequence[Callable[[Trials], Flags]],
+) -> Ints:
+    """One number for all that counts of each trial, but groups."""
+    key = speaker.take(block.enrol).astype(np.int64)
+    key *= n
+    key += speaker.take(block.test)
+    key *= 3
+    recording = found.same_recording(block)
+    recording[~block.target] = 0
+    key += recording
+    key += 1
+    for one in tell:
+        key *= 3
+        key += one(block)
+        key += 1
+    return key
+
+
+class _Adding:
+    """Keys and how often they occur."""
+
+    def __init__(self, speakers: int, shared: int, groups: int) -> None:
+        self.speakers, self.shared, self.groups = speakers, shared, groups
+        if math.log2(max(speakers, 1) ** 2 * 3 * shared * groups**2) > 62:
+            msg = (
+                f"{speakers:,} speakers and {groups - 1:,} groups that are not of speakers make "
+                "too many combinations to count; group by fewer values, or by bands of a number"
+            )
+            raise ConfigError(msg)
+        self._keys: list[Ints] = []
+        self._counts: list[Ints] = []
+
+    def add(self, keys: Ints) -> None:
+        """Add trials."""
+        found, counts = np.unique(keys, return_counts=True)
+        self._keys.append(found)
+        self._counts.append(counts)
+        if sum(map(len, self._keys)) > HELD and len(self._keys) > 1:
+            self.total()
+
+    def total(self) -> tuple[Ints, Ints]:
+        """Every key and how often it occurs."""
+        if len(self._keys) != 1:
+            keys = np.concatenate([np.empty(0, dtype=np.int64), *self._keys])
+            counts = np.concatenate([np.empty(0, dtype=np.int64), *self._counts])
+            order = np.argsort(keys, kind="stable")
+            keys, counts = keys[order], counts[order]
+            first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))[: keys.size])
+            self._counts = [np.add.reduceat(counts, first) if first.size else counts]
+            self._keys = [keys[first]]
+        return self._keys[0], self._counts[0]
+
+
+def _decoded(adding: _Adding, found: TrialList, agree: Sequence[object]) -> Cells:
+    """What the keys stand for."""
+    key, count = adding.total()
+    group = np.full((2, key.size), -1, dtype=np.int32)
+    if adding.groups > 1:
+        for side in (1, 0):
+            key, code = np.divmod(key, adding.groups)
+            group[side] = code - 1
+    told = {}
+    for one in reversed(agree):
+        key, code = np.divmod(key, 3)
+        told[id(one)] = code - 1
+    key, recording = np.divmod(key, 3)
+    enrol, test = (side.astype(np.int32) for side in np.divmod(key, adding.speakers))
+    shared = np.empty((len(found.agreements), key.size), dtype=np.int8)
+    for i, one in enumerate(found.agreements):
+        of = one.of_speaker
+        shared[i] = told[id(one)] if of is None else alike(of[enrol], of[test])
+    return Cells(enrol, test, (recording - 1).astype(np.int8), shared, group[0], group[1], count)
+
+
+def _grouped(cells: Cells, grouping: Grouping) -> Cells:
+    """Cells with the groups of their speakers."""
+    of = grouping.of_speaker
+    assert of is not None
+    one, other = (of[side].astype(np.int32) for side in (cells.enrol, cells.test))
+    return Cells(cells.enrol, cells.test, cells.recording, cells.shared, one, other, cells.count)

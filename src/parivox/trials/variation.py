@@ -1,0 +1,379 @@
+"""How far results move when the pairs of a list are drawn anew, beside how far speakers move them.
+
+From a pool of scored pairs several lists are drawn with n pairs a speaker, for several n
+(002 Figs 2 and 3). How much a group's figures differ between them tells how much of a result is
+the draw of pairs. It falls with n; what other speakers would change does not, and stands beside
+it (METHODS 5.6).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.core.costs import min_cdet, parse_cost
+from parivox.core.counts import Counts
+from parivox.core.curves_resampled import ResampledCurves, curve_edges
+from parivox.core.eer import eer
+from parivox.core.rates import threshold_at_eer
+from parivox.core.resampling import LEAST, speaker_weights
+from parivox.errors import ConfigError
+from parivox.tables.table import Table
+from parivox.trials.design import whole_number
+from parivox.trials.scored_pairs import (
+    ScoredPairs,
+    lists_drawn,
+    lists_scored,
+    read_scored_pairs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.core.costs import CostModel
+    from parivox.trials.scored_pairs import Scorer
+
+__all__ = ["METRICS", "Variation", "variants"]
+
+METRICS = ("eer", "min_cdet", "fpr", "fnr")
+COLUMNS = {
+    "group": "str",
+    "speakers": "int",
+    "per_speaker": "int",
+    "metric": "str",
+    "mean": "float",
+    "seed_max_min": "float",
+    "seed_sd": "float",
+    "speaker_sd": "float",
+}
+VALUES = {
+    "group": "str",
+    "per_speaker": "int",
+    "variant": "int",
+    "metric": "str",
+    "value": "float",
+}
+CURVES = {"group": "str", "per_speaker": "int", "variant": "int", "fpr": "float", "fnr": "float"}
+
+_POINTS = 30  # of either tail of a DET curve
+_BOOTSTRAP = 1 << 32  # seeds of draws of speakers, away from those of pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Variation:
+    """Results of several lists drawn from one pool of pairs.
+
+    Attributes
+    ----------
+    table : Table
+        For each group, number of pairs and metric: the mean over the variants; their largest
+        over their smallest less 1 (``seed_max_min``); their standard deviation over their mean
+        (``seed_sd``); and the same when the speakers of a variant are drawn anew instead
+        (``speaker_sd``, root mean square over the variants; undefined for fewer than 5 speakers).
+    values : Table
+        Each metric of each variant.
+    curves : Table
+        Points of the DET curve of each variant.
+    by : str
+        What groups are made of.
+    cost : CostModel
+        Of ``min_cdet``.
+    threshold : float
+        Common to all groups and variants, at which ``fpr`` and ``fnr`` are taken: where both are
+        equal over all pairs that variants are drawn from.
+    variants, seed, replicates : int
+        How many lists for each number of pairs, what they are drawn with, and how often speakers
+        are drawn.
+    kept, left_out : mapping of str to int
+        Speakers of each group, and those with fewer pairs than the largest number asked for.
+    """
+
+    table: Table
+    values: Table
+    curves: Table
+    by: str
+    cost: CostModel
+    threshold: float
+    variants: int
+    seed: int
+    replicates: int
+    kept: Mapping[str, int]
+    left_out: Mapping[str, int]
+
+    def to_json(self) -> str:
+        """All of it but the curves as JSON; no ids are in it."""
+        held = {
+            "by": self.by,
+            "cost": self.cost.name,
+            "threshold": self.threshold,
+            **{name: getattr(self, name) for name in ("variants", "seed", "replicates")},
+            "speakers": dict(self.kept),
+            "left_out": dict(self.left_out),
+            **{name: json.loads(getattr(self, name).to_json()) for name in ("table", "values")},
+        }
+        return json.dumps(held, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def chart(self, metric: str = "min_cdet") -> Any:
+        """Spread over draws of pairs and over draws of speakers, for each group and n.
+
+        Parameters
+        ----------
+        metric : {"eer", "min_cdet", "fpr", "fnr"}
+
+        Returns
+        -------
+        altair.Chart
+            To be saved as SVG, PNG, PDF or HTML with its ``save``.
+        """
+        from parivox.trials.variation_charts import spread  # noqa: PLC0415 - an optional dependency
+
+        if metric not in METRICS:
+            msg = f"metric is {metric!r}; it is one of {', '.join(METRICS)}"
+            raise ConfigError(msg)
+        return spread(self, metric)
+
+    def dets(self) -> Any:
+        """DET curves of the variants, a panel for each group, as an ``altair.Chart``."""
+        from parivox.trials.variation_charts import dets  # noqa: PLC0415 - an optional dependency
+
+        return dets(self)
+
+
+def variants(
+    source: Any,
+    *,
+    by: str,
+    speakers: Any = None,
+    utterances: Any = None,
+    per_speaker: int | Sequence[int] = (25, 50, 75),
+    variants: int = 5,
+    seed: int = 0,
+    scorer: Scorer | None = None,
+    cost: str = "voxsrc",
+    replicates: int = 200,
+    columns: Mapping[str, str] | None = None,
+    orientation: str | None = None,
+    id: str | None = None,  # noqa: A002 - the option's name
+) -> Variation:
+    """Draw several lists from scored pairs, and tell how much their results differ.
+
+    Each list holds, for every speaker, `per_speaker` same-speaker pairs of two recordings and as
+    many different-speaker pairs within the group. The speakers are the same in all lists: those
+    with pairs enough for the largest number. With a scorer, lists are built as
+    :func:`~parivox.trials.build_inclusive` does, and a smaller number may keep more speakers.
+
+    Parameters
+    ----------
+    source
+        Scores of more pairs than a list needs: a path, a dataframe or a mapping of arrays. With a
+        `scorer`, the table of utterances to draw from.
+    by
+        What groups are made of: attributes of speakers, as in ``gender+nationality``.
+    speakers, utterances
+        Tables of speakers and of utterances.
+    per_speaker : int or sequence of int
+        Pairs of either class.
+    variants : int
+        Lists for each number of pairs; 2 or more.
+    seed : int
+        Each list has a stream of its own, spawned from it by number of pairs and variant.
+    scorer : callable, optional
+        Takes the enrolment ids and the test ids of a list, two object arrays of shape (trial,),
+        and gives its scores.
+    cost : str
+        Cost model of ``min_cdet``.
+    replicates : int
+        Draws of speakers, with replacement within each group, for each list.
+    columns, orientation, id
+        As :func:`parivox.audit` takes them.
+
+    Raises
+    ------
+    DataError
+        If no speaker has pairs enough: the sentence says how many the others have.
+    ConfigError
+        If an option is out of range or unknown.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> ids = [f"{s}{i}/{v}/0" for s in "fm" for i in range(4) for v in range(8)]
+    >>> one, other = np.triu_indices(len(ids), 1)
+    >>> pairs = {"enrol": np.array(ids)[one], "test": np.array(ids)[other]}
+    >>> pairs["label"] = (one // 8 == other // 8).astype(int)
+    >>> pairs["score"] = rng.normal(2.0 * pairs["label"])
+    >>> people = {"id": [f"{s}{i}" for s in "fm" for i in range(4)], "sex": [*"ffffmmmm"]}
+    >>> found = variants(pairs, speakers=people, by="sex", per_speaker=[10, 20], replicates=20)
+    >>> found.table.where(metric="eer", per_speaker=20).columns[-3:]
+    ('seed_max_min', 'seed_sd', 'speaker_sd')
+    """
+    each = _checked(per_speaker, variants, seed, replicates)
+    model = parse_cost(cost)
+    whose: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}
+    if scorer is not None:
+        _check_scored(utterances=utterances, columns=columns, orientation=orientation)
+        drawn = lists_scored(source, scorer, each, variants, seed, **whose)
+    else:
+        read: dict[str, Any] = {"utterances": utterances, "columns": columns}
+        pairs = read_scored_pairs(source, **whose, **read, orientation=orientation)
+        drawn = lists_drawn(pairs, each, variants, seed)
+    every = drawn.reference
+    threshold = float(threshold_at_eer(Counts.from_scores(every.score, every.target).curve))
+    measured = _Measured(model, threshold, replicates, seed)
+    for n, variant, pairs in drawn.lists:
+        measured.add(n, variant, pairs)
+    groups, after = every.groups, every.speakers_of_groups()
+    left_out = drawn.speakers - after
+    return Variation(
+        measured.table(),
+        Table.of(measured.values, VALUES),
+        Table.of(measured.curves, CURVES),
+        every.by,
+        model,
+        threshold,
+        variants,
+        seed,
+        replicates,
+        {g: int(n) for g, n in zip(groups, after, strict=True) if n},
+        {g: int(n) for g, n in zip(groups, left_out, strict=True) if n},
+    )
+
+
+def _check_scored(**given: Any) -> None:
+    """Refuse what only files of scores have."""
+    for name, value in given.items():
+        if value is not None:
+            msg = f"{name} is of files of scores; leave it out where there is a scorer"
+            raise ConfigError(msg)
+
+
+def _checked(per_speaker: Any, variants: Any, seed: Any, replicates: Any) -> tuple[int, ...]:
+    """The numbers of pairs, rising."""
+    for option, value, least in (
+        ("variants", variants, 2),
+        ("seed", seed, 0),
+        ("replicates", replicates, 2),
+    ):
+        whole_number(value, option, least)
+    several = per_speaker if isinstance(per_speaker, Iterable) else [per_speaker]
+    each = sorted({whole_number(n, "per_speaker", 1) for n in several})
+    if not each:
+        msg = "per_speaker names no number of pairs; give one or several, as in 25,50,75"
+        raise ConfigError(msg)
+    return tuple(each)
+
+
+class _Measured:
+    """Metrics of each group in each list, and how they vary with the speakers."""
+
+    def __init__(self, cost: CostModel, threshold: float, replicates: int, seed: int) -> None:
+        self.cost, self.threshold = cost, threshold
+        self.replicates, self.seed = replicates, seed + _BOOTSTRAP
+        self.values: dict[str, list[Any]] = {name: [] for name in VALUES}
+        self.curves: dict[str, list[Any]] = {name: [] for name in CURVES}
+        self.found: dict[tuple[str, int], list[_OfList]] = {}
+
+    def add(self, n: int, variant: int, pairs: ScoredPairs) -> None:
+        """Measure one list."""
+        speakers, moved = pairs.speakers_of_groups(), self._replicates(pairs)
+        for g in pairs.in_use:
+            here = pairs.group == g
+            counts = Counts.from_scores(pairs.score[here], pairs.target[here])
+            found, name = self._metrics(counts), pairs.groups[g]
+            sd = _sd(moved[:, g]) if speakers[g] >= LEAST else np.full(found.shape, np.nan)
+            self.found.setdefault((name, n), []).append(_OfList(int(speakers[g]), found, sd))
+            for metric, value in zip(METRICS, found.tolist(), strict=True):
+                _append(self.values, name, n, variant, metric, value)
+            for fpr, fnr in zip(*_det(counts), strict=True):
+                _append(self.curves, name, n, variant, fpr, fnr)
+
+    def _metrics(self, counts: Counts) -> NDArray[np.float64]:
+        """Of counts of shape (...), an array of shape (..., metric)."""
+        at = counts.at([self.threshold])
+        cost = min_cdet(counts, cost=self.cost).value
+        return np.stack([eer(counts), cost, at.fpr[..., 0], at.fnr[..., 0]], axis=-1)
+
+    def _replicates(self, pairs: ScoredPairs) -> NDArray[np.float64]:
+        """Metrics when speakers are drawn anew: [replicate, group, metric]."""
+        curves = ResampledCurves(
+            pairs.score,
+            pairs.target,
+            pairs.speaker,
+            pairs.partner,
+            [([pairs.group], len(pairs.groups))],
+            curve_edges(pairs.score, pairs.target, thresholds=[self.threshold]),
+        )
+        weights = speaker_weights(pairs.group_of_speaker, self.replicates, self.seed)
+        every = np.full((self.replicates, len(pairs.groups), len(METRICS)), np.nan)
+        for part, (cells,) in curves.replicates(weights):
+            for g in pairs.in_use:
+                every[part, g] = self._metrics(cells[g])
+        return every
+
+    def table(self) -> Table:
+        """The spread over lists beside that over speakers, by group and number of pairs."""
+        cells: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        for (name, n), lists in sorted(self.found.items()):
+            found = np.stack([one.found for one in lists])
+            mean = found.mean(axis=0)
+            beside = (
+                mean,
+                found.max(axis=0) / _or_nan(found.min(axis=0)) - 1,
+                _sd(found) / _or_nan(mean),
+                np.sqrt(np.mean([np.square(one.sd) for one in lists], axis=0)) / _or_nan(mean),
+            )
+            for i, metric in enumerate(METRICS):
+                row = (float(one[i]) for one in beside)
+                _append(cells, name, lists[0].speakers, n, metric, *row)
+        return Table.of(cells, COLUMNS)
+
+
+class _OfList(NamedTuple):
+    """What one list tells of a group: its metrics, and how they vary with the speakers."""
+
+    speakers: int
+    found: NDArray[np.float64]
+    sd: NDArray[np.float64]
+
+
+def _append(columns: dict[str, list[Any]], *cells: object) -> None:
+    for column, cell in zip(columns.values(), cells, strict=True):
+        column.append(cell)
+
+
+def _or_nan(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What others are divided by: NaN in the place of 0."""
+    return np.where(values > 0, values, np.nan)
+
+
+def _sd(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation along the first axis, of what is defined; NaN of fewer than two."""
+    known = ~np.isnan(values)
+    n = known.sum(axis=0)
+    held = np.where(known, values, 0.0)
+    off = np.where(known, held - held.sum(axis=0) / np.maximum(n, 1), 0.0)
+    squares = np.where(n > 1, np.square(off).sum(axis=0), np.nan)
+    return np.asarray(np.sqrt(squares / np.maximum(n - 1, 1)))
+
+
+def _det(counts: Counts) -> tuple[list[float], list[float]]:
+    """Points of a DET curve, dense in both tails, without those at 0 and 1."""
+    curve = counts.curve
+    fp, fn = curve.fp, curve.fn[::-1]
+    at = np.unique(
+        np.concatenate(
+            (
+                np.searchsorted(fp, np.geomspace(1, max(fp[-1], 1), _POINTS)),
+                fn.size - 1 - np.searchsorted(fn, np.geomspace(1, max(fn[-1], 1), _POINTS)),
+            )
+        ).clip(0, fp.size - 1)
+    )
+    fpr, fnr = curve.fpr[at], curve.fnr[at]
+    inside = (fpr > 0) & (fpr < 1) & (fnr > 0) & (fnr < 1)
+    return fpr[inside].tolist(), fnr[inside].tolist()

@@ -1,0 +1,161 @@
+"""Charts of how results vary: two ways of being unsure side by side, and DET curves."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from parivox.trials.variation import Variation
+
+__all__ = ["check_chart", "dets", "save", "spread"]
+
+KINDS = (".svg", ".png", ".pdf", ".html", ".json")
+
+TITLES = {"eer": "EER", "min_cdet": "minimum cost", "fpr": "FPR", "fnr": "FNR"}
+WAYS = {"seed_sd": "pairs drawn anew", "speaker_sd": "speakers drawn anew"}
+COLOURS = ("#0072b2", "#d55e00")
+TICKS = (0.001, 0.01, 0.05, 0.2, 0.5)
+LEAST = 0.0003
+"""Lowest rate that has room on an axis."""
+_ACROSS = 4
+_WIDTH, _HEIGHT = 150, 120
+
+
+def spread(found: Variation, metric: str) -> Any:
+    """Standard deviation over mean against pairs per speaker, a panel for each group."""
+    alt = _altair()
+    rows = [
+        {
+            "group": _panel(row["group"], found),
+            "n": row["per_speaker"],
+            "way": words,
+            "sd": row[way],
+        }
+        for row in found.table.where(metric=metric).rows()
+        for way, words in WAYS.items()
+        if row[way] is not None
+    ]
+    panel = (
+        alt.Chart()
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("n:O", title="pairs per speaker", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y(
+                "sd:Q",
+                title=f"sd / mean of {TITLES[metric]}",
+                axis=alt.Axis(format="%"),
+                scale=alt.Scale(zero=True),
+            ),
+            color=alt.Color(
+                "way:N",
+                title=None,
+                scale=alt.Scale(domain=list(WAYS.values()), range=list(COLOURS)),
+                legend=alt.Legend(orient="top"),
+            ),
+        )
+        .properties(width=_WIDTH, height=_HEIGHT)
+    )
+    return _faceted(alt, panel, rows)
+
+
+def dets(found: Variation) -> Any:
+    """DET curves on probit axes: a line for each variant, a colour for each number of pairs."""
+    from scipy.special import ndtri  # noqa: PLC0415 - most of the import's time
+
+    alt = _altair()
+    places = ndtri(np.array(TICKS)).tolist()
+    rows = [
+        {
+            "group": _panel(row["group"], found),
+            "n": row["per_speaker"],
+            "line": f"{row['per_speaker']}/{row['variant']}",
+            "x": float(ndtri(row["fpr"])),
+            "y": float(ndtri(row["fnr"])),
+            "place": place,
+        }
+        for place, row in enumerate(found.curves.rows())
+    ]
+    named = " : ".join(
+        f"abs(datum.value - {place:.6f}) < 1e-4 ? '{100 * rate:g}'"
+        for place, rate in zip(places, TICKS, strict=True)
+    )
+    axis = alt.Axis(values=places, labelExpr=f"{named} : ''", labelOverlap=False)
+    scale = alt.Scale(domain=[float(ndtri(LEAST)), places[-1]], nice=False)
+    panel = (
+        alt.Chart()
+        .mark_line(clip=True, strokeWidth=0.8)
+        .encode(
+            x=alt.X("x:Q", title="FPR (%)", axis=axis, scale=scale),
+            y=alt.Y("y:Q", title="FNR (%)", axis=axis, scale=scale),
+            detail="line:N",
+            order=alt.Order("place:Q"),
+            color=alt.Color(
+                "n:O",
+                title="pairs per speaker",
+                scale=alt.Scale(scheme="viridis", reverse=True),
+                legend=alt.Legend(orient="top"),
+            ),
+        )
+        .properties(width=_WIDTH, height=_WIDTH)
+    )
+    return _faceted(alt, panel, rows)
+
+
+def check_chart(option: str, path: str | None) -> None:
+    """Refuse a file that no chart can be written to.
+
+    Raises
+    ------
+    ConfigError
+        If its name does not end as a chart's, its folder is not there, or it is a folder.
+    """
+    if path is None:
+        return
+    file = Path(path)
+    if file.suffix.lower() not in KINDS:
+        msg = f"{option} {path}: is no kind of chart; end its name with one of {', '.join(KINDS)}"
+        raise ConfigError(msg)
+    if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
+        msg = f"{option} {path}: cannot be written there; name a file in a folder that exists"
+        raise ConfigError(msg)
+    _altair()
+
+
+def save(chart: Any, option: str, path: str) -> None:
+    """Write a chart, in the format that its name tells: aside first, then in place."""
+    file = Path(path)
+    aside = file.with_name(f".parivox-{os.urandom(6).hex()}{file.suffix.lower()}")
+    try:
+        how = {"inline": True} if aside.suffix == ".html" else {}  # else it loads from elsewhere
+        chart.save(str(aside), **how)
+        aside.replace(file)
+    except OSError as error:
+        msg = f"{option} {path}: cannot be written ({error.strerror or error}); name another file"
+        raise ConfigError(msg) from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _faceted(alt: Any, panel: Any, rows: list[dict[str, Any]]) -> Any:
+    facet = alt.Facet("group:N", title=None)
+    return panel.facet(facet=facet, columns=_ACROSS, data=alt.InlineData(values=rows))
+
+
+def _panel(group: str, found: Variation) -> str:
+    return f"{group} ({found.kept.get(group, 0)} speakers)"
+
+
+def _altair() -> Any:
+    try:
+        import altair as alt  # noqa: PLC0415 - an optional dependency
+        import vl_convert  # noqa: F401, PLC0415 - which writes SVG, PNG and PDF
+    except ImportError as error:
+        msg = "charts need altair: pip install 'parivox[report]'"
+        raise ConfigError(msg) from error
+    return alt

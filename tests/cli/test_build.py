@@ -1,0 +1,116 @@
+"""``parivox trials build`` as a process: what it writes, prints and refuses."""
+
+import json
+
+import pytest
+
+SPEAKERS = [(f"s{i}", "fm"[i % 2], "XY"[i % 4 // 2]) for i in range(16)]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Tables of utterances and of speakers."""
+    home = tmp_path_factory.mktemp("build")
+    ids = [f"{s}/r{r}/{u}.wav" for s, _, _ in SPEAKERS for r in range(4) for u in range(2)]
+    (home / "u.csv").write_text("\n".join(["utterance", *ids, ""]))
+    rows = [",".join(row) for row in [("speaker", "gender", "nation"), *SPEAKERS]]
+    (home / "s.csv").write_text("\n".join([*rows, ""]))
+    return home
+
+
+@pytest.fixture(scope="module")
+def build(parivox, home):
+    def run(*words):
+        tables = ("--utterances", "u.csv", "--speakers", "s.csv") if words[0] != "--from" else ()
+        return parivox("trials", "build", *words, *tables, cwd=home)
+
+    return run
+
+
+def test_inclusive(build, home):
+    done = build("inclusive", "--by", "gender+nation", "--per-speaker", "5", "--variants", "2",
+                 "--seed", "1", "--out", "lists")  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(path.name for path in (home / "lists").iterdir()) == [
+        "inclusive-1.txt",
+        "inclusive-2.txt",
+        "inclusive.manifest.json",
+    ]
+    told = done.stdout.splitlines()
+    assert told[0] == (
+        "2 lists, each of 80 target + 80 nontarget trials of 16 speakers in 4 groups "
+        "(gender+nation)."
+    )
+    assert "  lists/inclusive-1.txt" in told
+    assert told[-1].startswith("Checks that fail: ")
+    again = build("--from", "lists/inclusive.manifest.json", "--out", "again")
+    assert (again.returncode, again.stderr) == (0, "")
+    for path in (home / "lists").iterdir():
+        assert (home / "again" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_balanced(build, home):
+    done = build("balanced", "--by", "nation", "--speakers-per-group", "4",
+                 "--utterances-per-speaker", "4", "--groups", "X,Y", "--format", "kaldi",
+                 "--out", "b", "--json")  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert told["parameters"]["groups"] == ["X", "Y"]
+    assert told["speakers"] == {"X": 4, "Y": 4}
+    first = (home / "b" / "balanced.txt").read_text().split("\n")[0]
+    assert first.endswith(" target")
+
+
+def test_cross(build, home):
+    done = build("cross", "--by", "nation", "--per-cell", "40", "--targets", "3", "--out", "c")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("48 target + 160 nontarget trials")
+
+
+def test_help_names_the_kinds_and_their_options(build):
+    told = build("--help").stdout
+    for word in ("inclusive", "balanced", "cross", "--from", "--out"):
+        assert word in told
+    told = build("inclusive", "--help").stdout
+    for word in ("--per-speaker", "--variants", "--seed", "--mix", "--compat", "--speaker-ids"):
+        assert word in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--out", "x"), "what is to be built?"),
+        (("--from", "nowhere.json"), "--out is needed"),
+        (("--from", "nowhere.json", "--out", "x"), "nowhere.json: cannot be read"),
+        (("inclusive", "--per-speaker", "5", "--by", "gender"), "--out is needed"),
+        (("inclusive", "--per-speaker", "5", "--out", "x"), "--by is needed"),
+        (("inclusive", "--by", "gender", "--out", "x"), "--per-speaker"),
+        (("inclusive", "--by", "gender", "--per-speaker", "many", "--out", "x"), "--per-speaker"),
+        (("inclusive", "--by", "gender", "--per-speaker", "99", "--out", "x"), "is 24"),
+        (
+            ("inclusive", "--by", "gender", "--per-speaker", "1", "--target-grades", "a",
+             "--out", "x"),
+            "--target-grades 'a'",
+        ),
+        (("cross", "--by", "gender", "--per-cell", "5", "--out", "-"), "--out -"),
+        (
+            ("balanced", "--by", "nation", "--speakers-per-group", "10",
+             "--utterances-per-speaker", "4", "--out", "x"),
+            "--speakers-per-group 8 fits all groups",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_sentence_and_nothing_is_written(words, told, build, home):
+    done = build(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (home / "x").exists()
+
+
+def test_a_manifest_and_a_kind_contradict_each_other(parivox, home):
+    words = ("--from", "m.json", "cross", "--by", "gender", "--per-cell", "5", "--out", "x")
+    done = parivox("trials", "build", *words, cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--from and cross contradict each other" in done.stderr

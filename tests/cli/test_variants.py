@@ -1,0 +1,61 @@
+"""``parivox trials variants`` as a program."""
+
+import json
+
+import pytest
+
+ASKED = ("--speakers", "speakers.csv", "--by", "gender", "--per-speaker", "4,8", "--replicates", 20)
+
+
+@pytest.fixture(scope="module")
+def variants(parivox):
+    return lambda *words: parivox("trials", "variants", "scores.csv", *ASKED, *words)
+
+
+def test_it_prints_both_spreads_of_each_group(variants):
+    done = variants("--seed", 3)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("5 lists for each of 4, 8 pairs per speaker and class")
+    assert "of 6 speakers by gender." in " ".join(done.stdout.split())
+    for title in ("EER", "minimum cost (voxsrc)", "FPR at the common threshold", "FNR there"):
+        assert f"\n{title}" in done.stdout
+    assert variants("--seed", 3).stdout == done.stdout
+
+
+def test_json_is_the_tables(variants):
+    done = variants("--json", "--variants", 3)
+    held = json.loads(done.stdout)
+    assert held["speakers"] == {"f": 3, "m": 3}
+    assert len(held["table"]["group"]) == 2 * 2 * 4  # groups, numbers of pairs, metrics
+    assert len(held["values"]["value"]) == 3 * len(held["table"]["group"])
+
+
+def test_charts_are_written(variants, optional, tmp_path):
+    optional("altair")
+    done = variants("--chart", tmp_path / "s.svg", "--dets", tmp_path / "d.html")
+    assert done.returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.html", "s.svg"]
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "<script src" not in page  # nothing is loaded from elsewhere
+    assert "speakers drawn anew" in (tmp_path / "s.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--per-speaker", "4,x"), "--per-speaker x: is no whole number"),
+        (("--variants", "1"), "--variants 1: is no whole number from 2 on"),
+        (("--chart", "spread.gif"), "--chart spread.gif: is no kind of chart"),
+        (("--dets", "nowhere/d.svg"), "--dets nowhere/d.svg: cannot be written there"),
+        (("--per-speaker", "500"), "no speaker has 500 same-speaker pairs"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(words, told, parivox, files):
+    before = sorted(files.iterdir())
+    asked = [word for word in ASKED if word not in words]
+    asked = [*asked[:4], *words] if "--per-speaker" in words else [*ASKED, *words]
+    done = parivox("trials", "variants", "scores.csv", *asked)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert sorted(files.iterdir()) == before

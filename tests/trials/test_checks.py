@@ -1,0 +1,185 @@
+"""The checks: what a clean list passes, what each fault fails, and what real lists fail."""
+
+import itertools
+import json
+
+import pytest
+
+import parivox as pv
+from parivox.trials import check
+from parivox.trials.findings import CHECKS, THRESHOLDS
+from parivox.trials.leakage import shared
+from parivox.trials.lists import read_list
+
+SMALL = {"G2": 1, "G7": 2}
+
+
+def verdicts(checked):
+    return {one.id: one.verdict for one in checked.findings if one.id in CHECKS}
+
+
+def failing(checked):
+    return {one.id for one in checked.failed}
+
+
+def with_rows(trials, *rows):
+    columns = zip(*rows, strict=True)
+    return {n: [*old, *new] for (n, old), new in zip(trials.items(), columns, strict=True)}
+
+
+def test_a_list_without_faults_passes_all_that_can_be_checked(even, people):
+    found = check(even, speakers=people, by="gender", thresholds=SMALL)
+    assert {one for one, verdict in verdicts(found).items() if verdict == "pass"} == {
+        *(set(CHECKS) - {"G5", "G6"})
+    }
+    assert verdicts(found)["G5"] == verdicts(found)["G6"] == "not checked"
+    assert found.passed
+
+
+FAULTS = {
+    "a target trial more": ({"G1", "G3"}, [("a/x/2", "a/y/2", 1)]),
+    "a nontarget trial more": ({"G1", "G3"}, [("a/y/1", "b/x/2", 0)]),
+    "a trivial trial": ({"G1", "G3", "G4", "G9"}, [("a/x/1", "a/x/2", 1)]),
+    "another gender": ({"G1", "G3", "G4", "G8"}, [("a/x/1", "c/x/1", 0)]),
+    "a trial turned round": ({"G1", "G3", "G10"}, [("a/y/1", "a/x/1", 1)]),
+    "a trial twice": ({"G10"}, [("a/x/1", "a/y/1", 1)]),
+    "an utterance with itself": ({"G1", "G3", "G4", "G9", "G10"}, [("a/x/1", "a/x/1", 1)]),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_fails_its_checks_and_no_others(even, people, fault):
+    fails, rows = FAULTS[fault]
+    found = check(with_rows(even, *rows), speakers=people, by="gender", thresholds=SMALL)
+    assert failing(found) == fails
+    for one in found.failed:
+        assert one.offenders > 0
+        assert one.sentence
+        assert one.mend
+
+
+def test_thresholds_can_be_set(even, people):
+    found = check(even, speakers=people, by="gender")
+    assert failing(found) == {"G2", "G7"}
+    assert (found["G2"].statistic, found["G2"].offenders) == (1, 4)
+    assert (found["G7"].statistic, found["G7"].threshold) == (2, 10)
+    loose = dict.fromkeys(THRESHOLDS, 1e6) | {"G2": 0, "G6": 0, "G7": 0}
+    rows = [row for _, more in FAULTS.values() for row in more]
+    odd = with_rows(even, *rows)
+    assert check(odd, speakers=people, by="gender", thresholds=loose).passed
+
+
+@pytest.mark.parametrize("given", [{"G11": 1}, {"G2": "many"}, {"G2": -1}, {"G2": float("nan")}])
+def test_thresholds_that_make_no_sense_are_refused(even, given):
+    with pytest.raises(pv.ConfigError, match="--threshold"):
+        check(even, thresholds=given)
+
+
+def test_a_wished_mix_is_held_against_the_list(even, people):
+    for mix, verdict in (("cat4=1", "pass"), ("cat4=0.9,cat3=0.1", "fail")):
+        found = check(even, speakers=people, mix=mix)["G5"]
+        assert found.verdict == verdict
+    assert found.statistic == pytest.approx(0.1)
+    assert found.offenders == 2
+
+
+def test_variants_are_counted_once_each(even, people):
+    others = [with_rows(even, (f"a/x/{i}", "b/y/1", 0)) for i in range(5, 9)]
+    found = check(even, speakers=people, variants=[*others, even, others[0]])
+    assert (found["G6"].verdict, found["G6"].statistic) == ("pass", 5)
+    assert check(even, speakers=people, variants=others[:3])["G6"].verdict == "fail"
+
+
+def test_a_speaker_who_never_enrols_breaks_equality():
+    trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/1", "b/z/1"]}
+    found = check(trials)
+    assert found["G3"].statistic == float("inf")
+    assert found["G3"].verdict == "fail"
+    assert json.loads(found.to_json())["tables"]["checks"]["statistic"][2] == "inf"
+
+
+def test_a_list_of_one_class_is_told_so(even, people):
+    keep = [not label for label in even["label"]]
+    only = {name: list(itertools.compress(cells, keep)) for name, cells in even.items()}
+    found = check(only, speakers=people, by="gender", thresholds=SMALL)
+    assert failing(found) == {"G1"}
+    assert found["G9"].verdict == "not checked"
+    assert "0 target" in found["G1"].sentence
+
+
+def test_without_speakers_groups_are_not_checked(even):
+    found = check(even, thresholds=SMALL)
+    assert {one for one, verdict in verdicts(found).items() if verdict == "not checked"} == {
+        *("G5", "G6", "G7", "G8", "G9")
+    }
+
+
+def test_what_is_unknown_is_neither_same_nor_different(even, people):
+    people["gender"][1] = "unknown"
+    found = check(even, speakers=people, by="nationality", thresholds=SMALL)
+    assert "2 trials (25.0 %)" in found["grades"].sentence
+    assert found["within gender"].statistic == 1.0
+    assert "2 n.k." in found["within gender"].sentence
+
+
+def test_findings_and_json_hold_no_speaker():
+    trials = {"enrol": ["secret1/x/1"] * 2, "test": ["secret1/y/1", "secret2/z/1"]}
+    people = {"id": ["secret1", "secret2"], "gender": ["f", "m"]}
+    found = check(trials, speakers=people, development=trials)
+    assert "secret" not in found.to_json()
+    assert "secret1" in check(trials, speakers=people, speaker_ids=True).to_json()
+
+
+def test_a_development_list_that_leaks():
+    one = read_list({"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/1", "b/z/1"]})
+    other = {"enrol": ["b/z/1", "c/v/1", "a/w/9"], "test": ["a/x/1", "c/v/2", "a/y/7"]}
+    assert shared(one, other) == (2, 3, 2, 1)  # the trial stands there the other way round
+    apart = {"enrol": ["c/v/1"], "test": ["c/v/2"]}
+    assert shared(one, apart) == (0, 0, 0, 0)
+
+
+def test_a_development_list_whose_ids_tell_no_speakers():
+    table = {"utterance": ["u1", "u2", "u3"], "speaker": ["a", "b", "a"], "session": list("121")}
+    trials = {"enrol": ["u1"], "test": ["u2"]}
+    found = check(trials, utterances=table, development={"enrol": ["u3"], "test": ["u2"]})
+    assert found["leakage"].sentence.startswith("2 speakers, 2 recordings, 1 utterances, 0 trials")
+
+
+def test_a_pilot_tells_what_the_list_can_show(h_list, vox1, tmp_path):
+    audit = pv.audit(h_list, speakers=vox1, by="gender", replicates=50)
+    audit.write(tmp_path / "pilot")
+    plan = pv.plan(tmp_path / "pilot")
+    found = check(h_list, speakers=vox1, by="gender", pilot=plan)
+    mine = found["detectable fnr gender"]
+    own = [row["worse"] for row in plan.groups.rows() if row["metric"] == "fnr"][:2]
+    assert mine.statistic == pytest.approx(max(own), rel=0.05)
+    other = check(h_list, speakers=vox1, by="nationality", pilot=plan)
+    assert "does not tell" in other["detectable fnr nationality"].sentence
+
+
+def test_voxceleb1_h(h_list, vox1):
+    found = check(h_list, speakers=vox1, by="gender+nationality")
+    assert failing(found) == {"G1", "G2", "G3", "G4", "G7", "G9", "G10"}
+    assert found["G1"].offenders == 335
+    assert found["G2"].offenders == 1_114
+    assert "125 to 1,040" in found["G3"].sentence
+    assert "129 to 1,071" in found["G3"].sentence
+    assert found["G3"].statistic == 1_040 / 125
+    assert found["G10"].statistic == 2_403
+    assert "2,365 target, 38 nontarget" in found["G10"].sentence
+    assert "of 18 groups" in found["G7"].sentence
+
+
+def test_voxceleb1_h_by_nationality(h_checked, h_list, vox1):
+    found = check(h_list, speakers=vox1, by="nationality")["G9"]
+    assert "8.8 % (Mexico) to 18.1 % (Germany)" in found.sentence
+    assert h_checked["G9"].verdict == "fail"
+
+
+def test_the_list_of_paper_003(protocol_checked):
+    assert failing(protocol_checked) == {"G1", "G2", "G3", "G4", "G7", "G8", "G9"}
+    assert "41.6 % (USA) to 56.4 % (New Zealand)" in protocol_checked["G8"].sentence
+    assert "23.7 % (Ireland) to 53.6 % (India)" in protocol_checked["G9"].sentence
+    assert "9 speakers never enrol, 9 never test" in protocol_checked["sides"].sentence
+    assert "71 to 586" in protocol_checked["sides"].sentence
+    assert protocol_checked["within Gender"].sentence.startswith("45.7 % within, 54.3 % across")
