@@ -1,8 +1,11 @@
 """Files that are broken in every way: a status each, no crash, memory bounded."""
 
 import io
-import resource
+import os
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,4 +129,28 @@ def test_each_harmed_file_has_a_status(small, tmp_path, seed):
     }
     assert np.isfinite(run.store.vectors).all()
     assert run.store.table.filter(status="unreadable")["reason"].str.len_chars().min() > 0
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < LARGEST
+
+
+MEASURED = """
+import resource, sys
+import small_system
+from parivox.embedding.extract import embed
+
+embed(sys.argv[1], small_system.load, sys.argv[2], channel=1, workers=2)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
+def test_no_worker_takes_much_memory_for_them(small, tmp_path):
+    home = tmp_path / "audio"
+    home.mkdir()
+    write_harmed(home, 200, seed=3)
+    paths = os.pathsep.join([str(Path(small.__file__).parent), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(home), str(tmp_path / "out")],
+        env={**os.environ, "PYTHONPATH": paths},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert 0 < int(done.stdout.split()[-1]) < LARGEST
