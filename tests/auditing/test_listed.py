@@ -56,6 +56,15 @@ def test_what_sets_groups_apart_is_printed_in_words_and_the_rest_by_id(optional)
     assert "The list fails G2, G7." in page
 
 
+def test_groups_by_grade_do_not_hide_those_that_differ_in_it(optional):
+    page = told(
+        audit({"x": trials(trivial="ab")}, by=["grade", "gender+grade", "gender"]), optional
+    )
+    assert "(G9): both sides from one recording in 0.0 % (m) to 50.0 % (f)" in page
+    found = audit({"x": trials(trivial="ab")}, by="grade")
+    assert "G9" not in {one["id"] for one in found.record["list_checks"]["x"]}
+
+
 def test_two_systems_on_one_list_are_told_of_it_once(optional):
     page = told(audit({"x": trials(), "y": trials()}), optional)
     assert page.count("parivox trials check") == 1

@@ -1,6 +1,11 @@
 """``parivox trials build`` as a process: what it writes, prints and refuses."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -80,6 +85,16 @@ def test_help_names_the_kinds_and_their_options(build):
     ("words", "told"),
     [
         (("--out", "x"), "what is to be built?"),
+        (("square", "--out", "x"), "see parivox trials build --help"),
+        (("--from", "m.json", "--out", "x", "--seed", "3"), "--seed is an option of a kind"),
+        (("--by", "gender", "inclusive", "--out", "x"), "--by is an option of a kind"),
+        (("--out", "x", "inclusive", "--out", "x"), "--per-speaker"),
+        (("inclusive", "--by", "gender", "--per-speaker", "5", "--seed", "-1", "--out", "x"),
+         "--seed -1: is no whole number from 0 on"),
+        (("inclusive", "--by", "gender", "--per-speaker", "9" * 20, "--out", "x"), "is more than"),
+        (("inclusive", "--by", "gender", "--per-speaker", "5", "--format", "tar", "--out", "x"),
+         "--format 'tar'"),
+        (("inclusive", "--by", "gender", "--per-speaker", "5", "--out", ""), "names no folder"),
         (("--from", "nowhere.json"), "--out is needed"),
         (("--from", "nowhere.json", "--out", "x"), "nowhere.json: cannot be read"),
         (("inclusive", "--per-speaker", "5", "--by", "gender"), "--out is needed"),
@@ -90,7 +105,7 @@ def test_help_names_the_kinds_and_their_options(build):
         (
             ("inclusive", "--by", "gender", "--per-speaker", "1", "--target-grades", "a",
              "--out", "x"),
-            "--target-grades 'a'",
+            "--target-grades a: target pairs",
         ),
         (("cross", "--by", "gender", "--per-cell", "5", "--out", "-"), "--out -"),
         (
@@ -107,6 +122,41 @@ def test_what_is_wrong_is_one_sentence_and_nothing_is_written(words, told, build
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (home / "x").exists()
+
+
+def test_tables_may_stand_before_the_kind_but_not_twice(parivox, home):
+    before = ("--utterances", "u.csv", "--speakers", "s.csv", "--out", "before", "--json")
+    after = ("inclusive", "--by", "gender", "--per-speaker", "5")
+    done = parivox("trials", "build", *before, *after, cwd=home)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["speakers"] == {"f": 8, "m": 8}
+    assert (home / "before" / "inclusive.txt").exists()
+    done = parivox("trials", "build", *before, *after, "--out", "after", cwd=home)
+    assert done.returncode == 2
+    assert done.stderr == "parivox: --out is given twice; give it once\n"
+
+
+def test_one_group_is_one_group(build):
+    done = build("balanced", "--by", "nation", "--speakers-per-group", "4", "--groups", "X",
+                 "--utterances-per-speaker", "4", "--out", "one")  # fmt: skip
+    assert "of 4 speakers in 1 group (nation)." in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends processes without asking")
+def test_what_is_ended_leaves_nothing_behind(home):
+    words = ("trials", "build", "cross", "--utterances", "u.csv", "--speakers", "s.csv", "--by",
+             "nation", "--complete", "--variants", "9999", "--out", "ended")  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-m", "parivox", *words], cwd=home,
+                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+    until = time.monotonic() + 60
+    while not list(home.glob("ended/.parivox-*/*")) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.terminate()
+    told = process.communicate(timeout=60)[1].splitlines()
+    assert told[0].startswith("parivox: writing 76,792,320 trials, 2.1 GB or so")
+    assert told[1:] == ["parivox: stopped; nothing was written"]
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not (home / "ended").exists()
 
 
 def test_a_manifest_and_a_kind_contradict_each_other(parivox, home):

@@ -82,6 +82,17 @@ def test_grade_writes_a_file_and_counts(parivox, listed):
     assert "is there already" in again.stderr
 
 
+def test_one_of_a_kind_is_told_in_the_singular(parivox, listed):
+    (listed / "one.txt").write_text("0 a/x/1 b/z/2\n")
+    done = parivox("trials", "convert", "one.txt", "--to", "kaldi", "--out", "k.txt", cwd=listed)
+    assert done.stdout.startswith("1 trial in k.txt")
+    words = ("one.txt", "--speakers", "people.csv", "--by", "gender")
+    done = parivox("trials", "check", *words, cwd=listed)
+    assert "1 trial (0 target, 1 nontarget) of 2 speakers, 2 utterances" in done.stdout
+    assert "gender (1 group)." in done.stdout
+    assert "there is one group only" in done.stdout
+
+
 def test_convert_writes_the_list_in_another_format(parivox, listed):
     words = ("trials", "convert", "list.txt", "--to", "kaldi", "--out", "kaldi.txt")
     assert parivox(*words, cwd=listed).returncode == 0
@@ -107,12 +118,14 @@ def test_attributes_are_joined_by_commas_and_bands_keep_theirs(parivox, listed):
         (["check", "list.txt", "--threshold", "G2"], "--threshold G2=100"),
         (["check", "list.txt", "--threshold", "G2=1", "--threshold", "G2=2"], "given twice"),
         (["check", "list.txt", "--threshold", "G99=2"], "choose from"),
-        (["check", "list.txt", "--mix", "cat4=0.7"], "add up to 1"),
+        (["check", "list.txt", "--mix", "cat2=0.7", "--speakers", "people.csv"], "add up to 1"),
+        (["check", "list.txt", "--mix", "cat4=1", "--speakers", "people.csv"], "from 1 to 2"),
+        (["check", "list.txt", "--mix", "cat4=1"], "no attribute is known; give --speakers"),
         (["check", "list.txt", "--pilot", "."], "audit"),
         (["check", "list.txt", "--conflicts", "ignore"], "set-aside"),
         (["grade", "list.txt", "--out", "graded.txt"], ".csv"),
         (["grade", "list.txt", "--out", "-"], "standard output"),
-        (["convert", "list.txt", "--to", "xml", "--out", "x.xml"], "choose from"),
+        (["convert", "list.txt", "--to", "xml", "--out", "x.xml"], "--to 'xml' is not known"),
         (["check"], "LIST"),
         ([], "COMMAND"),
     ],

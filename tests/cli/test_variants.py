@@ -30,6 +30,14 @@ def test_json_is_the_tables(variants):
     assert len(held["values"]["value"]) == 3 * len(held["table"]["group"])
 
 
+def test_a_list_without_scores_is_told_what_it_lacks(parivox, tmp_path):
+    (tmp_path / "list.txt").write_text("1 a/x/1 a/y/1\n0 a/x/2 b/z/2\n")
+    done = parivox("trials", "variants", "list.txt", "--by", "gender", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "has no column of scores" in done.stderr
+    assert "give it as --trials" not in done.stderr  # an option that the command lacks
+
+
 def test_charts_are_written(variants, optional, tmp_path):
     optional("altair")
     done = variants("--chart", tmp_path / "s.svg", "--dets", tmp_path / "d.html")
@@ -44,6 +52,7 @@ def test_charts_are_written(variants, optional, tmp_path):
     ("words", "told"),
     [
         (("--per-speaker", "4,x"), "--per-speaker x: is no whole number"),
+        (("--seed", "-1"), "--seed -1: is no whole number from 0 on"),
         (("--variants", "1"), "--variants 1: is no whole number from 2 on"),
         (("--chart", "spread.gif"), "--chart spread.gif: is no kind of chart"),
         (("--dets", "nowhere/d.svg"), "--dets nowhere/d.svg: cannot be written there"),

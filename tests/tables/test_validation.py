@@ -72,7 +72,7 @@ def test_a_bad_row_without_a_header(read):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        (b"", "scores.csv: is empty; give one trial"),
+        (b"", "scores.csv: is empty; give one trial, speaker or utterance a row"),
         (b"\n\n \n", "holds blank lines only"),
         (b"enrol,test,score,label\n", "holds a header and nothing else"),
         (b"enrol,test,score,label\n\n\n", "holds a header and nothing else"),

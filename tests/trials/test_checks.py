@@ -83,6 +83,65 @@ def test_a_wished_mix_is_held_against_the_list(even, people):
     assert found.offenders == 2
 
 
+def test_a_mix_is_of_the_grades_that_there_are(even, people):
+    del people["nationality"]
+    assert check(even, speakers=people, mix="cat2=1")["G5"].verdict == "pass"
+    assert "cat2=0.5,cat1=0.5" in check(even, speakers=people)["G5"].mend
+    with pytest.raises(pv.ConfigError, match="from 1 to 2"):
+        check(even, speakers=people, mix="cat4=1")
+    with pytest.raises(pv.ConfigError, match="no attribute is known"):
+        check(even, mix="cat4=1")
+
+
+@pytest.mark.parametrize("column", ["grade", "same_recording", "same_Gender"])
+def test_groups_made_of_what_is_checked_are_not_compared_in_it(even, people, column):
+    del people["nationality"]
+    odd = with_rows(even, ("a/x/1", "a/x/2", 1), ("a/x/1", "c/x/1", 0))
+    cells = [f"{i % 2}" for i in range(8)] + ["1", "2"]
+    found = check({**odd, column: cells}, speakers=people, by=[column, "gender"])
+    compared = {"grade": "", "same_recording": "G8", "same_Gender": "G9"}[column]
+    for one in ("G8", "G9"):
+        by_column = any(f"({value})" in found[one].sentence for value in "012")
+        assert by_column == (one == compared)
+
+
+def test_pairs_alike_in_what_is_checked_are_no_groups_to_compare(even, people):
+    table = {"utterance": sorted({*even["enrol"], *even["test"]})}
+    table["recording"] = [one.rpartition("/")[0] for one in table["utterance"]]
+    trials = with_rows(even, ("a/x/1", "a/x/2", 1))
+    how = {"speakers": people, "utterances": table}
+    found = check(trials, by=["same:recording", "gender"], **how)["G9"]
+    assert "(m) to" in found.sentence
+    assert "(f) of target" in found.sentence
+    for one, by in (("G9", "same:recording"), ("G8", "same:gender")):
+        alone = check(trials, by=by, grade_by="gender", **how)[one]
+        assert alone.verdict == "not checked"
+        assert alone.sentence == "groups are made of what is checked"
+
+
+def test_of_one_group_nothing_is_compared(even, people):
+    people["gender"] = ["f"] * 4
+    for one in ("G8", "G9"):
+        found = check(even, speakers=people, by="gender")[one]
+        assert (found.verdict, found.sentence) == ("not checked", "there is one group only")
+        assert "groups" in found.mend
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"by": 3}, {"by": [None]}, {"grade_by": 3}, {"grade_by": [3]}, {"thresholds": 3}),
+        *({"pilot": "x"}, {"mix": 3}, {"mix": [4]}, {"mix": {"cat4": None}}, {"variants": "x"}),
+        *({"variants": 3}, {"id": 3}, {"columns": 3}),
+    ],
+    ids=str,
+)
+def test_options_of_another_kind_are_refused_by_name(even, people, given):
+    (name,) = given
+    with pytest.raises(pv.ConfigError, match=f"^(--)?{name}"):
+        check(even, speakers=people, **given)
+
+
 def test_variants_are_counted_once_each(even, people):
     others = [with_rows(even, (f"a/x/{i}", "b/y/1", 0)) for i in range(5, 9)]
     found = check(even, speakers=people, variants=[*others, even, others[0]])

@@ -47,7 +47,7 @@ def test_what_a_list_has_no_place_for_is_told(tmp_path):
     made = pv.trials.convert(trials, tmp_path / "out.txt", to="voxceleb")
     assert made.left_out == ("score", "days")
     assert made.told == (
-        f"5 trials are in {tmp_path / 'out.txt'} (voxceleb): 3 target, 2 nontarget.",
+        f"5 trials in {tmp_path / 'out.txt'} (voxceleb): 3 target, 2 nontarget.",
         "Left out, as they have no place in voxceleb or no name: score, days.",
     )
 

@@ -143,6 +143,30 @@ def test_a_mix_is_read_and_refused():
     for text in ("cat4=0.5", "cat9=1", "cat4", "cat4=1,cat4=0", "cat4=2,cat1=-1"):
         with pytest.raises(pv.ConfigError, match="--mix"):
             parse_mix(text)
+    with pytest.raises(pv.ConfigError, match=r"as in cat2=0.75,cat1=0.25, with grades from 1 to 2"):
+        parse_mix("cat3=1", 2)
+
+
+def test_with_one_attribute_pairs_are_of_grades_1_and_2_and_target_trials_of_3():
+    people = {"id": ["a", "b", "c"], "gender": ["f", "f", "m"]}
+    trials = {"enrol": ["a/x/1"] * 3, "test": ["a/y/1", "b/y/1", "c/y/1"]}
+    found = pv.trials.grade(trials, speakers=people)
+    rows = {(row["label"], row["grade"]): row["trials"] for row in found.counts.rows()}
+    assert rows == {("target", 3): 1, ("nontarget", 2): 1, ("nontarget", 1): 1}
+    trials["score"] = [2.0, 1.0, 0.0]
+    audit = pv.audit(trials, speakers=people, by="grade", intervals=False)
+    groups = audit.groups.where(grouping="grade", metric="fnr").to_dict()["group"]
+    assert set(groups) == {"1", "2", "3", "pooled"}
+
+
+@pytest.mark.parametrize(
+    "given", [{"by": 3}, {"grade_by": 3}, {"grade_by": [None]}, {"out": 3}, {"columns": 3}], ids=str
+)
+def test_options_of_another_kind_are_refused(given):
+    trials = {"enrol": ["a/x/1"], "test": ["b/y/1"]}
+    call = pv.trials.describe if "by" in given else pv.trials.grade
+    with pytest.raises(pv.ConfigError, match=f"^(--)?{next(iter(given))}"):
+        call(trials, **given)
 
 
 def test_every_grade_of_voxceleb1_h(h_list, vox1):

@@ -202,6 +202,17 @@ def test_what_cannot_be_drawn_is_said_with_what_can(options, kind, said, pool, p
         variants(pool, people, **options)
 
 
+@pytest.mark.parametrize("given", [{"by": 3}, {"cost": 3}, {"id": 3}, {"columns": 3}], ids=str)
+def test_options_of_another_kind_are_refused_by_name(given, pool, people):
+    with pytest.raises(ConfigError, match=f"^{next(iter(given))}=3"):
+        pv.trials.variants(pool, speakers=people, **{"by": "sex"} | given)
+
+
+def test_numbers_may_be_given_as_text(pool, people):
+    one = variants(pool, people, per_speaker="12", variants="2", seed="3", replicates="20")
+    assert one.to_json() == variants(pool, people, per_speaker=12, variants=2, seed=3).to_json()
+
+
 def test_scores_of_one_class_are_refused(pool, people):
     targets = {name: cells[pool["label"] == 1] for name, cells in pool.items()}
     with pytest.raises(DataError, match="holds no different-speaker pair within a group of sex"):

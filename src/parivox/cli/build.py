@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from parivox.cli.options import check_out_is_named, repeatable
 from parivox.cli.process import set_up
-from parivox.cli.streams import print_json, printing
+from parivox.cli.streams import print_json, printing, say
 from parivox.errors import ConfigError, shown
 
 __all__ = ["add_to"]
@@ -23,6 +24,10 @@ examples:
     --out cross/
   parivox trials build --from lists/inclusive.manifest.json --out again/
 """
+_PROG = "parivox trials build"
+_TABLES = ("utterances", "speakers", "out")
+_OPTIONS = {"balance_partners": "--no-balance-partners"}
+"""Options that are called otherwise than what they set."""
 _COMMON = ("utterances", "speakers", "by", "out", "format", "variants", "seed", "id", "speaker_ids")
 _OWN = {
     "inclusive": ("per_speaker", "grade_by", "target_grades", "mix", "balance_partners", "compat"),
@@ -43,23 +48,44 @@ def add_to(commands: Any) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        prog=_PROG,
     )
     whole.set_defaults(run=_rebuild)
     whole.add_argument("--from", dest="manifest", metavar="MANIFEST", help="build its lists again")
-    _add_tables(whole)
-    kinds = whole.add_subparsers(title="kinds", metavar="KIND", dest="kind")
+    _add_tables(whole, before="before_")
+    for name in (*_COMMON, *(name for own in _OWN.values() for name in own)):
+        if name not in _TABLES:
+            option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
+            whole.add_argument(option, action=_OfKind, nargs="?", help=argparse.SUPPRESS)
+    kinds = whole.add_subparsers(title="kinds", metavar="KIND", dest="kind", prog=_PROG)
     _add_inclusive(kinds)
     _add_balanced(kinds)
     _add_cross(kinds)
 
 
-def _add_tables(command: Any) -> None:
+class _OfKind(argparse.Action):
+    """An option that stands where it has no meaning."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Refuse it."""
+        msg = (
+            f"{self.option_strings[0]} is an option of a kind of list: give it after the kind, as "
+            "in build inclusive (with --from, the manifest tells it)"
+        )
+        raise ConfigError(msg)
+
+
+def _add_tables(command: Any, before: str = "") -> None:
+    """Add what every way to build takes, before the kind or after it."""
+    for name, metavar, words in (
+        ("utterances", "FILE", "table of utterances: speaker, recording"),
+        ("speakers", "FILE", "table of speakers, their attributes"),
+        ("out", "DIR", "folder for the lists and their manifest"),
+    ):
+        command.add_argument(f"--{name}", dest=before + name, metavar=metavar, help=words)
     command.add_argument(
-        "--utterances", metavar="FILE", help="table of utterances: speaker, recording"
+        "--json", dest=f"{before}json", action="store_true", help="print the manifest"
     )
-    command.add_argument("--speakers", metavar="FILE", help="table of speakers, their attributes")
-    command.add_argument("--out", metavar="DIR", help="folder for the lists and their manifest")
-    command.add_argument("--json", action="store_true", help="print the manifest")
 
 
 def _add(kinds: Any, name: str, words: str) -> Any:
@@ -81,17 +107,15 @@ def _add(kinds: Any, name: str, words: str) -> Any:
         default="voxceleb",
         help="voxceleb (default), kaldi, nist, csv or parquet",
     )
-    command.add_argument(
-        "--variants", metavar="N", type=int, default=1, help="how many lists (default: 1)"
-    )
-    command.add_argument("--seed", metavar="N", type=int, default=0, help="default: 0")
+    command.add_argument("--variants", metavar="N", default=1, help="how many lists (default: 1)")
+    command.add_argument("--seed", metavar="N", default=0, help="default: 0")
     command.add_argument("--id", metavar="COLUMN", help="id column of the speaker table")
     command.add_argument("--speaker-ids", action="store_true", help="name who is left out")
     return command
 
 
 def _number(command: Any, name: str, words: str, **how: Any) -> None:
-    command.add_argument(name, metavar="N", type=int, help=words, **how)
+    command.add_argument(name, metavar="N", help=words, **how)
 
 
 def _add_inclusive(kinds: Any) -> None:
@@ -146,35 +170,44 @@ def _build(given: argparse.Namespace) -> None:
     if given.manifest is not None:
         msg = f"--from and {given.kind} contradict each other; give one of them"
         raise ConfigError(msg)
+    for name in _TABLES:
+        before = getattr(given, f"before_{name}")
+        if before is not None and getattr(given, name) is not None:
+            msg = f"--{name} is given twice; give it once"
+            raise ConfigError(msg)
+        setattr(given, name, before if before is not None else getattr(given, name))
     for name, what in (("utterances", "file"), ("by", "grouping"), ("out", "folder")):
         if getattr(given, name) is None:
-            msg = f"--{name} is needed: name a {what}; see parivox trials build {given.kind} --help"
+            msg = f"--{name} is needed: name a {what}; see {_PROG} {given.kind} --help"
             raise ConfigError(msg)
     asked = {name: getattr(given, name) for name in (*_COMMON, *_OWN[given.kind])}
     for name in ("grade_by", "groups"):
         if asked.get(name) is not None:
             asked[name] = _several(asked[name])
-    if "target_grades" in asked:
-        asked["target_grades"] = _grades(asked["target_grades"])
     import parivox.trials  # noqa: PLC0415 - what takes time to load
 
     _check_tables(given)
-    _print(getattr(parivox.trials, f"build_{given.kind}")(**asked), given)
+    _end_in_order()
+    built = getattr(parivox.trials, f"build_{given.kind}")(**asked, progress=say)
+    _print(built, json=given.json or given.before_json)
 
 
 def _rebuild(given: argparse.Namespace) -> None:
     if given.manifest is None:
         msg = "what is to be built? inclusive, balanced, cross, or --from a manifest"
         raise ConfigError(msg)
+    for name in _TABLES:
+        setattr(given, name, getattr(given, f"before_{name}"))
     if given.out is None:
-        msg = "--out is needed: name a folder; see parivox trials build --help"
+        msg = f"--out is needed: name a folder; see {_PROG} --help"
         raise ConfigError(msg)
     set_up()
     from parivox.trials.manifest import rebuild  # noqa: PLC0415
 
     _check_tables(given)
+    _end_in_order()
     tables = {"utterances": given.utterances, "speakers": given.speakers}
-    _print(rebuild(given.manifest, out=given.out, **tables), given)
+    _print(rebuild(given.manifest, out=given.out, **tables, progress=say), json=given.before_json)
 
 
 def _check_tables(given: argparse.Namespace) -> None:
@@ -184,9 +217,19 @@ def _check_tables(given: argparse.Namespace) -> None:
         raise ConfigError(msg)
 
 
-def _print(built: Any, given: argparse.Namespace) -> None:
+def _end_in_order() -> None:
+    """Let what was asked to end remove first what it has half written."""
+
+    def end(number: int, _: object) -> NoReturn:
+        say("stopped; nothing was written")
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def _print(built: Any, *, json: bool) -> None:
     with printing():
-        if given.json:
+        if json:
             print_json(built.to_json())
         else:
             for line in built.told:
@@ -195,11 +238,3 @@ def _print(built: Any, given: argparse.Namespace) -> None:
 
 def _several(given: list[str]) -> list[str]:
     return [part.strip() for text in given for part in text.split(",")]
-
-
-def _grades(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        msg = f"--target-grades {text!r}: holds no grades; give 3, 1 or 1,3"
-        raise ConfigError(msg) from error

@@ -8,7 +8,6 @@ from typing import Any
 from parivox.cli.options import mapping_of
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
-from parivox.errors import ConfigError
 
 __all__ = ["add_to"]
 
@@ -78,10 +77,10 @@ def _run(given: argparse.Namespace) -> None:
         by=given.by,
         speakers=given.speakers,
         utterances=given.utterances,
-        per_speaker=[_whole("--per-speaker", one) for one in given.per_speaker.split(",")],
-        variants=_whole("--variants", given.variants),
-        seed=_whole("--seed", given.seed),
-        replicates=_whole("--replicates", given.replicates),
+        per_speaker=given.per_speaker.split(","),
+        variants=given.variants,
+        seed=given.seed,
+        replicates=given.replicates,
         cost=given.cost,
         columns=mapping_of(given.columns),
         id=given.id,
@@ -96,10 +95,3 @@ def _run(given: argparse.Namespace) -> None:
             print_json(found.to_json())
         else:
             print_variation(found)
-
-
-def _whole(option: str, text: str) -> int:
-    if not text.strip().isdecimal():
-        msg = f"{option} {text}: is no whole number; give one, as in {option} 50"
-        raise ConfigError(msg)
-    return int(text)

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 
 from parivox.report.words import Row, add, grid, number, text
+from parivox.trials.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ _VERDICTS = {
 }
 _AT_LEAST = {"G2", "G6", "G7"}
 _SHARES = {"G4", "G5", "G8", "G9"}
+_PARTS = ("speaker", "utterance", "recording")
 _MOST_GROUPS = 8
 """A matrix of more groups is too wide for a terminal."""
 _EACH = 3
@@ -220,12 +222,15 @@ def _head(
     counts = _counts(tables)
     yield text(name, style="bold")
     yield text(
-        f"{counts['trials']:,} trials ({counts['target trials']:,} target, "
-        f"{counts['nontarget trials']:,} nontarget) of {counts['speakers']:,} speakers, "
-        f"{counts['utterances']:,} utterances, {counts['recordings']:,} recordings."
+        f"{counted(counts['trials'], 'trial')} ({counts['target trials']:,} target, "
+        f"{counts['nontarget trials']:,} nontarget) of "
+        + ", ".join(counted(counts[f"{what}s"], what) for what in _PARTS)
+        + "."
     )
     sizes = [len(tables["groups"].where(grouping=one)) for one in groupings]
-    by = ", ".join(f"{one} ({n} groups)" for one, n in zip(groupings, sizes, strict=True))
+    by = ", ".join(
+        f"{one} ({counted(n, 'group')})" for one, n in zip(groupings, sizes, strict=True)
+    )
     graded = " and ".join(graded_by)
     yield text(f"Groups: {by or 'none'}. Difficulty: {graded or 'no attribute is known'}.")
 

@@ -148,7 +148,7 @@ class _Hashed(io.RawIOBase):
 def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
     start = file.read(16)
     if not start:
-        msg = f"{name}: is empty; give one trial, or one speaker, a row"
+        msg = f"{name}: is empty; give one trial, speaker or utterance a row"
         raise DataError(msg)
     compression = compression_of(start)
     if not compression and path is not None and path.is_file():
@@ -169,7 +169,7 @@ def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
             break
     else:
         if not size:
-            msg = f"{name}: is empty once unpacked; give one trial, or one speaker, a row"
+            msg = f"{name}: is empty once unpacked; give one trial, speaker or utterance a row"
             raise DataError(msg)
         return Content(name, b"".join(held), None, hashed.hash.hexdigest(), compression)
     folder, large = _on_disk(chain(held, blocks))

@@ -78,7 +78,7 @@ class Intake:
         self.is_scored = "decision" not in scanned.columns  # unless there are scores, too
         if self.is_scored and "score" not in scanned.columns:
             mend = (
-                "it is a list of trials, so give it as --trials, and the scores beside it"
+                "it is a list of trials; give scores (an audit takes such a list as --trials)"
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )

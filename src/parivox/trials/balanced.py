@@ -14,30 +14,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.attributes import parse_by
+from parivox.tables.attributes import parse_attribute, parse_by
 from parivox.tables.formats.scan import plain
 from parivox.tables.speakers import read_speakers
 from parivox.tables.utterances import read_utterances
+from parivox.trials.capacity import Capacity, met, spread
 from parivox.trials.design import Design, several, speaker_by_speaker, whole_number
-from parivox.trials.draws import ordered, spans
+from parivox.trials.draws import spans
 from parivox.trials.manifest import Built, make
 from parivox.trials.pairs import Meetings, mated, meet_each_other, utterances_of
 from parivox.trials.pool import Pool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator, Sequence
 
     from parivox.trials.design import Block
-    from parivox.trials.draws import Draws, Ints, Words
+    from parivox.trials.draws import Draws, Ints
 
 __all__ = ["build_balanced", "design"]
 
@@ -68,6 +66,7 @@ def build_balanced(
     format: str = "voxceleb",  # noqa: A002 - the option's name
     id: str | None = None,  # noqa: A002 - the option's name
     speaker_ids: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Built:
     """Build lists with equally many speakers, utterances and pairs of every group.
 
@@ -98,6 +97,8 @@ def build_balanced(
         Id column of `speakers`.
     speaker_ids
         Whether the table of those left out, and the manifest, name them.
+    progress
+        Called with what is being done, where that takes long.
 
     Raises
     ------
@@ -119,11 +120,9 @@ def build_balanced(
     table = read_utterances(utterances)
     people = None if speakers is None else read_speakers(speakers, id=id)
     columns = table.attributes.columns if people is None else people.columns
+    balanced = _balance(balance, by, columns)
     within = [one.text for one in parse_by(by)]
-    if balance is None:
-        balance = next((name for name in columns if plain(name) in _GENDER), NONE)
-    is_told = balance != NONE and balance.lower() not in {one.lower() for one in within}
-    grade_by = [balance, *within] if is_told else within
+    grade_by = within if balanced == NONE else [balanced, *within]
     pool = Pool.read(table, people, by=by, grade_by=grade_by)
     return make(
         design(
@@ -132,6 +131,7 @@ def build_balanced(
             utterances_per_speaker=utterances_per_speaker,
             pairs=pairs,
             groups=groups,
+            balance=balanced,
         ),
         inputs={"utterances": utterances, "speakers": speakers},
         id=id,
@@ -140,6 +140,7 @@ def build_balanced(
         seed=seed,
         format=format,
         speaker_ids=speaker_ids,
+        progress=progress,
     )
 
 
@@ -150,24 +151,25 @@ def design(
     utterances_per_speaker: int,
     pairs: int | None = None,
     groups: Sequence[str] | str | None = None,
+    balance: str = NONE,
 ) -> Design:
     """See who can be drawn; parameters as those of :func:`build_balanced`.
 
-    Groups are balanced in what defines difficulty.
+    Groups are balanced in what defines difficulty: `balance` is told for the manifest.
     """
     asked = _Asked(
-        pool,
-        _groups(pool, groups),
+        Capacity(pool, _groups(pool, groups)),
         whole_number(speakers_per_group, "speakers_per_group", 2),
         whole_number(utterances_per_speaker, "utterances_per_speaker", 2),
         None if pairs is None else whole_number(pairs, "pairs", 1),
     )
     asked.check()
-    asked = replace(asked, pairs=asked.pairs or asked.most_pairs)
-    asked.check()
+    n = asked.pairs or asked.capacity.most_pairs(asked.each, asked.utterances)
+    asked = replace(asked, pairs=n)
+    names = [pool.groups[i] for i in asked.capacity.groups]
     each = (
-        f"each of {asked.speakers} speakers a group enrols for {asked.pairs:,} target and "
-        f"{asked.pairs:,} nontarget trials with {asked.utterances} utterances"
+        f"each of {asked.speakers} speakers a group enrols for {n:,} target and {n:,} nontarget "
+        f"trials with {asked.utterances} utterances"
     )
     notes = [each]
     if asked.speakers < _GATE:
@@ -181,198 +183,201 @@ def design(
         {
             "speakers_per_group": asked.speakers,
             "utterances_per_speaker": asked.utterances,
-            "pairs": asked.pairs,
-            "groups": [pool.groups[i] for i in asked.groups],
+            "pairs": n,
+            "groups": names,
+            "balance": balance,
         },
         asked.blocks,
+        2 * n * asked.speakers * len(names),
         ROWS,
-        {pool.groups[i]: asked.speakers for i in asked.groups},
+        dict.fromkeys(names, asked.speakers),
         tuple(asked.reasons()),
         tuple(notes),
-        {"thresholds": {"G2": asked.pairs}},
+        {"thresholds": {"G2": n}},
     )
 
 
-def _groups(pool: Pool, asked: Sequence[str] | str | None) -> tuple[int, ...]:
+def _balance(asked: str | None, by: str, columns: Sequence[str]) -> str:
+    """The attribute to balance, or none."""
+    within = {plain(one.name) for one in parse_by(by)}
+    if asked is None:
+        usual = next((name for name in columns if plain(name) in _GENDER), NONE)
+        return NONE if plain(usual) in within else usual
+    if asked == NONE:
+        return NONE
+    if not isinstance(cast("Any", asked), str):
+        msg = f"balance={asked!r} is no text; name an attribute, as in balance='gender', or 'none'"
+        raise ConfigError(msg)
+    name = plain(parse_attribute(asked, "--balance").name)
+    if name in within:
+        msg = (
+            f"--balance {asked}: is what --by {by} makes groups of, so that there is nothing to "
+            "balance; name another attribute, or none"
+        )
+        raise ConfigError(msg)
+    known = {plain(one): one for one in columns}
+    if name not in known:
+        near = get_close_matches(name, known, n=3, cutoff=0.3) or [*known][:8]
+        there = ", ".join(known[one] for one in near) or "there is none"
+        msg = f"--balance {asked!r}: is no attribute of speakers; nearest: {there}"
+        raise ConfigError(msg)
+    return asked
+
+
+def _groups(pool: Pool, asked: Sequence[str] | str | None) -> Ints:
     """Places of the groups that take part."""
     if asked is None:
-        return tuple(range(len(pool.groups)))
+        return np.arange(len(pool.groups))
     names = several(asked)
     for one in names:
         if one not in pool.groups:
-            near = get_close_matches(one, pool.groups, n=3, cutoff=0.3) or pool.groups[:8]
+            near = get_close_matches(str(one), pool.groups, n=3, cutoff=0.3) or pool.groups[:8]
             msg = f"--groups {one!r}: is no group of {pool.by}; nearest: {', '.join(near)}"
             raise ConfigError(msg)
-    return tuple(sorted({pool.groups.index(one) for one in names}))
+    return np.unique([pool.groups.index(one) for one in names])
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
     """What each group is to have."""
 
-    pool: Pool
-    groups: tuple[int, ...]
+    capacity: Capacity
     speakers: int
     utterances: int
     pairs: int | None
 
-    @cached_property
-    def parts(self) -> list[tuple[int, tuple[int, ...], Ints]]:
-        """Every group and value to balance, and who can be drawn: the value as codes."""
-        pool = self.pool
-        within = {one.text.lower() for one in parse_by(pool.by)}
-        balanced = [i for i, name in enumerate(pool.graded_by) if name.lower() not in within]
-        known = np.isin(pool.group, self.groups)
-        values = pool.values[balanced].T
-        kinds = np.unique(values[known & (values >= 0).all(axis=1)], axis=0)
-        can = self._can
-        return [
-            (g, tuple(kind), np.flatnonzero(can & (pool.group == g) & (values == kind).all(axis=1)))
-            for g in self.groups
-            for kind in kinds.tolist() or [[]]
-        ]
-
     @property
     def kinds(self) -> int:
         """Values of which each group has equally many."""
-        return len(self.parts) // len(self.groups)
+        return len(self.capacity.kinds)
 
     @property
     def each(self) -> int:
         """Speakers of each group and value."""
         return self.speakers // self.kinds
 
-    @cached_property
-    def across(self) -> Ints:
-        """Target pairs across recordings that each speaker can give."""
-        pool = self.pool
-        spread = self._spread(np.zeros(len(pool.ids), dtype=np.uint64))
-        counts = np.bincount(pool.recording[spread], minlength=int(pool.recording[-1]) + 1)
-        within = np.zeros(pool.sizes.size, dtype=np.int64)
-        first = np.searchsorted(pool.recording, np.arange(counts.size))
-        np.add.at(within, pool.owner[first], counts * (counts - 1) // 2)
-        drawn = np.minimum(pool.sizes, self.utterances)
-        return np.asarray(drawn * (drawn - 1) // 2 - within)
-
-    @property
-    def _can(self) -> NDArray[np.bool_]:
-        pool = self.pool
-        return np.array([not reason for reason in self.reasons()]) & (pool.group >= 0)
-
     def reasons(self) -> list[str]:
         """Why speakers of these groups cannot be drawn; empty for those who can, and others."""
-        pool = self.pool
+        pool = self.capacity.pool
         found = np.full(pool.sizes.size, "", dtype=object)
         least = self.pairs or 1
-        found[self.across < least] = f"fewer than {least:,} target pairs across recordings"
+        is_poor = self.capacity.across(self.utterances) < least
+        found[is_poor] = f"fewer than {least:,} target pairs across recordings"
         found[pool.sizes < self.utterances] = f"fewer than {self.utterances} utterances"
         found[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
-        found[(pool.group >= 0) & ~np.isin(pool.group, self.groups)] = ""  # who is not asked for
+        is_other = (pool.group >= 0) & ~np.isin(pool.group, self.capacity.groups)
+        found[is_other] = ""  # who is not asked for
         found[pool.group < 0] = f"{pool.by} is not known"
         return [str(one) for one in found]
-
-    @property
-    def most_pairs(self) -> int:
-        """Pairs that every group can give, if the right speakers are drawn."""
-        across = [np.sort(self.across[who])[-self.each] for _, _, who in self.parts]
-        return int(min(*across, self._met))
-
-    @property
-    def _met(self) -> int:
-        """Nontarget pairs of each speaker, as partners take turns in both directions."""
-        return self.utterances**2 * (self.each - 1) // 2
 
     def check(self) -> None:
         """Refuse a design that does not fit."""
         if self.speakers % self.kinds or self.each < 2:
-            names = " and ".join(self._balanced)
-            msg = (
-                f"--speakers-per-group {self.speakers}: cannot be shared out to {self.kinds} "
-                f"values of {names} with 2 speakers each; give a multiple of {self.kinds} from "
-                f"{2 * self.kinds} on, or --balance none"
-            )
-            raise ConfigError(msg)
-        if self.pairs is not None and self.pairs > self._met:
+            self._refuse_share()
+        if self.pairs is not None and self.pairs > (most := met(self.each, self.utterances)):
             msg = (
                 f"--pairs {self.pairs:,}: {self.each} speakers who meet each other with "
-                f"{self.utterances} utterances give {self._met:,} nontarget pairs each at most; "
-                "ask for fewer"
+                f"{self.utterances} utterances give {most:,} nontarget pairs each at most; "
+                f"{self._fitting(np.empty(0, dtype=np.int64))}"
             )
             raise ConfigError(msg)
-        short = [(g, kind, who.size) for g, kind, who in self.parts if who.size < self.each]
-        if short:
-            lacking = ", ".join(f"{self._named(g, kind)} has {n}" for g, kind, n in short)
-            needs = f"{self.utterances} utterances from two recordings or more"
-            if self.pairs:
-                needs = f"{self.utterances} utterances and {self.pairs:,} target pairs across "
-                needs += "recordings"
-            msg = (
-                f"{self.pool.table.name}: too few speakers with {needs}, of whom {self.each} are "
-                f"needed: {lacking}; {'; '.join(self._fitting({g for g, _, _ in short}))}"
-            )
-            raise DataError(msg)
-
-    @property
-    def _balanced(self) -> list[str]:
-        within = {one.text.lower() for one in parse_by(self.pool.by)}
-        return [name for name in self.pool.graded_by if name.lower() not in within]
-
-    def _named(self, group: int, kind: tuple[int, ...]) -> str:
-        texts = (
-            self.pool.texts[name][code] for name, code in zip(self._balanced, kind, strict=True)
+        counts = self.capacity.counts(self.utterances, self.pairs)
+        is_short = counts < self.each
+        if not is_short.any():
+            return
+        lacking = ", ".join(
+            f"{self._named(*at)} has {counts[at]:,}" for at in zip(*is_short.nonzero(), strict=True)
         )
-        return " ".join((self.pool.groups[group], *texts))
+        needs = f"{self.utterances} utterances from two recordings or more"
+        if self.pairs:
+            needs = f"{self.utterances} utterances and {self.pairs:,} target pairs across "
+            needs += "recordings"
+        fits = self._fitting(self.capacity.groups[~is_short.any(axis=1)])
+        msg = (
+            f"{self.capacity.pool.table.name}: too few speakers with {needs}, of whom {self.each} "
+            f"are needed: {lacking}; {fits}"
+        )
+        raise DataError(msg)
 
-    def _fitting(self, short: set[int]) -> list[str]:
-        """The largest designs that fit: of all groups, and of those with enough speakers."""
-        fewest = min(who.size for _, _, who in self.parts)
-        found = []
-        if fewest >= 2:
-            found.append(f"--speakers-per-group {self.kinds * fewest} fits all groups")
-        for utterances in range(self.utterances - 1, 1, -1):
-            other = replace(self, utterances=utterances)
-            if all(who.size >= self.each for _, _, who in other.parts):
-                found.append(f"--utterances-per-speaker {utterances} fits all groups")
-                break
-        rest = [self.pool.groups[g] for g in self.groups if g not in short]
-        if rest:
-            found.append(f"{self.speakers} speakers fit --groups {','.join(rest)}")
-        return found or ["no design of these groups fits"]
+    def _refuse_share(self) -> None:
+        """Speakers that cannot be shared out to what is balanced."""
+        most = self.capacity.most_speakers(self.utterances, self.pairs)
+        names = " and ".join(self.capacity.balanced) or "one"
+        until = f" to {most:,}, the most that fit" if most else " on"
+        msg = (
+            f"--speakers-per-group {self.speakers}: cannot be shared out to {self.kinds} values of "
+            f"{names} with 2 speakers each; give a multiple of {self.kinds} from {2 * self.kinds}"
+            f"{until}, or --balance none"
+        )
+        raise ConfigError(msg)
 
-    def _spread(self, words: Words) -> Ints:
-        """The first utterances of each speaker, from as many recordings as there are: rising."""
-        pool = self.pool
-        within = ordered(words, pool.recording)
-        starts = np.searchsorted(pool.recording, pool.recording)
-        turn = np.empty(within.size, dtype=np.int64)
-        turn[within] = np.arange(within.size) - starts[within]
-        of_recording = words[starts]
-        order = np.lexsort((of_recording, turn, pool.owner))
-        return np.sort(order[spans(pool.sizes) < self.utterances])
+    def _named(self, group: int, kind: int) -> str:
+        pool, has = self.capacity.pool, self.capacity
+        codes = zip(has.balanced, has.kinds[kind], strict=True)
+        texts = (pool.texts[name][code] for name, code in codes)
+        return " ".join((pool.groups[has.groups[group]], *texts))
+
+    def _fitting(self, enough: Ints) -> str:
+        """The largest designs that fit: one number changed, or some groups left out."""
+        has, found = self.capacity, []
+        if speakers := has.most_speakers(self.utterances, self.pairs):
+            found.append(f"--speakers-per-group {speakers} fits all groups")
+        if utterances := has.most_utterances(self.each, self.pairs):
+            found.append(f"--utterances-per-speaker {utterances} fits all groups")
+        if self.pairs and (pairs := has.most_pairs(self.each, self.utterances)):
+            found.append(f"--pairs {pairs} fits all groups")
+        if enough.size:
+            found.append(f"{self.speakers} speakers fit {self._option(enough)}")
+        return "; ".join(found or self._fitting_some() or ["give other speakers"])
+
+    def _fitting_some(self) -> list[str]:
+        """Designs of those groups that can take part at all, and of the two largest."""
+        has, found = self.capacity, []
+        fewest = has.counts(self.utterances, self.pairs).min(axis=1)
+        rich = np.argsort(-fewest, kind="stable")[: (fewest > 1).sum()]
+        for k in dict.fromkeys((rich.size, min(2, rich.size))):
+            some = Capacity(has.pool, np.sort(has.groups[rich[:k]]))
+            if k and (most := some.most_speakers(self.utterances, self.pairs)):
+                found.append(f"--speakers-per-group {most} fits {self._option(some.groups)}")
+        for each in () if found else (self.each, 2):
+            is_rich = (has.counts(2, None) >= each).all(axis=1)
+            some = Capacity(has.pool, has.groups[is_rich])
+            if is_rich.any() and (most := some.most_utterances(each, self.pairs)):
+                speakers = f"--speakers-per-group {each * len(some.kinds)}"
+                both = f"{speakers} --utterances-per-speaker {most}"
+                return [f"{both} fits {self._option(some.groups)}"]
+        return found
+
+    def _option(self, groups: Ints) -> str:
+        return "--groups " + ",".join(self.capacity.pool.groups[g] for g in groups)
 
     def blocks(self, draws: Draws) -> Iterator[Block]:
         """Draw one list."""
-        pool, n = self.pool, self.pairs
+        has, pool, n = self.capacity, self.capacity.pool, self.pairs
         assert n is not None
+        can = has.can(self.utterances, n)
+        cells = range(has.groups.size * self.kinds)
+        able = [np.flatnonzero(can & (has.cell == at)) for at in cells]
         words = draws.child(_SPEAKERS).words([0], [pool.sizes.size])
-        chosen = [who[np.argsort(words[who], kind="stable")][: self.each] for *_, who in self.parts]
+        chosen = [who[np.argsort(words[who], kind="stable")][: self.each] for who in able]
         every = np.sort(np.concatenate(chosen))
-        spread = self._spread(draws.child(_SPREAD).words([0], [len(pool.ids)]))
-        spread = spread[np.isin(pool.owner[spread], every)]
+        order, _ = spread(pool, draws.child(_SPREAD).words([0], [len(pool.ids)]))
+        own = np.sort(order[spans(pool.sizes) < self.utterances])
+        own = own[np.isin(pool.owner[own], every)]
         start = np.arange(every.size + 1) * self.utterances
-        recording = pool.recording[spread]
+        recording = pool.recording[own]
         pairs = mated(start, np.searchsorted(recording, recording, side="right"))
         wanted = np.full(every.size, n)
         numbers = draws.child(_TARGET).distinct(pairs.within(start), wanted, every)
         partner = np.empty((every.size, n), dtype=np.int64)
         for who in chosen:
-            own = np.searchsorted(every, who)
-            met = meet_each_other(own.size, n * own.size)[1]
-            partner[own] = own[met].reshape(n, -1).T
+            at = np.searchsorted(every, who)
+            j = meet_each_other(at.size, n * at.size)[1]
+            partner[at] = at[j].reshape(n, -1).T
         turn = np.tile(np.arange(n), every.size)
         meetings = Meetings(np.repeat(np.arange(every.size), n), partner.ravel(), turn)
         sides = pairs.at(numbers), utterances_of(meetings, start, draws.child(_UTTERANCES))
         target, nontarget = (
-            (spread[one].reshape(-1, n), spread[other].reshape(-1, n)) for one, other in sides
+            (own[one].reshape(-1, n), own[other].reshape(-1, n)) for one, other in sides
         )
         return speaker_by_speaker(target, nontarget)

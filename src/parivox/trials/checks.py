@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from parivox.errors import ConfigError
 from parivox.tables.validation import DUPLICATES
 from parivox.trials.description import described
 from parivox.trials.detectable import detectable
+from parivox.trials.difficulty import hardest
 from parivox.trials.findings import THRESHOLDS, Checked, as_table, parse_thresholds
 from parivox.trials.grades import parse_mix
 from parivox.trials.guidelines import guidelines
@@ -17,7 +20,7 @@ from parivox.trials.takers import of_speakers
 from parivox.trials.told import leakage, told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from parivox.trials.findings import Finding
     from parivox.trials.leakage import Shared
@@ -105,8 +108,9 @@ def check(
         "conflicts": conflicts,
     }
     levels = parse_thresholds(thresholds)
+    _check_kinds(variants, pilot)
     found = read_list(trials, by=by, grade_by=grade_by, **beside)
-    wished = None if mix is None else parse_mix(mix, 2 ** max(len(found.agreements), 2))
+    wished = None if mix is None else _wished(mix, found)
     lists = {found.trials.content_sha256}
     for one in variants:
         lists.add(read_list(one, by=(), **beside).trials.content_sha256)
@@ -166,6 +170,27 @@ def checked(
     )
     tables = {"checks": as_table(findings), **about.tables}
     return Checked(about.name, about.groupings, about.graded_by, findings, tables)
+
+
+def _check_kinds(variants: Any, pilot: Any) -> None:
+    """Refuse what are no lists, and what is no plan."""
+    if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
+        msg = f"variants={variants!r} are not several lists; give them as in ['list-2.txt']"
+        raise ConfigError(msg)
+    if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
+        msg = f"pilot={pilot!r} is no plan; make one of an audit, pv.plan('audit/')"
+        raise ConfigError(msg)
+
+
+def _wished(mix: Mapping[str, float] | str, found: TrialList) -> dict[int, float]:
+    """The mix that is wished for, of grades that there are."""
+    if not found.agreements:
+        msg = (
+            "--mix: no nontarget trial has a grade, as no attribute is known; give --speakers, or "
+            "name attributes with --grade-by"
+        )
+        raise ConfigError(msg)
+    return parse_mix(mix, hardest(len(found.agreements)))
 
 
 def unmet(found: TrialList) -> list[Finding]:

@@ -15,6 +15,8 @@ from parivox.tables.formats import scan
 from parivox.tables.formats.scan import ATTRIBUTE, Columns
 from parivox.tables.speakers import read_speakers
 from parivox.tables.utterances import owners, read_utterances, some
+from parivox.trials.figures import counted
+from parivox.trials.lists import check_reading
 from parivox.trials.writing import HOLDS_MORE, ListWriter, check_format, check_new
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class Converted:
         n = self.target + self.nontarget
         found = [
             (
-                f"{n:,} trials are in {self.path} ({self.format}): {self.target:,} target, "
+                f"{counted(n, 'trial')} in {self.path} ({self.format}): {self.target:,} target, "
                 f"{self.nontarget:,} nontarget."
             )
         ]
@@ -126,8 +128,9 @@ def convert(
     >>> out.read_text()
     'a/1 b/1 nontarget\na/1 a/2 target\n'
     """
-    check_format(to)
+    check_format(to, "--to")
     path = check_new(out)
+    check_reading(id, columns)
     scanned = _opened(source, dict(columns or {}), format)
     more = _more(scanned)
     label_of = _labeller(scanned, speakers, utterances, id)

@@ -29,7 +29,7 @@ from parivox.trials.pool import Pool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -64,6 +64,7 @@ def build_cross(
     format: str = "voxceleb",  # noqa: A002 - the option's name
     id: str | None = None,  # noqa: A002 - the option's name
     speaker_ids: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Built:
     """Build lists with nontarget trials for every cell of enrolment and test group.
 
@@ -89,6 +90,8 @@ def build_cross(
         Id column of `speakers`.
     speaker_ids
         Whether the table of those left out, and the manifest, name them.
+    progress
+        Called with what is being done, where that takes long.
 
     Raises
     ------
@@ -115,6 +118,7 @@ def build_cross(
         seed=seed,
         format=format,
         speaker_ids=speaker_ids,
+        progress=progress,
     )
 
 
@@ -132,15 +136,18 @@ def design(
         raise ConfigError(msg)
     members, reasons = _members(pool)
     cells = len(members) ** 2
-    whole_number(targets, "targets", 0)
+    targets = whole_number(targets, "targets", 0)
     is_in = np.array([not reason for reason in reasons])
     pairs = mated(pool.start, pool.recording_end)
     _check_targets(pool, pairs.within(pool.start)[is_in], targets)
     budget = None
     if per_cell is not None:
-        budget = np.full(cells, whole_number(per_cell, "per_cell", 1))
+        per_cell = whole_number(per_cell, "per_cell", 1)
+        budget = np.full(cells, per_cell)
     elif trials is not None:
-        each, more = divmod(whole_number(trials, "trials", cells), cells)
+        why = f", as there are {cells:,} cells"
+        trials = whole_number(trials, "trials", cells, why=why)
+        each, more = divmod(trials, cells)
         budget = each + (np.arange(cells) < more)
     if budget is not None:
         asked = f"--trials {trials:,}" if per_cell is None else f"--per-cell {per_cell:,}"
@@ -158,11 +165,13 @@ def design(
                 yield Block(enrol, test, np.ones(enrol.size, dtype=bool))
         yield from _all(pool, is_in) if budget is None else _cells(pool, members, budget, draws)
 
+    nontarget = _every(pool, is_in)[1].total if budget is None else int(budget.sum())
     return Design(
         "cross",
         pool,
         {"trials": trials, "per_cell": per_cell, "complete": bool(complete), "targets": targets},
         draw,
+        targets * int(is_in.sum()) + nontarget,
         ROWS if budget is not None else ALL_ROWS,
         taking_part(pool, is_in),
         tuple(reasons),
@@ -274,10 +283,16 @@ def _block(held: list[tuple[Ints, Ints]]) -> Block:
 
 def _all(pool: Pool, is_in: NDArray[np.bool_]) -> Iterator[Block]:
     """Every nontarget pair."""
-    kept = np.flatnonzero(is_in[pool.owner])
-    owner = pool.owner[kept]
-    pairs = Numbered(np.searchsorted(owner, owner, side="right"), np.full(kept.size, kept.size))
+    kept, pairs = _every(pool, is_in)
     for at in range(0, pairs.total, TOGETHER):
         numbers = np.arange(at, min(at + TOGETHER, pairs.total))
         enrol, test = pairs.at(numbers)
         yield Block(kept[enrol], kept[test], np.zeros(numbers.size, dtype=bool))
+
+
+def _every(pool: Pool, is_in: NDArray[np.bool_]) -> tuple[Ints, Numbered]:
+    """Utterances of these speakers, and the pairs of two of them."""
+    kept = np.flatnonzero(is_in[pool.owner])
+    owner = pool.owner[kept]
+    last = np.full(kept.size, kept.size)
+    return kept, Numbered(np.searchsorted(owner, owner, side="right"), last)

@@ -10,11 +10,12 @@ import numpy as np
 
 from parivox.tables.table import Table
 from parivox.tables.validation import CONFLICTS, DUPLICATES
-from parivox.trials.difficulty import alike
+from parivox.trials.difficulty import alike, highest
 from parivox.trials.figures import over
 from parivox.trials.lists import read_list
 from parivox.trials.tabulation import tabulate
 from parivox.trials.takers import effective, members, of_speakers, on_side
+from parivox.trials.writing import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ALL", "TABLES", "Description", "describe", "described"]
 
-LABEL = ("nontarget", "target")
 ALL = "all"
 """The group of every trial."""
 _GROUP = {"grouping": "str", "group": "str"}
@@ -274,7 +274,7 @@ def _utterances(found: TrialList, counted: Tabulated, view: _View) -> tuple[Ints
 def _of_grades(view: _View) -> Block:
     """Trials of each group by label and grade."""
     k, cells = len(view.groups), view.cells
-    top = 2 ** max(len(cells.shared), 2) + 1
+    top = highest(len(cells.shared)) + 1
     key = (cells.enrol_group.astype(np.int64) * 2 + cells.target) * top + cells.grade
     trials = cells.total(np.where(cells.enrol_group < 0, -1, key), 2 * k * top).reshape(k, 2, top)
     group, label, code = np.nonzero(trials)
@@ -282,7 +282,7 @@ def _of_grades(view: _View) -> Block:
     return {
         "grouping": [view.name] * group.size,
         "group": [view.groups[i] for i in group],
-        "label": [LABEL[i] for i in label],
+        "label": [LABELS[i] for i in label],
         "grade": [int(i) or None for i in code],
         "trials": trials[group, label, code],
         "share": share[group, label, code],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +33,7 @@ __all__ = [
 
 TOGETHER = 1 << 20
 """Trials written at once, about."""
+_DIGITS = 100
 
 
 class Block(NamedTuple):
@@ -54,6 +56,8 @@ class Design:
         As :func:`design` of that kind takes them.
     draw : callable
         From random draws to the blocks of one list.
+    trials : int
+        How many one list holds.
     rows : str
         The order of its rows, in words.
     speakers : dict
@@ -63,13 +67,15 @@ class Design:
     notes : tuple of str
         What else there is to say of it.
     held_to : dict
-        The thresholds and the mix that the check of the list is to hold it against.
+        What the check of the list is to hold it against: thresholds, and a mix with what its
+        grades are by.
     """
 
     kind: str
     pool: Pool
     parameters: Mapping[str, Any]
     draw: Callable[[Draws], Iterator[Block]]
+    trials: int
     rows: str
     speakers: Mapping[str, int]
     reasons: tuple[str, ...]
@@ -140,20 +146,39 @@ def several(value: Any) -> tuple[Any, ...]:
     >>> several("gender"), several([1, 3])
     (('gender',), (1, 3))
     """
-    return (value,) if isinstance(value, (str, int)) else tuple(value)
+    is_many = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+    return tuple(value) if is_many else (value,)
 
 
-def whole_number(value: Any, option: str, least: int) -> int:
-    """An option that counts something.
+def whole_number(value: Any, option: str, least: int, most: int = 2**53, *, why: str = "") -> int:
+    """An option that counts something: a number, or its digits.
+
+    Parameters
+    ----------
+    value, option
+        What was given, and for what.
+    least, most
+        The smallest and the largest that is taken.
+    why
+        Why there is nothing below, in words.
 
     Examples
     --------
-    >>> whole_number(500, "per_speaker", 1)
-    500
+    >>> whole_number(500, "per_speaker", 1), whole_number("12", "seed", 0)
+    (500, 12)
     """
+    name = "--" + option.replace("_", "-")
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < _DIGITS:
+        value = int(value)
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or value < least:
-        name = "--" + option.replace("_", "-")
-        msg = f"{name} {value!r}: is no whole number from {least} on; give one, as in {name} 10"
+        given = value if isinstance(value, str) else repr(value)
+        msg = (
+            f"{name} {given}: is no whole number from {least:,} on{why}; give one, as in {name} "
+            f"{max(10, least)}"
+        )
+        raise ConfigError(msg)
+    if value > most:
+        msg = f"{name} {value}: is more than {most:,}; give a smaller number"
         raise ConfigError(msg)
     return int(value)

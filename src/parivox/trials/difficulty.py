@@ -22,10 +22,20 @@ if TYPE_CHECKING:
     from parivox.tables.trialset import TrialSet
     from parivox.tables.validation import Trials
 
-__all__ = ["Agreement", "parse_difficulty", "usual"]
+__all__ = [
+    "OTHER_RECORDING",
+    "TRIVIAL",
+    "Agreement",
+    "hardest",
+    "highest",
+    "parse_difficulty",
+    "usual",
+]
 
+TRIVIAL, OTHER_RECORDING = 1, 3
+"""Grades of trials of one speaker."""
 MOST = 6
-"""Attributes that define difficulty: grades are 1 to 2 to the power of them."""
+"""Attributes that define difficulty."""
 _USUAL = (("gender", "sex"), ("nationality",))
 """Paper 002's, under the names that columns have."""
 _OF_SPEAKER = "speaker."
@@ -88,6 +98,22 @@ class Agreement:
         return lambda part: alike(*sides(part))
 
 
+def hardest(attributes: int) -> int:
+    """The highest grade of trials of two speakers, who may share so many attributes.
+
+    Examples
+    --------
+    >>> hardest(2)
+    4
+    """
+    return int(2**attributes)
+
+
+def highest(attributes: int) -> int:
+    """The highest grade of all trials, those of one speaker with them."""
+    return max(hardest(attributes), OTHER_RECORDING)
+
+
 def alike(one: Codes, other: Codes) -> NDArray[np.int8]:
     """1 where codes are equal, 0 where they differ, -1 where one of them is unknown.
 
@@ -109,6 +135,10 @@ def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
     >>> [one.name for one in parse_difficulty(["gender", "same:device"])]
     ['gender', 'device']
     """
+    odd = next((one for one in names if not isinstance(one, str)), None)
+    if odd is not None:
+        msg = f"--grade-by {odd!r}: is no text; name attributes, as in gender"
+        raise ConfigError(msg)
     found = [parse_attribute(text.removeprefix("same:"), "--grade-by") for text in names]
     for one in found:
         if one.side or "+" in one.text:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["between", "over", "percent", "span"]
+__all__ = ["between", "counted", "over", "percent", "span"]
 
 
 def over(part: ArrayLike, whole: ArrayLike) -> Floats:
@@ -32,6 +32,17 @@ def percent(share: float) -> str:
     ('45.7 %', 'n.k.')
     """
     return "n.k." if np.isnan(share) else f"{100 * share:.1f} %"
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "trial"), counted(2_000, "trial")
+    ('1 trial', '2,000 trials')
+    """
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def span(values: NDArray[np.integer]) -> str:

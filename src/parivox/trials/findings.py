@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from parivox.errors import ConfigError
 from parivox.tables.table import Table
 from parivox.trials.description import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     Verdict = Literal["pass", "fail", "not checked", "told"]
 
 __all__ = ["CHECKS", "THRESHOLDS", "Checked", "Finding", "parse_thresholds"]
@@ -136,7 +135,7 @@ def as_table(findings: tuple[Finding, ...]) -> Table:
     return Table.of({name: [row[name] for row in rows] for name in _COLUMNS}, _COLUMNS)
 
 
-def parse_thresholds(given: Mapping[str, float] | None) -> dict[str, float]:
+def parse_thresholds(given: Any) -> dict[str, float]:
     """Thresholds of all checks, with those given in the place of the usual ones.
 
     Examples
@@ -144,6 +143,9 @@ def parse_thresholds(given: Mapping[str, float] | None) -> dict[str, float]:
     >>> parse_thresholds({"G2": 100})["G2"]
     100.0
     """
+    if given is not None and not isinstance(given, Mapping):
+        msg = f"thresholds={given!r} is no mapping; give one, as in {{'G2': 100}}"
+        raise ConfigError(msg)
     found = dict(THRESHOLDS)
     for name, value in (given or {}).items():
         if name not in found:

@@ -10,6 +10,7 @@ a power of two, the one named first the most: with k attributes, grades are 1 to
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,13 @@ from parivox.errors import ConfigError
 from parivox.tables.formats.scan import ATTRIBUTE
 from parivox.tables.table import Table
 from parivox.tables.values import Levels
+from parivox.trials.difficulty import OTHER_RECORDING, TRIVIAL, highest
 from parivox.trials.lists import list_of, read_list
-from parivox.trials.writing import HOLDS_MORE, ListWriter, check_new
+from parivox.trials.writing import HOLDS_MORE, LABELS, ListWriter, check_new, label_words
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -45,8 +47,6 @@ __all__ = [
     "with_grades",
 ]
 
-TRIVIAL, OTHER_RECORDING = 1, 3
-"""Grades of trials of one speaker."""
 _SUMS_TO_ONE = 1e-6
 GRADE = f"{ATTRIBUTE}grade"
 """The column of trials that it makes."""
@@ -98,8 +98,20 @@ def grade_codes(
     return np.where(is_target, of_one[recording], found)
 
 
-def parse_mix(text: str | Mapping[str, float], grades: int = 4) -> dict[int, float]:
+def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
     """Read a target mix of grades: shares of the nontarget trials, which add up to 1.
+
+    Parameters
+    ----------
+    text : str or mapping
+        As in ``cat4=0.75,cat3=0.25``, or a mapping.
+    grades
+        The highest grade that there is.
+
+    Raises
+    ------
+    ConfigError
+        If it is no mix of the grades that there are.
 
     Examples
     --------
@@ -112,19 +124,22 @@ def parse_mix(text: str | Mapping[str, float], grades: int = 4) -> dict[int, flo
         if len(told) < len(pairs):
             msg = f"--mix {text!r}: names a grade twice; name each once"
             raise ConfigError(msg)
+    elif isinstance(text, Mapping):
+        told = dict(text)
     else:
-        told = dict(text)  # type: ignore[arg-type]
+        msg = f"--mix {text!r}: is no mix; write it as in cat{grades}=0.75,cat{grades - 1}=0.25"
+        raise ConfigError(msg)
     found = {}
     for name, share in told.items():
         number = str(name).removeprefix("cat")
         try:
             found[int(number)] = float(share)
-        except ValueError:
+        except (TypeError, ValueError):
             found = {0: math.nan}
         if not all(1 <= grade <= grades and 0 <= x <= 1 for grade, x in found.items()):
             msg = (
-                f"--mix {name}={share}: is no share of a grade; write it as in "
-                f"cat4=0.75,cat3=0.25, with grades from 1 to {grades} and shares from 0 to 1"
+                f"--mix {name}={share}: is no share of a grade; write it as in cat{grades}=0.75,"
+                f"cat{grades - 1}=0.25, with grades from 1 to {grades} and shares from 0 to 1"
             )
             raise ConfigError(msg)
     total = sum(found.values())
@@ -168,7 +183,7 @@ def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
         return trials
     found = list_of(trials, people)
     told = [one.on(trials) for one in found.agreements]
-    graded = [str(i + 1) for i in range(2 ** max(len(told), 2))]
+    graded = [str(i + 1) for i in range(highest(len(told)))]
 
     def added(part: Trials) -> Trials:
         shared = [same(part) for same in told]
@@ -220,7 +235,7 @@ def grade(
         columns=columns,
         conflicts=conflicts,
     )
-    counts = np.zeros((2, 2 ** max(len(found.agreements), 2) + 1), dtype=np.int64)
+    counts = np.zeros((2, highest(len(found.agreements)) + 1), dtype=np.int64)
     if path is None:
         frames = [_frame(*block) for block in _graded(found, counts)]
         return Graded(_counted(counts), Table(pl.concat(frames)))
@@ -261,8 +276,9 @@ def _known(values: NDArray[Any], known: NDArray[np.bool_]) -> pl.Series:
 def _frame(
     trial: tuple[pl.Series, pl.Series, NDArray[np.bool_]], more: Mapping[str, pl.Series]
 ) -> pl.DataFrame:
-    words = pl.Series(["nontarget", "target"]).gather(trial[2].astype("u1"))
-    return pl.DataFrame({"enrol": trial[0], "test": trial[1], "label": words, **more})
+    return pl.DataFrame(
+        {"enrol": trial[0], "test": trial[1], "label": label_words(trial[2]), **more}
+    )
 
 
 def _counted(counts: NDArray[np.int64]) -> Table:
@@ -270,7 +286,7 @@ def _counted(counts: NDArray[np.int64]) -> Table:
     label, code = np.nonzero(counts)
     return Table.of(
         {
-            "label": [("nontarget", "target")[i] for i in label],
+            "label": [LABELS[i] for i in label],
             "grade": [int(i) or None for i in code],
             "trials": counts[label, code].tolist(),
         },

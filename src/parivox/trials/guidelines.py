@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.trials.difficulty import hardest
 from parivox.trials.figures import between, over, percent, span
 from parivox.trials.findings import CHECKS, Finding
+from parivox.trials.lists import RECORDING
 from parivox.trials.takers import members
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.tables.grouping import Grouping
     from parivox.trials.lists import TrialList
     from parivox.trials.tabulation import Cells, Tabulated
     from parivox.trials.takers import Takers
@@ -30,6 +33,9 @@ __all__ = ["guidelines"]
 SHOWN = 3
 """Groups that are named as the worst."""
 _AT_LEAST = {"G2", "G6", "G7"}
+_SAME = ("same:", "same_")
+"""How names of what is shared begin: as asked for, and as a graded list has it."""
+_OF_TRIAL = "trial."
 _NO_GROUPS = "there are no groups"
 _GIVE_GROUPS = "give --speakers and --by"
 
@@ -183,11 +189,11 @@ def _g4(cells: Cells, takers: Takers, level: _Level) -> Finding:
 
 def _g5(cells: Cells, mix: Mapping[int, float] | None, level: _Level) -> Finding:
     if mix is None:
-        return level.unchecked(
-            "G5", "no mix was wished for", "give one, as in --mix cat4=0.5,cat3=0.5"
-        )
+        top = hardest(len(cells.shared) or 2)
+        mend = f"give one, as in --mix cat{top}=0.5,cat{top - 1}=0.5"
+        return level.unchecked("G5", "no mix was wished for", mend)
     other = cells.take(~cells.target)
-    top = 2 ** max(len(cells.shared), 2) + 1
+    top = hardest(len(cells.shared)) + 1
     trials = other.total(other.grade.astype(np.int64), top)
     share = over(trials, trials.sum())
     if np.isnan(share).all():
@@ -246,8 +252,11 @@ def _g7(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
 def _g8(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
     spans = list(_spans_of_attributes(found, counted))
     if not spans:
-        why = "no attribute that defines difficulty, in two or more groups"
-        return level.unchecked("G8", why, "give --speakers, --by and --grade-by")
+        why = _few_groups(found, *(one.name for one in found.agreements)) or (
+            "no attribute that defines difficulty is known in two or more groups",
+            "give --speakers, and --grade-by",
+        )
+        return level.unchecked("G8", *why)
     gaps = np.array([np.nanmax(share) - np.nanmin(share) for *_, share in spans])
     attribute, groups, share = spans[int(gaps.argmax())]
     return level.finding(
@@ -266,6 +275,8 @@ def _spans_of_attributes(
     """Share of nontarget trials with the same value, of every attribute and grouping."""
     for one, cells in zip(found.groupings, counted.by, strict=True):
         for agreement, same in zip(found.agreements, cells.shared, strict=True):
+            if _is_of(one, agreement.name, itself=agreement.shared is not None):
+                continue
             share = _same_share(cells, ~cells.target, same, len(one.groups))
             if (~np.isnan(share)).sum() > 1:
                 yield agreement.name, one.groups, share
@@ -278,15 +289,49 @@ def _same_share(cells: Cells, some: NDArray[np.bool_], same: NDArray[np.int8], k
     return over(alike, alike + different)
 
 
+def _is_of(grouping: Grouping, *names: str, itself: bool = False) -> bool:
+    """Whether the groups of trials are made of what both sides share, or of the grade.
+
+    Such groups differ in it by definition.
+
+    Parameters
+    ----------
+    grouping, names
+        The grouping, and what may be shared.
+    itself
+        Whether a grouping by the plain name is one of these, too.
+    """
+    made = {"grade", *(f"{same}{one.lower()}" for one in names for same in _SAME)}
+    if itself:
+        made |= {one.lower() for one in names}
+    texts = (one.lower().removeprefix(_OF_TRIAL) for one in grouping.attributes)
+    return grouping.is_of_trials and not made.isdisjoint(texts)
+
+
+def _few_groups(found: TrialList, *names: str) -> tuple[str, str] | None:
+    """Why groups cannot be compared in these, if it is for the groups, and what to do."""
+    if not found.groupings:
+        return _NO_GROUPS, _GIVE_GROUPS
+    sizes = [len(one.groups) for one in found.groupings if not _is_of(one, *names)]
+    if not sizes:
+        return "groups are made of what is checked", "give --by with groups of speakers"
+    return None if max(sizes) > 1 else ("there is one group only", "give --by with more groups")
+
+
 def _g9(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
     spans = []
     for one, cells in zip(found.groupings, counted.by, strict=True):
+        if _is_of(one, *RECORDING):
+            continue
         share = _same_share(cells, cells.target, cells.recording, len(one.groups))
         if (~np.isnan(share)).sum() > 1:
             spans.append((one.groups, share))
     if not spans:
-        why = "no recordings are known of target trials in two or more groups"
-        return level.unchecked("G9", why, "give --by, and --utterances with a column recording")
+        why = _few_groups(found, *RECORDING) or (
+            "no recordings are known of target trials in two or more groups",
+            "give --utterances with a column recording",
+        )
+        return level.unchecked("G9", *why)
     gaps = np.array([np.nanmax(share) - np.nanmin(share) for _, share in spans])
     groups, share = spans[int(gaps.argmax())]
     return level.finding(

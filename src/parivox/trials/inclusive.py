@@ -4,11 +4,16 @@ Algorithm 1 of the paper, made precise. Every speaker enrols for n target and n 
 Target pairs are unordered pairs of recordings, drawn without replacement by a random stream of
 the speaker's own. Nontarget pairs are of the grades asked for, by default the hardest: the partner
 agrees in every attribute. Partners take turns, so that everybody is on the test side as often as
-others; so do the partner's utterances. No pair comes twice in a list, in either order.
+other partners of the same speakers; so do the partner's utterances. Where all grades are of one
+class, as the hardest is, that is n times; in another mix, a class with many speakers and few
+partners has these tested more often. No pair comes twice in a list, in either order.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +24,12 @@ from parivox.trials.draws import below
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix
 from parivox.trials.manifest import Built, make
 from parivox.trials.pairs import Meetings, keys_of, meet, meet_each_other, once, utterances_of
-from parivox.trials.participants import Wanted
+from parivox.trials.participants import Wanted, rounded
 from parivox.trials.pool import Pool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +44,7 @@ ROWS = (
     "hard, then the nontarget trials, hard before easy"
 )
 _ROUNDS = 1_000
+_WHOLE = 1e-6
 _TARGET, _ORDER, _UTTERANCES = range(3)  # keys of the streams of one list
 
 
@@ -52,13 +58,14 @@ def build_inclusive(
     variants: int = 1,
     seed: int = 0,
     grade_by: Sequence[str] | str | None = None,
-    target_grades: Sequence[int] | int = (OTHER_RECORDING,),
+    target_grades: Sequence[int] | str | int = (OTHER_RECORDING,),
     mix: str | Mapping[str, float] | None = None,
     balance_partners: bool | None = None,
     compat: str | None = None,
     format: str = "voxceleb",  # noqa: A002 - the option's name
     id: str | None = None,  # noqa: A002 - the option's name
     speaker_ids: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Built:
     """Build lists with as many pairs, as hard ones, for every speaker.
 
@@ -84,8 +91,8 @@ def build_inclusive(
         Shares of the grades of nontarget pairs, as in ``cat4=0.75,cat3=0.25``; each speaker has
         exactly these, rounded by largest remainder. By default all are of the hardest grade.
     balance_partners
-        Whether partners take turns; without, the other utterance is any of the partners'. On by
-        default, but for compat.
+        Whether partners take turns, so that those of one grade are tested equally often; without,
+        the other utterance is any of the partners'. On by default, but for compat.
     compat : {"hutiri2022"}, optional
         As the paper's listing: utterances of nontarget pairs drawn with replacement, pairs may
         repeat, and speakers need more than n pairs.
@@ -94,6 +101,8 @@ def build_inclusive(
         Id column of `speakers`.
     speaker_ids
         Whether the table of those left out, and the manifest, name them.
+    progress
+        Called with what is being done, where that takes long.
 
     Raises
     ------
@@ -119,6 +128,7 @@ def build_inclusive(
         design(
             pool,
             per_speaker=per_speaker,
+            grade_by=grade_by,
             target_grades=target_grades,
             mix=mix,
             balance_partners=balance_partners,
@@ -131,6 +141,7 @@ def build_inclusive(
         seed=seed,
         format=format,
         speaker_ids=speaker_ids,
+        progress=progress,
     )
 
 
@@ -138,12 +149,16 @@ def design(
     pool: Pool,
     *,
     per_speaker: int,
-    target_grades: Sequence[int] | int = (OTHER_RECORDING,),
+    grade_by: Sequence[str] | str | None = None,
+    target_grades: Sequence[int] | str | int = (OTHER_RECORDING,),
     mix: str | Mapping[str, float] | None = None,
     balance_partners: bool | None = None,
     compat: str | None = None,
 ) -> Design:
-    """See who takes part; parameters as those of :func:`build_inclusive`."""
+    """See who takes part; parameters as those of :func:`build_inclusive`.
+
+    The pool is graded already: `grade_by` is told for the manifest, and for the check.
+    """
     n = whole_number(per_speaker, "per_speaker", 1)
     grades = _target_grades(target_grades)
     hardest = pool.classes.hardest
@@ -152,49 +167,86 @@ def design(
     if compat not in {None, "hutiri2022"}:
         msg = f"--compat {compat!r} is not known; there is hutiri2022"
         raise ConfigError(msg)
-    if compat and (shares != {hardest: 1.0} or balance_partners):
+    if compat and (mix is not None or balance_partners):
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)
-    balanced = not compat if balance_partners is None else balance_partners
+    balanced = not compat if balance_partners is None else bool(balance_partners)
     wanted = Wanted.of(pool, n, grades, shares, balanced=balanced, literal=bool(compat))
     reasons = wanted.reasons()
-    most = wanted.most(max(reasons.count(""), 1))
     if "" not in reasons:
         told = max(sorted(set(reasons)), key=reasons.count)
-        mend = f"the largest that leaves anybody in is {most:,}" if most else "give other speakers"
+        mend = "; ".join(_fitting(wanted)) or "give other speakers"
         msg = f"--per-speaker {n:,}: no speaker can take part ({told}); {mend}"
         raise DataError(msg)
     is_in = np.array([not reason for reason in reasons])
-    named = {f"cat{grade}": share for grade, share in shares.items()}
+    asked = None if grade_by is None else list(several(grade_by))
+    held_to: dict[str, Any] = {"thresholds": {"G2": n}, "grade_by": asked}
+    notes = list(_notes(wanted, reasons.count("")))
+    if asked is not None or pool.is_usual:
+        held_to["mix"] = {grade: count / n for grade, count in rounded(n, shares).items()}
+    else:
+        notes.append(
+            f"grades are of {' and '.join(pool.graded_by)}, those of the check of "
+            f"{' and '.join(pool.usual)}: to have the same, name attributes with --grade-by"
+        )
     return Design(
         "inclusive",
         pool,
         {
             "per_speaker": n,
+            "grade_by": asked,
             "target_grades": list(grades),
-            "mix": named,
+            "mix": None if compat else {f"cat{grade}": share for grade, share in shares.items()},
             "balance_partners": balanced,
             "compat": compat,
         },
         lambda draws: _drawn(wanted, is_in, draws),
+        2 * n * int(is_in.sum()),
         ROWS,
         taking_part(pool, is_in),
         tuple(reasons),
-        (f"as many speakers take part for --per-speaker up to {most:,}",),
-        {"thresholds": {"G2": n}, "mix": named},
+        tuple(notes),
+        held_to,
     )
 
 
-def _target_grades(asked: Sequence[int] | int) -> tuple[int, ...]:
-    given = several(asked)
-    found = tuple(sorted(set(given)))
-    if not found or not set(found) <= {TRIVIAL, OTHER_RECORDING}:
+def _fitting(wanted: Wanted) -> Iterator[str]:
+    """What would leave somebody in, where nobody is."""
+    if most := wanted.most(1):
+        yield f"the largest that leaves anybody in is {most:,}"
+        return
+    if most := wanted.with_targets((TRIVIAL,)).most(1):
+        yield f"pairs of one recording fit: --target-grades 1, --per-speaker up to {most:,}"
+    for grade in range(wanted.pool.classes.hardest, 0, -1):
+        if most := replace(wanted, mix={grade: 1.0}).most(1):
+            yield f"--mix cat{grade}=1 fits, --per-speaker up to {most:,}"
+
+
+def _notes(wanted: Wanted, speakers: int) -> Iterator[str]:
+    """What there is to say of a list that can be drawn."""
+    n = wanted.n
+    yield f"up to --per-speaker {wanted.most(speakers):,} the same speakers take part"
+    counts = rounded(n, wanted.mix)
+    if any(abs(counts.get(grade, 0) - n * x) > _WHOLE for grade, x in wanted.mix.items()):
+        told = ", ".join(f"{count:,} of grade {grade}" for grade, count in counts.items())
+        parts = [Fraction(x).limit_denominator(1000).denominator for x in wanted.mix.values()]
+        yield (
+            f"of {n:,} nontarget trials the mix makes {told} for each speaker; a multiple of "
+            f"{math.lcm(*parts):,} gives it exactly"
+        )
+
+
+def _target_grades(asked: Sequence[int] | str | int) -> tuple[int, ...]:
+    given = asked.split(",") if isinstance(asked, str) else several(asked)
+    words = [str(one).strip() for one in given]
+    known = {str(grade): grade for grade in (TRIVIAL, OTHER_RECORDING)}
+    if not words or not set(words) <= known.keys():
         msg = (
-            f"--target-grades {','.join(map(str, given))}: target pairs are of grade 1 (one "
-            "recording) or 3 (two recordings); give 3, 1 or 1,3"
+            f"--target-grades {','.join(words)}: target pairs are of grade 1 (one recording) or "
+            "3 (two recordings); give 3, 1 or 1,3"
         )
         raise ConfigError(msg)
-    return found
+    return tuple(sorted({known[one] for one in words}))
 
 
 def _drawn(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Iterator[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.errors import ConfigError
 from parivox.tables.formats.scan import plain
 from parivox.tables.groups import make_groupings, wanted
 from parivox.tables.ids import places_in
@@ -19,7 +21,7 @@ from parivox.tables.utterances import read_utterances
 from parivox.trials.difficulty import Agreement, parse_difficulty, usual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,11 +31,19 @@ if TYPE_CHECKING:
     from parivox.tables.utterances import Utterances
     from parivox.tables.validation import Trials
 
-__all__ = ["TrialList", "list_of", "read_list", "recording_names", "recordings_of"]
+__all__ = [
+    "RECORDING",
+    "TrialList",
+    "check_reading",
+    "list_of",
+    "read_list",
+    "recording_names",
+    "recordings_of",
+]
 
 RECORDING = ("recording", "video", "session", "call")
 """Columns of the table of utterances that tell what was recorded at once, best first."""
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 """Trials looked at together."""
 
 
@@ -120,8 +130,9 @@ def read_list(
     >>> found.people.ids, found.recording.tolist()
     (('a', 'b'), [0, 0, 1])
     """
+    check_reading(id, columns)
+    groups, graded = _texts(by, "by"), _texts(grade_by, "grade_by")
     people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
-    groups, graded = _texts(by), _texts(grade_by)
     trials = read_trials(
         source,
         system="",
@@ -147,7 +158,6 @@ def list_of(
     *,
     groupings: Sequence[Grouping] = (),
     grade_by: Sequence[str] | None = None,
-    utterances: Utterances | None = None,
 ) -> TrialList:
     """A list of trials that have been read; models have no recording.
 
@@ -157,12 +167,10 @@ def list_of(
         The trials, whose they are, and by what they are grouped.
     grade_by
         As :func:`read_list` has it.
-    utterances
-        Their table, where `trials` do not know it for having no other column.
     """
     hard = usual(people, groupings) if grade_by is None else parse_difficulty(grade_by)
     source = Lookup(people, [trials], None, "--grade-by")
-    table = utterances or (None if trials.recordings is None else trials.recordings.table)
+    table = None if trials.recordings is None else trials.recordings.table
     recording = np.full(trials.utterance_speaker.size, -1, dtype=np.int32)
     own = slice(trials.n_models, None)
     ids = trials.utterance_ids.series()[trials.n_models :]
@@ -242,8 +250,23 @@ def _part_alike(one: pl.Series, other: pl.Series) -> bool:
     return pairs == one.n_unique() == other.n_unique()
 
 
-def _texts(given: Sequence[str] | str | None) -> list[str] | None:
+def check_reading(id: Any, columns: Any) -> None:  # noqa: A002 - the command line's word
+    """Refuse what names no column."""
+    if id is not None and not isinstance(id, str):
+        msg = f"id={id!r} is no text; name the id column of the speakers"
+        raise ConfigError(msg)
+    if columns is not None and not isinstance(columns, Mapping):
+        msg = f"columns={columns!r} is no mapping; give one, as in {{'enrol': 'ref_file'}}"
+        raise ConfigError(msg)
+
+
+def _texts(given: Any, option: str) -> list[str] | None:
     """One or several texts as several."""
     if given is None:
         return None
-    return [given] if isinstance(given, str) else list(given)
+    is_many = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    found = list(given) if is_many else [given]
+    if not all(isinstance(one, str) for one in found):
+        msg = f"{option}={given!r} is no text; give one, as in {option}='gender', or several"
+        raise ConfigError(msg)
+    return found

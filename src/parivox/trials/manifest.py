@@ -15,7 +15,6 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,24 +26,25 @@ from parivox.tables.table import Table
 from parivox.trials.checks import check
 from parivox.trials.design import whole_number
 from parivox.trials.draws import Draws
+from parivox.trials.parsing import AS_WRITTEN, SCHEMA, designer, parsed
 from parivox.trials.pool import Pool
-from parivox.trials.writing import ListWriter, check_format
+from parivox.trials.tally import Tally
+from parivox.trials.writing import ListWriter, check_format, label_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from parivox.trials.design import Block, Design
 
 __all__ = ["Built", "make", "rebuild"]
 
-SCHEMA = "parivox.trials/1"
-KINDS = ("inclusive", "balanced", "cross")
-"""Modules that design lists."""
-NEEDED = frozenset(
-    {"by", "grade_by", "id", "parameters", "seed", "variants", "format", "inputs", "lists"}
-)
+_MOST_VARIANTS = 10_000
+_MANY = 50_000_000
+"""Trials of which there is word before they are drawn."""
+_PARQUET = 4
+"""Bytes that a trial takes in Parquet, at least."""
+_UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6))
 _ENDINGS = {"voxceleb": "txt", "kaldi": "txt", "nist": "tsv"}
-_WORDS = pl.Series(["nontarget", "target"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,8 @@ class Built:
         """Lines for who asked."""
         first, groups = self.manifest["lists"][0], self.manifest["speakers"]
         lists = f"{len(self.lists)} lists, each of " if len(self.lists) > 1 else ""
-        n = f"{sum(groups.values()):,} speakers in {len(groups):,} groups"
+        word = "group" if len(groups) == 1 else "groups"
+        n = f"{sum(groups.values()):,} speakers in {len(groups):,} {word}"
         trials = f"{first['target']:,} target + {first['nontarget']:,} nontarget trials"
         found = [f"{lists}{trials} of {n} ({self.manifest['by']})."]
         found += [f"  {one}" for one in self.lists if isinstance(one, Path)]
@@ -108,7 +109,8 @@ def make(
     seed: int,
     format: str,  # noqa: A002 - the option's name
     speaker_ids: bool,
-    expected: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+    former: Mapping[str, Any] | None = None,
 ) -> Built:
     """Draw every variant of a design and write them with their manifest.
 
@@ -122,13 +124,14 @@ def make(
         Id column of the table of speakers.
     out
         Folder for new files: all of them appear at once. None for tables in memory.
-    variants, seed, format, speaker_ids
+    variants, seed, format, speaker_ids, progress
         As the builders have them.
-    expected
-        Hashes that the lists must have.
+    former
+        The manifest whose lists these must be.
     """
-    check_format(format)
-    whole_number(variants, "variants", 1), whole_number(seed, "seed", 0)
+    check_format(format, "--format")
+    variants = whole_number(variants, "variants", 1, _MOST_VARIANTS)
+    seed = whole_number(seed, "seed", 0)
     draws = [Draws(seed).child(variant) for variant in range(variants)]
     left_out = design.left_out(speaker_ids=speaker_ids)
     told: dict[str, Any] = {
@@ -148,19 +151,22 @@ def make(
         "left_out": left_out.rows(),
         "notes": list(design.notes),
     }
+    tally = Tally(design.pool)
     if out is None:
         tables = []
         told["lists"] = []
         for one in draws:
-            counts, blocks = {"target": 0, "nontarget": 0}, []
-            for block in design.draw(one):
-                blocks.append(_named(design, block))
-                _add(counts, block)
+            blocks = [_named(design, block) for block in tally.of(design.draw(one))]
             tables.append(Table(pl.concat(blocks)))
-            told["lists"].append(counts)
+            told["lists"].append(tally.last)
+        told["notes"] += tally.notes
         told["inputs"] = _inputs(design.pool, inputs, None)
         return Built(tuple(tables), left_out, told)
+    if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
+        msg = f"--out {out!r}: names no folder; name one"
+        raise ConfigError(msg)
     folder = Path(out)
+    _check_room(design, folder, variants, format, progress or (lambda _: None))
     ending = _ENDINGS.get(format, format)
     numbers = [f"-{k}" for k in range(1, variants + 1)] if variants > 1 else [""]
     names = [f"{design.kind}{number}.{ending}" for number in numbers]
@@ -169,14 +175,10 @@ def make(
     with _aside(folder, [*names, last]) as aside:
         told["lists"] = []
         for name, one in zip(names, draws, strict=True):
-            told["lists"].append(_written(design, one, aside / name, format))
-        hashes = [one["sha256"] for one in told["lists"]]
-        if expected and hashes != list(expected):
-            msg = (
-                f"{folder}: the lists came out different; install the version of Parivox that the "
-                "manifest names (and, for Parquet, the Polars of then)"
-            )
-            raise DataError(msg)
+            told["lists"].append(_written(design, tally, one, aside / name, format))
+        told["notes"] += tally.notes
+        if former is not None:
+            _check_same(folder, told["lists"], former)
         told["check"] = _checked(design, [aside / name for name in names])
         built = Built(tuple(folder / name for name in names), left_out, told, folder / last)
         (aside / last).write_bytes(built.to_json().encode())
@@ -189,8 +191,11 @@ def rebuild(
     out: str | os.PathLike[str] | None = None,
     utterances: Any = None,
     speakers: Any = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Built:
     """Build the lists of a manifest again: the same bytes on any machine and Python.
+
+    The new manifest names nobody who is left out, even if the former did.
 
     Parameters
     ----------
@@ -200,29 +205,17 @@ def rebuild(
         Folder for new files; None for tables in memory.
     utterances, speakers
         The tables, where they are no longer in the places that the manifest names.
+    progress
+        Called with what is being done, where that takes long.
 
     Raises
     ------
     DataError
-        If the tables hold something else than they did, or the lists come out different.
+        If the manifest is not as it was written, the tables hold something else than they
+        did, or the lists come out different.
     """
     path = Path(manifest)
-    try:
-        told = json.loads(path.read_bytes())
-        is_right = told["schema"] == SCHEMA and told["kind"] in KINDS
-        missing = NEEDED - told.keys() if is_right else set()
-    except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror}); check the name"
-        raise DataError(msg) from error
-    except (ValueError, KeyError, TypeError) as error:
-        msg = f"{path}: is no manifest of a trial list; give the NAME.manifest.json of one"
-        raise DataError(msg) from error
-    if missing:
-        msg = f"{path}: lacks {', '.join(sorted(missing))}; give the manifest as it was written"
-        raise DataError(msg)
-    if not is_right:
-        msg = f"{path}: is a manifest of {told['schema']!r}, not {SCHEMA!r}; install its version"
-        raise DataError(msg)
+    told = parsed(path)
     given = {"utterances": utterances, "speakers": speakers}
     was = told["inputs"]
     for role, one in was.items():
@@ -248,8 +241,7 @@ def rebuild(
                 f"--{role}, or build anew"
             )
             raise DataError(msg)
-    design = import_module(f"parivox.trials.{told['kind']}").design(pool, **told["parameters"])
-    expected = [one["sha256"] for one in told["lists"]] if out is not None else []
+    design = designer(told["kind"])(pool, **told["parameters"])
     return make(
         design,
         inputs=given,
@@ -259,8 +251,61 @@ def rebuild(
         seed=told["seed"],
         format=told["format"],
         speaker_ids=False,
-        expected=expected,
+        progress=progress,
+        former=told,
     )
+
+
+def _check_same(
+    folder: Path, lists: Sequence[Mapping[str, Any]], former: Mapping[str, Any]
+) -> None:
+    """Refuse lists that are not those of a manifest."""
+    if [one["sha256"] for one in lists] == [one["sha256"] for one in former["lists"]]:
+        return
+    if former["parivox"] != __version__:
+        why = f"install Parivox {former['parivox']}, which made them"
+    else:
+        why = f"the manifest may have been changed: {AS_WRITTEN}"
+    if former["format"] == "parquet":
+        why += " (or Polars, which writes Parquet, was another version then)"
+    msg = f"{folder}: the lists came out different from what the manifest tells; {why}"
+    raise DataError(msg)
+
+
+def _check_room(
+    design: Design, folder: Path, variants: int, form: str, tell: Callable[[str], None]
+) -> None:
+    """Tell how much will be written, if that is much; refuse what the disk has no room for."""
+    trials = design.trials * variants
+    if form == "parquet":
+        each = float(_PARQUET)
+    else:
+        ids = float(design.pool.ids.str.len_bytes().to_numpy().mean())
+        each = 2 * ids + 2 + len(" 1" if form == "voxceleb" else " target")
+    size = trials * each
+    about = f"{trials:,} trials, {_in_words(size)} or so"
+    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.is_dir())
+    free = shutil.disk_usage(there).free
+    if size > free:
+        msg = (
+            f"--out {folder}: {about}, do not fit into the {_in_words(free)} that are free there; "
+            "ask for fewer trials, or name a folder on another disk"
+        )
+        raise ConfigError(msg)
+    if trials >= _MANY:
+        tell(f"writing {about}")
+
+
+def _in_words(size: float) -> str:
+    """Bytes.
+
+    Examples
+    --------
+    >>> _in_words(6.5e11)
+    '650.0 GB'
+    """
+    unit, of = next(((unit, of) for unit, of in _UNITS if size >= of), _UNITS[-1])
+    return f"{size / of:,.1f} {unit}"
 
 
 @contextmanager
@@ -291,17 +336,15 @@ def _aside(folder: Path, names: Sequence[str]) -> Iterator[Path]:
                 one.rmdir()
 
 
-def _written(design: Design, draws: Draws, path: Path, format: str) -> dict[str, Any]:  # noqa: A002
+def _written(design: Design, tally: Tally, draws: Draws, path: Path, form: str) -> dict[str, Any]:
     """Write one list; what the manifest says of it."""
-    counts = {"target": 0, "nontarget": 0}
-    with ListWriter(path, format) as writer:
-        for block in design.draw(draws):
+    with ListWriter(path, form) as writer:
+        for block in tally.of(design.draw(draws)):
             frame = _sides(design, block)
             writer.write(frame["enrol"], frame["test"], block.target)
-            _add(counts, block)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"file": path.name, "sha256": digest, **counts}
+    return {"file": path.name, "sha256": digest, **tally.last}
 
 
 def _sides(design: Design, block: Block) -> pl.DataFrame:
@@ -310,14 +353,7 @@ def _sides(design: Design, block: Block) -> pl.DataFrame:
 
 
 def _named(design: Design, block: Block) -> pl.DataFrame:
-    labels = _WORDS.gather(block.target.astype("u1")).alias("label")
-    return _sides(design, block).with_columns(labels)
-
-
-def _add(counts: dict[str, int], block: Block) -> None:
-    n = int(block.target.sum())
-    counts["target"] += n
-    counts["nontarget"] += block.target.size - n
+    return _sides(design, block).with_columns(label_words(block.target).alias("label"))
 
 
 def _inputs(pool: Pool, given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
@@ -345,7 +381,6 @@ def _checked(design: Design, lists: Sequence[Path]) -> list[dict[str, Any]]:
         speakers=design.pool.people,
         utterances=design.pool.table,
         by=design.pool.by,
-        grade_by=design.pool.graded_by,
         variants=lists[1:],
         **design.held_to,
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from parivox.trials.pairs import Numbered
     from parivox.trials.pool import Pool
 
-__all__ = ["Part", "Wanted"]
+__all__ = ["Part", "Wanted", "rounded"]
 
 
 class Part(NamedTuple):
@@ -83,9 +83,13 @@ class Wanted:
         literal: bool,
     ) -> Wanted:
         """Number the target pairs that there are; target grades have equal shares."""
-        pairs = {grade: mated(pool.start, pool.recording_end, grade) for grade in target_grades}
-        shares = dict.fromkeys(target_grades, 1 / len(target_grades))
-        return cls(pool, n, shares, mix, balanced, literal, pairs)
+        return cls(pool, n, {}, mix, balanced, literal, {}).with_targets(target_grades)
+
+    def with_targets(self, grades: tuple[int, ...]) -> Wanted:
+        """The same, with target pairs of these grades."""
+        pool, shares = self.pool, dict.fromkeys(grades, 1 / len(grades))
+        pairs = {grade: mated(pool.start, pool.recording_end, grade) for grade in grades}
+        return replace(self, target_mix=shares, target_pairs=pairs)
 
     @property
     def target_counts(self) -> dict[int, int]:

@@ -16,9 +16,9 @@ from parivox.tables.lookup import Lookup
 from parivox.tables.speakers import Speakers, read_speakers
 from parivox.tables.utterances import Utterances, owners, read_utterances, some
 from parivox.trials.design import several
-from parivox.trials.difficulty import alike, parse_difficulty
+from parivox.trials.difficulty import alike, hardest, parse_difficulty, usual
 from parivox.trials.grades import grade_codes
-from parivox.trials.lists import recordings_of
+from parivox.trials.lists import check_reading, recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +71,8 @@ class Pool:
         Index into `groups`, -1 for unknown.
     graded_by : tuple of str
         Attributes that define difficulty.
+    usual : tuple of str
+        Those that define it for a check that names none.
     values : int32 ndarray of shape (attribute, speaker)
         Value of each of them, -1 for unknown.
     texts : dict
@@ -87,6 +89,7 @@ class Pool:
     groups: tuple[str, ...]
     group: NDArray[np.int32]
     graded_by: tuple[str, ...]
+    usual: tuple[str, ...]
     values: NDArray[np.int32]
     texts: dict[str, list[str]]
     people: Speakers
@@ -134,6 +137,11 @@ class Pool:
         if not isinstance(cast("Any", by), str):
             msg = f"by={by!r} is no grouping; give one text, as in by='gender+nationality'"
             raise ConfigError(msg)
+        check_reading(id, None)
+        named = () if grade_by is None else several(grade_by)
+        if not all(isinstance(cast("Any", one), str) for one in named):
+            msg = f"grade_by={grade_by!r} is no text; give one, as in grade_by='gender', or several"
+            raise ConfigError(msg)
         table = read_utterances(utterances)
         if table.repeated:
             msg = (
@@ -141,7 +149,7 @@ class Pool:
                 "repeat an utterance of a row above; keep each once"
             )
             raise DataError(msg)
-        graded = [] if grade_by is None else parse_difficulty(several(grade_by))
+        graded = parse_difficulty(named)
         people = (
             _people(table, [*wanted([by]), *graded])
             if speakers is None
@@ -174,11 +182,17 @@ class Pool:
             grouping.groups,
             grouping.of_speaker[present],
             tuple(one.text for one in graded),
+            tuple(one.text.removeprefix("speaker.") for one in usual(people, [grouping])),
             np.array([_known(one)[present] for one in values], dtype=np.int32),
             {one.attribute.text: one.values for one in values},
             people,
             table,
         )
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether a check that names no attributes grades trials as this pool does."""
+        return [one.lower() for one in self.usual] == [one.lower() for one in self.graded_by]
 
     @cached_property
     def sizes(self) -> Ints:
@@ -207,7 +221,7 @@ class Pool:
         shared = [alike(of[one], of[other]) for of in found]
         no = np.zeros(one.size, dtype=np.int8)
         grade = grade_codes(no, no, shared).reshape(n, n)
-        return Classes(of_speaker, grade, 2 ** len(self.graded_by))
+        return Classes(of_speaker, grade, hardest(len(self.graded_by)))
 
     def sha256(self) -> dict[str, str]:
         """Hashes of what is drawn from, whatever the order and the format of the files."""

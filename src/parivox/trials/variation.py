@@ -24,6 +24,7 @@ from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError
 from parivox.tables.table import Table
 from parivox.trials.design import whole_number
+from parivox.trials.lists import check_reading
 from parivox.trials.scored_pairs import (
     ScoredPairs,
     lists_drawn,
@@ -213,7 +214,12 @@ def variants(
     >>> found.table.where(metric="eer", per_speaker=20).columns[-3:]
     ('seed_max_min', 'seed_sd', 'speaker_sd')
     """
-    each = _checked(per_speaker, variants, seed, replicates)
+    each = _per_speaker(per_speaker)
+    variants = whole_number(variants, "variants", 2)
+    seed = whole_number(seed, "seed", 0)
+    replicates = whole_number(replicates, "replicates", 2)
+    _check_texts(by=by, cost=cost)
+    check_reading(id, columns)
     model = parse_cost(cost)
     whose: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}
     if scorer is not None:
@@ -245,6 +251,13 @@ def variants(
     )
 
 
+def _check_texts(**given: Any) -> None:
+    for name, value in given.items():
+        if not isinstance(value, str):
+            msg = f"{name}={value!r} is no text; give one text"
+            raise ConfigError(msg)
+
+
 def _check_scored(**given: Any) -> None:
     """Refuse what only files of scores have."""
     for name, value in given.items():
@@ -253,15 +266,10 @@ def _check_scored(**given: Any) -> None:
             raise ConfigError(msg)
 
 
-def _checked(per_speaker: Any, variants: Any, seed: Any, replicates: Any) -> tuple[int, ...]:
+def _per_speaker(given: Any) -> tuple[int, ...]:
     """The numbers of pairs, rising."""
-    for option, value, least in (
-        ("variants", variants, 2),
-        ("seed", seed, 0),
-        ("replicates", replicates, 2),
-    ):
-        whole_number(value, option, least)
-    several = per_speaker if isinstance(per_speaker, Iterable) else [per_speaker]
+    is_many = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    several = given if is_many else [given]
     each = sorted({whole_number(n, "per_speaker", 1) for n in several})
     if not each:
         msg = "per_speaker names no number of pairs; give one or several, as in 25,50,75"

@@ -17,12 +17,12 @@ from parivox.errors import ConfigError, DataError
 from parivox.tables.folder import Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FORMATS", "ListWriter", "check_format", "check_new"]
+__all__ = ["FORMATS", "LABELS", "ListWriter", "check_format", "check_new", "label_words"]
 
 ROWS = 1 << 16
 """Rows of a group of rows in Parquet, and of what is put together at once."""
@@ -52,15 +52,16 @@ class _Text:
     forbids: str = ""
 
 
-_WORDS = ("nontarget", "target")
+LABELS = ("nontarget", "target")
+"""Words for both kinds of trials."""
 _TRIAL = ("enrol", "test", "label")
 _TEXTS = {
     "voxceleb": _Text(("label", "enrol", "test"), ("0", "1"), " ", forbids=r"\s"),
-    "kaldi": _Text(_TRIAL, _WORDS, " ", forbids=r"\s"),
+    "kaldi": _Text(_TRIAL, LABELS, " ", forbids=r"\s"),
     "nist": _Text(
-        _TRIAL, _WORDS, "\t", ("modelid", "segmentid", "targettype"), forbids=r'[\t\r\n"]'
+        _TRIAL, LABELS, "\t", ("modelid", "segmentid", "targettype"), forbids=r'[\t\r\n"]'
     ),
-    "csv": _Text(_TRIAL, _WORDS, ",", _TRIAL),
+    "csv": _Text(_TRIAL, LABELS, ",", _TRIAL),
 }
 FORMATS = (*_TEXTS, "parquet")
 """Formats that lists are written in."""
@@ -68,15 +69,30 @@ HOLDS_MORE = ("csv", "parquet")
 """Those with room for scores and other columns."""
 
 
-def check_format(format: str) -> None:  # noqa: A002 - the option's name
+def label_words(target: NDArray[np.bool_], words: Sequence[str] = LABELS) -> pl.Series:
+    """The word for each trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> label_words(np.array([True, False])).to_list()
+    ['target', 'nontarget']
+    """
+    return pl.Series(words).gather(target.astype("u1"))
+
+
+def check_format(format: str, option: str = "--format") -> None:  # noqa: A002 - the option's name
     """Refuse a format that lists are not written in."""
     if format not in FORMATS:
-        msg = f"--to {format!r} is not known; choose from {', '.join(FORMATS)}"
+        msg = f"{option} {format!r} is not known; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
 
 
-def check_new(path: str | os.PathLike[str]) -> Path:
+def check_new(path: Any) -> Path:
     """The file to write, if there is none yet and its folder can be written."""
+    if not isinstance(path, (str, os.PathLike)):
+        msg = f"--out {path!r}: names no file; give its path"
+        raise ConfigError(msg)
     text = os.fsdecode(path)
     out = Path(text)
     try:
@@ -167,8 +183,8 @@ class ListWriter:
         if more and self.format not in HOLDS_MORE:
             msg = f"a list in the format {self.format} holds no {', '.join(more)}; write it as csv"
             raise ConfigError(msg)
-        words = pl.Series(_TEXTS.get(self.format, _TEXTS["csv"]).words)
-        trial = {"enrol": enrol_ids, "test": test_ids, "label": words.gather(target.astype("u1"))}
+        words = label_words(target, _TEXTS.get(self.format, _TEXTS["csv"]).words)
+        trial = {"enrol": enrol_ids, "test": test_ids, "label": words}
         frame = pl.DataFrame(trial | dict(more or {}))
         try:
             if self._folder is not None:

@@ -1,6 +1,8 @@
 """Balanced lists: paper 003's design, mended."""
 
 import gzip
+import re
+import time
 from pathlib import Path
 
 import polars as pl
@@ -130,8 +132,98 @@ def test_more_pairs_than_there_are_are_refused():
     assert build(table, people, **asked).manifest["parameters"]["pairs"] == 12
     with pytest.raises(DataError, match="13 target pairs across recordings"):
         build(table, people, **asked, pairs=13)
-    with pytest.raises(ConfigError, match="give 18 nontarget pairs each at most"):
+    with pytest.raises(ConfigError, match="give 18 nontarget pairs each at most; --pairs 12 fits"):
         build(table, people, **asked, pairs=19)
+
+
+def test_more_pairs_than_there_are_name_the_utterances_that_give_them():
+    table, people = people_of({"X": (4, 4), "Y": (2, 2)}, recordings=5, each=4)
+    asked = {"speakers_per_group": 4, "utterances_per_speaker": 5}
+    with pytest.raises(DataError) as raised:
+        build(table, people, **asked, pairs=11)
+    assert "; --utterances-per-speaker 20 fits all groups; --pairs 10 fits all groups" in str(
+        raised.value
+    )
+    for change in ({"utterances_per_speaker": 20, "pairs": 11}, {"pairs": 10}):
+        build(table, people, **asked | change)
+
+
+def test_where_some_groups_have_nobody_those_that_can_take_part_are_named():
+    table, people = people_of({"X": (5, 6), "Y": (4, 3), "Z": (0, 9), "W": (2, 2)})
+    asked = {"speakers_per_group": 100, "utterances_per_speaker": 24}
+    with pytest.raises(DataError) as raised:
+        build(table, people, **asked)
+    told = "; --speakers-per-group 4 fits --groups W,X,Y; --speakers-per-group 6 fits --groups X,Y"
+    assert str(raised.value).endswith(told)
+    assert build(table, people, **asked | {"speakers_per_group": 6, "groups": ["X", "Y"]})
+    with pytest.raises(DataError) as raised:
+        build(table, people, **asked | {"utterances_per_speaker": 10**6})
+    told = "; --speakers-per-group 4 --utterances-per-speaker 24 fits --groups W,X,Y"
+    assert str(raised.value).endswith(told)
+
+
+def test_speakers_that_cannot_be_shared_out_name_the_most_that_fit():
+    table, people = people_of({"X": (3, 4), "Y": (5, 3)})
+    with pytest.raises(ConfigError, match="a multiple of 2 from 4 to 6, the most that fit"):
+        build(table, people, speakers_per_group=5, utterances_per_speaker=6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(2, 30), st.integers(0, 60))
+def test_the_designs_that_are_named_fit_and_no_larger_ones_do(pool, seed, each, utterances, pairs):
+    table, people = pool(seed, speakers=20)
+    asked = {
+        "speakers_per_group": each,
+        "utterances_per_speaker": utterances,
+        "pairs": pairs or None,
+        "balance": "none",
+    }
+    try:
+        build(table, people, **asked)
+    except (DataError, ConfigError) as error:
+        told = str(error)
+    else:
+        return
+    for name in ("speakers-per-group", "utterances-per-speaker", "pairs"):
+        for most in re.findall(rf"--{name} (\d+) fits all groups", told):
+            option = name.replace("-", "_")
+            build(table, people, **asked | {option: int(most)})
+            with pytest.raises((DataError, ConfigError)):
+                build(table, people, **asked | {option: int(most) + 1})
+
+
+def test_a_refusal_takes_no_longer_for_many_utterances():
+    ids = [f"{s}/{r}/{u}" for s in "abcd" for r in "xyz" for u in range(2_000)]
+    people = {"speaker": list("abcd"), "nation": list("XXYY")}
+    start = time.monotonic()
+    with pytest.raises(DataError, match="--utterances-per-speaker 6000 fits all groups"):
+        build({"utterance": ids}, people, speakers_per_group=2, utterances_per_speaker=2**53)
+    assert time.monotonic() - start < 5  # each smaller number tried in turn took minutes
+
+
+def test_what_makes_the_groups_is_not_balanced(tmp_path):
+    table, people = people_of({"X": (3, 3), "Y": (3, 3)})
+    asked = {"speakers_per_group": 4, "utterances_per_speaker": 6}
+    with pytest.raises(ConfigError, match="--balance Nation: is what --by nation makes groups of"):
+        build(table, people, **asked, balance="Nation")
+    for given_, told in ((None, "gender"), ("none", "none")):
+        built = build(table, people, **asked, balance=given_, out=tmp_path / told)
+        assert built.manifest["parameters"]["balance"] == told
+        again = pv.trials.rebuild(
+            built.path, utterances=table, speakers=people, out=tmp_path / "again" / told
+        )
+        assert again.lists[0].read_bytes() == built.lists[0].read_bytes()
+
+
+def test_the_check_of_an_unbalanced_list_says_what_a_check_of_the_file_says(tmp_path):
+    table, people = people_of({"X": (9, 2), "Y": (4, 7)})
+    asked = {"speakers_per_group": 10, "utterances_per_speaker": 12, "pairs": 40}
+    built = build(table, people, **asked, balance="none", out=tmp_path)
+    found = pv.trials.check(built.lists[0], speakers=people, by="nation", thresholds={"G2": 40})
+    told = {one["id"]: one["verdict"] for one in built.manifest["check"]}
+    for one in found.findings:
+        assert told[one.id] == one.verdict
+    assert told["G4"] == told["G8"] == "fail"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +234,11 @@ def test_more_pairs_than_there_are_are_refused():
         ({"speakers_per_group": 1}, "--speakers-per-group 1"),
         ({"utterances_per_speaker": 1}, "--utterances-per-speaker 1"),
         ({"groups": ["Z"]}, "--groups 'Z'"),
-        ({"balance": "shoe"}, "shoe"),
+        ({"groups": 3}, "--groups 3: is no group"),
+        ({"balance": 3}, "balance=3 is no text"),
+        ({"balance": "shoe"}, "--balance 'shoe': is no attribute"),
+        ({"speakers_per_group": 10**20}, "is more than"),
+        ({"utterances_per_speaker": 10**20}, "is more than"),
     ],
 )
 def test_wrong_options_are_refused(asked, told):

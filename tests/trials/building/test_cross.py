@@ -1,6 +1,7 @@
 """Cross lists: exact numbers for every two groups, everybody equally often."""
 
 import itertools
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -135,7 +136,7 @@ def test_a_speaker_alone_in_a_group_takes_no_part():
     [
         ({}, "--trials"),
         ({"trials": 9, "per_cell": 9}, "one of --trials"),
-        ({"trials": 3}, "--trials 3: is no whole number from 4 on"),
+        ({"trials": 3}, "--trials 3: is no whole number from 4 on, as there are 4 cells; .* 10$"),
         ({"per_cell": 0}, "--per-cell 0"),
         ({"per_cell": 1, "targets": -1}, "--targets -1"),
     ],
@@ -156,3 +157,28 @@ def test_same_seed_same_list_and_another_seed_another(pool):
     table, people = pool(11, speakers=14)
     rows = [build(table, people, per_cell=9, seed=s).lists[0].rows() for s in (1, 1, 2)]
     assert rows[0] == rows[1] != rows[2]
+
+
+@pytest.mark.parametrize(("form", "free"), [("voxceleb", 9_999), ("parquet", 999)])
+def test_a_list_that_the_disk_has_no_room_for_is_refused(pool, form, free, tmp_path, monkeypatch):
+    table, people = pool(11, speakers=14)
+    full = SimpleNamespace(free=free)
+    monkeypatch.setattr("parivox.trials.manifest.shutil.disk_usage", lambda _: full)
+    asked = {"complete": True, "format": form, "out": tmp_path / "out"}
+    with pytest.raises(ConfigError, match=r"[0-9,]+ trials, .* do not fit into the 0\.0 MB"):
+        build(table, people, **asked)
+    assert not (tmp_path / "out").exists()
+
+
+def test_how_much_will_be_written_is_told_where_it_is_much(pool, tmp_path, monkeypatch):
+    table, people = pool(11, speakers=14)
+    said = []
+    n = sum(build(table, people, complete=True).manifest["lists"][0].values())
+    asked = {"complete": True, "progress": said.append}
+    build(table, people, **asked, out=tmp_path / "few")
+    assert said == []
+    monkeypatch.setattr("parivox.trials.manifest._MANY", n)
+    built = build(table, people, **asked, out=tmp_path / "many")
+    assert len(said) == 1
+    assert said[0].startswith(f"writing {n:,} trials, ")
+    assert built.lists[0].read_text().count("\n") == n

@@ -154,14 +154,62 @@ def test_more_pairs_than_there_are_name_the_largest_number_that_fits():
         build(table, people, by="sex", per_speaker=7)
     assert "fewer than 7 target pairs of grade 3" in str(raised.value)
     assert len(build(table, people, by="sex", per_speaker=6).lists[0]) == 24
-    note = "as many speakers take part for --per-speaker up to 6"
+    note = "up to --per-speaker 6 the same speakers take part"
     assert note in build(table, people, by="sex", per_speaker=1).manifest["notes"]
 
 
-def test_speakers_with_one_recording_only_are_refused_in_a_sentence():
+def test_speakers_with_one_recording_only_are_told_of_other_target_pairs():
     table = {"utterance": [f"{s}/r/{u}" for s in "ab" for u in "123"]}
-    with pytest.raises(DataError, match="no speaker can take part"):
-        build(table, {"speaker": list("ab"), "sex": ["f", "f"]}, by="sex", per_speaker=1)
+    people = {"speaker": list("ab"), "sex": ["f", "f"]}
+    with pytest.raises(DataError, match="--target-grades 1, --per-speaker up to 3"):
+        build(table, people, by="sex", per_speaker=1)
+    build(table, people, by="sex", per_speaker=3, target_grades="1")
+
+
+def test_a_mix_that_nobody_can_have_names_one_that_fits():
+    table = {"utterance": [f"{s}/{r}/1" for s in "ab" for r in "wxyz"]}
+    people = {"speaker": list("ab"), "sex": ["f", "f"]}
+    with pytest.raises(DataError, match="--mix cat2=1 fits, --per-speaker up to 6"):
+        build(table, people, by="sex", per_speaker=2, mix="cat1=1")
+
+
+def test_a_mix_that_comes_out_rounded_says_so_and_passes_its_check(pool, tmp_path):
+    table, people = pool(1, speakers=24)
+    mix = {"by": "gender", "grade_by": "gender", "mix": "cat2=0.5,cat1=0.5"}
+    built = build(table, people, per_speaker=3, **mix, out=tmp_path)
+    assert {one["id"]: one["verdict"] for one in built.manifest["check"]}["G5"] == "pass"
+    note = (
+        "of 3 nontarget trials the mix makes 2 of grade 2, 1 of grade 1 for each speaker; a "
+        "multiple of 2 gives it exactly"
+    )
+    assert note in built.manifest["notes"]
+    assert not any("exactly" in one for one in build(table, people, per_speaker=2, **mix)
+                   .manifest["notes"])  # fmt: skip
+
+
+def test_a_mix_after_which_some_are_tested_more_often_than_others_says_so(pool, seen):
+    table, people = pool(1, speakers=24)
+    built = build(table, people, per_speaker=4, mix="cat4=0.5,cat3=0.5")
+    times = seen(built.lists[0], people).nontarget.group_by("test_speaker").len()["len"]
+    assert times.min() < times.max()
+    note = f"speakers are tested in {times.min()} to {times.max()} nontarget trials each"
+    assert note in built.manifest["notes"]
+
+
+def test_the_check_grades_as_one_that_names_no_attribute(pool, tmp_path):
+    table, people = pool(1, speakers=24)
+    people["nationality"] = people.pop("nation")
+    own = build(table, people, by="nationality", per_speaker=2, out=tmp_path / "own")
+    named = build(table, people, by="nationality", per_speaker=2, grade_by="nationality",
+                  out=tmp_path / "named")  # fmt: skip
+    verdicts = [
+        {one["id"]: one["verdict"] for one in built.manifest["check"]} for built in (own, named)
+    ]
+    assert [one["G8"] for one in verdicts] == ["fail", "pass"]
+    assert [one["G5"] for one in verdicts] == ["not checked", "pass"]
+    assert any("nationality, those of the check of gender" in one for one in own.manifest["notes"])
+    found = pv.trials.check(own.lists[0], speakers=people, by="nationality")
+    assert found["G8"].verdict == "fail"
 
 
 def test_as_the_paper_s_listing_pairs_may_repeat(pool, seen):
@@ -189,7 +237,20 @@ def test_as_the_paper_s_listing_pairs_may_repeat(pool, seen):
         ({"per_speaker": 2, "compat": "who"}, "hutiri2022"),
         ({"per_speaker": 2, "compat": "hutiri2022", "balance_partners": True}, "leave them out"),
         ({"per_speaker": 2, "compat": "hutiri2022", "mix": "cat3=1"}, "leave them out"),
-        ({"per_speaker": 2, "format": "tar"}, "voxceleb, kaldi, nist, csv, parquet"),
+        ({"per_speaker": 2, "compat": "hutiri2022", "mix": "cat4=1"}, "leave them out"),
+        ({"per_speaker": 10**20}, "--per-speaker 100000000000000000000: is more than"),
+        ({"per_speaker": 2, "variants": 10**9}, "--variants 1000000000: is more than"),
+        ({"per_speaker": 2, "target_grades": "2"}, "--target-grades 2"),
+        ({"per_speaker": 2, "target_grades": None}, "--target-grades None"),
+        ({"per_speaker": 2, "grade_by": [3]}, r"grade_by=\[3\] is no text"),
+        ({"per_speaker": 2, "id": 3}, "id=3 is no text"),
+        ({"per_speaker": 2, "mix": 3}, "mix"),
+        ({"per_speaker": 2, "out": ""}, "names no folder"),
+        ({"per_speaker": 2, "out": 3}, "names no folder"),
+        (
+            {"per_speaker": 2, "format": "tar"},
+            "--format 'tar'.*voxceleb, kaldi, nist, csv, parquet",
+        ),
         ({"per_speaker": 2, "by": "age"}, "nearest"),
         ({"per_speaker": 2, "by": ["gender"]}, "give one text"),
         ({"per_speaker": 2, "grade_by": "age"}, "'age'"),
@@ -218,7 +279,7 @@ def test_the_pool_of_voxceleb1_h_keeps_all_its_speakers(h_pool, n):
     )
     assert sum(built.manifest["speakers"].values()) == 1190
     assert len(built.left_out) == 0
-    assert built.manifest["notes"] == ["as many speakers take part for --per-speaker up to 518"]
+    assert built.manifest["notes"] == ["up to --per-speaker 518 the same speakers take part"]
 
 
 def test_at_519_the_first_speaker_is_left_out(h_pool):

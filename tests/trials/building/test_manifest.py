@@ -165,6 +165,59 @@ def test_what_is_no_manifest_is_refused(text, tmp_path):
         pv.trials.rebuild(tmp_path / "nowhere.json")
 
 
+HASH = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"kind": "square"}, "kind is 'square', expected inclusive or balanced or cross"),
+        ({"kind": []}, r"kind is \[\], expected"),
+        ({"seed": "x"}, "seed is 'x', expected a whole number"),
+        ({"seed": True}, "seed is True, expected a whole number"),
+        ({"id": 3}, "id is 3, expected text or null"),
+        ({"grade_by": 3}, "grade_by is 3, expected a list"),
+        ({"grade_by": [3]}, r"grade_by is \[3\], expected a list"),
+        ({"parameters": []}, r"parameters is \[\], expected a mapping"),
+        ({"parameters": None}, "parameters is None, expected a mapping"),
+        ({"parameters.more": 3}, "'more' is not known"),
+        ({"parameters.per_speaker": KeyError}, "lacks parameters.per_speaker"),
+        ({"parameters.mix": 3}, "parameters.mix is 3, expected text or a mapping or null"),
+        ({"parameters.mix": {"cat4": "1"}}, "parameters.mix is"),
+        ({"parameters.target_grades": None}, "parameters.target_grades is None, expected a list"),
+        ({"inputs": "u.csv"}, "inputs is 'u.csv', expected a mapping"),
+        ({"inputs.utterances": KeyError}, "lacks inputs.utterances"),
+        ({"inputs.speakers": "s.csv"}, "inputs.speakers is 's.csv', expected a mapping"),
+        ({"inputs.models": {}}, "'models' is not known"),
+        ({"inputs.utterances.content": KeyError}, "lacks inputs.utterances.content"),
+        ({"inputs.utterances.path": 3}, "inputs.utterances.path is 3, expected text or null"),
+        ({"lists": "inclusive.txt"}, "lists is 'inclusive.txt', expected a list"),
+        ({"lists": []}, "variants is 3, of lists there are 0"),
+        ({"variants": 2}, "variants is 2, of lists there are 3"),
+        ({"lists": [{"sha256": HASH}, {}, {}]}, r"lacks lists\[1\]\.sha256"),
+        ({"lists": [3, 3, 3]}, r"lists\[0\] is 3, expected a mapping"),
+        ({"seed": 4}, "came out different .* the manifest may have been changed"),
+        ({"parivox": "0.0.0", "seed": 4}, "came out different .* install Parivox 0.0.0"),
+    ],
+)
+def test_a_manifest_that_was_changed_is_refused_in_a_sentence(change, told, files, tmp_path):
+    built = build("inclusive", files, tmp_path / "one")
+    held = json.loads(built.path.read_text())
+    for name, value in change.items():
+        *where, last = name.split(".")
+        part = held
+        for one in where:
+            part = part[one]
+        if value is KeyError:
+            del part[last]
+        else:
+            part[last] = value
+    built.path.write_text(json.dumps(held))
+    with pytest.raises(DataError, match=told):
+        pv.trials.rebuild(built.path, out=tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+
+
 def test_tables_in_memory_must_be_given_again(pool, tmp_path):
     table, people = pool(5, speakers=24)
     asked = BUILDERS["inclusive"] | {"out": tmp_path / "one"}
