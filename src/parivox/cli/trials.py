@@ -33,7 +33,9 @@ def add_to(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    inner = whole.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, prog="parivox trials"
+    )
     _add_check(inner)
     _add_describe(inner)
     _add_grade(inner)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.trials.description import ALL
-from parivox.trials.figures import between, over, percent, span
+from parivox.trials.figures import between, counted, over, percent, span
 from parivox.trials.findings import Finding
 from parivox.trials.takers import effective
 
@@ -113,7 +113,9 @@ def _recordings(takers: Takers) -> Finding:
             "give --utterances with a column recording",
         )
     single = int((known == 1).sum())
-    words = f"{span(known)} (median {np.median(known):g}); {single:,} speakers have one only"
+    words = (
+        f"{span(known)} (median {np.median(known):g}); {counted(single, 'speaker')} with one only"
+    )
     if lost:
         words += f"; of {lost:,} speakers they are not all known"
     return _told("recordings", what, float(known.min()), words)
