@@ -58,7 +58,10 @@ if TYPE_CHECKING:
     )
     from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
     from parivox.core.separation import auc, dprime, shift
+    from parivox.embedding.extract import embed
+    from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
+    from parivox.scoring.run import score
     from parivox.tables.inspection.findings import Inspection
 
 _HOMES = {
@@ -108,7 +111,10 @@ _HOMES = {
     ),
     "parivox.core.rates": ("fnr_at_fpr", "fpr_at_fnr", "hter"),
     "parivox.core.separation": ("auc", "dprime", "shift"),
+    "parivox.embedding.extract": ("embed",),
+    "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
+    "parivox.scoring.run": ("score",),
     "parivox.tables.inspection.findings": ("Inspection",),
 }
 _ROOMS = ("trials",)
@@ -129,6 +135,7 @@ __all__ = [
     "Inspection",
     "ParivoxError",
     "Plan",
+    "Store",
     "TrialCounts",
     "act_cdet",
     "au_fdr",
@@ -143,6 +150,7 @@ __all__ = [
     "difference",
     "dprime",
     "eer",
+    "embed",
     "eo_diff",
     "eo_ratio",
     "fdr",
@@ -162,11 +170,13 @@ __all__ = [
     "min_max",
     "neg_log_ratio",
     "nrb",
+    "open_store",
     "parse_cost",
     "plan",
     "ratio",
     "rb",
     "reference",
+    "score",
     "sd",
     "shift",
     "smoothed",

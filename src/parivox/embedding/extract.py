@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from parivox.embedding.store import (
     save,
     writing,
 )
+from parivox.embedding.systems import named
 from parivox.embedding.systems.protocol import EmbeddingSystem
 from parivox.embedding.workers import embed_batches
 from parivox.errors import ConfigError, DataError
@@ -82,7 +84,7 @@ class Embedded:
 
 def embed(
     source: Any,
-    load: Load,
+    system: str | Load,
     out: str | os.PathLike[str],
     *,
     channel: int | None = None,
@@ -97,8 +99,9 @@ def embed(
     ----------
     source
         As :func:`parivox.embedding.sources.read_source` takes it.
-    load
-        Loads the system. Each worker process calls it, so it must be picklable: a function of a
+    system
+        As :func:`parivox.embedding.systems.named.load` takes it, such as ``ge2e``; or a function
+        that loads it. Each worker process calls that, so it must be picklable: a function of a
         module, or a ``functools.partial`` of one.
     out
         The folder of the store.
@@ -128,17 +131,18 @@ def embed(
     progress("reading which recordings there are")
     wanted = read_source(source, channel=channel)
     progress("loading the system")
-    system = load()
-    if not isinstance(system, EmbeddingSystem):
-        msg = f"{system.name}: makes no embeddings but compares recordings; give it to score"
+    load = partial(named.load, system) if isinstance(system, str) else system
+    loaded = load()
+    if not isinstance(loaded, EmbeddingSystem):
+        msg = f"{loaded.name}: makes no embeddings but compares recordings; give it to score"
         raise ConfigError(msg)
     options = {"longest_seconds": longest_seconds}
     folder, recordings = Path(out), _with_stat(wanted.table)
     with writing(folder):
-        run = _Run(folder, _told(system, options), recordings, progress)
+        run = _Run(folder, _told(loaded, options), recordings, progress)
         if "probe" not in run.about:
             progress("probing the system")
-            run.about["probe"] = probe(system).to_json()
+            run.about["probe"] = probe(loaded).to_json()
         new = run.finish(load, workers or _processors(), batch)
     store = open_store(folder)
     asked = store.table.join(wanted.table.select("utterance"), on="utterance", how="semi")
