@@ -35,6 +35,9 @@ class Small:
 
 def load(weights="one", seconds=0.0):
     return Small(weights, seconds)
+
+
+READY = load()
 '''
 
 

@@ -402,7 +402,7 @@ def test_twenty_kills_leave_the_bytes_of_an_undisturbed_run(folder, small, tmp_p
 
 
 def test_a_system_may_be_named(folder, small, tmp_path):
-    named = parivox.embed(folder, "small_system:load", tmp_path / "named", workers=1)
+    named = parivox.embed(folder, "small_system:READY", tmp_path / "named", workers=1)
     made = embed(folder, small.load, tmp_path / "made", workers=1)
     assert named.statuses == made.statuses
     found = parivox.open_store(tmp_path / "named").vectors
