@@ -74,6 +74,29 @@ def test_from_a_folder_to_a_store_and_back_again(embed, home):
     assert pl.read_parquet(home / "out" / "recordings.parquet").height == 9
 
 
+def test_four_commands_lead_from_a_folder_to_an_audit(parivox, home):
+    """Of a folder for each speaker, with nothing that says what was recorded at once."""
+    for i in range(24):
+        path = home / "people" / f"p{i // 6}" / f"{i}.wav"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        voice = np.random.default_rng(100 + i // 6).normal(size=16) / 4
+        wave = np.convolve(np.random.default_rng(i).normal(size=8_000) / 10, voice)
+        soundfile.write(path, wave, 8_000)
+    (home / "speakers.csv").write_text("speaker,gender\np0,f\np1,f\np2,m\np3,m\n")
+    by = ("--speakers", "speakers.csv", "--by", "gender")
+    for words in (
+        ("embed", "people", "--system", "mine:small", "--out", "embeddings"),
+        ("trials", "build", "inclusive", "--utterances", "embeddings/recordings.parquet", *by,
+         "--per-speaker", "5", "--out", "lists"),
+        ("score", "lists/inclusive.txt", "--embeddings", "embeddings", "--out", "scores.parquet"),
+        ("audit", "scores.parquet", *by),
+    ):  # fmt: skip
+        done = parivox(*words, cwd=home)
+        assert done.returncode == 0, done.stderr
+    assert "gender: 2 groups" in done.stdout
+    assert (pl.read_parquet(home / "scores.parquet")["status"] == "ok").all()
+
+
 def test_check_says_whether_a_store_is_whole(embed, home):
     assert embed("calls", *MINE).returncode == 0
     found = embed("--check", "out")

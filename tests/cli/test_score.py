@@ -111,6 +111,26 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(parivox, home, words, 
     assert {path.name for path in home.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("rows", "words", "told"),
+    [
+        ("s0/0 s0/1\ns0/0 s1/1\n", (), "put one above the rows, separated as they are: enrol test"),
+        ("1 s0/0 s0/1\nx s0/0 s1/1\n", (), "row 2 does not fit what is above it"),
+        ("s0/0 s0/1\n", ("--trials-format", "pairs"), "--trials-format 'pairs' is not known"),
+        ("1 1 a 0.5\n", (), "say which with --trials-format voxceleb or --trials-format bob-4"),
+        ("x y z\nu v w\n", (), "or the format with --trials-format"),
+    ],
+)
+def test_lists_that_cannot_be_read_say_what_to_do(parivox, home, tmp_path, rows, words, told):
+    (tmp_path / "list.txt").write_text(rows)
+    done = parivox("score", tmp_path / "list.txt", *words, "--embeddings", "embeddings.npz",
+                   "--out", tmp_path / "s.parquet", cwd=home)  # fmt: skip
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "--scores-format" not in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["list.txt"]
+
+
 def test_recordings_that_are_not_embedded_are_counted(parivox, home, tmp_path):
     (tmp_path / "more.txt").write_text("1 s0/0 s0/1\n0 s0/0 s77/1\n0 s0/0 s78/1\n")
     done = parivox("score", tmp_path / "more.txt", "--embeddings", "embeddings.npz", "--out",

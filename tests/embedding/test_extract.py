@@ -17,10 +17,11 @@ import soundfile
 
 import parivox
 from parivox.auditing.run import audit
-from parivox.embedding.audio import Excerpt
+from parivox.embedding.audio import Excerpt, decode
 from parivox.embedding.batches import Batch, embed_batch
-from parivox.embedding.extract import embed
+from parivox.embedding.extract import _check_alike, _told, embed
 from parivox.embedding.store import check_store, open_store
+from parivox.embedding.systems.callables import CallableSystem
 from parivox.errors import ConfigError, DataError
 from parivox.tables.failures import read_failures
 from parivox.tables.utterances import read_utterances
@@ -158,10 +159,137 @@ def test_recordings_that_fail_are_rows_with_a_status(folder, small, tmp_path):
     }
     table = run.store.table
     assert (table.filter(pl.col("row") < 0)["reason"] != "").all()
-    ids = pl.Series(["s0/00.wav", "s0/06.wav", "nobody"])
-    assert run.store.rows_of(ids).tolist() == [-2, 0, -1]
+    rows = dict(table.select("utterance", "row").iter_rows())
+    assert (rows["s0/00.wav"], rows["s0/06.wav"]) == (-1, 0)
+    known = {one["utterance"]: one for one in table.iter_rows(named=True)}
+    nan, none = known["s4/04.wav"], ("duration", "bandwidth", "level", "clipping", "net_speech")
+    assert (nan["native_rate"], {nan[name] for name in none}) == (8_000, {None})
     (folder / "s0/00.wav").write_bytes((folder / "s0/06.wav").read_bytes())
     assert embed(folder, small.load, tmp_path / "out", workers=1).statuses["ok"] == 26
+
+
+def test_a_failure_of_the_machine_is_tried_again(folder, crashing, small, tmp_path, monkeypatch):
+    """A crash, or a file that cannot be opened for now, is no property of the audio."""
+    monkeypatch.setattr("parivox.embedding.workers.DECODING_SECONDS", 2.0)
+    out = tmp_path / "out"
+    assert embed(folder, crashing.load, out, workers=1).statuses == {"ok": 28, "unreadable": 2}
+    run = embed(folder, small.load, out, workers=1)
+    assert (run.new, run.statuses) == (2, {"ok": 30})
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("builtins.open", refuse)
+        failed = decode(Excerpt(str(folder / "s0/00.wav")), 8_000)
+    assert (failed.status, failed.reason, failed.is_passing) == (
+        "unreadable",
+        "Permission denied",
+        True,
+    )
+    assert not decode(Excerpt(__file__), 8_000).is_passing
+
+
+def test_an_outcome_without_a_hash_is_not_that_of_another_file(folder, crashing, small, tmp_path):
+    """One that vanished has no hash, and neither has one that cannot be hashed for now."""
+    out = tmp_path / "out"
+    embed(folder, small.load, out, workers=1)
+    store = open_store(out)
+    table = store.table.with_columns(
+        audio_sha256=pl.when(pl.col("utterance") == "s0/00.wav")
+        .then(None)
+        .otherwise("audio_sha256"),
+        status=pl.when(pl.col("utterance") == "s0/00.wav")
+        .then(pl.lit("unreadable"))
+        .otherwise("status"),
+    )
+    table.write_parquet(out / "recordings.parquet")
+    rewrite(folder / "new.wav", soundfile.read(folder / "s1/01.wav")[0][:4_000])
+    (out / "seen.parquet").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("parivox.embedding.extract._sha256", lambda _: None)
+        run = embed(folder, small.load, out, workers=1)
+    assert run.statuses == {"ok": 31}
+
+
+def test_without_a_decoder_nothing_begins(folder, small, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "soundfile", None)
+    with pytest.raises(ConfigError, match=r"soundfile cannot be loaded .*pip install soundfile"):
+        embed(folder, small.load, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_runtime_goes_on_with_a_store(folder, small, tmp_path):
+    def load(runtime):
+        system = small.load()
+        system.provenance = {"runtime": runtime, "providers": [runtime]}
+        return system
+
+    about = _told(load("onnxruntime 1.0"), {})
+    _check_alike(tmp_path, about, _told(load("onnxruntime 2.0"), {}))
+    with pytest.raises(DataError, match="embeddings cannot be compared"):
+        _check_alike(tmp_path, about, _told(small.load(), {}) | {"options": {"x": 1}})
+
+
+def test_what_numpy_counts_is_provenance_and_an_object_is_a_sentence(small):
+    system = small.load()
+    system.provenance = {"step": np.float32(0.5), "sizes": np.arange(2)}
+    assert _told(system, {})["system"]["provenance"] == {"step": 0.5, "sizes": [0, 1]}
+    for odd in (object(), float("nan")):
+        system.provenance = {"odd": odd}
+        with pytest.raises(ConfigError, match=r"small: its provenance cannot be kept as JSON"):
+            _told(system, {})
+
+
+@pytest.mark.parametrize(
+    "names", [["parts/mine.txt"], ["recordings.parquet"], ["failures.csv"], ["next/mine.txt"]]
+)
+def test_a_folder_of_something_else_is_refused_and_stays(folder, small, tmp_path, names):
+    out = tmp_path / "out"
+    for name in names:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("mine")
+    with pytest.raises(DataError, match=r"and is no store of embeddings; give --out a new"):
+        embed(folder, small.load, out, workers=1)
+    assert [(out / name).read_text() for name in names] == ["mine"]
+
+
+def test_a_damaged_table_of_what_was_seen_is_made_anew(folder, small, tmp_path):
+    out = tmp_path / "out"
+    embed(folder, small.load, out, workers=1)
+    whole = (out / "seen.parquet").read_bytes()
+    (out / "seen.parquet").write_bytes(whole[:40])
+    assert embed(folder, partial(small.load, seconds=1e9), out).new == 0
+    assert (out / "seen.parquet").read_bytes() == whole
+
+
+def test_a_function_that_fails_on_one_recording_fails_for_it_alone(folder):
+    def function(waveform, rate):
+        if waveform.size < 4_400:
+            msg = "too few samples for me"
+            raise ValueError(msg)
+        return np.abs(np.fft.rfft(waveform[:64]))
+
+    def always(waveform, rate):
+        msg = "cannot"
+        raise ValueError(msg)
+
+    batch = Batch(0, [Excerpt(str(path)) for path in sorted(folder.rglob("*.wav"))], 60.0)
+    found = embed_batch(batch, CallableSystem(function, "mine", sample_rate=8_000)).found
+    told = {one["reason"] for one in found if one["status"] == "unreadable"}
+    assert told == {"the system raised ValueError: too few samples for me"}
+    assert {one["status"] for one in found} == {"ok", "unreadable"}
+    with pytest.raises(DataError, match=r"mine: raised ValueError for 30 recordings in turn"):
+        embed_batch(batch, CallableSystem(always, "mine", sample_rate=8_000))
+
+
+def test_samples_beyond_all_measure_are_a_status_and_no_warning(tmp_path):
+    wave = np.random.default_rng(1).normal(size=16_000) * 1e30
+    soundfile.write(tmp_path / "huge.wav", wave, 16_000, subtype="FLOAT")
+    batch = Batch(0, [Excerpt(str(tmp_path / "huge.wav"))], 60.0)
+    squares = Odd(lambda waves: np.stack([[one[:100] ** 2] for one in waves]))
+    squares.sample_rate = 16_000
+    assert embed_batch(batch, squares).found[0]["status"] == "non_finite"
 
 
 def test_failures_and_attributes_flow_into_an_audit(folder, small, tmp_path):

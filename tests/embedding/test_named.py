@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from parivox.embedding.systems import named
+from parivox.embedding.systems.callables import system_of
 from parivox.embedding.systems.named import known_systems, load
-from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
+from parivox.embedding.systems.protocol import SCORINGS, EmbeddingSystem, VerifyingSystem
 from parivox.errors import ConfigError, DataError
+from parivox.scoring.comparisons import COMPARISONS
 
 MODULE = '''
 import numpy as np
@@ -148,6 +150,16 @@ def test_verifying_systems(home):
     system = load("encoders:Verifier")
     assert isinstance(system, VerifyingSystem)
     assert system.verify(system.enrol(WAVES), WAVES[0]) == 0.5
+
+
+def test_a_scoring_that_is_not_known_is_refused_before_anything_runs(home):
+    def function(waveform, rate):
+        return waveform[:2]
+
+    assert set(SCORINGS) == set(COMPARISONS)
+    function.scoring = "crops"
+    with pytest.raises(ConfigError, match=r"mine: its scoring 'crops' is not known; give cosine"):
+        system_of(function, "mine")
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,26 @@ def test_a_flat_folder_tells_no_speakers(tmp_path):
     assert read_source(tmp_path).table["speaker"].to_list() == [None, None]
 
 
+def test_where_no_recording_is_told_each_file_is_one(tmp_path):
+    for name in ("s1/a.wav", "s1/b.wav"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        soundfile.write(tmp_path / name, np.zeros(160, "f4"), 16_000)
+    assert read_source(tmp_path).table["recording"].to_list() == ["s1/a.wav", "s1/b.wav"]
+    path = tmp_path / "t.csv"
+    path.write_text("utterance,file,start\nu,s1/a.wav,0\nv,s1/a.wav,1\nw,s1/b.wav,0\n")
+    found = read_source(path).table["recording"].to_list()
+    assert found == ["s1/a.wav", "s1/a.wav", "s1/b.wav"]
+    path.write_text("utterance,file\nid1/v1/1.wav,s1/a.wav\nid1/v1/2.wav,s1/b.wav\n")
+    assert read_source(path).table["recording"].to_list() == [None, None]  # the ids tell
+
+
+def test_a_column_named_as_an_inner_one_is_refused(tmp_path):
+    soundfile.write(tmp_path / "a.wav", np.zeros(160, "f4"), 16_000)
+    (tmp_path / "t.csv").write_text("utterance,file,_size\nu,a.wav,large\n")
+    with pytest.raises(DataError, match=r"column '_size': begins with an underscore"):
+        read_source(tmp_path / "t.csv")
+
+
 def test_links_to_folders_are_followed_and_circles_end(folder, tmp_path):
     (folder / "id3").symlink_to(folder / "id2")
     (folder / "id2" / "back").symlink_to(folder)
@@ -116,6 +136,9 @@ def test_pipes_that_unpack_a_file_are_that_file(command, file):
     ("command", "why"),
     [
         ("sox a.wav -r 8000 -t wav - |", "sox is given '-r'"),
+        ("sox -t raw a.wav -t wav - |", "sox is given '-t raw'"),
+        ("ffmpeg -i a.wav -i b.wav -f wav - |", "ffmpeg is given '-i' twice"),
+        (" |", "it holds no command"),
         ("sox a.wav b.wav -t wav - |", "sox reads 2 files"),
         ("sox a.wav -t wav b.wav |", "sox does not write to the pipe"),
         ("ffmpeg -i a.wav -ar 8000 -f wav - |", "ffmpeg is given '-ar'"),

@@ -103,6 +103,10 @@ def test_check_finds_a_byte_that_changed(out, name):
         (lambda out: (out / "store.json").unlink(), "is no store of embeddings; make one with"),
         (lambda out: (out / "recordings.parquet").unlink(), "is no whole store"),
         (lambda out: (out / "embeddings.npy").unlink(), "cannot be read"),
+        (
+            lambda out: (out / "store.json").write_text('{"version": 1, "system": {}}'),
+            "store.json lacks options, files",
+        ),
         (lambda out: np.save(out / "embeddings.npy", np.zeros(3)), "holds float64 of shape (3,)"),
     ],
 )
@@ -111,6 +115,32 @@ def test_what_is_no_store_is_one_sentence(out, change, told):
     with pytest.raises(DataError) as raised:
         open_store(out).vectors.sum()
     assert told in str(raised.value)
+
+
+def test_a_check_of_a_store_without_its_vectors_is_one_sentence(out):
+    (out / "embeddings.npy").unlink()
+    with pytest.raises(DataError, match=r"embeddings.npy: cannot be read \(No such file"):
+        check_store(out)
+
+
+def test_a_closed_folder_is_one_sentence(out, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(
+        "pathlib.Path.exists", refuse
+    )  # as the root of a machine is let in anywhere
+    with pytest.raises(DataError, match=r"is no whole store of embeddings \(.*Permission denied"):
+        find_store(out)
+
+
+def test_a_run_that_ended_before_its_plan_was_written_goes_on(out, folder, small, tmp_path):
+    for name in ("parts/.plan.parquet.part", "parts/plan.parquet"):
+        begun = tmp_path / "begun"
+        (begun / name).parent.mkdir(parents=True, exist_ok=True)
+        (begun / name).write_text("half")
+        with writing(begun):
+            pass
 
 
 def test_a_store_of_another_version_is_refused(out):

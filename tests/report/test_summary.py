@@ -123,3 +123,29 @@ def test_several_systems_and_lists(material, printed):
 def test_thresholds_of_other_trials_are_told(audited, material, printed):
     told = printed(audited(by="gender", operating_points="eer", threshold_from=material[0]))
     assert "development trials" in told
+
+
+def test_shares_of_failures_stand_with_their_intervals(material, printed):
+    trials, speakers = material
+    failed = {"s01/0", "s02/1", "s03/2", "s05/5"}
+    stages = [
+        "enrol" if enrol in failed else "acquire" if test in failed else None
+        for enrol, test in zip(trials["enrol"], trials["test"], strict=True)
+    ]
+    scores = [
+        None if stage else score for score, stage in zip(trials["score"], stages, strict=True)
+    ]
+    status = ["too_short" if stage else "ok" for stage in stages]
+    told = {**trials, "score": scores, "stage": stages, "status": status}
+    audit = pv.audit({"model": told}, speakers=speakers, by="gender", replicates=100)
+    lines = printed(audit).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("Failures to enrol"))
+    heading, rows = lines[start + 1], lines[start + 3 : start + 6]
+    assert heading.split("  ")[-1].strip() == "failed / tried"
+    assert heading.count("[interval]") == 2
+    assert len(rows) == 3
+    for line in rows:
+        row = audit.groups.where(grouping="gender", group=line.split()[0], metric="fta").rows()[0]
+        assert f"{row['errors']:,} / {row['trials']:,}" in line
+        assert line.count("[") == 2
+    assert max(map(len, lines)) <= 100

@@ -123,3 +123,32 @@ def test_recordings_of_the_cohort_that_failed_are_left_out_and_told(
     found = score(pairs, embeddings=vectors, out=tmp_path / "s.parquet", s_norm=cohort)
     assert "1 recordings of" in found.notes[0]
     assert "a cohort of 19 recordings" in found.how
+
+
+@pytest.mark.parametrize("of_models", [False, True])
+def test_a_cohort_of_copies_is_refused(of_models, pairs, embedded, cohort, scored, by_hand):
+    values = embedded.values.copy()
+    values[8 * EACH :] = values[-1]
+    ids = embedded.ids.to_list()
+    models = {"model": ids, "recording": ids} if of_models else None
+    with pytest.raises(DataError, match=r"cohort.txt: .*'s00/0'.* score the same with every"):
+        scored(pairs, by_hand.vectors_of(values), s_norm=cohort, models=models)
+
+
+def test_scores_of_any_scale_can_be_normalised(pairs, embedded, cohort, scored, by_hand):
+    small = by_hand.vectors_of(embedded.values * np.float32(1e-8))
+    how = {"as_norm": cohort, "top": 5, "scoring": "dot"}
+    one, other = scored(pairs, embedded, **how), scored(pairs, small, **how)
+    assert np.abs(one["score"] - other["score"]).max() < 1e-3
+
+
+def test_a_cohort_of_parquet_is_of_ids_or_of_vectors(pairs, embedded, cohort, scored, tmp_path):
+    ids = cohort.read_text().split()
+    expected = scored(pairs, embedded, s_norm=cohort)
+    pl.DataFrame({"utterance": ids}).write_parquet(tmp_path / "ids.parquet")
+    assert scored(pairs, embedded, s_norm=tmp_path / "ids.parquet").equals(expected)
+    own = pl.DataFrame({"utterance": ids}).with_columns(
+        embedding=pl.Series(embedded.values[-len(ids) :, 0].tolist())
+    )
+    own.write_parquet(tmp_path / "vectors.parquet")
+    assert scored(pairs, embedded, s_norm=tmp_path / "vectors.parquet").equals(expected)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import dataclasses
 import errno
 import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -286,3 +290,97 @@ def test_a_full_disk_is_a_sentence_and_what_was_scored_is_kept(
     assert len(list((tmp_path / "s.parquet.parts").glob("0*.parquet"))) == 3
     score(pairs, embeddings=embedded, out=out)
     assert digest(out) == digest(whole.out)
+
+
+def test_two_runs_do_not_make_one_file(pairs, embedded, tmp_path):
+    out = tmp_path / "s.parquet"
+    told = []
+
+    def meanwhile(words):
+        if words.startswith("preparing"):
+            with pytest.raises(DataError, match="another run is making this file; wait for it"):
+                score(pairs[::-1], embeddings=embedded, out=out)
+            told.append(words)
+
+    score(pairs, embeddings=embedded, out=out, progress=meanwhile)
+    assert len(told) == 1
+    score(pairs, embeddings=embedded, out=tmp_path / "alone.parquet")
+    assert digest(out) == digest(tmp_path / "alone.parquet")
+    score(pairs[::-1], embeddings=embedded, out=out, overwrite=True)  # once it is let go
+
+
+def test_what_is_read_is_not_replaced(pairs, embedded, tmp_path):
+    ids = embedded.ids.to_list()
+    listed, models, folder = tmp_path / "t.csv", tmp_path / "m.csv", tmp_path / "e"
+    pairs.write_csv(listed)
+    pl.DataFrame({"model": ids, "recording": ids}).write_csv(models)
+    folder.mkdir()
+    for one, vector in zip(ids, embedded.values, strict=True):
+        (folder / one).parent.mkdir(exist_ok=True)
+        np.save(folder / f"{one}.npy", vector[0])
+    (tmp_path / "link").symlink_to(listed)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for out, what in (
+        (listed, "the list"),
+        (tmp_path / "link", "the list"),
+        (models, "the models"),
+        (folder / f"{ids[0]}.npy", "the embeddings"),
+    ):
+        with pytest.raises(ConfigError, match=f"would replace {what} that this reads"):
+            score(listed, embeddings=folder, models=models, out=out, overwrite=True)
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
+    for _ in range(2):  # scores may lie in the folder of the embeddings
+        score(listed, embeddings=folder, out=folder / "scores.parquet", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"as_norm": "cohort", "top": 1},
+        {"as_norm": "cohort", "top": 99},
+        {"s_norm": "one"},
+        {"scoring": "ecapa-published"},
+    ],
+)
+def test_options_that_are_refused_leave_nothing(how, pairs, embedded, cohort, tmp_path):
+    one = tmp_path / "one.txt"
+    one.write_text(cohort.read_text().split()[0] + "\n")
+    how = {key: {"cohort": cohort, "one": one}.get(value, value) for key, value in how.items()}
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ConfigError, match=r"--top|give 2 or more|give --scoring cosine"):
+        score(pairs, embeddings=embedded, out=tmp_path / "s.parquet", **how)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_vectors_that_are_refused_leave_nothing(pairs, embedded, tmp_path):
+    zero = dataclasses.replace(embedded, values=np.zeros_like(embedded.values))
+    with pytest.raises(DataError, match="vectors of zeros"):
+        score(pairs, embeddings=zero, out=tmp_path / "s.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_is_full_before_the_first_score_is_a_sentence(embedded, tmp_path):
+    """As a process, since a full disk under a map of memory kills it without a word."""
+    ids = [f"u{i}" for i in range(4000)]
+    np.savez(tmp_path / "e.npz", ids=ids, vectors=np.ones((len(ids), 256), np.float32))
+    pl.DataFrame({"enrol": ids, "test": ids[::-1]}).write_csv(tmp_path / "t.csv")
+    script = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        "from parivox.scoring.run import score\n"
+        "score('t.csv', embeddings='e.npz', out='s.parquet')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(pv.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "DataError: --out s.parquet: cannot be written (File too large)" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.npz", "t.csv"]

@@ -175,3 +175,48 @@ def test_what_cannot_be_done_is_said_before_anything_is_enrolled(recordings, tri
     with pytest.raises(ConfigError, match="give --overwrite"):
         score_with_system(trials, system, recordings=recordings, out=tmp_path / "there.parquet")
     assert not system.enrolled
+
+
+def test_scores_and_decisions_do_not_mix(recordings, trials, tmp_path, monkeypatch):
+    class Both(Loudness):
+        def verify(self, handle, recording):
+            said = super().verify(handle, recording)
+            return said > -0.005 if self.verified > 20 else said
+
+    monkeypatch.setattr(verifying, "PART", 10)
+    out = tmp_path / "s.parquet"
+    for _ in range(2):  # whatever parts there are
+        with pytest.raises(DataError, match="scores for some trials and decisions for others"):
+            score_with_system(trials, Both(), recordings=recordings, out=out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"), [("0.5", "text"), ([0.5, 0.6], "a list"), ([[1], [1, 2]], "a list"), (1j, "")]
+)
+def test_what_is_no_number_is_refused(said, told, recordings, trials, tmp_path):
+    class Odd(Loudness):
+        def verify(self, handle, recording):
+            return said
+
+    with pytest.raises(DataError, match=rf"loudness: verify gave {told}.* at 's.*expected one num"):
+        score_with_system(trials, Odd(), recordings=recordings, out=tmp_path / "s.parquet")
+
+
+def test_an_array_of_one_number_is_a_score(recordings, trials, tmp_path):
+    class Array(Loudness):
+        def verify(self, handle, recording):
+            return np.array([[super().verify(handle, recording)]], dtype=np.float64)
+
+    one, other = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    score_with_system(trials, Array(), recordings=recordings, out=one)
+    score_with_system(trials, Loudness(), recordings=recordings, out=other)
+    assert pl.read_parquet(one).equals(pl.read_parquet(other))
+
+
+def test_the_recordings_are_not_replaced(recordings, trials, tmp_path):
+    out = recordings / "s0" / "0.wav"
+    before = out.read_bytes()
+    with pytest.raises(ConfigError, match="would replace the recordings that this reads"):
+        score_with_system(trials, Loudness(), recordings=recordings, out=out, overwrite=True)
+    assert out.read_bytes() == before

@@ -76,9 +76,11 @@ class Meter:
         """Everything measured so far, by its name in :data:`ATTRIBUTES`.
 
         ``level`` is that of the sound about its mean, so that a constant is silence; it is -inf
-        where nothing varies.
+        where nothing varies. Without samples nothing but the duration and the rate is known.
         """
-        n = max(self.samples, 1)
+        if not self.samples:
+            return {"duration": 0.0, "native_rate": self.rate}
+        n = self.samples
         power = max(self.squares / n - (self.sum / n) ** 2, 0.0)
         if power <= _TINY + 1e-12 * self.squares / n:  # what rounding leaves of a constant
             power = 0.0

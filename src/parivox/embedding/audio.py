@@ -6,24 +6,35 @@ import hashlib
 import os
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from parivox.embedding.acoustics import Meter
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-__all__ = ["LONGEST_SECONDS", "STATUSES", "Decoded", "Excerpt", "decode", "sha256_of"]
+__all__ = [
+    "LONGEST_SECONDS",
+    "STATUSES",
+    "Decoded",
+    "Excerpt",
+    "check_decoders",
+    "decode",
+    "sha256_of",
+]
 
 STATUSES = ("ok", "too_short", "no_speech", "unreadable", "non_finite", "silent")
 LONGEST_SECONDS = 3600.0
 """Longer recordings are not taken into memory, unless the user says so."""
 SILENT_DBFS = -80.0
+LOUDEST_DBFS = 120.0
+"""Samples a million times full scale are no sound, and overflow in a system."""
 LEAST_SPEECH_SECONDS = 0.1
 RATES = (1_000, 1_000_000)
 """Samples per second that a recording can have; a flawed header may say anything."""
@@ -64,12 +75,15 @@ class Decoded:
         Mono, at the rate that was asked for; empty where the status is not ``ok``.
     attributes : dict
         Those of :data:`parivox.embedding.acoustics.ATTRIBUTES` that could be measured.
+    is_passing : bool
+        Whether the machine failed rather than the recording, so that another run may fare better.
     """
 
     status: str
     reason: str = ""
     waveform: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     attributes: dict[str, float] = field(default_factory=dict)
+    is_passing: bool = False
 
 
 class _Failed(Exception):  # noqa: N818 - an outcome, which never leaves this module
@@ -101,13 +115,34 @@ def decode(
     ------
     DataError
         If the channels of the file differ and none is chosen.
+    ConfigError
+        As :func:`check_decoders`.
     """
+    check_decoders()
     try:
         return _decoded(recording, rate, least_seconds, longest_seconds)
     except _Failed as failed:
         return Decoded(*failed.args)
-    except (OSError, RuntimeError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
+    except (OSError, MemoryError) as error:
+        return Decoded("unreadable", _told(error), is_passing=True)
+    except (RuntimeError, TypeError, ValueError, ArithmeticError) as error:
         return Decoded("unreadable", _told(error))  # whatever a decoder says of foreign bytes
+
+
+def check_decoders() -> None:
+    """Load what decodes and resamples.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be loaded; otherwise every recording would seem unreadable.
+    """
+    for name in ("soundfile", "soxr"):
+        try:
+            import_module(name)
+        except (ImportError, OSError) as error:
+            msg = f"{name} cannot be loaded ({error}); install it again: pip install {name}"
+            raise ConfigError(msg) from error
 
 
 def _decoded(recording: Excerpt, rate: int, least: float, longest: float) -> Decoded:
@@ -128,25 +163,33 @@ def _decoded(recording: Excerpt, rate: int, least: float, longest: float) -> Dec
             for block in _blocks(sound, recording, longest):
                 odd = block.size - int(np.isfinite(block).sum())
                 if odd:
-                    _fail("non_finite", f"{odd:,} samples are not finite", meter)
+                    told = f"{odd:,} samples are not finite"
+                    _fail("non_finite", told, {"native_rate": native})  # the rest was not measured
                 meter.add(block)
                 resampler.add(block)
     found = meter.attributes()
-    if not meter.samples or found["duration"] < least:
-        least_told = f", of {least:g} s that the system needs" if least else ""
-        _fail("too_short", f"lasts {found['duration']:.3g} s{least_told}", meter)
-    if found["level"] < SILENT_DBFS:
-        _fail("silent", f"its level is below {SILENT_DBFS:g} dBFS", meter)
-    if found["net_speech"] < LEAST_SPEECH_SECONDS:
-        _fail("no_speech", f"{found['net_speech']:.2f} s are as loud as speech", meter)
+    _judge(found, least)
     waveform = resampler.finish()
     if not np.isfinite(waveform).all():
-        _fail("non_finite", "its samples are too large to be resampled", meter)
+        _fail("non_finite", "its samples are too large to be resampled", found)
     return Decoded("ok", "", waveform, found)
 
 
-def _fail(status: str, reason: str, meter: Meter | None = None) -> NoReturn:
-    raise _Failed(status, reason, np.empty(0, np.float32), meter.attributes() if meter else {})
+def _judge(found: dict[str, float], least: float) -> None:
+    """Fail a recording in which there is nothing to embed, as its attributes tell."""
+    if not found["duration"] or found["duration"] < least:
+        least_told = f", of {least:g} s that the system needs" if least else ""
+        _fail("too_short", f"lasts {found['duration']:.3g} s{least_told}", found)
+    if found["level"] < SILENT_DBFS:
+        _fail("silent", f"its level is below {SILENT_DBFS:g} dBFS", found)
+    if found["net_speech"] < LEAST_SPEECH_SECONDS:
+        _fail("no_speech", f"{found['net_speech']:.2f} s are as loud as speech", found)
+    if found["level"] > LOUDEST_DBFS:
+        _fail("non_finite", f"its level is {found['level']:.0f} dBFS, beyond any recording", found)
+
+
+def _fail(status: str, reason: str, measured: dict[str, float] | None = None) -> NoReturn:
+    raise _Failed(status, reason, np.empty(0, np.float32), measured or {})
 
 
 def _told(error: Exception) -> str:

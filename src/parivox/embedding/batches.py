@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parivox.embedding.audio import Decoded, decode, sha256_of
+from parivox.embedding.systems.protocol import SystemFailed
 from parivox.errors import DataError, ParivoxError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = ["Batch", "Done", "embed_batch"]
 
 SECONDS_AT_ONCE = 600.0
 """Of audio that is held before it is embedded."""
+_NOTHING = np.empty(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,7 @@ class Done:
     number : int
     found : list of dict
         Of each recording: what :data:`parivox.embedding.store.FOUND` names; its ``row`` counts
-        within ``vectors``.
+        within ``vectors``, and it has no hash where another run may fare better.
     vectors : ndarray of shape (row, crop, dimension), float32
     """
 
@@ -93,16 +95,14 @@ def embed_batch(
         in_hand(None)
         for place, result in _embedded(system, held).items():
             if isinstance(result, Decoded):
-                outcomes[place] = Decoded(
-                    result.status, result.reason, attributes=outcomes[place].attributes
-                )
+                outcomes[place] = replace(result, attributes=outcomes[place].attributes)
             else:
                 vectors[place] = result
         held.clear()
 
     for place, recording in enumerate(batch.recordings):
         if place in batch.crashed:
-            outcomes.append(Decoded("unreadable", batch.crashed[place]))
+            outcomes.append(Decoded("unreadable", batch.crashed[place], is_passing=True))
             continue
         in_hand(place)
         decoded = decode(
@@ -113,14 +113,14 @@ def embed_batch(
         )
         if decoded.status == "ok":
             held[place] = decoded.waveform
-        outcomes.append(Decoded(decoded.status, decoded.reason, attributes=decoded.attributes))
+        outcomes.append(replace(decoded, waveform=_NOTHING))
         if sum(map(len, held.values())) > SECONDS_AT_ONCE * system.sample_rate:
             embed_held()
     embed_held()
     rows = {place: row for row, place in enumerate(sorted(vectors))}
     found = [
         {
-            "audio_sha256": _sha256(recording),
+            "audio_sha256": None if outcome.is_passing else _sha256(recording),
             "status": outcome.status,
             "reason": outcome.reason,
             "row": rows.get(place, -1),
@@ -137,17 +137,18 @@ def _embedded(system: EmbeddingSystem, held: dict[int, Vector]) -> dict[int, Vec
         return {}
     try:
         made = _checked(system, list(held.values()))
-    except ParivoxError:
-        raise
     except Exception as error:  # whatever a foreign system raises
+        if isinstance(error, ParivoxError) and not isinstance(error, SystemFailed):
+            raise
+        cause = error.__cause__ if isinstance(error, SystemFailed) and error.__cause__ else error
         if len(held) == 1:
-            told = f"the system raised {type(error).__name__}: {str(error)[:200]}"
+            told = f"the system raised {type(cause).__name__}: {str(cause)[:200]}"
             return dict.fromkeys(held, Decoded("unreadable", told))
         alone = {place: _embedded(system, {place: wave})[place] for place, wave in held.items()}
         if all(isinstance(one, Decoded) for one in alone.values()):
             msg = (
-                f"{system.name}: raised {type(error).__name__} for {len(held)} recordings in turn: "
-                f"{str(error)[:300]}; try parivox systems check"
+                f"{system.name}: raised {type(cause).__name__} for {len(held)} recordings in turn: "
+                f"{str(cause)[:300]}; try parivox systems check"
             )
             raise DataError(msg) from error
         return alone
@@ -163,7 +164,8 @@ def _embedded(system: EmbeddingSystem, held: dict[int, Vector]) -> dict[int, Vec
 
 
 def _checked(system: EmbeddingSystem, waveforms: list[Vector]) -> Vector:
-    made = np.asarray(system.embed(waveforms), dtype=np.float32)
+    with np.errstate(all="ignore"):  # what comes of numbers that are too large is told of each
+        made = np.asarray(system.embed(waveforms), dtype=np.float32)
     if made.ndim != 3 or len(made) != len(waveforms) or not made.size:
         msg = (
             f"{system.name}: made embeddings of shape {made.shape} of {len(waveforms)} recordings; "

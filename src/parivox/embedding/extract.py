@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, sha256_of
+from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders, sha256_of
 from parivox.embedding.batches import Batch
 from parivox.embedding.pace import Pace
 from parivox.embedding.parts import Parts, find_parts, plan_parts
@@ -19,6 +20,7 @@ from parivox.embedding.probe import probe
 from parivox.embedding.sources import COLUMNS, read_source
 from parivox.embedding.store import (
     FOUND,
+    PARTS,
     SEEN,
     Store,
     Vectors,
@@ -38,7 +40,6 @@ from parivox.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.embedding.systems.protocol import VerifyingSystem
@@ -55,6 +56,7 @@ _OUTCOME = (*(c for c in FOUND if c != "audio_sha256"), "_from", "_at")
 _EXCERPT = ("path", "channel", "start", "end")
 _SEEN = {"path": pl.String, "_size": pl.Int64, "_modified": pl.Int64, "audio_sha256": pl.String}
 _STAT = ("path", "_size", "_modified")  # a file is what it was as long as these are
+_RECORDED = ("runtime", "providers", "torch")  # what ran a network, which changes no vector
 _OLD = -1  # where an embedding stands that the store has already
 
 
@@ -121,13 +123,15 @@ def embed(
     DataError
         If recordings are missing, the store is of another system, or it cannot be written.
     ConfigError
-        If an option is out of range, or the system makes no embeddings.
+        If an option is out of range, the system makes no embeddings, or there is nothing to decode
+        recordings with.
 
     Notes
     -----
     A store remembers what a probe of its system found when it was begun, under ``probe``.
     """
     _check(channel, longest_seconds, workers, batch)
+    check_decoders()
     progress("reading which recordings there are")
     wanted = read_source(source, channel=channel)
     progress("loading the system")
@@ -160,14 +164,14 @@ class _Run:
     ) -> None:
         self.folder, self.about, self.wanted, self.tell = folder, about, wanted, tell
         recover(folder)
-        self.store, self.unfinished = find_store(folder), find_parts(folder / "parts")
+        self.store, self.unfinished = find_store(folder), find_parts(folder / PARTS)
         for one in (self.store, self.unfinished):
             if one is not None:
                 _check_alike(folder, one.about, about)
-                self.about |= {"probe": one.about["probe"]}  # when it was begun
+                self.about |= {"probe": one.about.get("probe", {})}  # when it was begun
         self.seen = pl.DataFrame(schema=_SEEN)
-        if self.store is not None and (folder / SEEN).exists():
-            self.seen = pl.read_parquet(folder / SEEN)
+        if self.store is not None:
+            self.seen = _seen(folder / SEEN)
 
     def finish(self, load: Load, workers: int, batch: int) -> int:
         """Embed what is left to do; gives how many recordings the store did not have."""
@@ -197,7 +201,7 @@ class _Run:
         )
         known = met.filter(pl.col("status").is_not_null()).drop("_channel")
         todo = self.wanted.join(known, on="utterance", how="anti", maintain_order="left")
-        return known, plan_parts(self.folder / "parts", todo, batch, self.about)
+        return known, plan_parts(self.folder / PARTS, todo, batch, self.about)
 
     def _have(self) -> pl.DataFrame:
         """What the store knows of each piece of audio."""
@@ -207,7 +211,8 @@ class _Run:
         table = self.store.table.with_columns(
             _channel=pl.col("channel").fill_null(1), _from=pl.lit(_OLD, pl.Int64), _at="row"
         )
-        return table.select(*_KEY, *_OUTCOME)
+        # without a hash the machine failed, not the recording: that is tried again
+        return table.drop_nulls("audio_sha256").select(*_KEY, *_OUTCOME)
 
     def _hashed(self) -> pl.DataFrame:
         """The recordings with the hash of their file, where the store may have its audio."""
@@ -303,8 +308,26 @@ def _told(system: EmbeddingSystem, options: dict[str, Any]) -> dict[str, Any]:
         name: getattr(system, name) for name in ("name", "sample_rate", "scoring", "least_seconds")
     }
     of_system["provenance"] = dict(system.provenance)
-    told: dict[str, Any] = json.loads(json.dumps({"system": of_system, "options": options}))
+    try:
+        whole = json.dumps(
+            {"system": of_system, "options": options}, default=_number, allow_nan=False
+        )
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = (
+            f"{system.name}: its provenance cannot be kept as JSON ({error}); let it hold texts, "
+            "finite numbers, lists and dictionaries"
+        )
+        raise ConfigError(msg) from error
+    told: dict[str, Any] = json.loads(whole)
     return told
+
+
+def _number(value: Any) -> Any:
+    """What NumPy holds as Python has it."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    msg = f"it holds a {type(value).__name__}"
+    raise TypeError(msg)
 
 
 def _check_alike(folder: Path, there: dict[str, Any], now: dict[str, Any]) -> None:
@@ -312,6 +335,9 @@ def _check_alike(folder: Path, there: dict[str, Any], now: dict[str, Any]) -> No
     compared = []
     for about in (there, now):
         system = {name: value for name, value in about["system"].items() if name != "name"}
+        told = system.get("provenance")
+        if isinstance(told, dict):
+            system["provenance"] = {name: told[name] for name in told if name not in _RECORDED}
         compared.append(dict(_leaves({"system": system, "options": about["options"]})))
     old, new = compared
     odd = [key for key in {**old, **new} if old.get(key) != new.get(key)]
@@ -345,6 +371,14 @@ def _with_stat(table: pl.DataFrame) -> pl.DataFrame:
         _size=pl.Series([one.st_size for one in told], dtype=pl.Int64),
         _modified=pl.Series([one.st_mtime_ns for one in told], dtype=pl.Int64),
     )
+
+
+def _seen(path: Path) -> pl.DataFrame:
+    """Files whose hash is known; none where the table is gone or damaged."""
+    try:
+        return pl.read_parquet(path).select(pl.col(c).cast(kind) for c, kind in _SEEN.items())
+    except (OSError, pl.exceptions.PolarsError):
+        return pl.DataFrame(schema=_SEEN)
 
 
 def _sha256(path: str) -> str | None:

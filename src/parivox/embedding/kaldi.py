@@ -28,7 +28,11 @@ _FLAGS = {
 _VALUED: dict[str, dict[str, tuple[str, ...]]] = {
     "sph2pipe": {"-f": ("wav", "rif", "riff"), "-c": ("1", "2")},
     "flac": {},
-    "sox": {"-t": (), "-b": ("16", "24", "32"), "-e": ()},
+    "sox": {
+        "-t": ("wav", "wavpcm", "sph", "flac", "mp3", "ogg", "opus"),
+        "-b": ("16", "24", "32"),
+        "-e": (),
+    },
     "ffmpeg": {
         "-i": (),
         "-v": (),
@@ -69,7 +73,10 @@ def piped_file(command: str) -> tuple[str, int | None]:
     if odd:
         msg = f"it holds {odd[0]!r}"
         raise ValueError(msg)
-    program, *words = shlex.split(body)
+    program, *words = shlex.split(body) or [""]
+    if not program:
+        msg = "it holds no command"
+        raise ValueError(msg)
     program = program.rpartition("/")[2]
     if program not in _FLAGS:
         msg = f"it runs {program}"
@@ -93,6 +100,9 @@ def _sorted_out(program: str, words: list[str]) -> tuple[dict[str, str], list[st
         if word in _FLAGS[program]:
             continue
         if word in _VALUED[program]:
+            if word == "-i" and word in given:
+                msg = f"{program} is given '-i' twice, and mixes or chooses"
+                raise ValueError(msg)
             given[word], known = next(rest, ""), _VALUED[program][word]
             if known and given[word] not in known:
                 msg = f"{program} is given '{word} {given[word]}'"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.embedding.store import FOUND, save
+from parivox.embedding.store import FOUND, PLAN, PLAN_TABLE, save
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class Parts:
         """Write the plan down; whatever was in the folder is gone."""
         self.drop()
         self.path.mkdir()
-        save(self.path / "plan.parquet", self.plan)
-        save(self.path / "plan.json", self.about)
+        save(self.path / PLAN_TABLE, self.plan)
+        save(self.path / PLAN, self.about)
 
     def keep(self, number: int, found: list[dict[str, Any]], vectors: NDArray[np.float32]) -> None:
         """Keep what was found of a batch's recordings; ``row`` counts within the batch."""
@@ -79,7 +79,7 @@ class Parts:
     def drop(self) -> None:
         """Forget the run."""
         if self.path.is_dir():
-            (self.path / "plan.json").unlink(missing_ok=True)  # without which it is no plan
+            (self.path / PLAN).unlink(missing_ok=True)  # without which it is no plan
             shutil.rmtree(self.path)
 
     def _table(self, number: int) -> Path:
@@ -94,11 +94,11 @@ def find_parts(path: Path) -> Parts | None:
     DataError
         If it cannot be read.
     """
-    if not (path / "plan.json").is_file():
+    if not (path / PLAN).is_file():
         return None
     try:
-        about = json.loads((path / "plan.json").read_text(encoding="utf-8"))
-        return Parts(path, pl.read_parquet(path / "plan.parquet"), about)
+        about = json.loads((path / PLAN).read_text(encoding="utf-8"))
+        return Parts(path, pl.read_parquet(path / PLAN_TABLE), about)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         msg = f"{path}: is no plan of an unfinished run; delete this folder, and embed again"
         raise DataError(msg) from error

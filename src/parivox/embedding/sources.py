@@ -69,9 +69,10 @@ def read_source(source: Any, *, channel: int | None = None) -> Source:
     ----------
     source
         A folder of recordings at any depth (the path below it is the utterance; the first folder
-        is the speaker, and the second, where there are two or more, the recording); a Kaldi data
-        folder or ``wav.scp``; a table of utterance, file and, perhaps, speaker, recording,
-        channel, start, end and attributes.
+        is the speaker, and the second, where there are two or more, the recording, else the
+        file); a Kaldi data folder or ``wav.scp``; a table of utterance, file and, perhaps,
+        speaker, recording, channel, start, end and attributes. Without a column of recordings each
+        file is one, unless utterances are paths of two folders or more.
     channel
         Which counts, from 1, where the source does not say.
 
@@ -83,8 +84,8 @@ def read_source(source: Any, *, channel: int | None = None) -> Source:
     name = str(source) if isinstance(source, (str, os.PathLike)) else "recordings"
     passed_over = 0
     folder = Path(name)
-    if isinstance(source, (str, os.PathLike)) and folder.is_dir():
-        if (folder / "wav.scp").is_file():
+    if isinstance(source, (str, os.PathLike)) and os.path.isdir(folder):  # noqa: PTH112 - as below
+        if os.path.isfile(folder / "wav.scp"):  # noqa: PTH113 - which a closed folder does not stop
             table = _framed(read_data_folder(folder / "wav.scp"))
         else:
             rows, passed_over = _walked(folder)
@@ -139,6 +140,8 @@ def _walked(folder: Path) -> tuple[list[dict[str, Any]], int]:
     if any(row["speaker"] is None for row in rows):  # then the first folder is no speaker
         for row in rows:
             row["speaker"] = row["recording"] = None
+    for row in rows:
+        row["recording"] = row["recording"] or (row["speaker"] and row["file"])
     return rows, passed_over
 
 
@@ -175,8 +178,17 @@ def _of_table(source: Any, folder: Path) -> pl.DataFrame:
             check_filled(table, role, told[role], name)
     taken = {"row", *told.values(), *numbers.values()}
     rest = [c for c in whole.columns if c not in taken and c not in COLUMNS]
+    own = [c for c in rest if c.startswith("_")]
+    if own:
+        msg = (
+            f"{name}: column {own[0]!r}: begins with an underscore, as Parivox's own do; rename it"
+        )
+        raise DataError(msg)
     columns = {role: _numbers(whole, c, role, name) for role, c in numbers.items() if c}
     table = table.with_columns(**columns, path=_paths(table["file"], folder))
+    is_told = "recording" in table.columns or table["utterance"].str.contains("/.*/").any()
+    if not is_told:  # neither by a column nor by paths such as VoxCeleb's
+        table = table.with_columns(recording="file")
     missing = [pl.lit(None, type_).alias(c) for c, type_ in COLUMNS.items() if c not in table]
     table = table.with_columns(missing)
     odd = table.filter(pl.col("end") <= pl.col("start").fill_null(0))

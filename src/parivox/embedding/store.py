@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "FAILED",
     "FOUND",
-    "MISSING",
     "Store",
     "Vectors",
     "arranged",
@@ -53,8 +51,6 @@ __all__ = [
 ]
 
 VERSION = 1
-MISSING, FAILED = -1, -2
-"""Of :meth:`Store.rows_of`: an utterance that is not in the store, one that failed."""
 FOUND = {
     "audio_sha256": pl.String,
     "status": pl.String,
@@ -65,7 +61,10 @@ FOUND = {
 """What is known of a recording once it is decoded; ``row`` is -1 where it has no embedding."""
 TABLE, VECTORS, ABOUT, SEEN = "recordings.parquet", "embeddings.npy", "store.json", "seen.parquet"
 FAILURES = "failures.csv"
+PARTS, PLAN, PLAN_TABLE = "parts", "plan.json", "plan.parquet"
+"""Of a run that is not finished: its folder, and what that holds first."""
 _NEXT = "next"
+_RECORDS = ("system", "options", "files")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +95,6 @@ class Store:
         """Embeddings of shape (row, crop, dimension), left on disk."""
         return _mapped(_at(self.path, VECTORS))
 
-    def rows_of(self, ids: pl.Series) -> NDArray[np.int64]:
-        """Row of the embedding of each utterance, -1 where it is missing, -2 where it failed."""
-        known = self.table.select(
-            "utterance",
-            row=pl.when(pl.col("row") < 0).then(FAILED).otherwise(pl.col("row")),
-        )
-        asked = pl.DataFrame({"utterance": ids.cast(pl.String)})
-        met = asked.join(known, on="utterance", how="left", maintain_order="left")
-        return met["row"].fill_null(MISSING).to_numpy().astype(np.int64)
-
 
 def find_store(path: Path) -> Store | None:
     """The store in a folder, or None where there is none yet.
@@ -115,13 +104,17 @@ def find_store(path: Path) -> Store | None:
     DataError
         If there is one that cannot be read, or of another version.
     """
-    about_at = _at(path, ABOUT)
-    if not about_at.is_file():
-        return None
     try:
+        about_at = _at(path, ABOUT)
+        if not about_at.is_file():
+            return None
         about = json.loads(about_at.read_text(encoding="utf-8"))
         version = about["version"]
         if version == VERSION:
+            lacking = [key for key in _RECORDS if not isinstance(about.get(key), dict)]
+            if lacking:
+                msg = f"{ABOUT} lacks {', '.join(lacking)}"
+                raise ValueError(msg)  # noqa: TRY301 - one sentence for all
             table = pl.read_parquet(_at(path, TABLE))
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         msg = f"{path}: is no whole store of embeddings ({_short(error)}); embed again elsewhere"
@@ -145,7 +138,7 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     """
     found = find_store(Path(path))
     if found is None:
-        unfinished = Path(path, "parts").is_dir()
+        unfinished = Path(path, PARTS).is_dir()
         told = "holds a run of parivox embed that is not finished" if unfinished else "is no store"
         mend = "run it again to finish it" if unfinished else "make one with parivox embed"
         msg = f"{path}: {told} of embeddings; {mend}"
@@ -162,9 +155,14 @@ def check_store(path: str | os.PathLike[str]) -> Store:
         If it is not.
     """
     store = open_store(path)
-    for name, told in store.about["files"].items():
-        with _at(store.path, name).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+    for name in (TABLE, VECTORS):
+        told = str(store.about["files"].get(name, ""))
+        try:
+            with _at(store.path, name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            msg = f"{store.path / name}: cannot be read ({error.strerror}); embed again elsewhere"
+            raise DataError(msg) from error
         if found != told:
             msg = (
                 f"{_at(store.path, name)}: its sha256 is {found[:12]}..., and that of what was "
@@ -282,7 +280,9 @@ def recover(path: Path) -> None:
     """Finish a change that was interrupted."""
     following = path / _NEXT
     shutil.rmtree(path / f"{_NEXT}.part", ignore_errors=True)
-    if not following.is_dir():
+    if not (following / ABOUT).is_file():  # none, or its last file has moved
+        with contextlib.suppress(OSError):
+            following.rmdir()
         return
     for name in (FAILURES, TABLE, VECTORS, ABOUT):
         if (following / name).exists():
@@ -314,12 +314,13 @@ def writing(path: Path) -> Iterator[None]:
     Raises
     ------
     DataError
-        If another process writes to it, or it cannot be written.
+        If another process writes to it, it cannot be written, or it holds something else.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
             _lock(path, held)
+            _check_own(path)
             yield
     except OSError as error:
         msg = (
@@ -327,6 +328,22 @@ def writing(path: Path) -> Iterator[None]:
             "mend that, and run the same command again"
         )
         raise DataError(msg) from error
+
+
+def _check_own(path: Path) -> None:
+    """Refuse a folder in which files of others could be lost."""
+    marks = (path / ABOUT, path / _NEXT / ABOUT, path / PARTS / PLAN)
+    if any(mark.is_file() for mark in marks):
+        return
+    unbegun = {PARTS: {PLAN_TABLE, f".{PLAN_TABLE}.part", f".{PLAN}.part"}}
+    for one in path.iterdir():  # but for a run that ended before its plan was written
+        known = unbegun.get(one.name)
+        if known is None or not one.is_dir() or not {each.name for each in one.iterdir()} <= known:
+            msg = (
+                f"{path}: holds {one.name!r} and is no store of embeddings; give --out a new or an "
+                "empty folder, so that nothing in it is lost"
+            )
+            raise DataError(msg)
 
 
 def _lock(path: Path, held: contextlib.ExitStack) -> None:

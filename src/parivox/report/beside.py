@@ -29,6 +29,8 @@ _RULES = {
 }
 _RATES = ("fnr", "fpr")
 _STANDARDISED = "standardised "
+_INTERVAL = r"\[interval]"
+"""Heading of a column, which Rich would take for a style without the stroke."""
 
 
 def contradictions(audit: Audit, name: Row) -> Iterator[RenderableType]:
@@ -94,21 +96,23 @@ def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[Ren
         rule = "attempts"
         if all(one.get("frr attempts", {}).get("value") is None for one in found.values()):
             rule = "shares"
-        made = grid(
-            *("group", "FTE", "failed / tried", "FTA", "failed / tried"),
-            *("FRR", "[interval]", "FAR", "[interval]"),
+        shares = grid(
+            *("group", "FTE", _INTERVAL, "failed / tried"),
+            *("FTA", _INTERVAL, "failed / tried"),
         )
+        rejected = grid("group", "FRR", _INTERVAL, "FAR", _INTERVAL)
         for group, one in found.items():
-            cells = [cell for metric in _SHARES for cell in _share(one[metric])]
-            for metric in _ATTEMPTS:
-                row = one[f"{metric} {rule}"]
-                cells += [percent(row["value"]), span(row["low"], row["high"], times=100)]
-            add(made, group, *cells, dim=group == "pooled")
+            told_shares = [cell for metric in _SHARES for cell in _share(one[metric])]
+            add(shares, group, *told_shares, dim=group == "pooled")
+            rows = [one[f"{metric} {rule}"] for metric in _ATTEMPTS]
+            cells = [cell for row in rows for cell in (percent(row["value"]), _interval(row))]
+            add(rejected, group, *cells, dim=group == "pooled")
+        yield text("Failures to enrol (FTE) and to acquire (FTA):")
+        yield Padding(shares, (0, 0, 0, 2))
         yield text(
-            "Failures to enrol (FTE) and to acquire (FTA); FRR and FAR count recordings that could "
-            f"not be acquired as rejected ({_RULES[rule]}):"
+            f"FRR and FAR count recordings that could not be acquired as rejected ({_RULES[rule]}):"
         )
-        yield Padding(made, (0, 0, 0, 2))
+        yield Padding(rejected, (0, 0, 0, 2))
     if "seconds mean" in told:
         made = grid("group", "trials timed", "mean s", "median s", "95 % within s")
         for group, one in found.items():
@@ -119,11 +123,15 @@ def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[Ren
         yield Padding(made, (0, 0, 0, 2))
 
 
-def _share(row: Row) -> tuple[str, str]:
-    """A share of failures, with its counts."""
+def _share(row: Row) -> tuple[str, str, str]:
+    """A share of failures, its interval and its counts."""
     if row["value"] is None:
-        return "–", row["reason"]
-    return percent(row["value"]), f"{row['errors']:,} / {row['trials']:,}"
+        return "–", "–", row["reason"]
+    return percent(row["value"]), _interval(row), f"{row['errors']:,} / {row['trials']:,}"
+
+
+def _interval(row: Row) -> str:
+    return span(row["low"], row["high"], times=100)
 
 
 def trends(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
@@ -154,8 +162,8 @@ def standardised(
     """Rates with equal weight for every level of an attribute, beside the crude ones."""
     for name in asked:
         made = grid(
-            *("group", "FNR, %", "standardised", "[interval]"),
-            *("FPR, %", "standardised", "[interval]"),
+            *("group", "FNR, %", "standardised", _INTERVAL),
+            *("FPR, %", "standardised", _INTERVAL),
         )
         cells: dict[str, list[str]] = {}
         notes = []

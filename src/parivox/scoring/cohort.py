@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.errors import DataError
 from parivox.scoring.vectors import open_vectors
 from parivox.tables.content import read_content
-from parivox.tables.formats.scan import plain
+from parivox.tables.formats.scan import ENGINE_ERRORS, plain
 from parivox.tables.speakers import read_speakers
 from parivox.tables.utterances import UTTERANCE, matched, read_utterances, some
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Cohort", "read_cohort"]
 
-_VECTORS = {".npy", ".npz", ".ark", ".scp"}
 _MOST = 20
 """Values of an attribute that are counted."""
 
@@ -106,7 +106,7 @@ def read_cohort(source: str | Path, vectors: Vectors) -> Cohort:
         If an id is not among the vectors, or vectors of its own are of another dimension.
     """
     path, name = Path(source), str(source)
-    if path.is_dir() or path.suffix.lower() in _VECTORS:
+    if path.is_dir() or _holds_vectors(path):
         own = open_vectors(path)
         if own.values.shape[1:] != vectors.values.shape[1:]:
             ours, theirs = (" x ".join(map(str, v.values.shape[1:])) for v in (vectors, own))
@@ -124,6 +124,21 @@ def read_cohort(source: str | Path, vectors: Vectors) -> Cohort:
         msg = f"{name}: all of its {len(places):,} recordings failed; give others"
         raise DataError(msg)
     return Cohort(name, own, places[is_ok], int((~is_ok).sum()))
+
+
+def _holds_vectors(path: Path) -> bool:
+    """Whether a file is of embeddings; a table of Parquet may be of ids."""
+    suffix = path.suffix.lower()
+    if suffix != ".parquet":
+        return suffix in SUFFIXES
+    try:
+        kinds = pl.read_parquet_schema(path).values()
+    except ENGINE_ERRORS:
+        return False  # whoever reads it tells why it cannot
+    numbers = sum(kind.is_numeric() for kind in kinds)
+    return any(isinstance(kind, (pl.List, pl.Array)) for kind in kinds) or (
+        numbers > 1 and numbers == len(kinds) - 1
+    )
 
 
 def _ids(path: Path) -> pl.Series:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.errors import DataError
 from parivox.scoring.enrolments import Enrolments
 from parivox.scoring.lists import CHUNK
 from parivox.scoring.normalisation import against_cohort
 from parivox.scoring.pairs import pair_scores
 from parivox.scoring.vectors import keep
 from parivox.tables.ids import places_in
+from parivox.tables.utterances import some
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,6 +119,8 @@ class Job:
         if cohort is not None:
             others = keep(cohort.vectors, cohort.places, comparison, mean=mean, precise=True)
             strangers = against_cohort(kept, others, comparison, top=top)
+            names = [recordings.filter(pl.Series(is_good)), listed.enrol.gather(averaged)]
+            _check_spread(strangers, pl.concat(names), cohort)
         test = places_in(listed.test, recordings)
         return cls(
             listed,
@@ -174,3 +178,16 @@ class Job:
 def _codes(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
     """Place of each id among those that are known."""
     return places_in(ids, known).astype(np.int64)
+
+
+def _check_spread(strangers: Strangers, ids: pl.Series, cohort: Cohort) -> None:
+    """Refuse a cohort whose scores with a recording are all the same."""
+    is_flat = strangers.is_flat[: len(ids)]
+    if is_flat.any():
+        flat = ids.filter(pl.Series(is_flat))
+        msg = (
+            f"{cohort.name}: {some(flat, ids, 'recordings')} of the trials score the same with "
+            "every recording of the cohort that counts, so no score is normal for them; keep one "
+            "of each recording in it, or give a larger --top"
+        )
+        raise DataError(msg)

@@ -95,7 +95,8 @@ def read_list(
     >>> trials.rows, trials.test.to_list(), next(trials.chunks())["label"].to_list()
     (2, ['a/2'], ['target', 'nontarget'])
     """
-    scanned = scan(source, columns=Columns(dict(columns or {})), format=format, name="trials")
+    asked = Columns(dict(columns or {}), option="--trials-format")
+    scanned = scan(source, columns=asked, format=format, name="trials")
     for role in ("enrol", "test"):
         if role not in scanned.columns:
             msg = (

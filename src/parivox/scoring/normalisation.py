@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
     from parivox.scoring.comparisons import Comparison
 
-__all__ = ["Strangers", "against_cohort"]
+__all__ = ["Strangers", "against_cohort", "check_size"]
 
 _BLOCK = 1 << 22
 """Scores against the cohort at once."""
+_LEAST = 1e-9
+"""Spread of scores, of the largest there is, below which they are all the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,29 @@ class Strangers:
         sides = ((score - self.mean[side]) / self.sd[side] for side in (enrol, test))
         return np.asarray(0.5 * sum(sides))
 
+    @property
+    def is_flat(self) -> NDArray[np.bool_]:
+        """Of which recordings all strangers score the same, so that nothing can be told by them."""
+        largest = max(np.abs(self.mean).max(initial=0), self.sd.max(initial=0))
+        return np.asarray(self.sd <= _LEAST * largest)
+
+
+def check_size(size: int, top: int | None) -> None:
+    """Refuse a cohort of `size` recordings that is too small for its `top` nearest, or None.
+
+    Raises
+    ------
+    ConfigError
+        If `top` is not from 2 to the size of the cohort.
+    """
+    if not 2 <= (size if top is None else top) <= size:
+        msg = (
+            f"the cohort has {size:,} recordings; give 2 or more"
+            if top is None or size < 2
+            else f"--top {top}: the cohort has {size:,} recordings; give a number from 2 to {size}"
+        )
+        raise ConfigError(msg)
+
 
 def against_cohort(
     kept: NDArray[Any], cohort: NDArray[Any], comparison: Comparison, *, top: int | None = None
@@ -76,13 +101,7 @@ def against_cohort(
     Matějka et al., Interspeech 2017, pp. 1567-1571, where it is called adaptive S-norm, variant 1.
     """
     size = len(cohort)
-    if not 2 <= (size if top is None else top) <= size:
-        msg = (
-            f"the cohort has {size:,} recordings; give 2 or more"
-            if top is None or size < 2
-            else f"--top {top}: the cohort has {size:,} recordings; give a number from 2 to {size}"
-        )
-        raise ConfigError(msg)
+    check_size(size, top)
     cohort = np.asarray(cohort, dtype=np.float64)
     mean, sd = np.empty((2, len(kept)))
     step = max(_BLOCK // size, 1)

@@ -6,7 +6,8 @@ import contextlib
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
@@ -15,7 +16,6 @@ from parivox.tables.formats.scan import ENGINE_ERRORS, why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 __all__ = ["Parts"]
 
@@ -25,6 +25,8 @@ ROWS = 1 << 18
 
 class Parts:
     """Parts of a Parquet file, kept in ``OUT.parts`` beside it until it is whole.
+
+    Within ``with``, the folder is held against other runs; it is removed if it ends without a part.
 
     Parameters
     ----------
@@ -40,6 +42,8 @@ class Parts:
     ------
     ConfigError
         If the file is there, or is no file.
+    DataError
+        If another run makes it at this moment, or it cannot be written.
     """
 
     def __init__(self, out: Path, plan: Mapping[str, Any], *, overwrite: bool = False) -> None:
@@ -47,16 +51,54 @@ class Parts:
         self.out = out
         self.folder = out.with_name(f"{out.name}.parts")
         self.plan = json.dumps(plan, sort_keys=True, ensure_ascii=False)
-        with self._writing():
-            told = self.folder / "plan.json"
-            if not (told.exists() and told.read_text(encoding="utf-8") == self.plan):
-                aside = self.folder / ".plan"
-                if self.folder.exists():
-                    self._check_ours(told, aside)
-                    shutil.rmtree(self.folder)
-                self.folder.mkdir(parents=True)
-                aside.write_text(self.plan, encoding="utf-8")
-                aside.replace(told)
+        self.overwrite, self.is_whole = overwrite, False
+        self._held = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        """Hold the folder, and take over what an interrupted run of the same plan left in it."""
+        with contextlib.ExitStack() as held:
+            with self.writing():
+                self._hold(held)
+                self.check(self.out, overwrite=self.overwrite)  # it may have appeared since
+                self._take_over()
+            self._held = held.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the folder."""
+        if self.is_whole or not any(self.folder.glob("[0-9]*.parquet")):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._held.close()
+
+    def _hold(self, held: contextlib.ExitStack) -> None:
+        """Make the folder, and lock it for as long as the process holds it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            import fcntl  # noqa: PLC0415 - not on every system
+        except ImportError:
+            return
+        try:
+            folder = os.open(self.folder, os.O_RDONLY)
+            held.callback(os.close, folder)
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_there = os.path.samestat(os.fstat(folder), self.folder.stat())
+        except (BlockingIOError, FileNotFoundError):
+            is_there = False
+        if not is_there:  # or the other has just finished, and removed the folder
+            msg = f"--out {self.out}: another run is making this file; wait for it, or name another"
+            raise DataError(msg)
+
+    def _take_over(self) -> None:
+        """Empty the folder, unless it is of the same plan."""
+        told, aside = self.folder / "plan.json", self.folder / ".plan"
+        if told.exists() and told.read_text(encoding="utf-8", errors="replace") == self.plan:
+            return
+        self._check_ours(told, aside)
+        for path in self.folder.iterdir():
+            if path != aside:
+                path.unlink()
+        aside.write_text(self.plan, encoding="utf-8")
+        aside.replace(told)
 
     def _check_ours(self, *told: Path) -> None:
         """Refuse a folder of this name that is not of an earlier run."""
@@ -65,14 +107,26 @@ class Parts:
             raise ConfigError(msg)
 
     @staticmethod
-    def check(out: Path, *, overwrite: bool) -> None:
-        """Refuse a file that is there, unless it may be; refuse a folder."""
+    def check(out: Path, *, overwrite: bool, inputs: Mapping[str, Any] | None = None) -> None:
+        """Refuse a file that is there, unless it may be; refuse a folder, and what is read.
+
+        Parameters
+        ----------
+        out, overwrite
+            As above.
+        inputs
+            What is read, by the name that messages call it; what is no path does not count.
+        """
         if out.is_dir():
             msg = f"--out {out}: is a folder; name a file, as in {out / 'scores.parquet'}"
             raise ConfigError(msg)
         if out.exists() and not overwrite:
             msg = f"--out {out}: is there already; give --overwrite to replace it, or another name"
             raise ConfigError(msg)
+        for what, source in (inputs or {}).items():
+            if isinstance(source, (str, os.PathLike)) and _would_replace(out, Path(source)):
+                msg = f"--out {out}: would replace {what} that this reads; name another file"
+                raise ConfigError(msg)
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / name
@@ -88,7 +142,7 @@ class Parts:
         """Write a part; it is there wholly or not at all."""
         path = self._part(number)
         aside = path.with_suffix(".aside")
-        with self._writing():
+        with self.writing():
             frame.write_parquet(aside, compression="uncompressed")
             aside.replace(path)
 
@@ -99,12 +153,12 @@ class Parts:
     def finish(
         self, number: int, last: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda whole: whole
     ) -> None:
-        """Join so many parts into the file, and remove them.
+        """Join so many parts into the file; they are removed when the folder is let go.
 
         The same parts give the same bytes: row groups of one size, no time, no name of a machine.
         """
         aside = self.folder / "whole.parquet"
-        with self._writing():
+        with self.writing():
             whole = pl.scan_parquet([self._part(n) for n in range(number)], glob=False)
             last(whole).sink_parquet(
                 aside,
@@ -117,17 +171,31 @@ class Parts:
             with aside.open("rb") as file:
                 os.fsync(file.fileno())
             aside.replace(self.out)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.is_whole = True
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
         """Say in a sentence what cannot be written; what is there stays."""
         try:
             yield
-        except ENGINE_ERRORS as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             told = getattr(error, "strerror", None) or why(error)
             msg = (
                 f"--out {self.out}: cannot be written ({told}); mend that, or name another file: "
                 "what was scored is kept, and the same command goes on from there"
             )
             raise DataError(msg) from error
+
+
+def _would_replace(out: Path, source: Path) -> bool:
+    """Whether a file is one that is read, or lies in a folder that is and is no file of scores."""
+    if not out.exists() or not source.exists():
+        return False
+    if not source.is_dir():
+        return out.samefile(source)
+    if source.resolve() not in out.resolve().parents:
+        return False
+    try:
+        return "parivox" not in pl.read_parquet_metadata(out)
+    except ENGINE_ERRORS:
+        return True

@@ -17,6 +17,7 @@ from parivox.scoring.comparisons import comparison_named
 from parivox.scoring.enrolments import read_enrolments, way_of
 from parivox.scoring.job import Job
 from parivox.scoring.lists import CHUNK, read_list
+from parivox.scoring.normalisation import check_size
 from parivox.scoring.parts import Parts
 from parivox.scoring.vectors import mean_of, open_vectors
 from parivox.tables.ids import places_in
@@ -130,7 +131,15 @@ def score(
     """
     _check(as_norm, s_norm, top, models, models_by)
     path = Path(out)
-    Parts.check(path, overwrite=overwrite)
+    read = {
+        "the list": trials,
+        "the models": models,
+        "the cohort": as_norm or s_norm,
+        "the cohort of the mean": subtract_mean,
+        "the speakers": speakers,
+        "the embeddings": embeddings,
+    }
+    Parts.check(path, overwrite=overwrite, inputs=read)
     progress("reading trials")
     listed = read_list(trials, format=format, columns=columns)
     vectors = open_vectors(embeddings)
@@ -142,6 +151,9 @@ def score(
     centre = read_cohort(subtract_mean, vectors) if subtract_mean is not None else None
     size = 0 if cohort is None else len(cohort.places)
     top = None if as_norm is None else (min(TOP, size) if top is None else top)
+    if cohort is not None:
+        check_size(size, top)
+    comparison.prepare(vectors.values[:0])  # which refuses vectors that it is not for
     composition = {} if cohort is None or speakers is None else cohort.composition(speakers)
     plan = {
         "format": FORMAT,
@@ -158,22 +170,23 @@ def score(
     places = vectors.places(recordings, listed.name)
     if cohort is not None:
         cohort.check_apart(recordings, listed.name)
-    parts = Parts(path, plan, overwrite=overwrite)
-    progress(f"preparing {len(recordings):,} recordings")
-    job = Job.prepared(
-        listed, vectors, recordings, places, enrolments, way, comparison,
-        mean=None if centre is None else mean_of(centre.vectors, centre.places),
-        cohort=cohort, top=top, path=parts / "kept.npy",
-    )  # fmt: skip
-    done = 0
-    for number, chunk in enumerate(listed.chunks()):
-        if not parts.has(number):
-            parts.write(number, job.scored(chunk))
-        done += chunk.height
-        progress(f"scored {done:,} of {listed.rows:,} trials")
-    count = -(-listed.rows // CHUNK)
-    found = outcomes(parts, count, listed.rows)
-    parts.finish(count)
+    with Parts(path, plan, overwrite=overwrite) as parts:
+        progress(f"preparing {len(recordings):,} recordings")
+        with parts.writing():
+            job = Job.prepared(
+                listed, vectors, recordings, places, enrolments, way, comparison,
+                mean=None if centre is None else mean_of(centre.vectors, centre.places),
+                cohort=cohort, top=top, path=parts / "kept.npy",
+            )  # fmt: skip
+        done = 0
+        for number, chunk in enumerate(listed.chunks()):
+            if not parts.has(number):
+                parts.write(number, job.scored(chunk))
+            done += chunk.height
+            progress(f"scored {done:,} of {listed.rows:,} trials")
+        count = -(-listed.rows // CHUNK)
+        found = outcomes(parts, count, listed.rows)
+        parts.finish(count)
     notes = tuple(_notes(cohort, centre, vectors, recordings, enrolments, places))
     how = _how(comparison, way, cohort, centre, top)
     return Scored(path, listed.rows, *found, how, composition, notes)

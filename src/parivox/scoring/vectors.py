@@ -16,6 +16,8 @@ from parivox.tables.ids import places_in
 from parivox.tables.utterances import some
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from parivox.embedding.store import Store
@@ -187,8 +189,36 @@ def keep(
         If a vector is zero, or holds a number that is not finite.
     """
     rows = vectors.row[places]
-    found: NDArray[Any] | None = None
     kind = np.float64 if precise else np.float32
+    blocks = _prepared(vectors, places, comparison, mean)
+    first = next(blocks, np.empty((0, vectors.values.shape[-1])))
+    shape = (rows.size + more, *first.shape[1:])
+    if path is None:
+        found, start = np.zeros(shape, dtype=kind), 0
+        for block in (first, *blocks):
+            found[start : start + len(block)] = block
+            start += len(block)
+        return found
+    if not first.size:
+        return np.empty(shape, dtype=kind)
+    with path.open("wb") as file:  # not through a map, in which a full disk kills the process
+        header = {"descr": np.dtype(kind).str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in (first, *blocks):
+            file.write(block.astype(kind).tobytes())
+        for _ in range(more):
+            file.write(bytes(first[:1].size * np.dtype(kind).itemsize))
+    return np.asarray(np.load(path, mmap_mode="r+"))
+
+
+def _prepared(
+    vectors: Vectors,
+    places: NDArray[np.integer],
+    comparison: Comparison,
+    mean: NDArray[np.float64] | None,
+) -> Iterator[NDArray[Any]]:
+    """What is kept, a block after the other, in double precision."""
+    rows = vectors.row[places]
     for start in range(0, rows.size, _rows(vectors.values)):
         at = slice(start, start + _rows(vectors.values))
         block = np.asarray(vectors.values[rows[at]], dtype=np.float64)
@@ -198,17 +228,7 @@ def keep(
         bad = ~np.isfinite(kept).all(axis=tuple(range(1, kept.ndim))) | ~block.any(-1).all(-1)
         if bad.any():
             raise _unusable(vectors, places[at][bad], block[bad], mean)
-        if found is None:
-            shape = (rows.size + more, *kept.shape[1:])
-            found = (
-                np.empty(shape, dtype=kind)
-                if path is None
-                else np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=shape)
-            )
-        found[at.start : at.start + len(kept)] = kept
-    if found is None:
-        return np.empty((more, vectors.values.shape[-1]), dtype=kind)
-    return np.asarray(found)
+        yield kept
 
 
 def _unusable(

@@ -84,7 +84,8 @@ def score_with_system(
         If a recording of the trials is not among the recordings, or the system raises.
     """
     path = Path(out)
-    Parts.check(path, overwrite=overwrite)
+    read = {"the list": trials, "the models": models, "the recordings": recordings}
+    Parts.check(path, overwrite=overwrite, inputs=read)
     progress("reading trials")
     listed = read_list(trials, format=format, columns=columns)
     enrolments = read_enrolments(listed, models)
@@ -109,7 +110,6 @@ def score_with_system(
             .encode()
         ).hexdigest(),
     }  # fmt: skip
-    parts = Parts(path, plan, overwrite=overwrite)
     whole = pl.concat(list(listed.chunks()))
     enrol, test = (
         places_in(whole[side], known)
@@ -125,19 +125,31 @@ def score_with_system(
         places_in(listed.test, needed),
     )
     cuts = _cuts(enrol[order])
-    for number, (start, end) in enumerate(pairwise(cuts)):
-        if not parts.has(number):
+    kinds: set[str] = set()
+    with Parts(path, plan, overwrite=overwrite) as parts:
+        for number, (start, end) in enumerate(pairwise(cuts)):
             rows = order[start:end]
-            parts.write(number, runner.verified(whole[rows], rows, enrol[rows], test[rows]))
-        progress(f"verified {end:,} of {listed.rows:,} trials")
-    count = len(cuts) - 1
-    found = outcomes(parts, count, listed.rows)
-    decides = any(
-        parts.read(n).select(pl.col("decision").is_not_null().any()).collect().item()
-        for n in range(count)
-    )
-    unwanted = ["row", "score" if decides else "decision"]
-    parts.finish(count, lambda lazy: lazy.sort("row").drop(unwanted))
+            is_new = not parts.has(number)
+            part = (
+                runner.verified(whole[rows], rows, enrol[rows], test[rows])
+                if is_new
+                else parts.read(number).collect()
+            )
+            kinds |= {kind for kind in ("score", "decision") if part[kind].count()}
+            if len(kinds) > 1:
+                msg = (
+                    f"{system.name}: verify gives scores for some trials and decisions for others; "
+                    "let it give one kind"
+                )
+                raise DataError(msg)
+            if is_new:
+                parts.write(number, part)
+            progress(f"verified {end:,} of {listed.rows:,} trials")
+        count = len(cuts) - 1
+        found = outcomes(parts, count, listed.rows)
+        decides = "decision" in kinds
+        unwanted = ["row", "score" if decides else "decision"]
+        parts.finish(count, lambda lazy: lazy.sort("row").drop(unwanted))
     how = f"{system.name}, which {'decides' if decides else 'compares'} itself"
     return Scored(path, listed.rows, *found, how)
 
@@ -225,11 +237,22 @@ class _Runner:
             raise self._raised(step, recording, error) from error
         if said is None:
             return None, None, REFUSED, "acquire"
-        if isinstance(said, (bool, np.bool_)):
-            return None, "accept" if said else "reject", "ok", None
-        if not np.isfinite(said):
+        try:
+            value = np.asarray(said)
+        except ValueError:  # of lists of several lengths
+            value = np.asarray(None)
+        if value.dtype.kind not in "bfiu" or value.size != 1:
+            told = "text" if isinstance(said, str) else f"a {type(said).__name__}"
+            msg = (
+                f"{self.system.name}: verify gave {told} at {self.ids[recording]!r}; expected one "
+                "number, True or False, or None"
+            )
+            raise DataError(msg)
+        if value.dtype.kind == "b":
+            return None, "accept" if value.item() else "reject", "ok", None
+        if not np.isfinite(value.item()):
             return None, None, "non_finite", "acquire"
-        return float(said), None, "ok", None
+        return float(value.item()), None, "ok", None
 
     def _raised(self, step: str, recording: int, error: Exception) -> DataError:
         told = " ".join(str(error).split()) or type(error).__name__

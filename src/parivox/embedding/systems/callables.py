@@ -24,7 +24,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
+from parivox.embedding.systems.protocol import (
+    EmbeddingSystem,
+    SystemFailed,
+    VerifyingSystem,
+    check_scoring,
+)
 from parivox.errors import ConfigError, ParivoxError
 
 if TYPE_CHECKING:
@@ -64,7 +69,7 @@ class CallableSystem:
         self.function, self.name = function, name
         own_rate = getattr(function, "sample_rate", SAMPLE_RATE)
         self.sample_rate = _rate(own_rate if sample_rate is None else sample_rate, name)
-        self.scoring = str(getattr(function, "scoring", "cosine"))
+        self.scoring = check_scoring(getattr(function, "scoring", "cosine"), f"system {name}")
         self.least_seconds = float(getattr(function, "least_seconds", LEAST_SECONDS))
         self.is_batched = bool(getattr(function, "batched", False))
         self.provenance: Mapping[str, Any] = {
@@ -81,8 +86,10 @@ class CallableSystem:
 
         Raises
         ------
+        SystemFailed
+            If the function raises an error.
         ConfigError
-            If the function fails, or gives anything but a vector for each recording, all of one
+            If it gives anything but a vector for each recording, all of one
             size.
         """
         if self.is_batched:
@@ -112,7 +119,7 @@ class CallableSystem:
                 f"{type(error).__name__}: {error}; mend the function, which is given 1-D float32 "
                 "arrays and the rate"
             )
-            raise ConfigError(msg) from error
+            raise SystemFailed(msg) from error
 
     def _vectors(self, given: Any, leading: tuple[int, ...]) -> NDArray[np.float32]:
         """What the function gave as (*leading, crop, dimension)."""
@@ -217,6 +224,8 @@ def system_of(
             )
             raise ConfigError(msg)
         _rate(given.sample_rate, name)
+        if kind is EmbeddingSystem:
+            check_scoring(given.scoring, f"system {name}")
         return given  # type: ignore[no-any-return]
     if not callable(given) or _arguments(given) == 1:
         told = "a function of one argument" if callable(given) else f"a {type(given).__name__}"

@@ -20,6 +20,7 @@ from parivox.embedding.systems.onnx_declared import (
     shape_told,
     told,
 )
+from parivox.embedding.systems.protocol import SystemFailed
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -105,8 +106,10 @@ class OnnxSystem:
 
         Raises
         ------
+        SystemFailed
+            If the network fails.
         ConfigError
-            If the network fails, or gives anything but vectors.
+            If it gives anything but vectors.
         """
         front = FRONTENDS.get(self.declared.frontend, lambda waveform: waveform)
         recipe = self.declared.recipe
@@ -151,7 +154,7 @@ class OnnxSystem:
                 f"{told(self.session.get_inputs())}: declare it in "
                 f"{beside(self.path)}"
             )
-            raise ConfigError(msg) from error
+            raise SystemFailed(msg) from error
         if found.ndim == 1 and len(given) == 1:
             found = found[None]
         if found.ndim not in {2, 3} or len(found) != len(given) or found.dtype.kind != "f":

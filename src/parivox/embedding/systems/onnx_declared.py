@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.embedding.frontends import FRONTENDS
+from parivox.embedding.systems.protocol import check_scoring
 from parivox.embedding.systems.published.recipe import Recipe
 from parivox.errors import ConfigError, DataError
 
@@ -155,7 +156,8 @@ def completed(path: Path, session: Any, given: Declared, sample_rate: int | None
             f"{front.sample_rate:,}; leave the rate out, recordings are resampled"
         )
         raise ConfigError(msg)
-    return replace(found, sample_rate=rate, scoring=found.scoring or found.recipe.scoring)
+    scoring = check_scoring(found.scoring or found.recipe.scoring, str(path))
+    return replace(found, sample_rate=rate, scoring=scoring)
 
 
 def beside(path: Path) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from parivox.errors import ConfigError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -13,7 +15,17 @@ if TYPE_CHECKING:
     Waveform = NDArray[np.float32]
     """Mono samples in [-1, 1] at the system's rate, of shape (sample,)."""
 
-__all__ = ["EmbeddingSystem", "VerifyingSystem"]
+__all__ = ["SCORINGS", "EmbeddingSystem", "SystemFailed", "VerifyingSystem", "check_scoring"]
+
+SCORINGS = ("cosine", "dot", "euclidean", "crops-euclidean", "ecapa-published")
+"""How vectors can be compared."""
+
+
+class SystemFailed(ConfigError):  # noqa: N818 - named for what it tells
+    """A system failed on what it was given; with other recordings it may not.
+
+    Where it is raised from an error of the system, that is the reason of the recording.
+    """
 
 
 @runtime_checkable
@@ -27,8 +39,8 @@ class EmbeddingSystem(Protocol):
     sample_rate : int
         In Hz; recordings are resampled to it.
     scoring : str
-        How its vectors are compared unless the user says otherwise: ``cosine``, ``euclidean``,
-        ``crops`` (see :mod:`parivox.scoring`).
+        How its vectors are compared unless the user says otherwise, one of :data:`SCORINGS` (see
+        :mod:`parivox.scoring.comparisons`).
     least_seconds : float
         Recordings that are shorter have the status ``too_short``.
     provenance : mapping
@@ -67,3 +79,24 @@ class VerifyingSystem(Protocol):
     def verify(self, handle: Any, recording: Waveform) -> float | bool:
         """A score, higher for more alike, or a decision."""
         ...
+
+
+def check_scoring(scoring: Any, where: str) -> str:
+    """How vectors are to be compared, if that is known.
+
+    Parameters
+    ----------
+    scoring
+        What a system says.
+    where
+        Which one, as messages begin.
+
+    Raises
+    ------
+    ConfigError
+        If it is none of :data:`SCORINGS`.
+    """
+    if scoring not in SCORINGS:
+        msg = f"{where}: its scoring {scoring!r} is not known; give {', '.join(SCORINGS)}"
+        raise ConfigError(msg)
+    return str(scoring)

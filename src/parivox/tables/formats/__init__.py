@@ -18,6 +18,7 @@ from parivox.tables.formats.frames import scan_frame
 from parivox.tables.formats.kaldi import KALDI_SCORES, KALDI_TRIALS
 from parivox.tables.formats.kinds import (
     are_decisions,
+    first_odd,
     is_unknown_header,
     may_be_of_bob,
     readings,
@@ -76,7 +77,7 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
     """
     known = {one.name: one for one in FORMATS}
     if format is not None and format not in known:
-        msg = f"--scores-format {format!r} is not known; choose from {', '.join(known)}"
+        msg = f"{columns.option} {format!r} is not known; choose from {', '.join(known)}"
         raise ConfigError(msg)
     if not isinstance(source, (str, os.PathLike)):
         return with_sides(scan_frame(source, columns, name), columns)
@@ -93,8 +94,8 @@ def _detected(content: Content, columns: Columns) -> Format:
     if len(readings(content.head)) > 1:
         msg = (
             f"{content.name}: its rows may be label, enrol, test, score, or claimed identity, real "
-            "identity, test, score as bob writes them; say which with --scores-format voxceleb or "
-            "--scores-format bob-4"
+            "identity, test, score as bob writes them; say which with "
+            f"{columns.option} voxceleb or {columns.option} bob-4"
         )
         raise DataError(msg)
     if are_decisions(content.head):
@@ -113,10 +114,24 @@ def _detected(content: Content, columns: Columns) -> Format:
             "--columns enrol=...,test=...,score=...,label=..."
         )
         raise DataError(msg)
+    odd = first_odd(content.head)
+    if odd is not None:
+        row, line, kind = odd
+        msg = (
+            f"{content.name}: row {row} does not fit what is above it, which is {kind}: "
+            f"{line[:80]!r}; repair or remove it, or name the columns in a header"
+        )
+        raise DataError(msg)
+    if len(names) == 2:
+        msg = (
+            f"{content.name}: row 1 is no header with known names: {shown}; put one above the "
+            "rows, separated as they are: enrol test, if these are the ids of trials"
+        )
+        raise DataError(msg)
     msg = (
         f"{content.name}: row 1 is no header with known names and no trial: {shown}; name the "
         "columns with --columns enrol=...,test=...,score=...,label=..., or the format with "
-        "--scores-format"
+        f"{columns.option}"
     )
     perhaps = may_be_of_bob(content.head)
     if perhaps:

@@ -44,7 +44,7 @@ def positional(
         if columns.by_role and not columns.elsewhere:
             msg = (
                 f"{content.name}: --columns names {', '.join(columns.by_role.values())}, but the "
-                f"file is read as {name}, without a header; give --scores-format delimited if it "
+                f"file is read as {name}, without a header; give {columns.option} delimited if it "
                 "has one"
             )
             raise DataError(msg)

@@ -21,6 +21,7 @@ __all__ = [
     "SIDES",
     "are_decisions",
     "column",
+    "first_odd",
     "is_unknown_header",
     "kind_of",
     "may_be_of_bob",
@@ -34,6 +35,7 @@ SEPARATORS = (" ", ",", ";", "|")
 SIDES = ("a", "b")
 """Of a telephone call, as NIST names them."""
 LINES = 200
+_FIRST = 20
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
@@ -160,6 +162,23 @@ def readings(head: bytes) -> tuple[str, ...]:
         labelled = ""
     kind = labelled or bob or _by_sides(rows, width) or _by_scores(rows, width)
     return (kind,) if kind else ()
+
+
+def first_odd(head: bytes) -> tuple[int, str, str] | None:
+    r"""The first line that takes away the format of those above it: row, line, format.
+
+    Examples
+    --------
+    >>> first_odd(b"1 a/1 a/2\nx a/1 a/3")
+    (2, 'x a/1 a/3', 'voxceleb')
+    """
+    kind, above = "", ""
+    for row, line in head_lines(head)[:_FIRST] if is_text(head) else []:
+        above += f"{line}\n"
+        before, kind = kind, kind_of(above.encode())
+        if not kind:
+            return (row, line, before) if before else None
+    return None
 
 
 def _by_labels(rows: Sequence[Cells], width: int) -> str:

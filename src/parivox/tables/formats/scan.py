@@ -155,11 +155,14 @@ class Columns:
         Whether they may stand in another file instead.
     attributes : tuple of str
         Attributes that trials are grouped by, of which columns may be in the file.
+    option : str
+        With which the user names the format, as messages say it.
     """
 
     by_role: Mapping[str, str] = field(default_factory=dict)
     elsewhere: bool = False
     attributes: tuple[str, ...] = ()
+    option: str = "--scores-format"
 
     def __post_init__(self) -> None:
         for role in self.by_role:
