@@ -267,7 +267,7 @@ def test_columns_that_are_ignored_are_told(read, csv, rows):
 
 def test_the_protocol_of_paper_003_has_more_columns(read, rows):
     lines = [f"{y} {e} {t} m f USA" for e, t, _, y in rows]
-    with pytest.raises(DataError, match=r"has no column of scores .*give it as --trials"):
+    with pytest.raises(DataError, match=r"has no column of scores .*such a list as --trials"):
         read("\n".join(lines), name="protocol.txt")
 
 
