@@ -14,6 +14,17 @@ def test_attempts_of_paper_000():
     assert let_in(0.005, int(3.5 * 60)) == pytest.approx(0.651, abs=5e-4)
 
 
+def test_the_attack_of_the_vector(vector):
+    inputs, expected, tol = vector("5.4_attack_scenario")
+    found = [
+        let_in(rate, attempts)
+        for rate, attempts in zip(inputs["fpr"], inputs["attempts"], strict=True)
+    ]
+    assert found == pytest.approx(expected["p_success"], abs=tol)
+    half = attempts_until(inputs["fpr"], 0.5)
+    assert half.tolist() == np.ceil(expected["attempts_for_50pct"]).tolist()
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.floats(1e-6, 1), st.floats(0.01, 0.99))
 def test_attempts_until_is_the_first_number_that_is_enough(rate, probability):

@@ -72,6 +72,15 @@ def assert_as_expected(told, found, expected, tol):
     assert found.method.tolist() == ["speakers"]
 
 
+def test_what_so_many_independent_trials_can_show(vector):
+    inputs, expected, tol = vector("5.3_min_fpr_resolution")
+    for n in inputs["N"]:
+        told = moments(of_groups(([0] * n, [1] * n), ([1, *[0] * (n - 1)], [1] * n)))
+        found = rate_interval(told)  # of speakers with one trial each
+        assert found.rate[1] == pytest.approx(expected[str(n)]["one_error"], abs=tol)
+        assert found.high[0] == pytest.approx(expected[str(n)]["rule_of_3"], rel=1e-6)
+
+
 def test_zero_errors_take_the_design_effect_of_the_other_groups(vector):
     inputs, expected, tol = vector("4.15_zero_errors_neff")
     # speakers of which a group alike in all but its errors has this design effect

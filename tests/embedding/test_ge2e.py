@@ -218,6 +218,13 @@ def test_damaged_files_end_in_a_sentence(optional, tmp_path):
             assert "is not a file of weights" in str(error)  # noqa: PT017 - most, not all, fail
 
 
+def test_a_number_in_a_damaged_file_takes_no_memory(tmp_path):
+    # LONG_BINPUT of number 2^32 - 2: a memo of that length would be 32 GB
+    huge = b"\x80\x02K\x01r\xfe\xff\xff\xff."
+    with pytest.raises(DataError, match="its head is another one"):
+        read_legacy(io.BytesIO(huge + b"\x80\x02K\x01." * 4), "x.pt")
+
+
 def test_tensors_that_lie_are_refused(optional, tmp_path):
     torch = optional("torch")
     torch.save(torch.zeros(4, 5).T, tmp_path / "x.pt", _use_new_zipfile_serialization=False)

@@ -1,6 +1,7 @@
 """Balanced lists: paper 003's design, mended."""
 
 import gzip
+import json
 import re
 import time
 from pathlib import Path
@@ -294,3 +295,24 @@ def test_the_mended_twin_of_the_published_list(paper003, tmp_path):
     found = {one["id"]: one["verdict"] for one in built.manifest["check"]}
     assert {found[name] for name in (*FAILED, "G2")} == {"pass"}
     assert found["G7"] == "fail"  # 4 speakers of each group are fewer than 10
+
+
+def test_the_design_of_paper_003_has_the_counts_of_the_vector():
+    vectors = json.loads((Path(__file__).parents[2] / "vectors.json").read_text(encoding="utf-8"))
+    asked, wanted = vectors["5.2_counts"]["inputs"]["seed003"], vectors["5.2_counts"]["expected"]
+    groups = {f"{chr(65 + i)}land": (4, 4) for i in range(asked["groups"])}
+    table, people = people_of(groups, recordings=asked["utts"], each=1)
+    built = build(table, people, speakers_per_group=8, utterances_per_speaker=24, seed=1)
+    trials = pl.DataFrame(built.lists[0])
+    nation = dict(zip(people["speaker"], people["nation"], strict=True))
+    of = trials.with_columns(
+        pl.col("enrol", "test").str.split("/").list.first().name.suffix("_speaker")
+    ).with_columns(pl.col("enrol_speaker").replace_strict(nation).alias("group"))
+    mated = of.filter(pl.col("enrol_speaker") == pl.col("test_speaker"))
+    assert set(mated["enrol_speaker"].value_counts()["count"]) == {wanted["mated_per_speaker"]}
+    assert set(mated["group"].value_counts()["count"]) == {wanted["mated_per_group"]}
+    assert of.height == wanted["total"]
+    n = asked["utts"] ** 2 * wanted["speaker_pairs_per_group"]
+    assert n == wanted["all_nonmated_unordered_per_group"]
+    share = (of.height - mated.height) / asked["groups"] / n
+    assert share == pytest.approx(wanted["sampled_fraction"])

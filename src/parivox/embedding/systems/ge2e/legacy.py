@@ -51,8 +51,12 @@ class _Refused(pickle.UnpicklingError):
     """Holds something other than tensors and containers."""
 
 
-class _Unpickler(pickle.Unpickler):
-    """Knows three names and no other."""
+class _Unpickler(pickle._Unpickler):  # noqa: SLF001 - the same under a name of its own
+    """Knows three names and no other.
+
+    The one written in Python: that in C sets memory aside for whatever number a damaged file
+    gives to one of its parts.
+    """
 
     def __init__(self, file: BinaryIO, storages: dict[str, _Storage]) -> None:
         super().__init__(file)
