@@ -29,8 +29,6 @@ _RULES = {
 }
 _RATES = ("fnr", "fpr")
 _STANDARDISED = "standardised "
-_INTERVAL = r"\[interval]"
-"""Heading of a column, which Rich would take for a style without the stroke."""
 
 
 def contradictions(audit: Audit, name: Row) -> Iterator[RenderableType]:
@@ -97,10 +95,10 @@ def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[Ren
         if all(one.get("frr attempts", {}).get("value") is None for one in found.values()):
             rule = "shares"
         shares = grid(
-            *("group", "FTE", _INTERVAL, "failed / tried"),
-            *("FTA", _INTERVAL, "failed / tried"),
+            *("group", "FTE", "[interval]", "failed / tried"),
+            *("FTA", "[interval]", "failed / tried"),
         )
-        rejected = grid("group", "FRR", _INTERVAL, "FAR", _INTERVAL)
+        rejected = grid("group", "FRR", "[interval]", "FAR", "[interval]")
         for group, one in found.items():
             told_shares = [cell for metric in _SHARES for cell in _share(one[metric])]
             add(shares, group, *told_shares, dim=group == "pooled")
@@ -162,8 +160,8 @@ def standardised(
     """Rates with equal weight for every level of an attribute, beside the crude ones."""
     for name in asked:
         made = grid(
-            *("group", "FNR, %", "standardised", _INTERVAL),
-            *("FPR, %", "standardised", _INTERVAL),
+            *("group", "FNR, %", "standardised", "[interval]"),
+            *("FPR, %", "standardised", "[interval]"),
         )
         cells: dict[str, list[str]] = {}
         notes = []

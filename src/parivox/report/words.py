@@ -33,7 +33,7 @@ def grid(*columns: str, left: tuple[int, ...] = (0,), fixed: tuple[int, ...] = (
     gap = (0, 0) if fixed else (0, 1)
     made = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=gap)
     for i, name in enumerate(columns):
-        made.add_column(name, justify="left" if i in left else "right", no_wrap=i in fixed)
+        made.add_column(Text(name), justify="left" if i in left else "right", no_wrap=i in fixed)
     return made
 
 
