@@ -15,7 +15,7 @@ from parivox.core.corrected import (
     Spread,
     corrected_variance,
     resampled_rates,
-    resampled_variance,
+    spread_of_draws,
     tau_log,
     tau_log_null,
 )
@@ -188,10 +188,9 @@ class Fair:
         drawn, ends = [], []
         for rates_of, trials in zip(values, known, strict=True):
             # one stream a key, so that other keys change nothing
-            again = (np.random.default_rng(seed) for _ in range(2))
-            drawn.append(resampled_variance(rates_of, trials, n, next(again), confidence))
-            noise = resampled_rates(rates_of, trials, n, next(again)) - rates_of
-            ends.append(spread_interval(rates_of, noise, confidence))
+            again = resampled_rates(rates_of, trials, n, np.random.default_rng(seed))
+            drawn.append(spread_of_draws(again, trials, confidence))
+            ends.append(spread_interval(rates_of, again - rates_of, confidence))
         double = Spread(*(np.array(column) for column in zip(*drawn, strict=True)))
         between = Between(*(np.array(column) ** 2 for column in zip(*ends, strict=True)))
         few = n_groups < _GROUPS

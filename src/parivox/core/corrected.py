@@ -33,6 +33,7 @@ __all__ = [
     "q_statistic",
     "resampled_rates",
     "resampled_variance",
+    "spread_of_draws",
     "tau_log",
     "tau_log_by_variance",
     "tau_log_null",
@@ -274,7 +275,11 @@ def resampled_variance(
     >>> bool(found.low < 0.08 < found.high)
     True
     """
-    drawn = resampled_rates(rates, trials, replicates, rng)
+    return spread_of_draws(resampled_rates(rates, trials, replicates, rng), trials, confidence)
+
+
+def spread_of_draws(drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Spread:
+    """:func:`resampled_variance` of rates that were drawn before, by :func:`resampled_rates`."""
     found = double_corrected_variance(drawn, _whole(trials))
     share = (1 - confidence) / 2
     return Spread(*np.quantile(found, [0.5, share, 1 - share], axis=0))
