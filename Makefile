@@ -34,10 +34,12 @@ $(STAMP):
 	@touch $@
 	@echo 'Set up in .venv: try make demo, make test, or .venv/bin/parivox --help'
 
-demo: $(STAMP) ## audit two real systems on 550,894 VoxCeleb1-H trials
+demo: $(STAMP) ## audit two real systems on 550,894 VoxCeleb1-H trials; the page is build/demo.html
+	@mkdir -p $(BUILD)
 	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox audit \
 		"V2=$$data/resnetse34v2_H-eval_scores.csv" "L=$$data/resnetse34l_H-eval_scores.csv" \
-		--speakers "$$data/vox1_meta.csv" --by gender --by gender+nationality --out $(BUILD)/demo
+		--speakers "$$data/vox1_meta.csv" --by gender --by gender+nationality --compare \
+		--out $(BUILD)/demo --report $(BUILD)/demo.html
 
 demo-audio: $(STAMP) ## from recordings to an audit, on synthetic voices (ge2e's weights come once, through pip)
 	@echo 'The voices are synthetic: what the audit says is about a synthesiser, not about people.'

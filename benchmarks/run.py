@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import bank, bootstrap, scale, startup, trials
+from benchmarks import bank, bootstrap, report, scale, startup, trials
 from benchmarks.compute import report as compute_report
 from benchmarks.measure import (
     Gate,
@@ -194,6 +194,9 @@ def main() -> int:
     sections: dict[str, Callable[[], tuple[list[str], list[Gate]]]] = {
         "Computing in memory": partial(compute_section, rounds),
         "Bootstrap over speakers": partial(bootstrap.report, min(rounds, bootstrap.ROUNDS)),
+        "The page of an audit": partial(
+            report.report, min(rounds, report.ROUNDS), options.folder
+        ),
         "Start-up": partial(startup.report, 5 if options.quick else startup.ROUNDS),
     }
     if options.scale:

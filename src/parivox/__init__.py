@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from parivox.embedding.extract import embed
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
+    from parivox.report.exports.figures import write_figures
+    from parivox.report.written import write_page, write_tables
     from parivox.scoring.run import score
     from parivox.tables.inspection.findings import Inspection
 
@@ -114,6 +116,8 @@ _HOMES = {
     "parivox.embedding.extract": ("embed",),
     "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
+    "parivox.report.exports.figures": ("write_figures",),
+    "parivox.report.written": ("write_page", "write_tables"),
     "parivox.scoring.run": ("score",),
     "parivox.tables.inspection.findings": ("Inspection",),
 }
@@ -182,6 +186,9 @@ __all__ = [
     "smoothed",
     "threshold_bias",
     "trials",
+    "write_figures",
+    "write_page",
+    "write_tables",
 ]
 
 

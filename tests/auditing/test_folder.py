@@ -2,8 +2,13 @@
 
 import contextlib
 import os
+import shutil
 import stat
+import subprocess
+import sys
+from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +16,7 @@ import parivox as pv
 from parivox.auditing.result import check_folder
 from parivox.auditing.sources import by_name
 from parivox.errors import ConfigError, DataError, ParivoxError, shown
+from parivox.shown import SHOWN_BY
 from parivox.tables.table import Table
 
 
@@ -100,7 +106,7 @@ def test_a_folder_named_as_a_table_is_a_strangers(small, tmp_path):
 
 
 @pytest.mark.parametrize("error", [OSError(16, "Device or resource busy"), KeyboardInterrupt()])
-@pytest.mark.parametrize("at", [0, 1, 5, 9, 10, 12, 18])
+@pytest.mark.parametrize("at", [0, 1, 5, 9, 10, 14, 15, 20, 24])
 @pytest.mark.parametrize("made", [False, True])
 def test_a_move_that_fails_is_taken_back(small, other, tmp_path, monkeypatch, error, at, made):
     out = tmp_path / "a"
@@ -124,7 +130,7 @@ def test_a_move_that_fails_is_taken_back(small, other, tmp_path, monkeypatch, er
     assert names(tmp_path) == {"a"}
 
 
-@pytest.mark.parametrize("at", range(20))
+@pytest.mark.parametrize("at", range(26))
 def test_a_killed_run_leaves_one_whole_audit_or_says_so(small, other, tmp_path, monkeypatch, at):
     """Nothing can be taken back: every move after the kill fails, and so does clearing up."""
     out = tmp_path / "a"
@@ -163,6 +169,82 @@ def test_files_are_made_as_the_users_mask_says(small, tmp_path):
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o750
+
+
+# ---- hashes
+
+
+def test_hashes_are_what_sha256sum_takes(small, tmp_path):
+    small.write(tmp_path / "a")
+    found = dict(
+        reversed(line.split("  "))
+        for line in (tmp_path / "a" / "SHA256SUMS").read_text().splitlines()
+    )
+    assert list(found) == sorted(names(tmp_path / "a") - {"SHA256SUMS"})
+    for name, digest in found.items():
+        assert sha256((tmp_path / "a" / name).read_bytes()).hexdigest() == digest
+    if tool := shutil.which("sha256sum"):
+        done = subprocess.run([tool, "-c", "SHA256SUMS"], cwd=tmp_path / "a", check=False)
+        assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["groups.csv", "det.parquet", "bins.parquet", "audit.json", "provenance.json"]
+)
+@pytest.mark.parametrize("way", ["altered", "missing"])
+def test_a_file_that_is_not_as_it_was_written_is_named(small, tmp_path, name, way):
+    small.write(tmp_path / "a")
+    path = tmp_path / "a" / name
+    if way == "missing":
+        path.unlink()
+        wanted = "does not hold an audit" if name == "audit.json" else f"{name} is missing"
+    else:
+        path.write_bytes(path.read_bytes() + b" ")
+        wanted = f"{name} is altered since it was written"
+    with pytest.raises(DataError, match=wanted) as told:
+        pv.load(tmp_path / "a")
+    assert "\n" not in str(told.value)
+    assert name == "audit.json" or "fetch the folder anew" in str(told.value)
+
+
+def test_an_audit_json_that_is_cut_off_is_told_as_altered(small, tmp_path):
+    small.write(tmp_path / "a")
+    path = tmp_path / "a" / "audit.json"
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(DataError, match=r"audit\.json is altered"):
+        pv.load(tmp_path / "a")
+
+
+@pytest.mark.parametrize("content", [None, "", "nonsense", b"\xff", "0  ../../etc/hosts\n"])
+def test_hashes_that_are_missing_or_damaged_are_told(small, tmp_path, content):
+    small.write(tmp_path / "a")
+    path = tmp_path / "a" / "SHA256SUMS"
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataError, match="SHA256SUMS is"):
+        pv.load(tmp_path / "a")
+
+
+def test_an_older_folder_without_hashes_is_told_by_its_version(small, tmp_path):
+    small.write(tmp_path / "a")
+    (tmp_path / "a" / "SHA256SUMS").unlink()
+    path = tmp_path / "a" / "audit.json"
+    path.write_text(path.read_text().replace('"parivox_audit": "4"', '"parivox_audit": "3"'))
+    with pytest.raises(DataError, match="written in version '3'"):
+        pv.load(tmp_path / "a")
+
+
+# ---- what it shows itself as
+
+
+def test_an_audit_is_shown_by_the_module_that_is_named(small, monkeypatch):
+    shown_by = SimpleNamespace(
+        html=lambda audit: f"<p>{len(audit.groups)}", Charts=lambda audit: [audit]
+    )
+    monkeypatch.setitem(sys.modules, SHOWN_BY, shown_by)
+    assert small._repr_html_() == f"<p>{len(small.groups)}"
+    assert small.charts == [small]
 
 
 # ---- names

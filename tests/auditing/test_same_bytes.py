@@ -37,7 +37,8 @@ def audited(source, people, folder):
     )
     audit.write(folder)
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
-    written.pop("provenance.json")
+    for name in ("provenance.json", "SHA256SUMS"):  # the files' own hashes, and one of these
+        written.pop(name)
     shutil.rmtree(folder)
     return written
 

@@ -16,6 +16,7 @@ NAMES = {
     *("groups", "bias", "meta", "verdicts", "limits"),
     *("matrix", "operating_points", "data"),
 }
+MORE = {"audit.json", "provenance.json", "SHA256SUMS"}
 
 
 def files(folder):
@@ -67,15 +68,15 @@ def strict(text):
 
 def test_files(out):
     tables = {f"{name}.csv" for name in NAMES}
-    more = {"det.parquet", "sweep.parquet", "audit.json", "provenance.json"}
-    assert files(out) == tables | more
+    curves = {f"{name}.parquet" for name in ("det", "bins", "bands", "sweep")}
+    assert files(out) == tables | curves | MORE
     assert [path.name for path in out.parent.iterdir()] == ["audit"]
 
 
 def test_parquet(small, tmp_path):
     small.write(tmp_path / "a", format="parquet")
-    tables = {f"{name}.parquet" for name in (*NAMES, "det", "sweep")}
-    assert files(tmp_path / "a") == tables | {"audit.json", "provenance.json"}
+    tables = {f"{name}.parquet" for name in (*NAMES, "det", "bins", "bands", "sweep")}
+    assert files(tmp_path / "a") == tables | MORE
     for name, table in small.tables().items():
         again = Table.read(tmp_path / "a" / f"{name}.parquet")
         assert again.to_polars().equals(table.to_polars())
@@ -320,7 +321,7 @@ def test_what_is_no_audit_is_told_in_a_sentence(tmp_path, content):
 def test_another_version_is_told(small, tmp_path):
     small.write(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"
-    path.write_text(path.read_text().replace('"parivox_audit": "3"', '"parivox_audit": "99"'))
+    path.write_text(path.read_text().replace('"parivox_audit": "4"', '"parivox_audit": "99"'))
     with pytest.raises(DataError, match="99"):
         pv.load(tmp_path / "a")
 

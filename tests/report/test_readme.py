@@ -14,7 +14,7 @@ def test_the_excerpt_is_what_the_demo_prints(bt4vt_data):
     for system, name in (("V2", "resnetse34v2"), ("L", "resnetse34l")):
         command.append(f"{system}={bt4vt_data / name}_H-eval_scores.csv")
     command += ["--speakers", str(bt4vt_data / "vox1_meta.csv")]
-    command += ["--by", "gender", "--by", "gender+nationality"]
+    command += ["--by", "gender", "--by", "gender+nationality", "--compare"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
     printed = done.stdout.splitlines()
     shown = [line for line in block.splitlines() if line != "..."]

@@ -280,7 +280,8 @@ def audited(files, people, folder):
     )
     audit.write(folder)
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
-    written.pop("provenance.json")
+    for name in ("provenance.json", "SHA256SUMS"):  # which tell of the files themselves
+        written.pop(name)
     return audit, written
 
 

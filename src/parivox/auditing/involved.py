@@ -13,7 +13,7 @@ import numpy as np
 
 from parivox.auditing.cells import placed
 from parivox.auditing.operating_points import DEPLOYED
-from parivox.core.tallies import ByPair, BySpeaker
+from parivox.core.tallies import ByPair, BySpeaker, numbered
 from parivox.tables.validation import Trials
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ MOST_BY_THEMSELVES = 5_000
 """Of more speakers of a list that is not held in memory, blocks are taken."""
 BLOCKS, FEWEST_BLOCKS = 1_000, 20
 """Blocks in all, and of each group at least."""
-_DENSE = 1 << 25
-"""Cells of a dense table of counts; beyond, trials are sorted."""
 
 
 class Involved(NamedTuple):
@@ -140,7 +138,7 @@ def involve(
         for one, (own, whole) in zip(layouts, people, strict=True)
     ]
     for here in seats:
-        accepted, known = _accepted(trials, here.part, found)
+        outcomes = _Outcomes.of(trials, here.part, found)
         classes = {key: _classes(trials, here.part, one) for key, one in every.items()}
         for i, at in enumerate(here.at):
             adding = [(cells[i], at.cells, people[i][0])]
@@ -148,8 +146,7 @@ def involve(
                 adding.append((levels[i], [at.level], people[i][1]))
             for into, placed_in, who in adding:
                 for rows, member, is_target in classes[id(who)]:
-                    wrong = [~hit if is_target else hit for hit in accepted]
-                    into.add(rows, member, placed_in, wrong, known, is_target=is_target)
+                    into.add(rows, member, placed_in, outcomes, is_target=is_target)
     made = []
     for one, many, few, is_apart in zip(layouts, cells, levels, apart, strict=True):
         if not is_apart:
@@ -158,23 +155,69 @@ def involve(
     return made
 
 
-def _accepted(
-    trials: TrialSet, part: Trials, found: Sequence[Found]
-) -> tuple[list[Bools], list[Bools | None]]:
-    """Which trials are accepted at each point, and of which that is known (None for all)."""
-    accepted: list[Bools] = []
-    known: list[Bools | None] = []
-    failed = part.more.get("failed", np.zeros(1, np.int8)) > 0  # nobody is let in by those
-    for one in found:
-        if one.point.rule == DEPLOYED:
-            decided = trials.decided(part)
-            told = (decided >= 0) | failed
-            accepted.append((decided == 1) & ~failed)
-            known.append(None if told.all() else told)
-        else:
-            accepted.append((part.score >= one.threshold) & ~failed)
-            known.append(None)
-    return accepted, known
+class _Outcomes(NamedTuple):
+    """How the trials of one partition went at the operating points.
+
+    Attributes
+    ----------
+    points : int
+        How many there are.
+    order : intp ndarray of shape (threshold,)
+        Those that are thresholds, in rising order of these.
+    passed : int64 ndarray of shape (trial,)
+        At how many of the thresholds, the lowest first, each trial is accepted.
+    decided : (int, bool ndarray, bool ndarray) or None
+        Which point is the decisions that were made; which trials were accepted, of which it is
+        known.
+    """
+
+    points: int
+    order: NDArray[np.intp]
+    passed: IntArray
+    decided: tuple[int, Bools, Bools] | None
+
+    @classmethod
+    def of(cls, trials: TrialSet, part: Trials, found: Sequence[Found]) -> _Outcomes:
+        """Those of one partition; of trials that failed, nobody is let in."""
+        failed = part.more.get("failed", np.zeros(1, np.int8)) > 0
+        scored = [i for i, one in enumerate(found) if one.point.rule != DEPLOYED]
+        levels = np.array([found[i].threshold for i in scored])
+        order = np.argsort(levels)  # NaN, which lets nobody in, last
+        passed = np.searchsorted(levels[order], part.score, side="right")
+        passed[np.broadcast_to(failed, passed.shape)] = 0
+        decided = None
+        if len(scored) < len(found):
+            told = trials.decided(part)
+            at = next(i for i, one in enumerate(found) if one.point.rule == DEPLOYED)
+            decided = at, (told == 1) & ~failed, (told >= 0) | failed
+        return cls(len(found), np.array(scored, dtype=np.intp)[order], passed, decided)
+
+    def counted(
+        self, at: NDArray[np.integer[Any]], row: NDArray[np.intp], n: int, *, is_target: bool
+    ) -> tuple[IntArray, IntArray]:
+        """Trials, of all points or of each, and errors ``[point, entry]``.
+
+        Trial `row` counts in entry `at` of `n`.
+        """
+        steps = self.order.size + 1
+        code = at.astype(np.int64) * steps
+        code += self.passed[row]
+        up_to = np.bincount(code, minlength=n * steps).reshape(n, steps)
+        np.cumsum(up_to, axis=1, out=up_to)
+        trials = up_to[:, -1].copy()
+        errors = np.empty((self.points, n), dtype=np.int64)
+        rejected = up_to[:, :-1].T
+        errors[self.order] = rejected if is_target else trials - rejected
+        if self.decided is None:
+            return trials, errors
+        point, accepted, known = self.decided
+        wrong = (~accepted if is_target else accepted) & known
+        errors[point] = np.bincount(at[wrong[row]], minlength=n)
+        if known.all():
+            return trials, errors
+        each = np.repeat(trials[None], self.points, axis=0)
+        each[point] = np.bincount(at[known[row]], minlength=n)
+        return each, errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +247,8 @@ def _classes(
 
 def _numbered(codes: IntArray, size: int) -> _Members:
     """Codes below `size`, numbered in rising order of those that occur."""
-    if size > _DENSE:
-        distinct, index = np.unique(codes, return_inverse=True)
-        return _Members(index, distinct)
-    seen = np.zeros(size, dtype=np.bool_)
-    seen[codes] = True
-    number = np.cumsum(seen, dtype=np.int32) - 1
-    return _Members(number[codes], np.flatnonzero(seen))
+    distinct, index = numbered(codes, size)
+    return _Members(index, distinct)
 
 
 class _Piece(NamedTuple):
@@ -296,8 +334,7 @@ class _Gathering:
         rows: NDArray[np.intp],
         members: _Members,
         cells: Sequence[NDArray[np.int32]],
-        wrong: Sequence[Bools],
-        known: Sequence[Bools | None],
+        outcomes: _Outcomes,
         *,
         is_target: bool,
     ) -> None:
@@ -311,27 +348,12 @@ class _Gathering:
             code.append(here[inside].astype(np.int64) * span + members.index[inside])
             which.append(rows[inside])
         at, row = np.concatenate(code), np.concatenate(which)
-        if size > _DENSE:
-            used, at = np.unique(at, return_inverse=True)
-            size = used.size
-            place = np.arange(size)
-        else:
-            used = place = np.flatnonzero(np.bincount(at, minlength=size))
-
-        def counted(chosen: Bools | None) -> IntArray:
-            return np.bincount(at if chosen is None else at[chosen[row]], minlength=size)[place]
-
-        told = [one is not None for one in known]
-        n = np.stack([counted(one) for one in known]) if any(told) else counted(None)
-        errors = [
-            counted(one if seen is None else one & seen)
-            for one, seen in zip(wrong, known, strict=True)
-        ]
+        used, at = numbered(at, size)
+        n, errors = outcomes.counted(at, row, used.size, is_target=is_target)
         reach = self._reach(is_target=is_target)
         global_code = used // span * reach + members.codes[used % span]
-        shaped = np.stack(errors) if errors else np.empty((0, used.size), dtype=np.int64)
         pieces = self.pieces[is_target]
-        pieces.append(_Piece(global_code, n, shaped))
+        pieces.append(_Piece(global_code, n, errors))
         if len(pieces) > 1 and sum(one.code.size for one in pieces) > _HELD:
             pieces[:] = [self._joined(is_target=is_target)]
 

@@ -13,7 +13,7 @@ from parivox.auditing.base import base_metrics, locations, shifts
 from parivox.auditing.cells import count_cells, count_matrices
 from parivox.auditing.compare import bias_rows
 from parivox.auditing.compat import compat_metrics, compat_ratios
-from parivox.auditing.curves import det_rows
+from parivox.auditing.curves import bin_rows, det_rows, nodes, shared_thresholds
 from parivox.auditing.metas import meta_rows, sweep_rows
 from parivox.auditing.operating_points import (
     DEPLOYED,
@@ -22,6 +22,7 @@ from parivox.auditing.operating_points import (
     default_points,
     find_all,
 )
+from parivox.auditing.options import OFFENDERS
 from parivox.auditing.rows import Base
 from parivox.core.costs import bayes_threshold
 from parivox.core.separation import auc
@@ -178,6 +179,22 @@ class Measurement:
         )
 
     @cached_property
+    def shared(self) -> FloatArray:
+        """Thresholds that every cell is counted at, rising; none without scores."""
+        if not self.trials.is_scored:
+            return np.empty(0)
+        at = [one.threshold for one in self.found if self._is_counted_at(one)]
+        return shared_thresholds(self.tally.everything, at)
+
+    def _is_counted_at(self, found: Found) -> bool:
+        """Whether counts at a point's threshold are exact."""
+        if np.isnan(found.threshold) or found.point.rule != DEPLOYED:
+            return not np.isnan(found.threshold)
+        if self.trials.is_counted:
+            return self.trials.bins.has(found.threshold)
+        return self.trials.is_exact
+
+    @cached_property
     def sample(self) -> Sample | None:
         """Who the speakers are; None where that is not known, or was not asked for."""
         if self.trials.is_counted or not self.options.intervals or self.why_none:
@@ -203,6 +220,7 @@ class Measurement:
             draws,
             why,
             self.strata,
+            nodes(self.shared, self.trials.n_trials),
         )
 
     @cached_property
@@ -230,7 +248,8 @@ class Measurement:
             told = self._told([whole, whole], self._sure(level))[0]
             self._keep(level, [], whole, self._sure(level))
             self._group_rows(rows, where, whole, level.counts, level.speakers, told)
-            self._det(rows["det"], where, level.counts)
+            self._curves(rows, where, level.counts)
+            self._along(rows, where, ["all"], level)
         for cells in self.tally.cells:
             same = id(cells.pooled)
             # of failed trials, another part may be in no group
@@ -322,7 +341,8 @@ class Measurement:
             where = self._where(grouping, group, allocation, cells.level)
             self._group_rows(rows, where, bases, counts, speakers, told)
             if counts is not None:
-                self._det(rows["det"], where, counts)
+                self._curves(rows, where, counts)
+        self._along(rows, where, (*cells.grouping.groups, "pooled"), cells)
         within = {"within": cells.level.name}
         where = {**self.name, "grouping": grouping, "allocation": allocation, **within}
         against = bias_rows(
@@ -362,9 +382,29 @@ class Measurement:
             for of in bases
         ]
 
-    def _det(self, rows: Rows, where: Mapping[str, str], counts: Counts) -> None:
+    def _curves(self, rows: Mapping[str, Rows], where: Mapping[str, str], counts: Counts) -> None:
+        """Add the curve of one cell and, but within levels, its trials between thresholds."""
         if not self.no_curve:
-            rows.add(**where, **det_rows(counts))
+            rows["det"].add(**where, **det_rows(counts))
+        if not where["within"] and self.shared.size:
+            key = {name: of for name, of in where.items() if name != "within"}
+            rows["bins"].add(**key, **bin_rows(counts, self.shared))
+
+    def _along(
+        self,
+        rows: Mapping[str, Rows],
+        where: Mapping[str, str],
+        groups: Sequence[str],
+        one: Level | Cells,
+    ) -> None:
+        """Add intervals along the threshold of a grouping's cells, or of all trials; offenders."""
+        if self.sample is None or where["within"]:
+            return
+        key = {name: of for name, of in where.items() if name not in {"group", "within"}}
+        if self.shared.size:
+            self.sample.add_bands(rows["bands"], key, groups, one)
+        if self.options.speaker_ids == OFFENDERS:
+            self.sample.add_offenders(rows["offenders"], key, groups, one)
 
     def _where(self, grouping: str, group: str, allocation: str, level: Level) -> dict[str, str]:
         where = {"grouping": grouping, "group": group, "allocation": allocation}

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from parivox.core.bias import ZeroPolicy
     from parivox.core.rates import RateRule
 
-__all__ = ["INTERVALS", "REFERENCES", "Gates", "Options", "parse_alpha"]
+__all__ = ["INTERVALS", "OFFENDERS", "REFERENCES", "Gates", "Options", "parse_alpha"]
 
 REFERENCES = ("others", "pooled", "macro", "geomean", "best")
 INTERVALS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
+OFFENDERS = "offenders"
+SPEAKER_IDS = ("never", OFFENDERS)
 LIMITED = ("fnr", "fpr")
 MOST_REPLICATES = 100_000
 FEWEST_REPLICATES = 50
@@ -93,6 +95,7 @@ class Options:
     gate : what a group needs, as in ``speakers=10``; see :class:`Gates`
     standardise : attributes of trials whose levels are given equal weight over groups
     compare : whether systems and lists are compared with each other
+    speaker_ids : whose ids may be told: of nobody, or of those behind most of the errors
     compat : another tool whose rules are followed beside the exact ones
     """
 
@@ -122,6 +125,7 @@ class Options:
     gate: tuple[str, ...] = ()
     standardise: tuple[str, ...] = ()
     compare: bool = False
+    speaker_ids: str = SPEAKER_IDS[0]
     compat: str | None = None
     gates: Gates = field(init=False, repr=False)
     limits: tuple[tuple[str, float], ...] = field(init=False, repr=False)
@@ -143,6 +147,7 @@ class Options:
             ("rule", RULES),
             ("zero", ZERO_POLICIES),
             ("interval", INTERVALS),
+            ("speaker_ids", SPEAKER_IDS),
         ):
             _one_of(name, known, getattr(self, name))
         if self.compat is not None:
@@ -221,6 +226,9 @@ class Options:
             if getattr(self, name):
                 msg = f"--{name} needs intervals; leave out --no-intervals"
                 raise ConfigError(msg)
+        if self.speaker_ids != SPEAKER_IDS[0]:
+            msg = f"--speaker-ids {self.speaker_ids} needs intervals; leave out --no-intervals"
+            raise ConfigError(msg)
 
     def points(self) -> list[OperatingPoint] | None:
         """Operating points asked for; None for the default ones."""
@@ -323,7 +331,9 @@ def _is_range(low: float, high: float, step: float) -> bool:
 def _one_of(name: str, known: Sequence[str], values: Sequence[str] | str) -> None:
     for value in (values,) if isinstance(values, str) else values or ("",):
         if value not in known:
-            msg = f"--{name} {value!r} is not known; choose from {', '.join(known)}"
+            msg = (
+                f"--{name.replace('_', '-')} {value!r} is not known; choose from {', '.join(known)}"
+            )
             raise ConfigError(msg)
 
 

@@ -16,6 +16,7 @@ from parivox.auditing.planned import SIDES, Asked, Seen, designs, of_groups, of_
 from parivox.auditing.result import Audit, load
 from parivox.auditing.rows import Rows
 from parivox.errors import ConfigError, DataError
+from parivox.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -94,7 +95,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+class Plan(Shown):
     """A plan's tables and what was asked for.
 
     Attributes

@@ -15,7 +15,7 @@ from parivox.auditing.gather import Reading, gather, gather_counts
 from parivox.auditing.given import check_mapping, check_texts, chosen, several, texts
 from parivox.auditing.listed import list_checks
 from parivox.auditing.measure import Measurement
-from parivox.auditing.options import REFERENCES, Options, parse_alpha
+from parivox.auditing.options import OFFENDERS, REFERENCES, Options, parse_alpha
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
@@ -84,6 +84,7 @@ def audit(
     gates: Sequence[str] | str = (),
     standardise: Sequence[str] | str = (),
     compare: bool = False,
+    speaker_ids: str = "never",
     trial_table: str | os.PathLike[str] | None = None,
     metrics: Mapping[str, Metric] | None = None,
     scores_format: str | None = None,
@@ -142,6 +143,8 @@ def audit(
         given in equal weight, beside the crude rates.
     compare
         Compare the systems and lists with each other.
+    speaker_ids
+        ``"offenders"`` adds a table of the speakers behind most errors of each group, by id.
     trial_table
         A CSV or Parquet file to write every trial to, with its errors, groups and numbered
         speakers: for mixed models of your own.
@@ -173,7 +176,7 @@ def audit(
     ConfigError
         If an option is wrong.
     """
-    check_texts(sweep=sweep, compat=compat, interval=interval)
+    check_texts(sweep=sweep, compat=compat, interval=interval, speaker_ids=speaker_ids)
     table = None
     if trial_table is not None:
         inputs = [scores, speakers, trials, utterances, models, failures, groups, threshold_from]
@@ -228,6 +231,7 @@ def audit(
         gate=texts(gates, "gates"),
         standardise=reading.standardise,
         compare=compare,
+        speaker_ids=speaker_ids,
     )
     own = _own_metrics(metrics)
     if counted is None:
@@ -343,6 +347,9 @@ def _check_speakers_known(found: Gathered, options: Options) -> None:
                 "of people or chance; give the scores"
             )
             raise ConfigError(msg)
+    if options.speaker_ids == OFFENDERS:
+        msg = f"--speaker-ids {OFFENDERS}: counts hold no ids of speakers; give the scores"
+        raise ConfigError(msg)
 
 
 def _draws(found: Gathered, options: Options) -> Draws | None:

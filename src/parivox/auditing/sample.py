@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from parivox.auditing.bands import Band, audited, band_rows, bands
 from parivox.auditing.cells import Layout
 from parivox.auditing.failed import Failed, failed, with_failures
 from parivox.auditing.involved import Involved, People, Seated, involve, seated
 from parivox.auditing.limits import limit_rows
+from parivox.auditing.offenders import offender_rows
 from parivox.auditing.replicated import Draws, Points, Replicated, replicate
 from parivox.auditing.standardising import standardised_rows
 from parivox.auditing.trends import trend_rows
@@ -15,7 +19,7 @@ from parivox.auditing.uncertainty import Uncertainty
 from parivox.auditing.verdicts import verdict_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -23,11 +27,13 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
     from parivox.auditing.stack import Against
-    from parivox.core.counts import Curve
+    from parivox.core.counts import Curve, FloatArray
     from parivox.tables.grouping import Grouping
     from parivox.tables.trialset import TrialSet
 
 __all__ = ["Sample"]
+
+_NONE: FloatArray = np.empty(0)
 
 
 class Sample:
@@ -47,6 +53,8 @@ class Sample:
         Why there are none.
     strata
         What rates are standardised over.
+    nodes
+        Thresholds at which intervals are told beside those of the operating points.
 
     Attributes
     ----------
@@ -69,6 +77,7 @@ class Sample:
         draws: Draws | None,
         why: str = "",
         strata: Sequence[Grouping] = (),
+        nodes: FloatArray = _NONE,
     ) -> None:
         outer = (None, *within)
         rules = options.allocate
@@ -79,10 +88,11 @@ class Sample:
         n = len(layouts)
         layouts += [Layout(g, rule, one) for one in strata for g in groupings for rule in rules]
         self.points, self.options, self.why, self.bound = points, options, why, 0.0
+        self.ids = None if trials.people is None else trials.people.ids
         self.rank = None if draws is None else draws.rank
-        seats = seated(trials, layouts)
-        if draws is not None:
-            seats = iter(held := list(seats))
+        seats: Iterable[Seated] = seated(trials, layouts)
+        if trials.is_exact:
+            seats = held = list(seats)
         everyone = People.of_list(trials, None)
         self.are_blocks = everyone.are_blocks
         of_groups = {
@@ -96,6 +106,12 @@ class Sample:
             replicated, self.bound = replicate(
                 trials, layouts[:n], seat, involved[:n], points, draws, options, metrics
             )
+        self.points_at = audited(points.found)
+        self._bands: dict[tuple[str, str], Band] = {}
+        nodes = nodes[~np.isin(nodes, list(self.points_at))]
+        if trials.is_exact and nodes.size and options.interval != "bootstrap":
+            pairs = max(cells.nontarget.cell.size for cells, _ in involved)
+            self._bands = self._between(trials, layouts[:n], held, people, nodes, pairs)
         self.strata = list(zip(layouts[n:], (cells for cells, _ in involved[n:]), strict=True))
         lost = failed(trials, layouts[:n], people[:n], points.found)
         if draws is not None and trials.failures is not None:
@@ -114,6 +130,25 @@ class Sample:
             into = self._levels if one.grouping is None else self._cells
             into += [self._of(one, at, tallies, drawn, of) for at in range(one.levels)]
         self._home = {id(one): i for i, one in enumerate((*tally.levels, *tally.cells))}
+
+    def _between(
+        self,
+        trials: TrialSet,
+        layouts: Sequence[Layout],
+        held: Sequence[Seated],
+        people: Sequence[tuple[People, People]],
+        nodes: FloatArray,
+        pairs: int,
+    ) -> dict[tuple[str, str], Band]:
+        """Intervals at thresholds that are no operating point's, of all layouts without levels."""
+        which = [i for i, one in enumerate(layouts) if one.within is None]
+        here = [Seated(one.part, [one.at[i] for i in which]) for one in held]
+        own = [layouts[i] for i in which]
+        made = bands(trials, own, here, [people[i] for i in which], nodes, self.options, pairs)
+        return {
+            (one.grouping.name if one.grouping else "all", one.allocation): band
+            for one, band in zip(own, made, strict=True)
+        }
 
     def _of(
         self,
@@ -172,6 +207,30 @@ class Sample:
             trend_rows(rows["bias"], where, cells.grouping, found, whole, options)
         verdict_rows(rows["verdicts"], where, groups, found, against, sure, options)
         limit_rows(rows["limits"], where, (*groups, "pooled"), found, sure, options)
+
+    def add_bands(
+        self, rows: Rows, where: Mapping[str, str], groups: Sequence[str], one: Level | Cells
+    ) -> None:
+        """Add intervals along the threshold of one grouping's cells, or of all trials."""
+        told = [Band.of(self.of(one), self.points_at, len(groups))]
+        told += [
+            band
+            for key, band in self._bands.items()
+            if key == (where["grouping"], where["allocation"])
+        ]
+        band_rows(rows, where, groups, told)
+
+    def add_offenders(
+        self, rows: Rows, where: Mapping[str, str], groups: Sequence[str], one: Level | Cells
+    ) -> None:
+        """Add who is behind most errors of one grouping's cells, or of all trials."""
+        if self.are_blocks or self.ids is None:
+            return
+        sure = self.of(one)
+        found, ids = self.points.found, self.ids
+        if groups[:-1]:
+            offender_rows(rows, where, groups[:-1], sure.groups, found, ids)
+        offender_rows(rows, where, groups[-1:], sure.pooled, found, ids)
 
     def add_standardised(self, rows: Rows, name: Mapping[str, str]) -> None:
         """Add the standardised rates of every grouping."""

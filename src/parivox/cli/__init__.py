@@ -46,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
         embed,
         inspect,
         plan,
+        report,
         score,
         systems,
         trials,
@@ -64,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     embed.add_to(commands)
     inspect.add_to(commands)
     plan.add_to(commands)
+    report.add_to(commands)
     score.add_to(commands)
     systems.add_to(commands)
     trials.add_to(commands)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from parivox.cli.options import (
     repeatable,
 )
 from parivox.cli.process import set_up
+from parivox.cli.report import add_page_options, of_page
 from parivox.cli.streams import print_json, printing
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, shown
 
 __all__ = ["add_to"]
 
@@ -28,7 +30,7 @@ examples:
   parivox audit scores.csv --speakers speakers.csv --by gender
   parivox audit V2=v2.csv L=l.csv --speakers s.csv --by gender+nationality --out audit/
   parivox audit scores.csv --speakers s.csv --by gender --limit fnr=0.05 --limit fpr=0.001
-  parivox audit A=a.csv B=b.csv --speakers s.csv --by gender --compare
+  parivox audit A=a.csv B=b.csv --speakers s.csv --by gender --compare --report report.html
   zcat scores.gz | parivox audit - --speakers s.csv --by age:18,30,60 --operating-point eer
 """
 
@@ -115,6 +117,8 @@ def add_to(commands: Any) -> None:
         action=Once,
         help="CSV or Parquet of every trial with its errors, groups and numbered speakers",
     )
+    out.add_argument("--report", metavar="FILE", help="page that opens anywhere (HTML)")
+    add_page_options(out)
     out.add_argument("--json", action="store_true", help="print audit.json, not the summary")
     out.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
@@ -218,11 +222,9 @@ def _run(given: argparse.Namespace) -> None:
     check_out_is_named(given.out, "folder")
     if given.out is not None:
         check_folder(given.out)
-    if given.out is not None and given.trial_table is not None:
-        home = Path(os.path.realpath(given.out))
-        if home in Path(os.path.realpath(given.trial_table)).parents:
-            msg = f"--trial-table {given.trial_table}: lies in --out; name a file elsewhere"
-            raise ConfigError(msg)
+    for name in ("trial_table", "report"):
+        _check_apart(given.out, name, getattr(given, name))
+    page = _page(given)
     check_standard_input(given, *given.scores, *(given.threshold_from or ()))
     options = {
         name: value
@@ -242,12 +244,18 @@ def _run(given: argparse.Namespace) -> None:
             **options,
             **_uncertainty(given),
             trial_table=given.trial_table,
+            speaker_ids=given.speaker_ids or "never",
         )
         if given.out is not None:
             tell(f"writing {given.out}")
             given.outcome = f"{given.out} may not hold this audit"
             result.write(given.out, format=given.format)
             given.outcome = f"the audit is in {given.out}"
+        if given.report is not None:
+            from parivox.report.written import write_page  # noqa: PLC0415 - on request
+
+            tell(f"writing {given.report}")
+            write_page(result, given.report, **page)
     if given.json:
         with printing():
             print_json(result.to_json())
@@ -256,6 +264,35 @@ def _run(given: argparse.Namespace) -> None:
 
     with printing():
         print_summary(result, out=None if given.out is None else Path(given.out))
+        if given.report is not None:
+            sys.stdout.write(
+                shown(f"The page, which opens in any browser, is {given.report}.") + "\n"
+            )
+
+
+def _check_apart(out: str | None, name: str, file: str | None) -> None:
+    """Refuse a file in the folder of the audit, which holds nothing else."""
+    if out is None or file is None:
+        return
+    if Path(os.path.realpath(out)) in Path(os.path.realpath(file)).parents:
+        option = f"--{name.replace('_', '-')}"
+        msg = f"{option} {file}: lies in --out; name a file elsewhere"
+        raise ConfigError(msg)
+
+
+def _page(given: argparse.Namespace) -> dict[str, Any]:
+    """What is told of the page, if there is to be one and it can be written."""
+    if given.report is None:
+        for name in ("title", "context"):
+            if getattr(given, name) is not None:
+                msg = f"--{name} is of a page; give --report FILE, or leave --{name} out"
+                raise ConfigError(msg)
+        return {}
+    from parivox.report.written import check_page  # noqa: PLC0415 - on request
+
+    check_out_is_named(given.report, "file")
+    check_page(given.report)
+    return of_page(given)
 
 
 def _named(sources: list[str]) -> Any:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["ByPair", "BySpeaker", "sum_by_cell"]
+__all__ = ["ByPair", "BySpeaker", "numbered", "sum_by_cell"]
+
+_DENSE = 1 << 25
+"""Codes that are marked one by one; beyond, they are sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +140,13 @@ class ByPair:
         return int(self.other.max(initial=0)) + 1
 
     @cached_property
-    def _coded(self) -> tuple[IntArray, NDArray[np.intp]]:
+    def _coded(self) -> tuple[IntArray, NDArray[np.integer[Any]]]:
         first = self.cell.astype(np.int64) * self._span
-        codes, where = np.unique(
-            np.concatenate((first + self.one, first + self.other)), return_inverse=True
-        )
-        return codes, where
+        ends = np.concatenate((first + self.one, first + self.other))
+        return numbered(ends, self.n_cells * self._span)
 
     @cached_property
-    def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _ends(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
         where = self._coded[1]
         return where[: self.cell.size], where[self.cell.size :]
 
@@ -172,6 +173,25 @@ class ByPair:
 
 def _at_point(trials: NDArray[np.generic], point: int) -> NDArray[np.generic]:
     return trials if trials.ndim == 1 else np.asarray(trials[point])
+
+
+def numbered(
+    codes: NDArray[np.integer[Any]], size: int
+) -> tuple[IntArray, NDArray[np.integer[Any]]]:
+    """Codes below `size` that occur, rising, and the place of each code among them.
+
+    Examples
+    --------
+    >>> distinct, place = numbered(np.array([7, 2, 7]), 9)
+    >>> distinct.tolist(), place.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    if size > _DENSE:
+        return np.unique(codes, return_inverse=True)
+    seen = np.zeros(size, dtype=np.bool_)
+    seen[codes] = True
+    number = np.cumsum(seen, dtype=np.int32) - 1
+    return np.flatnonzero(seen), number[codes]
 
 
 def sum_by_cell(values: ArrayLike, cell: NDArray[np.integer[Any]], n_cells: int) -> FloatArray:

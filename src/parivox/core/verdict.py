@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["Verdicts", "joint", "met", "overall", "sentence", "verdicts"]
+__all__ = ["WHY", "Verdicts", "joint", "met", "overall", "sentence", "verdicts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +260,7 @@ _WHETHER = {
     "fpr": "whether impostors get in more or less often cannot be told",
     "fnr": "whether locked out more or less often cannot be told",
 }
-_WHY = {
+WHY = {
     "undefined_ratio": "there is no ratio to compare",
     "no_interval": "there is no interval",
     "no_p": "there is no p value",
@@ -307,7 +307,7 @@ or errors'
     than = f"for {against}" if error == "fpr" else against
     numbers = f"{_times(ratio)} times [{_times(low)}, {_times(high)}]"
     if code == "cannot_tell":
-        why = _WHY.get(reason, reason)
+        why = WHY.get(reason, reason)
         shown = np.isfinite([ratio, low, high]).all()
         return f"{_WHETHER[error]}: {numbers}, {why}" if shown else f"{_WHETHER[error]}: {why}"
     if code == "no_difference":

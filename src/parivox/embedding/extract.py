@@ -36,6 +36,7 @@ from parivox.embedding.systems import named
 from parivox.embedding.systems.protocol import EmbeddingSystem
 from parivox.embedding.workers import embed_batches
 from parivox.errors import ConfigError, DataError
+from parivox.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ _OLD = -1  # where an embedding stands that the store has already
 
 
 @dataclass(frozen=True, eq=False)
-class Embedded:
+class Embedded(Shown):
     """What a run did.
 
     Attributes

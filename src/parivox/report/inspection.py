@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Shared,
     )
 
-__all__ = ["lines", "print_inspection", "to_json"]
+__all__ = ["lines", "print_inspection", "to_json", "told"]
 
 _KINDS = {
     "scores": "scores of trials",
@@ -68,8 +68,7 @@ _CHANCE = 0.5
 def print_inspection(inspection: Inspection) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
     if not sys.stdout.isatty():
-        for label, words in lines(inspection):
-            sys.stdout.write((f"  {label}: {words}" if label else words) + "\n")
+        sys.stdout.writelines(f"{line}\n" for line in told(inspection))
         return
     from rich.console import Console  # noqa: PLC0415 - for terminals only
     from rich.text import Text  # noqa: PLC0415
@@ -80,6 +79,11 @@ def print_inspection(inspection: Inspection) -> None:
         text = Text(f"  {label}: ", style=style) if label else Text(words, style=style)
         # left to the terminal to wrap, so that a command can be copied whole
         console.print(text.append(words, style="") if label else text, soft_wrap=True)
+
+
+def told(inspection: Inspection) -> Iterator[str]:
+    """The same, a line each."""
+    return (f"  {label}: {words}" if label else words for label, words in lines(inspection))
 
 
 def to_json(inspection: Inspection) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
 
-__all__ = ["attempts", "limits", "people"]
+__all__ = ["attempts", "limits", "limits_told", "people", "tenth_told"]
 
 _VERDICTS = {"met": "met", "not_met": "not met", "cannot_tell": "cannot tell"}
 _MOST = 10_000
@@ -23,6 +23,11 @@ _MOST = 10_000
 
 
 def limits(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[RenderableType]:
+    """Which groups meet each limit at each point, as the terminal says it."""
+    yield from map(text, limits_told(audit, where, points))
+
+
+def limits_told(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[str]:
     """Which groups meet each limit at each point, and of which it cannot be told."""
     for point in points:
         at = point["operating_point"]
@@ -43,7 +48,7 @@ def limits(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[Renderab
                 ]
                 if names:
                     told.append(f"{words}: {', '.join(names)}")
-            yield text(f"Limit of {percent(limit)} on {metric.upper()} at {at}: {'; '.join(told)}.")
+            yield f"Limit of {percent(limit)} on {metric.upper()} at {at}: {'; '.join(told)}."
 
 
 def people(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
@@ -75,11 +80,20 @@ def people(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
             "removed), and of the false rejects the share of those with the most:"
         )
         yield Padding(made, (0, 0, 0, 2))
-    whole = worst.get("pooled")
-    if whole is not None and whole["value"] is not None:
-        yield text(
-            f"A tenth of the speakers carries {_share(whole['value'])} of the false rejects at "
-            f"{point}; it would be {_share(equal['pooled']['value'])} if all were alike."
+    yield from map(text, tenth_told(audit, where, point))
+
+
+def tenth_told(audit: Audit, where: Row, point: str) -> Iterator[str]:
+    """Of the pooled false rejects, the share of the speakers with the most."""
+    asked = {**where, "within": "", "operating_point": point, "group": "pooled"}
+    worst, equal = (
+        [row["value"] for row in audit.limits.where(**asked, measure=measure).rows()]
+        for measure in ("worst_tenth", "worst_tenth_if_equal")
+    )
+    if worst and worst[0] is not None:
+        yield (
+            f"A tenth of the speakers carries {_share(worst[0])} of the false rejects at "
+            f"{point}; it would be {_share(equal[0])} if all were alike."
         )
 
 

@@ -12,18 +12,19 @@ if TYPE_CHECKING:
 
     from parivox.scoring.run import Scored
 
-__all__ = ["print_scored"]
+__all__ = ["print_scored", "told"]
 
 _STAGES = {"enrol": "enrolment", "acquire": "test"}
 
 
 def print_scored(found: Scored) -> None:
     """Print it: how many trials have a score, why others have none, of whom the cohort is."""
-    for line in _told(found):
+    for line in told(found):
         sys.stdout.write(shown(line) + "\n")
 
 
-def _told(found: Scored) -> Iterator[str]:
+def told(found: Scored) -> Iterator[str]:
+    """Lines of what was scored."""
     yield f"{found.out}: {found.scored:,} of {found.trials:,} trials scored, by {found.how}."
     for (stage, status), count in found.failed.items():
         yield f"  {count:,} trials failed: {_STAGES[stage]} recording {status.replace('_', ' ')}"

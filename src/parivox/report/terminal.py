@@ -10,6 +10,8 @@ from rich.padding import Padding
 
 from parivox.report.beside import compat, contradictions, failures, standardised, trends
 from parivox.report.comparison import comparison
+from parivox.report.facts import deployed_at, headline, noted, why_unsure
+from parivox.report.judged import rates_of
 from parivox.report.people import attempts, limits, people
 from parivox.report.plain import plain_groups, plain_levels, sizes
 from parivox.report.verdicts import legend, levels, verdicts
@@ -29,13 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["print_summary", "summary"]
 
-FEW_THRESHOLDS = 5
 PLAIN_WIDTH = 100
 _COUNTED_AT = "counted at thresholds "
-_READ = {"rows", "trials", "target trials", "nontarget trials", "files of counts"}
 _SET_APART = ("G8", "G9")
 """Checks of a list without which a difference between groups may be one between their trials."""
-_NO_INTERVAL = "no interval: "
 
 
 def print_summary(audit: Audit, *, out: Path | None = None) -> None:
@@ -79,7 +78,7 @@ def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
     reasons: dict[str, None] = {}
     for entry in audit.record["inputs"]:
         name = {"system": entry["system"], "list": entry["list"]}
-        reasons[_why_unsure(audit, name)] = None
+        reasons[why_unsure(audit, name)] = None
         yield from _system(audit, name)
     yield from comparison(audit)
     for why in filter(None, reasons):
@@ -107,16 +106,6 @@ def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
         )
 
 
-def _why_unsure(audit: Audit, name: Row) -> str:
-    """Why there are no intervals; empty where there are."""
-    if not audit.record["options"]["intervals"]:
-        return "--no-intervals was given"
-    whole = audit.groups.where(**name, grouping="all", within="").rows()
-    notes = [row["note"] for row in whole if row["value"] is not None]
-    has_any = any(row["interval"] for row in whole)
-    return "" if has_any or not notes else notes[0].removeprefix(_NO_INTERVAL)
-
-
 def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     """One system on one list."""
     label = f"{name['system']} on {name['list']}" if name["list"] else name["system"]
@@ -126,12 +115,12 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     of_whom = "" if first["speakers"] is None else f" of {first['speakers']:,} speakers"
     yield text(
         f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials"
-        f"{of_whom}. {_headline(whole)}"
+        f"{of_whom}. {headline(whole)}"
     )
     counted = audit.data.where(**name, source="counts").rows()
     if counted:
         yield _counted(counted)
-    aside = [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
+    aside = noted(audit, name)
     if aside:
         yield text("Noted: " + "; ".join(aside) + ".")
     if audit.record["options"].get("conflicts") == "set-aside":
@@ -143,25 +132,23 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
         if all(p["source"] == "these trials" for p in points)
         else "Thresholds, each one for all groups:"
     )
-    deployed = _deployed(audit, name)
+    deployed = deployed_at(audit, name)
     yield Padding(_points(points, deployed), (0, 0, 0, 2))
     first_found = next((p for p in points if not p["reason"]), None)
     if first_found is None:
         yield _no_threshold(points, first, counted)
-    why_unsure = _why_unsure(audit, name)
+    is_sure = not why_unsure(audit, name)
     for grouping in audit.record["groupings"]:
         for allocation in audit.record["options"]["allocate"]:
             where = {**name, "grouping": grouping, "allocation": allocation}
-            rates = _rates(audit, {**where, "within": ""})
+            rates = rates_of(audit, {**where, "within": ""})
             if rates:
                 n = len(rates) - ("pooled" in rates)
                 yield _heading(grouping, allocation, n)
                 if first_found is None:
                     yield Padding(sizes(rates), (0, 0, 0, 2))
                     continue
-                yield from _grouping(
-                    audit, where, rates, points, first_found, is_sure=not why_unsure
-                )
+                yield from _grouping(audit, where, rates, points, first_found, is_sure=is_sure)
     if "compat" in audit.record:
         yield from compat(audit, name)
 
@@ -185,7 +172,7 @@ def _grouping(
     by_level = {
         level: found
         for level in names
-        if level and (found := _rates(audit, {**where, "within": level}))
+        if level and (found := rates_of(audit, {**where, "within": level}))
     }
     if by_level:
         versus = "" if is_sure else ", x the level's own pooled row"
@@ -225,33 +212,6 @@ def _heading(grouping: str, allocation: str, n: int) -> Text:
     return text(f"{grouping}: {n} groups{how}", style="bold", apart=True)
 
 
-def _headline(whole: list[Row]) -> str:
-    told = []
-    for row in whole:
-        if row["metric"] == "eer" and row["value"] is not None:
-            told.append(f"EER {percent(row['value'])} ({row['definition']})")
-        if row["metric"] == "min_cdet_norm" and row["value"] is not None:
-            told.append(f"min cost {row['value']:.4f} ({row['definition']})")
-    reasons = {row["reason"] for row in whole if row["metric"] == "eer"}
-    return ", ".join(told) + "." if told else f"No EER: {', '.join(sorted(reasons))}."
-
-
-def _is_noteworthy(row: Row) -> bool:
-    """Whether a count says more than how much was read."""
-    return (
-        bool(row["count"])
-        and not row["group"]
-        and row["source"] != "conflicts"
-        and row["item"] not in _READ
-    )
-
-
-def _aside(row: Row) -> str:
-    where = f" [{row['grouping']}]" if row["grouping"] else ""
-    note = f" ({row['note']})" if row["note"] else ""
-    return f"{row['count']:,} {row['item']}{where}{note}"
-
-
 def _list_checks(audit: Audit, name: str) -> Iterator[Text]:
     """Checks that the list fails: those that set groups apart in words, the others by id."""
     lists = audit.record.get("list_checks", {})
@@ -267,16 +227,6 @@ def _list_checks(audit: Audit, name: str) -> Iterator[Text]:
     others = ", ".join(row["id"] for row in failed if row not in apart)
     rest = f"The list {'also ' * bool(apart)}fails {others}. " if others else ""
     yield text(f"{told}{rest}parivox trials check tells more.")
-
-
-def _deployed(audit: Audit, name: Row) -> str:
-    """The thresholds that trials were decided at."""
-    rows = audit.data.where(**name, grouping="all", group="all", within="").rows()
-    levels = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
-    if not levels:
-        return "decisions"
-    told = [f"{level:.6g}" for level in sorted(levels)]
-    return ", ".join(told) if len(told) <= FEW_THRESHOLDS else f"{told[0]} to {told[-1]}"
 
 
 def _points(points: list[Row], deployed: str) -> Grid:
@@ -295,12 +245,3 @@ def _points(points: list[Row], deployed: str) -> Grid:
             row["source"],
         )
     return made
-
-
-def _rates(audit: Audit, where: Row) -> Rates:
-    """Rates of each group by metric and operating point."""
-    found: Rates = {}
-    for metric in ("fpr", "fnr"):
-        for row in audit.groups.where(**where, metric=metric, definition="").rows():
-            found.setdefault(row["group"], {})[metric, row["operating_point"]] = row
-    return found

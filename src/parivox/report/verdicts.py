@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.table import Table as Grid
 
-from parivox.auditing.options import parse_gates
+from parivox.report.judged import (
+    INTERVAL_IS_SHORT,
+    IS_REFERENCE,
+    RATES,
+    VERDICTS,
+    differing,
+    differing_told,
+    figures,
+    gates_told,
+    grouped,
+    has_rate,
+    judged,
+    lacks,
+    others_told,
+)
 from parivox.report.spread import spread
 from parivox.report.words import GAP, Row, add, chance, grid, number, percent, short, span, text
 
@@ -20,23 +33,13 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
 
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
-    Judged = Mapping[str, Mapping[str, Row]]
 
 __all__ = ["legend", "levels", "verdicts"]
 
-_RATES = {"fnr": "locked out", "fpr": "impostors in"}
-_VERDICTS = {
-    "worse": ("worse", "red"),
-    "better": ("better", "green"),
-    "no_difference": ("no difference", ""),
-    "cannot_tell": ("cannot tell", "dim"),
-}
-_BOTH = "fpr+fnr"
+_STYLES = {"worse": "red", "better": "green", "no_difference": "", "cannot_tell": "dim"}
 _MOST_TOLD = 10
 """Groups that differ whose figures stand under the answer, at each operating point."""
 _IN_CLOSED_FORM = {"", "speakers", "zero-errors"}
-_REFERENCE = "is the reference"
-_SHORT = "interval may be short"
 
 
 def verdicts(
@@ -59,37 +62,35 @@ def verdicts(
     """
     yield from _answer(audit, where, rates, points)
     at = point["operating_point"]
-    judged = _judged(audit, {**where, "within": "", "operating_point": at})
+    of = judged(audit, {**where, "within": "", "operating_point": at})
     told = "as decided" if point["threshold"] is None else f"threshold {point['threshold']:.6g}"
     yield text(f"Every group at {at}, {told}:", apart=True)
-    for metric in _RATES:
-        if _has(metric, at, rates):
-            made = _every(metric, at, rates, judged.get(metric, {}))
+    for metric in RATES:
+        if has_rate(metric, at, rates):
+            made = _every(metric, at, rates, of.get(metric, {}))
             yield Padding(made, (0, 0, 0, 2))
         else:
             reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
             yield text(f"No {metric.upper()}: {', '.join(reasons)}.")
-    lacks = {group: found for group in rates if (found := _lacks(group, judged, rates, at))}
-    if lacks:
-        yield text(f"* under-represented: {_grouped(lacks)}.")
+    lacking = lacks(of, rates, at)
+    if lacking:
+        yield text(f"* under-represented: {grouped(lacking)}.")
     yield from spread(audit, {**where, "within": "", "operating_point": at, "zero": "none"})
 
 
 def legend(audit: Audit) -> str:
     """What stands in the tables of groups and of meta-measures, once for all of them."""
     options = audit.record["options"]
-    against = "everyone else" if options["reference"][0] == "others" else options["reference"][0]
-    gates = parse_gates(options["gate"])
-    names = {row["interval"] for metric in _RATES for row in audit.groups.where(metric=metric)}
+    names = {row["interval"] for metric in RATES for row in audit.groups.where(metric=metric)}
     how = ", ".join(sorted(names - _IN_CLOSED_FORM)) or "over speakers"
     at = "" if options["interval"] == "bootstrap" else ", at this threshold"
     return (
         "FNR: target trials rejected (locked out); FPR: nontarget trials accepted (impostors let "
         f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}{at}; ~ perhaps "
-        f"too short, as speakers differ much or are few. x: times {against}. p: adjusted by Holm "
-        "for both rates of all groups. Cannot tell: perhaps alike, perhaps not; no difference: "
-        f"shown to be below {options['margin']:g} times. * fewer than {gates.speakers} speakers, "
-        f"{gates.errors} effective errors or {gates.pairs} pairs of speakers: kept out of the "
+        f"too short, as speakers differ much or are few. x: times {others_told(audit)}. p: "
+        "adjusted by Holm for both rates of all groups. Cannot tell: perhaps alike, perhaps not; "
+        "no difference: "
+        f"shown to be below {options['margin']:g} times. * {gates_told(audit)}: kept out of the "
         "spread without *. Floor: what a fair system would show on these speakers, on average and "
         "at most in 95 %; p: how often as much. tau_log, the spread beyond that of speakers, is "
         "the one to quote. A floor not exceeded is no proof of fairness, as few speakers hide "
@@ -99,42 +100,19 @@ def legend(audit: Audit) -> str:
 
 def levels(audit: Audit, where: Row, by_level: Mapping[str, Rates], point: str) -> Grid:
     """What is said of the groups within each level."""
-    known = [m for m in _RATES if any(_has(m, point, rates) for rates in by_level.values())]
+    known = [m for m in RATES if any(has_rate(m, point, rates) for rates in by_level.values())]
     heads = [head for metric in known for head in (metric.upper(), "groups that differ (x)")]
     made = grid("within", *heads, left=(0, 2, 4))
     made.columns[0].no_wrap = True
     for level, rates in by_level.items():
-        judged = _judged(audit, {**where, "within": level, "operating_point": point})
+        of = judged(audit, {**where, "within": level, "operating_point": point})
         cells = []
         for metric in known:
             pooled = rates["pooled"][metric, point]
             interval = span(pooled["low"], pooled["high"], times=100)
-            cells += [f"{percent(pooled['value'])} {interval}", _differing(judged.get(metric, {}))]
+            cells += [f"{percent(pooled['value'])} {interval}", differing_told(of.get(metric, {}))]
         add(made, level, *cells)
     return made
-
-
-def _differing(judged: Mapping[str, Row]) -> str:
-    """Which groups differ, and of how many it cannot be told."""
-    if not judged:
-        return "–"
-    told = [
-        f"{group} {row['verdict']} ({short(row['ratio'])})"
-        for group, row in judged.items()
-        if row["verdict"] in {"worse", "better"}
-    ]
-    unknown = sum(row["verdict"] == "cannot_tell" for row in judged.values())
-    told += [f"cannot tell of {unknown}"] if unknown else []
-    return "; ".join(told) or f"none by more than {next(iter(judged.values()))['margin']:g} times"
-
-
-def _judged(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
-    """Verdicts by metric and group."""
-    found: dict[str, dict[str, Row]] = {}
-    for row in audit.verdicts.where(**where).rows():
-        if row["group"]:
-            found.setdefault(row["metric"], {})[row["group"]] = row
-    return found
 
 
 def _answer(
@@ -156,52 +134,19 @@ def _answer(
         made.add_column(no_wrap=True, max_width=30)
         made.add_column()
         by_sentence: dict[str, list[str]] = {}
-        for metric, words in _RATES.items():
-            if _has(metric, at, rates):
+        for metric, words in RATES.items():
+            if has_rate(metric, at, rates):
                 label = f"{words} ({metric.upper()})"
                 by_sentence.setdefault(system[metric]["sentence"], []).append(label)
         for sentence, labels in by_sentence.items():
             add(made, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
-        for group, figures in _differ(_judged(audit, asked), rates, at):
-            add(made, group, figures)
+        of = judged(audit, asked)
+        differ = differing(of)
+        for group in differ[:_MOST_TOLD]:
+            add(made, group, figures(of, group, rates, at))
+        if len(differ) > _MOST_TOLD:
+            add(made, "", f"and {len(differ) - _MOST_TOLD} more that differ")
         yield Padding(made, (0, 0, 0, 2))
-
-
-def _differ(judged: Judged, rates: Rates, at: str) -> Iterator[tuple[str, str]]:
-    """The groups that differ with their figures, those first that are furthest off."""
-    differ = [group for group, row in judged[_BOTH].items() if row["verdict"] == "differs"]
-    of = {group: {metric: rows[group] for metric, rows in judged.items()} for group in differ}
-    differ.sort(key=lambda group: -_furthest(of[group]))
-    for group in differ[:_MOST_TOLD]:
-        yield group, _figures(of[group], rates[group], at)
-    if len(differ) > _MOST_TOLD:
-        yield "", f"and {len(differ) - _MOST_TOLD} more that differ"
-
-
-def _furthest(judged: Mapping[str, Row]) -> float:
-    """The larger of a group's ratios that count; all that are worse before all that are better."""
-    told = [judged[metric] for metric in _RATES]
-    return max(
-        float(row["ratio"]) if row["verdict"] == "worse" else -float(row["ratio"])
-        for row in told
-        if row["verdict"] in {"worse", "better"}
-    )
-
-
-def _figures(judged: Mapping[str, Row], rates: Mapping[tuple[str, str], Row], at: str) -> str:
-    """A group's joint sentence with the figures of what differs."""
-    told = [
-        f"{metric.upper()} {percent(rates[metric, at]['value'])}, {short(row['ratio'])} times "
-        f"{span(row['low'], row['high'])}, p {chance(row['p_holm'])}"
-        for metric in _RATES
-        if (row := judged[metric])["verdict"] in {"worse", "better"}
-    ]
-    return f"{judged[_BOTH]['sentence']}: {'; '.join(told)}"
-
-
-def _has(metric: str, at: str, rates: Rates) -> bool:
-    """Whether any group has a rate."""
-    return any(one[metric, at]["value"] is not None for one in rates.values())
 
 
 def _every(metric: str, at: str, rates: Rates, judged: Mapping[str, Row]) -> Grid:
@@ -217,7 +162,7 @@ def _every(metric: str, at: str, rates: Rates, judged: Mapping[str, Row]) -> Gri
     for group in order:
         row, told = rates[group][metric, at], judged.get(group)
         mark = "*" if told and told["gates"] else ""
-        tilde = "~" if _SHORT in row["note"] else GAP
+        tilde = "~" if INTERVAL_IS_SHORT in row["note"] else GAP
         rate = "–" if row["value"] is None else percent(row["value"]).removesuffix(" %")
         counts = row["reason"]
         if row["value"] is not None:
@@ -229,43 +174,14 @@ def _every(metric: str, at: str, rates: Rates, judged: Mapping[str, Row]) -> Gri
         if told is None:
             add(made, group, *cells, "", "", "", "", dim=group == "pooled")
             continue
-        if told["reason"] == _REFERENCE:
+        if told["reason"] == IS_REFERENCE:
             add(made, group + mark, *cells, f"{GAP}1", "", "", "reference")
             continue
-        words, style = _VERDICTS[told["verdict"]]
+        verdict = text(VERDICTS[told["verdict"]], style=_STYLES[told["verdict"]])
         ratio = (
             GAP + short(told["ratio"]),
             span(told["low"], told["high"]),
             GAP + chance(told["p_holm"]),
         )
-        add(made, group + mark, *cells, *ratio, text(words, style=style))
+        add(made, group + mark, *cells, *ratio, verdict)
     return made
-
-
-def _lacks(group: str, judged: Judged, rates: Rates, at: str) -> str:
-    """What a group has too little of, the plainest first."""
-    gates = {
-        metric: judged[metric][group]["gates"]
-        for metric in _RATES
-        if group in judged.get(metric, {}) and rates[group][metric, at]["value"] is not None
-    }
-    first = {metric: words.split("; ")[0] for metric, words in gates.items() if words}
-    if len(set(first.values())) == 1 and (len(first) > 1 or "speakers" in gates[next(iter(first))]):
-        (words, *_) = first.values()
-        return str(words)
-    return ", ".join(f"{words} of {m.upper()}" for m, words in first.items())
-
-
-def _grouped(lacks: Mapping[str, str]) -> str:
-    """Groups by what they lack."""
-    order = sorted(lacks.items(), key=lambda pair: (_leading(pair[1]), pair[1], pair[0]))
-    return "; ".join(
-        f"{', '.join(group for group, _ in same)} ({words})"
-        for words, same in groupby(order, key=lambda pair: pair[1])
-    )
-
-
-def _leading(words: str) -> tuple[bool, float]:
-    """To order few speakers first, by how many."""
-    first, _, rest = words.partition(" ")
-    return not rest.startswith("speakers"), float(first)

@@ -20,6 +20,7 @@ from parivox.scoring.lists import CHUNK, read_list
 from parivox.scoring.normalisation import check_size
 from parivox.scoring.parts import Parts
 from parivox.scoring.vectors import mean_of, open_vectors
+from parivox.shown import Shown
 from parivox.tables.ids import places_in
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Scored:
+class Scored(Shown):
     """What was scored.
 
     Attributes

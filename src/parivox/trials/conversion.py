@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.shown import Shown
 from parivox.tables.contradictions import seen
 from parivox.tables.encoding import labels, scores
 from parivox.tables.formats import scan
@@ -35,7 +36,7 @@ _SIDES = ("enrol", "test")
 
 
 @dataclass(frozen=True)
-class Converted:
+class Converted(Shown):
     """What was written.
 
     Attributes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.shown import Shown
 from parivox.tables.table import Table
 from parivox.tables.validation import CONFLICTS, DUPLICATES
 from parivox.trials.difficulty import alike, highest
@@ -81,7 +82,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
+class Description(Shown):
     """What a list holds.
 
     Attributes

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from parivox.errors import ConfigError
+from parivox.shown import Shown
 from parivox.tables.table import Table
 from parivox.trials.description import to_json
 
@@ -84,7 +85,7 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
+class Checked(Shown):
     """What a list can and cannot show.
 
     Attributes

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError
+from parivox.shown import Shown
 from parivox.tables.formats.scan import ATTRIBUTE
 from parivox.tables.table import Table
 from parivox.tables.values import Levels
@@ -150,7 +151,7 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Graded:
+class Graded(Shown):
     """Graded trials.
 
     Attributes

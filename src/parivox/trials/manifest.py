@@ -22,6 +22,7 @@ import polars as pl
 
 from parivox import __version__
 from parivox.errors import ConfigError, DataError
+from parivox.shown import Shown
 from parivox.tables.table import Table
 from parivox.trials.checks import check
 from parivox.trials.design import whole_number
@@ -48,7 +49,7 @@ _ENDINGS = {"voxceleb": "txt", "kaldi": "txt", "nist": "tsv"}
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
+class Built(Shown):
     """What was built.
 
     Attributes

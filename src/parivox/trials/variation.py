@@ -22,6 +22,7 @@ from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
 from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError
+from parivox.shown import Shown
 from parivox.tables.table import Table
 from parivox.trials.design import whole_number
 from parivox.trials.lists import check_reading
@@ -67,7 +68,7 @@ _BOOTSTRAP = 1 << 32  # seeds of draws of speakers, away from those of pairs
 
 
 @dataclass(frozen=True, eq=False)
-class Variation:
+class Variation(Shown):
     """Results of several lists drawn from one pool of pairs.
 
     Attributes

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parivox.shown import Shown
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -311,7 +313,7 @@ class Differing:
 
 
 @dataclass(frozen=True)
-class Inspection:
+class Inspection(Shown):
     """What was found in some files.
 
     Attributes

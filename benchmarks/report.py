@@ -1,0 +1,146 @@
+"""Measure the page of an audit: what writing it costs, and how large it is.
+
+    python -m benchmarks.report [--rounds N] [--folder DIR]
+
+The cost is that of a whole audit of two systems on VoxCeleb1-H with `--report` against the same
+without, cold starts of all libraries included. Sizes are those of the demo's page, of one of 100
+groups and three systems, and of pages of a million trials and of ten times as many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from benchmarks import scale
+from benchmarks.measure import Gate, Usage, demo_data, interleave, least_cpu, ratio, run_child
+
+ROUNDS = 3
+COST = 1.5  # times the CPU of the audit without a page
+DEMO, MANY = 1.6, 3.0  # MB (10^6 bytes)
+GROWTH = 1.05  # times the size of a page of a tenth of the trials: counts have a digit more
+SIZES = (1_000_000, 10_000_000)
+PLAIN, WITH = "without a page", "with a page"
+GROUPS, SPEAKERS_EACH, UTTERANCES_EACH, SYSTEMS = 100, 8, 6, 3
+NONTARGET_EACH = 400
+"""Trials of each group of the page of many groups, against speakers of the group."""
+
+
+def command(scores: list[str], speakers: Path, *more: str) -> list[str]:
+    """An audit as a user types it."""
+    start = [sys.executable, "-m", "parivox", "audit", *scores, "--speakers", str(speakers)]
+    return [*start, "--quiet", *more]
+
+
+def demo(page: Path | None, out: Path) -> Usage:
+    """Audit two lists, as `make demo` does."""
+    scores, speakers = demo_data()
+    other = scores.with_name(scores.name.replace("34v2", "34l"))
+    by = ["--by", "gender", "--by", "gender+nationality", "--compare", "--out", str(out)]
+    shown = [] if page is None else ["--report", str(page)]
+    return run_child(command([f"V2={scores}", f"L={other}"], speakers, *by, *shown))
+
+
+def many(folder: Path) -> Usage:
+    """Audit a hundred groups and three systems, made here, and write the page."""
+    import numpy as np
+    import polars as pl
+
+    draw = np.random.default_rng(5)
+    n = GROUPS * SPEAKERS_EACH
+    names = [f"s{i:03d}" for i in range(n)]
+    groups = [f"group {i // SPEAKERS_EACH:02d}" for i in range(n)]
+    pl.DataFrame({"id": names, "group": groups}).write_csv(folder / "people.csv")
+    utterances = np.arange(n * UTTERANCES_EACH).reshape(GROUPS, -1)
+    enrol, test = [], []
+    left, right = np.triu_indices(UTTERANCES_EACH, 1)
+    own = utterances.reshape(n, UTTERANCES_EACH)
+    enrol.append(own[:, left].ravel())
+    test.append(own[:, right].ravel())
+    for members in utterances:
+        pairs = np.stack(np.triu_indices(members.size, 1))
+        owner = members // UTTERANCES_EACH
+        pairs = pairs[:, owner[pairs[0]] != owner[pairs[1]]]
+        chosen = draw.choice(pairs.shape[1], NONTARGET_EACH, replace=False)
+        enrol.append(members[pairs[0, chosen]])
+        test.append(members[pairs[1, chosen]])
+    sides = np.concatenate(enrol), np.concatenate(test)
+    target = sides[0] // UTTERANCES_EACH == sides[1] // UTTERANCES_EACH
+    ids = [f"{names[i // UTTERANCES_EACH]}/{i}" for i in range(n * UTTERANCES_EACH)]
+    table = {"enrol": [ids[i] for i in sides[0]], "test": [ids[i] for i in sides[1]]}
+    scores = []
+    for system in range(SYSTEMS):
+        path = folder / f"system{system}.parquet"
+        made = draw.normal(np.where(target, 2.5, 0.0)).round(4)
+        pl.DataFrame({**table, "score": made, "label": target.astype(int)}).write_parquet(path)
+        scores.append(f"{path.stem}={path}")
+    more = ["--by", "group", "--compare", "--report", str(folder / "many.html")]
+    return run_child(command(scores, folder / "people.csv", *more))
+
+
+def large(data: Path, trials: int, page: Path) -> Usage:
+    """Audit synthetic trials and write the page."""
+    scores = scale.data(data, trials, text=False)
+    by = ["--by", "gender", "--by", "nationality", "--report", str(page)]
+    return run_child(command([str(scores)], data / "speakers.csv", *by))
+
+
+def megabytes(use: Usage, page: Path) -> float | None:
+    """Size of a page; none if it was not made."""
+    if use.code or not page.exists():
+        print("failed:", (use.err.strip().splitlines() or ["no message"])[-1])
+        return None
+    return page.stat().st_size / 1e6
+
+
+def report(rounds: int = ROUNDS, data: Path = scale.FOLDER) -> tuple[list[str], list[Gate]]:
+    """Return Markdown lines and the gates."""
+    lines = ["| page of | MB | CPU s, audit and page | peak MB |", "|---|---:|---:|---:|"]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        page = folder / "demo.html"
+        jobs = {
+            PLAIN: partial(demo, None, folder / "plain"),
+            WITH: partial(demo, page, folder / "with"),
+        }
+        uses = interleave(jobs, rounds=rounds, say=lambda line: print(line, flush=True))
+        made = {"two systems, 20 groups": (uses[WITH][-1], page)}
+        told = f"{SYSTEMS} systems, {GROUPS} groups"
+        made[told] = (many(folder), folder / "many.html")
+        for trials in SIZES:
+            path = folder / f"{trials}.html"
+            made[f"{trials:,} trials"] = (large(data, trials, path), path)
+        sizes = {name: megabytes(*pair) for name, pair in made.items()}
+        for name, (use, _) in made.items():
+            size = sizes[name]
+            cells = "failed" if size is None else f"{size:.2f}"
+            lines.append(f"| {name} | {cells} | {use.cpu:.1f} | {use.peak:.0f} |")
+    plain, shown = least_cpu(uses[PLAIN]), least_cpu(uses[WITH])
+    if plain and shown:
+        lines += ["", f"Two systems on VoxCeleb1-H: {plain:.1f} CPU s {PLAIN}, {shown:.1f} {WITH}."]
+    small, big = (sizes[f"{trials:,} trials"] for trials in SIZES)
+    gates = [
+        Gate("CPU of an audit with its page / without", ratio(shown, plain), COST),
+        Gate("page of the demo", sizes["two systems, 20 groups"], DEMO, " MB"),
+        Gate(f"page of {told}", sizes[told], MANY, " MB"),
+        Gate("size of a page of ten times the trials", ratio(big, small), GROWTH, "x"),
+    ]
+    return lines, gates
+
+
+def main() -> int:
+    """Measure and print; return 1 if a gate fails."""
+    parser = argparse.ArgumentParser(description="Measure the page of an audit.")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--folder", type=Path, default=scale.FOLDER, help="of the synthetic trials")
+    options = parser.parse_args()
+    lines, gates = report(options.rounds, options.folder)
+    print(*lines, "", *gates, sep="\n")
+    return int(not all(gate.passed for gate in gates))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

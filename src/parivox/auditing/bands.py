@@ -1,0 +1,151 @@
+"""Intervals of both rates all along the threshold, for ``bands.parquet``.
+
+At the operating points they are those of ``groups.csv``. Between them, where the trials are held
+in memory, who is involved is tallied once more at some of the shared thresholds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parivox.auditing.failed import Failed
+from parivox.auditing.involved import involve
+from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
+from parivox.auditing.stack import RATES
+from parivox.auditing.uncertainty import Uncertainty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from parivox.auditing.cells import Layout
+    from parivox.auditing.involved import Involved, People, Seated
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Rows
+    from parivox.core.counts import FloatArray
+    from parivox.tables.trialset import TrialSet
+
+__all__ = ["Band", "audited", "band_rows", "bands"]
+
+AT_ONCE = 1 << 23
+"""Pairs of speakers times thresholds that are tallied together, for the memory they take."""
+
+
+class Band(NamedTuple):
+    """Rates of one grouping's cells at several thresholds, with their intervals.
+
+    Attributes
+    ----------
+    thresholds : float64 ndarray of shape (threshold,)
+    columns : dict of str to float64 ndarray of shape (threshold, cell)
+        ``fpr``, ``fpr_low``, ``fpr_high`` and the same of ``fnr``; the pooled cell last.
+    """
+
+    thresholds: FloatArray
+    columns: dict[str, FloatArray]
+
+    @classmethod
+    def of(cls, sure: Uncertainty, points: Mapping[float, int], cells: int) -> Band:
+        """What is told of the last so many cells at some points, by their thresholds."""
+        at = list(points.values())
+        told = {}
+        for metric in RATES:
+            one = sure.rates[metric]
+            for name, numbers in (("", one.rate), ("_low", one.low), ("_high", one.high)):
+                told[metric + name] = numbers[at, -cells:]
+        return cls(np.fromiter(points, float), told)
+
+    def beside(self, other: Band) -> Band:
+        """The same with the cells of another, at the same thresholds, after its own."""
+        both = {
+            name: np.concatenate((of, other.columns[name]), axis=-1)
+            for name, of in self.columns.items()
+        }
+        return Band(self.thresholds, both)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Band]) -> Band:
+        """Several, in rising order of their thresholds."""
+        thresholds = np.concatenate([one.thresholds for one in parts])
+        order = np.argsort(thresholds, kind="stable")
+        names = parts[0].columns
+        told = {name: np.concatenate([one.columns[name] for one in parts]) for name in names}
+        return cls(thresholds[order], {name: of[order] for name, of in told.items()})
+
+
+def audited(found: Iterable[Found]) -> dict[float, int]:
+    """Thresholds of operating points, each once, and which point is at it."""
+    at: dict[float, int] = {}
+    for i, one in enumerate(found):
+        if one.point.rule != DEPLOYED and not np.isnan(one.threshold):
+            at.setdefault(one.threshold + 0.0, i)
+    return at
+
+
+def bands(
+    trials: TrialSet,
+    layouts: Sequence[Layout],
+    seats: Sequence[Seated],
+    people: Sequence[tuple[People, People]],
+    thresholds: FloatArray,
+    options: Options,
+    pairs: int,
+) -> list[Band]:
+    """Intervals at thresholds of every layout's cells, the pooled one last.
+
+    Parameters
+    ----------
+    trials, seats, people
+        As in :func:`~parivox.auditing.involved.involve`.
+    layouts
+        Without levels; the first is of all trials.
+    thresholds, options
+        Where, and how.
+    pairs
+        So many are in the cells of the largest layout.
+    """
+    found = [
+        Found(OperatingPoint(f"threshold={t!r}", "threshold", t), t, *(np.nan,) * 3, "")
+        for t in thresholds.tolist()
+    ]
+    step = max(AT_ONCE // max(pairs, 1), 1)
+    parts: list[list[Band]] = [[] for _ in layouts]
+    for start in range(0, len(found), step):
+        here = found[start : start + step]
+        every, *rest = involve(trials, layouts, seats, here, people)
+        whole = _band(_none(every[0]), every[1], here, options)
+        parts[0].append(whole)
+        for into, (cells, level) in zip(parts[1:], rest, strict=True):
+            if _is_all(level, every[1]):
+                own = _band(cells, _none(level), here, options)
+                into.append(own.beside(whole))
+            else:
+                into.append(_band(cells, level, here, options))
+    return [Band.joined(each) for each in parts]
+
+
+def _band(cells: Involved, level: Involved, found: Sequence[Found], options: Options) -> Band:
+    sure = Uncertainty(cells, level, None, (Failed(), Failed()), found, options)
+    return Band.of(sure, audited(found), sure.speakers.size)
+
+
+def _none(cells: Involved) -> Involved:
+    """No cell of them."""
+    return cells.part(0, 0)
+
+
+def _is_all(some: Involved, every: Involved) -> bool:
+    """Whether some of the trials are all of them."""
+    n = [(one.target.trials.sum(), one.nontarget.trials.sum()) for one in (some, every)]
+    return bool(n[0] == n[1])
+
+
+def band_rows(
+    rows: Rows, where: Mapping[str, str], groups: Sequence[str], parts: Sequence[Band]
+) -> None:
+    """Rows of a grouping's cells, the last of them the pooled one."""
+    told = Band.joined(parts)
+    for i, group in enumerate(groups):
+        columns = {name: of[:, i] for name, of in told.columns.items()}
+        rows.add(**where, group=group, threshold=told.thresholds, **columns)

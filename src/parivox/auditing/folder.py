@@ -1,0 +1,281 @@
+"""The folder of an audit: written whole or not at all, and read only as it was written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
+from parivox.auditing.sources import storable
+from parivox.errors import ConfigError, DataError
+from parivox.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["check_folder", "check_format", "read_folder", "write_folder"]
+
+HASHES = "SHA256SUMS"
+"""Hashes of all other files, as ``sha256sum -c`` reads them."""
+ASIDE, OLD = ".parivox-", "old"
+"""The hidden folder of an audit that is being written, and what stood there before, inside it."""
+
+
+def write_folder(
+    folder: str | os.PathLike[str],
+    tables: Mapping[str, Table],
+    texts: Mapping[str, str],
+    format: str,  # noqa: A002 - the option's word
+) -> None:
+    """Write an audit's files and their hashes: all of them or nothing.
+
+    Everything is first written to a hidden folder. A new folder then takes its place at
+    once. In a folder that exists, the files of an earlier audit are moved aside, its
+    ``audit.json`` first, and the new ones moved in, ``audit.json`` last; if one move fails,
+    or the run is interrupted, all are taken back. So a folder with an ``audit.json`` holds
+    one whole audit; a run that is killed between two moves leaves none, which
+    :func:`read_folder` tells, and the next audit written there clears up.
+
+    Parameters
+    ----------
+    folder
+        Made if missing.
+    tables
+        By name.
+    texts
+        Other files, by name.
+    format
+        Of the tables, csv or parquet; curves are Parquet always.
+    """
+    check_format(format)
+    out = check_folder(folder)
+    try:
+        with _staging(out) as aside:
+            for name, table in tables.items():
+                path = aside / f"{name}.{'parquet' if name in CURVES else format}"
+                try:
+                    table.write(path)
+                except Exception as error:  # a full disk is an error of Polars' own for Parquet
+                    raise OSError(getattr(error, "strerror", None) or str(error)) from error
+            for name, text in texts.items():
+                (aside / name).write_text(text, encoding="utf-8", newline="\n")
+            (aside / HASHES).write_text(_hashes(aside), encoding="utf-8", newline="\n")
+            if aside.parent == out:
+                _exchange(aside, out)
+            else:
+                aside.rename(out)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _hashes(folder: Path) -> str:
+    names = sorted(path.name for path in folder.iterdir())
+    return "".join(f"{_hash(folder / name)}  {name}\n" for name in names)
+
+
+def _hash(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def check_format(format: str) -> None:  # noqa: A002 - the option's word
+    """Refuse a format of tables that is not known."""
+    if format not in {"csv", "parquet"}:
+        msg = f"--format {format!r} is not known; choose csv or parquet"
+        raise ConfigError(msg)
+
+
+def check_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder to write to, links followed, if it may be written."""
+    text = os.fsdecode(folder)
+    if not text or text != storable(text):
+        why = "its name is not UTF-8" if text else "names no folder"
+        msg = f"--out {text or repr(text)}: {why}; name a folder that is new or empty"
+        raise ConfigError(msg)
+    try:
+        out = Path(os.path.realpath(text))
+        missing: list[str] = []
+        above = out
+        while not _is_there(above):
+            above, missing = above.parent, [above.name, *missing]
+        for name in missing:
+            _is_there(above / name)  # which tells now what is too long a name
+        is_folder = above.is_dir()
+        strangers = [] if missing or not is_folder else _strangers(out)
+    except (OSError, ValueError) as error:
+        raise _unwritable(folder, error) from error
+    if not missing and not is_folder:
+        msg = f"--out {text}: is a file, not a folder; name a folder that is new or empty"
+        raise ConfigError(msg)
+    if strangers:
+        msg = (
+            f"--out {text}: holds {strangers[0]!r}, which is not an earlier audit's; "
+            "name a folder that is new or empty"
+        )
+        raise ConfigError(msg)
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise _unwritable(folder, PermissionError(f"{above} is not a folder that can be written"))
+    return out
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _strangers(folder: Path) -> list[str]:
+    """What in a folder is not of an earlier audit or of one that was being written."""
+    kinds = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
+    begun = {name for name, mode in kinds.items() if name.startswith(ASIDE) and stat.S_ISDIR(mode)}
+    own = _own_files() if begun or _holds_audit(folder) else set()
+    plain = {name for name in own if not stat.S_ISDIR(kinds.get(name, 0))}
+    return sorted(kinds.keys() - begun - plain)
+
+
+def _own_files() -> set[str]:
+    tables = {f"{name}.{kind}" for name in TABLES for kind in ("csv", "parquet")}
+    return {"audit.json", "provenance.json", HASHES, *tables}
+
+
+def _holds_audit(folder: Path) -> bool:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if (folder / "audit.json").is_file():
+            with (folder / "audit.json").open(encoding="utf-8") as file:
+                return '"parivox_audit"' in file.read(200)
+    return False
+
+
+@contextlib.contextmanager
+def _staging(out: Path) -> Iterator[Path]:
+    """A hidden folder, in `out` if that exists, else beside it; gone in the end."""
+    home = out if out.is_dir() else out.parent
+    missing = [folder for folder in (home, *home.parents) if not folder.exists()]
+    aside = home / f"{ASIDE}{os.urandom(6).hex()}"
+    try:
+        aside.mkdir(parents=True)
+        yield aside
+    finally:
+        if not (aside / OLD).exists():  # else the only copy of the earlier audit
+            shutil.rmtree(aside, ignore_errors=True)
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # only where nothing came of it
+
+
+def _exchange(aside: Path, out: Path) -> None:
+    """Move an earlier audit's files out and the new ones in, or, if one move fails, none."""
+    entries = sorted(entry.name for entry in out.iterdir())
+    begun = [name for name in entries if name.startswith(ASIDE) and name != aside.name]
+    before = sorted(set(entries) & _own_files(), key=lambda name: name != "audit.json")
+    names = sorted((file.name for file in aside.iterdir()), key=lambda name: name == "audit.json")
+    old = aside / OLD
+    old.mkdir()
+    moves = [(out / name, old / name) for name in before]
+    moves += [(aside / name, out / name) for name in names]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for move in moves:
+            done.append(move)  # before it is made: it may be interrupted
+            move[0].rename(move[1])
+    except BaseException:
+        for source, goal in reversed(done):
+            with contextlib.suppress(FileNotFoundError):
+                goal.rename(source)
+        old.rmdir()
+        raise
+    old.rename(aside / "replaced")
+    for name in begun:
+        shutil.rmtree(out / name, ignore_errors=True)
+
+
+def _unwritable(folder: str | os.PathLike[str], error: Exception) -> ConfigError:
+    told = getattr(error, "strerror", None) or str(error)
+    name = os.fsdecode(folder)
+    return ConfigError(f"--out {name}: cannot be written ({told}); name another folder")
+
+
+def read_folder(
+    folder: str | os.PathLike[str],
+) -> tuple[dict[str, Table], dict[str, Any], list[dict[str, Any]]]:
+    """Read what :func:`write_folder` wrote: the tables, the record, the provenance.
+
+    Raises
+    ------
+    DataError
+        If the folder does not hold a whole audit of this version, as it was written.
+    """
+    home = Path(folder)
+    try:
+        record = json.loads((home / "audit.json").read_text(encoding="utf-8"))
+        version = record.pop("parivox_audit")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if (home / "audit.json").is_file() and (home / HASHES).is_file():
+            _check_hashes(home)
+        why = "writing one was interrupted; audit again" if _begun(home) else error
+        msg = f"{folder}: does not hold an audit ({why}); name the --out folder of one"
+        raise DataError(msg) from error
+    if version != SCHEMA_VERSION:
+        msg = (
+            f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}; "
+            "audit again"
+        )
+        raise DataError(msg)
+    _check_hashes(home)
+    try:
+        provenance = json.loads((home / "provenance.json").read_text(encoding="utf-8"))
+        tables = record.pop("tables")
+        found = {
+            name: (
+                Table.empty(columns)
+                if name in ON_REQUEST and name not in tables
+                else Table.of(tables[name], columns)
+            )
+            for name, columns in TABLES.items()
+            if name not in CURVES
+        }
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        msg = f"{folder}: audit.json is damaged ({error!r}); audit again"
+        raise DataError(msg) from error
+    for name in CURVES:
+        is_there = name not in ON_REQUEST or record.get("options", {}).get(name)
+        path = home / f"{name}.parquet"
+        found[name] = Table.read(path) if is_there else Table.empty(TABLES[name])
+    return found, record, provenance
+
+
+def _check_hashes(home: Path) -> None:
+    """Refuse a folder of which a file is not as it was written."""
+    mend = "audit again or fetch the folder anew"
+    try:
+        lines = (home / HASHES).read_text(encoding="utf-8").splitlines()
+        told = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {mend}"
+        raise DataError(msg) from error
+    wrong = sorted({"audit.json", "provenance.json"} - told.keys())
+    if wrong:
+        msg = f"{home}: {HASHES} is altered: it does not name {wrong[0]}; {mend}"
+        raise DataError(msg)
+    for name, digest in told.items():
+        try:
+            if name != Path(name).name or _hash(home / name) != digest:
+                msg = f"{home}: {name} is altered since it was written; {mend}"
+                raise DataError(msg)
+        except (OSError, ValueError) as error:
+            msg = f"{home}: {name} is missing; {mend}"
+            raise DataError(msg) from error
+
+
+def _begun(home: Path) -> bool:
+    """Whether an audit was being written there and not finished."""
+    with contextlib.suppress(OSError, ValueError):
+        return any(entry.name.startswith(ASIDE) for entry in home.iterdir())
+    return False

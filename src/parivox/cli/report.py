@@ -1,0 +1,191 @@
+"""``parivox report``: the page of an audit, its figures and its tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import Progress, check_out_is_named
+from parivox.cli.process import set_up
+from parivox.cli.streams import printing
+from parivox.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    from parivox.auditing.result import Audit
+
+__all__ = ["add_page_options", "add_to", "of_page"]
+
+EXAMPLES = """\
+examples:
+  parivox report audit/ --out report.html --title "Door locks, 2026" --context context.yaml
+  parivox report audit/ --figures figures/ --formats svg,pdf
+  parivox report audit/ --format markdown > model-card-section.md
+  parivox report audit/ --out annex.xlsx
+"""
+_OF_PAGE = ("title", "context", "speaker_ids")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command and its options."""
+    command = commands.add_parser(
+        "report",
+        help="the page of an audit, its figures and tables for papers",
+        usage="parivox report AUDIT [--out FILE] [--figures FOLDER] [options]",
+        description="Show an audit: one page that opens anywhere; figures and tables for a paper, "
+        "a model card or an annex.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_run)
+    command.add_argument("audit", metavar="AUDIT", help="folder of an audit (its --out)")
+    command.add_argument(
+        "--out",
+        metavar="FILE",
+        help="page (.html) or tables (.md, .tex, .xlsx); an earlier report there is replaced",
+    )
+    command.add_argument(
+        "--format",
+        metavar="KIND",
+        help="tables as markdown, latex or xlsx (default: as FILE ends); the first two go to "
+        "standard output without --out",
+    )
+    command.add_argument("--figures", metavar="FOLDER", help="every figure as files of their own")
+    command.add_argument(
+        "--formats", metavar="KINDS", help="of the figures: svg (default), png, pdf; svg,pdf"
+    )
+    add_page_options(command)
+    command.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def add_page_options(to: Any) -> None:
+    """Add what is told of a page."""
+    to.add_argument("--title", metavar="TEXT", help="title of the page")
+    to.add_argument(
+        "--context",
+        metavar="FILE",
+        help="what only you know, for the page (YAML): purpose, population, who chose the "
+        "threshold, the groups and the margin",
+    )
+    to.add_argument(
+        "--speaker-ids",
+        metavar="WHOM",
+        help="whose ids the audit notes and the page names: never (default), or offenders, who "
+        "have most of the errors",
+    )
+
+
+def of_page(given: argparse.Namespace) -> dict[str, Any]:
+    """What is told of a page, its context read, so that it is refused before anything is done."""
+    from parivox.report.page.context import read_context  # noqa: PLC0415 - on request
+
+    found = {name: getattr(given, name) for name in _OF_PAGE}
+    found = {name: value for name, value in found.items() if value is not None}
+    return found | {"context": read_context(given.context)}
+
+
+def _run(given: argparse.Namespace) -> None:
+    set_up()
+    from parivox.report.written import check_page, check_tables  # noqa: PLC0415
+
+    kind = _kind(given)
+    if kind == "page":
+        check_page(given.out)
+    elif given.out is not None:
+        check_tables(given.out, kind)
+    page = of_page(given) if kind == "page" else {}
+    formats = _formats(given)
+    with Progress(quiet=given.quiet) as tell:
+        audit = _load(given)
+        told = _write(audit, given, kind, page, formats, tell)
+    with printing():
+        for line in told:
+            sys.stdout.write(f"{shown(line)}\n")
+    if given.out is None and kind:
+        from parivox.report.written import tables_as  # noqa: PLC0415
+
+        with printing():
+            sys.stdout.buffer.write(tables_as(audit, kind))
+
+
+def _kind(given: argparse.Namespace) -> str:
+    """What is written to the file, or printed: the page, or tables in a format; perhaps nothing."""
+    from parivox.report.written import check_format, format_of  # noqa: PLC0415
+
+    check_out_is_named(given.out, "file")
+    if given.format is not None:
+        check_format(given.format)
+        if given.format == "xlsx" and given.out is None:
+            msg = "--format xlsx: a workbook is no text to print; name a file with --out"
+            raise ConfigError(msg)
+        kind = str(given.format)
+    elif given.out is not None:
+        kind = format_of(given.out) or "page"
+    elif given.figures is not None:
+        kind = ""
+    else:
+        msg = (
+            "nothing is asked for; give --out report.html for the page, --figures FOLDER, or "
+            "--format markdown, latex or xlsx"
+        )
+        raise ConfigError(msg)
+    for name in _OF_PAGE:
+        if kind != "page" and getattr(given, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            msg = f"{option} is of a page; give --out report.html, or leave {option} out"
+            raise ConfigError(msg)
+    return kind
+
+
+def _formats(given: argparse.Namespace) -> list[str]:
+    """Formats of the figures, if there are to be any."""
+    if given.figures is None:
+        if given.formats is not None:
+            msg = "--formats is of figures; give --figures FOLDER, or leave --formats out"
+            raise ConfigError(msg)
+        return []
+    from parivox.report.exports.figures import check_figures  # noqa: PLC0415 - on request
+
+    asked = "svg" if given.formats is None else given.formats
+    formats = list(dict.fromkeys(one.strip() for one in asked.split(",")))
+    check_figures(given.figures, formats)
+    return formats
+
+
+def _load(given: argparse.Namespace) -> Audit:
+    from parivox.auditing.result import load  # noqa: PLC0415 - what takes time to load
+    from parivox.report.written import check_speaker_ids  # noqa: PLC0415
+
+    audit = load(given.audit)
+    check_speaker_ids(audit, given.speaker_ids or "never")
+    return audit
+
+
+def _write(
+    audit: Audit,
+    given: argparse.Namespace,
+    kind: str,
+    page: dict[str, Any],
+    formats: list[str],
+    tell: Progress,
+) -> list[str]:
+    """Write what is asked for, and tell of each in a line."""
+    from parivox.report.exports.figures import write_figures  # noqa: PLC0415
+    from parivox.report.written import write_page, write_tables  # noqa: PLC0415
+
+    told = []
+    if given.figures is not None:
+        tell(f"drawing the figures of {given.figures}")
+        write_figures(audit, given.figures, formats=formats)
+        told.append(f"{given.figures}: every figure as {', '.join(formats)}; index.md says more")
+    if given.out is not None:
+        tell(f"writing {given.out}")
+        if kind == "page":
+            write_page(audit, given.out, **page)
+            told.append(f"{given.out}: the page; it opens in any browser, and needs no network")
+        else:
+            write_tables(audit, given.out, format=kind)
+            told.append(f"{given.out}: the tables")
+        given.outcome = "everything was written"
+    return told

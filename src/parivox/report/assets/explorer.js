@@ -1,0 +1,507 @@
+"use strict";
+/* The threshold explorer: every group at a threshold that a reader chooses. It fills the tables that
+   Python filled for the first audited point; arithmetic.js has the numbers. */
+
+(() => {
+  const N = explorerNumbers;
+  const at = (id) => document.getElementById(`x-${id}`);
+
+  /** A row of a table whose cells are found by name and touched only where they change. */
+  class Row {
+    constructor(element) {
+      this.element = element;
+      this.cells = {};
+      this.pictures = {};
+      for (const found of element.querySelectorAll("[data-x]")) {
+        if (found.tagName.toLowerCase() === "svg") {
+          this.pictures[found.dataset.x] = { span: found.children[0], dot: found.children[1] };
+        } else {
+          this.cells[found.dataset.x] = { found, text: found.textContent };
+        }
+      }
+    }
+
+    put(name, text, value = NaN) {
+      const cell = this.cells[name];
+      if (cell.text !== text) cell.found.textContent = cell.text = text;
+      if (Number.isNaN(value)) delete cell.found.dataset.v;
+      else cell.found.dataset.v = String(value);
+    }
+
+    draw(name, [place, low, high]) {
+      const { span, dot } = this.pictures[name];
+      span.setAttribute("d", Number.isNaN(low + high) ? "" : `M${low} 6H${high}`);
+      dot.setAttribute("cx", Number.isNaN(place) ? 0 : place);
+      dot.setAttribute("r", Number.isNaN(place) ? 0 : 3);
+    }
+  }
+
+  const placed = (rate) =>
+    Number.isNaN(rate) || rate > 0
+      ? Math.min(Math.max(25 * (Math.log10(rate) + 4), 0), 100)
+      : 0;
+
+  function start() {
+    if (!at("data")) return;
+    const data = JSON.parse(at("data").textContent);
+    const state = {
+      list: 0, grouping: 0, model: 0, k: data.lists[0].start, hold: "threshold", at: NaN,
+      alpha: data.alpha, zero: data.zero[0], reference: "others", isGated: false, point: "",
+    };
+    const tables = { common: rowsOf("common"), own: rowsOf("own") };
+    const measured = new Map(
+      [...at("measures").tBodies[0].rows].map((row) => [row.dataset.row, new Row(row)]),
+    );
+    const known = new Map();
+
+    const list = () => data.lists[state.list];
+    const grouping = () => list().groupings[state.grouping];
+    const model = () => data.models[state.model];
+
+    /** The numbers behind a grouping, unpacked when it is first asked for. */
+    function numbers(one) {
+      if (!known.has(one)) {
+        const size = list().thresholds.length;
+        const curves = N.curves(one, size);
+        known.set(one, { curves, bands: one.groups ? N.bands(one, curves.length) : [] });
+      }
+      return known.get(one);
+    }
+
+    const thresholds = () => {
+      const one = list();
+      if (!one.numbers) one.numbers = one.thresholds.map(Number);
+      return one.numbers;
+    };
+
+    function rowsOf(id) {
+      const table = at(id);
+      return { table, template: table.tBodies[0].rows[0].cloneNode(true), rows: [] };
+    }
+
+    const told = ({ value, reason }, words) => {
+      const text = Number.isNaN(value) ? "–" : Math.abs(value) === Infinity ? "∞" : words(value);
+      return reason in data.reasons ? `${text} (${data.reasons[reason]})` : text;
+    };
+
+    // ---- what is held
+
+    /** The target as groups are to hold it: by hand, the rate of all trials here. */
+    function aim() {
+      if (state.hold !== "threshold") return { hold: state.hold, at: state.at };
+      const [all] = numbers(list().everyone).curves;
+      const fpr = N.rate(all.fp[state.k], all.nontargets);
+      if (!Number.isNaN(fpr)) return { hold: "fpr", at: fpr };
+      const fnr = N.rate(all.fn[state.k], all.targets);
+      return Number.isNaN(fnr) ? { hold: "fpr", at: 0 } : { hold: "fnr", at: fnr };
+    }
+
+    function aimed({ hold, at: level }) {
+      if (hold === "least") return `the smallest cost (${model().name})`;
+      if (hold === "cost") return `a cost (${model().name}) of at most ${N.figure(level)}`;
+      return `${hold === "fpr" ? "impostors in" : "locked out"} at most ${N.percent(level)}`;
+    }
+
+    // ---- figures
+
+    /** Which groups fail a gate for a metric at the audited point last chosen. */
+    function lacks(metric) {
+      const gates = grouping().gates[state.point] || {};
+      return (i) => {
+        if (metric !== "cost") return Boolean((gates[metric] || [])[i]);
+        return ((gates.fpr || gates.fnr || [])[i] || "").includes("speakers");
+      };
+    }
+
+    const marks = (i) => lacks("fpr")(i) || lacks("fnr")(i);
+
+    function fillRates(row, i, k) {
+      const { curves, bands } = numbers(grouping());
+      const curve = curves[i];
+      N.RATES.forEach((metric, m) => {
+        const [errors, trials] = m ? [curve.fn, curve.targets] : [curve.fp, curve.nontargets];
+        if (k < 0) {
+          row.put(metric, "–");
+          row.put(`${metric}_span`, "–");
+          row.put(`${metric}_counts`, "–");
+          row.draw(metric, [NaN, NaN, NaN]);
+          return;
+        }
+        const value = N.rate(errors[k], trials);
+        const reason = Number.isNaN(value) ? "undefined_value" : "";
+        const [below, above] = N.limitsAt(
+          grouping().nodes, thresholds(), bands[2 * m][i], bands[2 * m + 1][i], k,
+        );
+        const [low, high] = [Math.min(below, value), Math.max(above, value)];
+        row.put(metric, told({ value, reason }, N.percent), value);
+        row.put(`${metric}_span`, N.span(low, high));
+        row.put(`${metric}_counts`, `${N.count(errors[k])}/${N.count(trials)}`);
+        row.draw(metric, [value, low, high].map(placed));
+      });
+      const cost = k < 0 ? NaN : N.costAt(curve, model(), k);
+      row.put("cost", Number.isNaN(cost) ? "–" : N.figure(cost), cost);
+    }
+
+    /** A group against all others, or against pooled, both under the zero policy. */
+    function fillReferences(row, i) {
+      const { curves } = numbers(grouping());
+      const [own, pooled, k] = [curves[i], curves[curves.length - 1], state.k];
+      const less = state.reference === "others" ? 1 : 0;
+      const pairs = N.RATES.map((metric, m) => {
+        const [errors, trials] = m ? ["fn", "targets"] : ["fp", "nontargets"];
+        return {
+          own: [own[errors][k], own[trials]],
+          ref: [pooled[errors][k] - less * own[errors][k], pooled[trials] - less * own[trials]],
+        };
+      });
+      const values = pairs.map((one) => ({
+        above: N.smoothed(...one.own, state.zero === "nist" ? "none" : state.zero),
+        ref: N.smoothed(...one.ref, state.zero),
+      }));
+      const costs = ["own", "ref"].map((of) =>
+        N.costOf(model(), N.rate(...pairs[0][of]), N.rate(...pairs[1][of])),
+      );
+      values.push({ above: costs[0], ref: costs[1] });
+      [...N.RATES, "cost"].forEach((metric, m) => {
+        const { above, ref } = values[m];
+        const times = N.ratio(above, ref);
+        const gap = above - ref;
+        const size = m < 2 ? N.points(gap) : N.sized(gap, N.figure(Math.abs(gap)));
+        row.put(`${metric}_ratio`, told(times, N.short), times.value);
+        row.put(`${metric}_difference`, size, gap);
+      });
+    }
+
+    function fillOwn(row, i, found, widest) {
+      const here = thresholds()[state.k];
+      const there = found.k < 0 ? NaN : thresholds()[found.k];
+      const shift = there - here;
+      const text = found.k < 0 ? `– (${data.reasons[found.reason]})` : N.general(there, 6);
+      row.put("own", text, there);
+      row.put("shift", N.sized(shift, N.general(Math.abs(shift), 4)), shift);
+      const place = Number.isFinite(shift) ? 50 + (widest ? (45 * shift) / widest : 0) : NaN;
+      row.draw("shift", [place, Math.min(place, 50), Math.max(place, 50)]);
+      fillRates(row, i, found.k);
+      const common = N.costAt(numbers(grouping()).curves[i], model(), state.k);
+      const least = (grouping().minima[model().name] || [])[i] ?? NaN;
+      const isOne = model().p_target.length === 1;
+      const bias = isOne ? N.thresholdBias(common, least) : { value: NaN, reason: "several_priors" };
+      row.put("common_cost", Number.isNaN(common) ? "–" : N.figure(common), common);
+      row.put("least", Number.isNaN(least) ? "–" : N.figure(least), least);
+      row.put("bias", told(bias, N.short), bias.value);
+    }
+
+    function fillMeasures() {
+      const { curves } = numbers(grouping());
+      const k = state.k;
+      const under = (zero) => ({
+        fpr: curves.map((one) => N.smoothed(one.fp[k], one.nontargets, zero)),
+        fnr: curves.map((one) => N.smoothed(one.fn[k], one.targets, zero)),
+        cost: curves.map((one) => N.costAt(one, model(), k)),
+      });
+      const below = under(state.zero);
+      const values = state.zero === "nist" ? under("none") : below;
+      const metrics = Object.keys(below);
+      const groups = (of) => Object.fromEntries(metrics.map((m) => [m, of[m].slice(0, -1)]));
+      const used = Object.fromEntries(metrics.map((m) => {
+        const fails = lacks(m);
+        return [m, values[m].slice(0, -1).map((_, i) => !(state.isGated && fails(i)))];
+      }));
+      const average = Object.fromEntries(metrics.map((m) => [m, below[m][curves.length - 1]]));
+      const found = N.measures(
+        data.rows, groups(values), groups(below), used, average, state.alpha,
+      );
+      for (const [id, row] of measured) {
+        for (const [metric, one] of Object.entries(found[id])) {
+          row.put(metric, told(one, N.figure), one.value);
+        }
+      }
+    }
+
+    function sentence(rows) {
+      const pooled = rows[rows.length - 1].cells;
+      const does = [];
+      if ("v" in pooled.fpr.found.dataset) does.push(`${pooled.fpr.text} of impostors come in`);
+      if ("v" in pooled.fnr.found.dataset) {
+        does.push(`${pooled.fnr.text} of own trials are locked out`);
+      }
+      const own = rows.slice(0, -1);
+      const sure = own.filter((_, i) => !marks(i));
+      const groups = sure.length ? sure : own;
+      const most = [];
+      for (const [metric, words] of [["fnr", "most locked out"], ["fpr", "most exposed"]]) {
+        const rate = (row) => Number(row.cells[metric].found.dataset.v || 0);
+        const [worst] = [...groups].sort((a, b) => rate(b) - rate(a));
+        if (groups.length < 2 || !rate(worst)) continue;
+        const limits = worst.cells[`${metric}_span`].text;
+        const after = limits === "–" ? "" : ` ${limits}`;
+        most.push(`${words}: ${worst.group} (${worst.cells[metric].text}${after})`);
+      }
+      const where = N.general(thresholds()[state.k], 6);
+      const first = `At ${where}, ${does.length ? does.join(" and ") : "no trials"}.`;
+      const last = most.join("; ");
+      return last ? `${first} ${last[0].toUpperCase()}${last.slice(1)}.` : first;
+    }
+
+    // ---- the page follows
+
+    function refill() {
+      const one = grouping();
+      for (const each of Object.values(tables)) {
+        each.rows = one.groups.map((group, i) => {
+          const row = new Row(each.template.cloneNode(true));
+          row.group = group;
+          row.put("group", marks(i) ? `${group}*` : group);
+          return row;
+        });
+        const elements = each.rows.map((row) => row.element);
+        const foot = elements.length > 1 ? [elements.pop()] : [];
+        each.table.tBodies[0].replaceChildren(...elements);
+        if (each.table.tFoot) each.table.tFoot.replaceChildren(...foot);
+        else each.table.createTFoot().replaceChildren(...foot);
+      }
+      const how = one.allocation === "both" || !one.allocation ? ""
+        : `, nontarget trials by ${one.allocation}`;
+      const system = list().list ? `${list().system} on ${list().list}` : list().system;
+      all("[data-x-where]", `${system}, ${one.name}${how}`);
+      at("slider").max = list().thresholds.length - 1;
+      all("#x-positions", String(list().thresholds.length));
+    }
+
+    const all = (selector, text) => {
+      for (const one of at("controls").parentElement.querySelectorAll(selector)) {
+        if (one.textContent !== text) one.textContent = text;
+      }
+    };
+
+    function render() {
+      const { curves } = numbers(grouping());
+      const k = state.k;
+      tables.common.rows.forEach((row, i) => {
+        fillRates(row, i, k);
+        if (i < curves.length - 1) return fillReferences(row, i);
+        for (const metric of [...N.RATES, "cost"]) {
+          row.put(`${metric}_ratio`, "");
+          row.put(`${metric}_difference`, "");
+        }
+      });
+      const goal = aim();
+      const own = curves.map((curve) => N.held(curve, goal.hold, goal.at, model()));
+      const shifts = own.map((one) => Math.abs(thresholds()[one.k] - thresholds()[k]));
+      const widest = Math.max(0, ...shifts.filter(Number.isFinite));
+      tables.own.rows.forEach((row, i) => fillOwn(row, i, own[i], widest));
+      fillMeasures();
+
+      const where = N.general(thresholds()[k], 6);
+      const pooled = tables.common.rows[curves.length - 1].cells;
+      at("slider").value = k;
+      at("slider").setAttribute(
+        "aria-valuetext",
+        `${where}: impostors in ${pooled.fpr.text}, locked out ${pooled.fnr.text}`,
+      );
+      at("threshold").value = where;
+      at("threshold").dataset.v = String(thresholds()[k]);
+      all("[data-x-threshold]", where);
+      all("[data-x-target]", aimed(goal));
+      all("[data-x-alpha]", String(state.alpha));
+      all("[data-x-ratio]", `times ${state.reference}`);
+      all("[data-x-difference]", `points above ${state.reference}`);
+      all("[data-x-above]", `above ${state.reference}`);
+      all("#x-sentence", sentence(tables.common.rows));
+      all("#x-note", note(grouping().groups.some((_, i) => marks(i))));
+      for (const button of at("points").querySelectorAll("button")) {
+        const point = list().points[button.dataset.point];
+        button.setAttribute("aria-pressed", String(point.k === k && point.text === state.point));
+      }
+    }
+
+    function note(isAnyMarked) {
+      const { nodes } = grouping();
+      const here = nodes.includes(state.k) ? ", this one among them" : "";
+      const how = nodes.length
+        ? `Intervals were computed at ${nodes.length} thresholds${here}; between them, limits are interpolated.`
+        : "The audit computed no intervals.";
+      return isAnyMarked ? `${how} * under-represented at ${state.point}: see “Groups”.` : how;
+    }
+
+    // ---- controls
+
+    const say = (text) => (at("message").textContent = text);
+
+    /** Show what is held in its field: rates in percent. */
+    function showHeld() {
+      at("hold").value = state.hold;
+      at("at").disabled = state.hold === "least";
+      at("at").removeAttribute("aria-invalid");
+      const level = state.hold === "threshold" ? thresholds()[state.k] : state.at;
+      const shown = { fpr: 100 * level, fnr: 100 * level, least: NaN }[state.hold] ?? level;
+      at("at").value = Number.isNaN(shown) ? "" : N.general(shown, 6);
+    }
+
+    /** Hold a target for all: the common threshold goes where all trials hold it. */
+    function hold(kind, level) {
+      const [all] = numbers(list().everyone).curves;
+      const found = kind === "threshold"
+        ? { k: N.nearest(thresholds(), level), reason: "" }
+        : N.held(all, kind, level, model());
+      if (found.k < 0) {
+        say(`No threshold holds that: ${data.reasons[found.reason]}.`);
+        return;
+      }
+      Object.assign(state, { hold: kind, at: level, k: found.k });
+      const where = N.general(thresholds()[found.k], 6);
+      const size = list().thresholds.length;
+      const isNone = kind === "cost" && N.costAt(all, model(), found.k) > level;
+      if (isNone) say(`No threshold costs so little; ${where} costs least.`);
+      else if (kind === "threshold") say(`The nearest of the ${size} positions is ${where}.`);
+      else say(`Of the ${size} positions, ${where} holds it.`);
+      showHeld();
+      render();
+    }
+
+    function toPoint(point) {
+      Object.assign(state, {
+        k: point.k, hold: point.hold, at: point.at ?? NaN, point: point.text,
+      });
+      say("");
+      refill();
+      showHeld();
+      render();
+    }
+
+    function submit(event) {
+      event.preventDefault();
+      const kind = at("hold").value;
+      const typed = Number(at("at").value.trim().replace("%", "").replace(",", ".") || NaN);
+      const level = kind === "fpr" || kind === "fnr" ? typed / 100 : typed;
+      const isRate = kind === "fpr" || kind === "fnr";
+      const isBad = kind !== "least" && (Number.isNaN(level) || (isRate && !(level > 0 && level < 1)));
+      at("at").setAttribute("aria-invalid", String(isBad));
+      if (isBad) say(isRate ? "Type a percentage between 0 and 100, as 1." : "Type a number.");
+      else hold(kind, level);
+    }
+
+    function options(select, names) {
+      select.replaceChildren(...names.map((name, i) => new Option(name, String(i))));
+      select.parentElement.hidden = names.length < 2;
+    }
+
+    /** What there is to choose of the list that is shown. */
+    function relist() {
+      const one = list();
+      const many = (name) => one.groupings.filter((g) => g.name === name).length > 1;
+      options(at("grouping"), one.groupings.map((g) =>
+        many(g.name) ? `${g.name}, nontarget trials by ${g.allocation}` : g.name,
+      ));
+      at("points").replaceChildren(
+        ...(one.points.length ? [document.createTextNode("Back to the audited point ")] : []),
+        ...one.points.map((point, i) => {
+          const button = document.createElement("button");
+          Object.assign(button, { type: "button", textContent: point.text });
+          button.dataset.point = i;
+          button.addEventListener("click", () => toPoint(one.points[i]));
+          return button;
+        }),
+      );
+    }
+
+    function toList() {
+      const { hold: kind, at: level, point } = state;
+      const before = grouping();
+      state.list = Number(at("list").value);
+      const same = list().groupings.findIndex(
+        (g) => g.name === before.name && g.allocation === before.allocation,
+      );
+      state.grouping = Math.max(same, 0);
+      relist();
+      at("grouping").value = String(state.grouping);
+      const found = list().points.find((one) => one.text === point) || list().points[0];
+      if (found) toPoint(found);
+      else {
+        Object.assign(state, { k: list().start, hold: "threshold", at: NaN, point: "" });
+        refill();
+        showHeld();
+        render();
+      }
+      if (kind !== "threshold" && !(found && found.hold === kind && found.at === level)) {
+        hold(kind, level);
+      }
+    }
+
+    function toModel() {
+      state.model = Number(at("model").value);
+      const { c_fa: cFa, c_miss: cMiss, p_target: pTarget } = model();
+      at("costs").textContent = `C_fa ${cFa}, C_miss ${cMiss}, P_target ${pTarget.join(", ")}`;
+    }
+
+    options(at("list"), data.lists.map((one) =>
+      one.list ? `${one.system} on ${one.list}` : one.system,
+    ));
+    options(at("model"), data.models.map((one) => one.name));
+    const zeros = {
+      none: "as counted",
+      jeffreys: "half an error more (jeffreys)",
+      nist: "upper bound below the line (nist)",
+    };
+    options(at("zero"), data.zero.map((name) => zeros[name] || name));
+    at("alpha").value = state.alpha;
+    at("gated").parentElement.hidden = !Object.keys(grouping().gates).length;
+    toModel();
+    relist();
+
+    at("list").addEventListener("change", toList);
+    at("grouping").addEventListener("change", () => {
+      state.grouping = Number(at("grouping").value);
+      refill();
+      render();
+    });
+    at("slider").addEventListener("input", () => {
+      Object.assign(state, { k: Number(at("slider").value), hold: "threshold", at: NaN });
+      say("");
+      showHeld();
+      render();
+    });
+    at("hold").addEventListener("change", () => {
+      at("at").disabled = at("hold").value === "least";
+      if (at("hold").value === "least") hold("least", NaN);
+    });
+    at("controls").addEventListener("submit", submit);
+    at("model").addEventListener("change", () => {
+      toModel();
+      if (state.hold === "least" || state.hold === "cost") hold(state.hold, state.at);
+      else render();
+    });
+    at("alpha").addEventListener("input", () => {
+      const alpha = at("alpha").valueAsNumber;
+      const isBad = !(alpha >= 0 && alpha <= 1);
+      at("alpha").setAttribute("aria-invalid", String(isBad));
+      if (isBad) return;
+      state.alpha = alpha;
+      render();
+    });
+    at("zero").addEventListener("change", () => {
+      state.zero = data.zero[Number(at("zero").value)];
+      render();
+    });
+    at("reference").addEventListener("change", () => {
+      state.reference = at("reference").value;
+      render();
+    });
+    at("gated").addEventListener("change", () => {
+      state.isGated = at("gated").checked;
+      render();
+    });
+
+    at("controls").hidden = false;
+    const [point] = list().points;
+    if (point) toPoint(point);
+    else {
+      refill();
+      showHeld();
+      render();
+    }
+  }
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

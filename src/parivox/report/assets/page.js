@@ -1,0 +1,116 @@
+"use strict";
+/* What the page does beyond being read: tables that sort, figures that answer, print of all. */
+
+(() => {
+  /** The first number of a cell, or its text; a dash stands for nothing. */
+  function valueOf(cell) {
+    const text = cell.textContent.trim();
+    if (text === "" || text[0] === "–") return null;
+    const found = text.match(/^[^\d-]{0,3}(-?[\d,]*\.?\d+(?:e-?\d+)?)/);
+    if (!found) return text;
+    const number = Number(found[1].replaceAll(",", ""));
+    return text[0] === "<" ? number / 2 : text[0] === ">" ? number * 2 : number;
+  }
+
+  /** Order of two values, undefined ones last either way. */
+  function compare(a, b, sign) {
+    if (a === null || b === null) return (a === null) - (b === null);
+    if (typeof a === "number" && typeof b === "number") return sign * (a - b);
+    return sign * String(a).localeCompare(String(b), "en", { numeric: true });
+  }
+
+  function sortBy(table, place, heads) {
+    const head = heads[place];
+    const order = head.ariaSort === "descending" ? "ascending" : "descending";
+    const isWords = table.classList.contains(`w${place + 1}`);
+    const next = head.ariaSort === null && isWords ? "ascending" : order;
+    heads.forEach((one) => one.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", next);
+    const body = table.tBodies[0];
+    const last = Number(table.dataset.last || 0);
+    const rows = [...body.rows];
+    const moved = rows.slice(0, rows.length - last);
+    const own = (row) => (isWords ? row.cells[place].textContent : valueOf(row.cells[place]));
+    const keyed = moved.map((row) => [own(row), row]);
+    keyed.sort((one, other) => compare(one[0], other[0], next === "ascending" ? 1 : -1));
+    body.append(...keyed.map((pair) => pair[1]), ...rows.slice(rows.length - last));
+  }
+
+  for (const table of document.querySelectorAll("table.s")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, place) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sortBy(table, place, heads));
+      head.append(button);
+    });
+  }
+
+  /* Vega waits as text until a figure comes near; its hash is in the policy, so it may run then. */
+  let isThere = false;
+  function vega() {
+    if (!isThere) {
+      const script = document.createElement("script");
+      script.textContent = document.getElementById("vega").textContent;
+      document.head.append(script);
+      isThere = true;
+    }
+    return window.vegaEmbed;
+  }
+
+  const OPTIONS = {
+    ast: true,
+    renderer: "svg",
+    actions: false,
+    logLevel: 1, // errors only: its warnings are of no use to a reader
+    defaultStyle: false,
+    tooltip: { disableDefaultStyle: true },
+  };
+
+  async function bringToLife(chart, spec) {
+    const place = document.createElement("div");
+    place.className = "vega";
+    chart.append(place);
+    try {
+      const view = await vega()(place, spec, OPTIONS);
+      const drawn = place.querySelector("svg");
+      drawn.setAttribute("viewBox", `0 0 ${drawn.getAttribute("width")} ${drawn.getAttribute("height")}`);
+      drawn.setAttribute("aria-hidden", "true");
+      chart.classList.add("live");
+      return view;
+    } catch {
+      place.remove(); // the drawing stays
+      return null;
+    }
+  }
+
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        near.unobserve(entry.target);
+        const spec = entry.target.nextElementSibling;
+        bringToLife(entry.target, JSON.parse(spec.textContent));
+      }
+    },
+    { rootMargin: "200px" },
+  );
+  if (document.getElementById("vega")) {
+    for (const spec of document.querySelectorAll("figure > script")) {
+      near.observe(spec.previousElementSibling);
+    }
+  }
+
+  /* Paper has no summaries to open. */
+  const opened = [];
+  window.addEventListener("beforeprint", () => {
+    for (const one of document.querySelectorAll("details:not([open])")) {
+      one.open = true;
+      opened.push(one);
+    }
+  });
+  window.addEventListener("afterprint", () => {
+    while (opened.length) opened.pop().open = false;
+  });
+})();

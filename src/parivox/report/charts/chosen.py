@@ -1,0 +1,218 @@
+"""What of an audit a chart shows: which system, list, grouping and operating point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.auditing.result import Audit
+
+__all__ = [
+    "RATES",
+    "Chosen",
+    "Row",
+    "choose",
+    "cut",
+    "groups_of",
+    "kept",
+    "left_out",
+    "named",
+    "subjects",
+    "widest",
+]
+
+Row = dict[str, Any]
+RATES = {"fnr": "locked out (FNR)", "fpr": "impostors in (FPR)"}
+_READABLE = 30
+"""So many groups at most are a grouping that charts choose by themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """One system, list, grouping and operating point of an audit."""
+
+    audit: Audit
+    system: str
+    list: str
+    grouping: str
+    allocation: str
+    point: str
+
+    @property
+    def where(self) -> dict[str, str]:
+        """To ask the audit's tables with."""
+        return {
+            "system": self.system,
+            "list": self.list,
+            "grouping": self.grouping,
+            "allocation": self.allocation,
+            "within": "",
+        }
+
+    @property
+    def at(self) -> dict[str, str]:
+        """The same at the operating point."""
+        return {**self.where, "operating_point": self.point}
+
+    @property
+    def label(self) -> str:
+        """The system, and the list if it has a name."""
+        return named(self.system, self.list)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What the grouping is made of."""
+        return tuple(self.grouping.split("+"))
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """Every group, in the audit's order, without the pooled row."""
+        return groups_of(self.audit, self.where)
+
+    @cached_property
+    def gates(self) -> dict[str, str]:
+        """What each group lacks, of those that lack anything."""
+        rows = self.audit.verdicts.where(**self.at, metric="fpr+fnr").rows()
+        rows += [
+            row for m in RATES for row in self.audit.verdicts.where(**self.at, metric=m).rows()
+        ]
+        return {row["group"]: row["gates"] for row in rows if row["group"] and row["gates"]}
+
+    def marked(self, group: str) -> str:
+        """A group's name, with a star if it fails a gate."""
+        return shown(f"{group}*" if group in self.gates else group)
+
+    def rates(self, metric: str) -> dict[str, Row]:
+        """Rows of a rate at the operating point by group; that of all is called pooled."""
+        asked = {**self.at, "metric": metric, "definition": ""}
+        return {row["group"]: row for row in self.audit.groups.where(**asked).rows()}
+
+    def metric(self, metric: str, definition: str = "") -> dict[str, Row]:
+        """Rows of a metric that needs no operating point, by group."""
+        asked = {**self.where, "metric": metric, "definition": definition}
+        return {row["group"]: row for row in self.audit.groups.where(**asked).rows()}
+
+    @cached_property
+    def threshold(self) -> float | None:
+        """The score from which trials are accepted at the operating point."""
+        asked = {"system": self.system, "list": self.list, "operating_point": self.point}
+        rows = self.audit.operating_points.where(**asked, within="").rows()
+        return rows[0]["threshold"] if rows else None
+
+
+def named(system: str, listed: str) -> str:
+    """A system, and its list if that has a name.
+
+    Examples
+    --------
+    >>> named("V2", ""), named("V2", "H")
+    ('V2', 'V2@H')
+    """
+    return f"{system}@{listed}" if listed else system
+
+
+def subjects(audit: Audit) -> list[tuple[str, str]]:
+    """Every system and list."""
+    return [(one["system"], one["list"]) for one in audit.record["inputs"]]
+
+
+def groups_of(audit: Audit, where: dict[str, str]) -> tuple[str, ...]:
+    """Groups of a system, list, grouping and allocation, in the audit's order."""
+    names = audit.groups.where(**where).to_dict()["group"]
+    return tuple(dict.fromkeys(name for name in names if name != "pooled"))
+
+
+def widest(audit: Audit) -> str:
+    """The grouping of the most groups that a chart has room for, else that of the fewest."""
+    sizes: dict[str, int] = {}
+    system, listed = subjects(audit)[0]
+    for grouping in audit.record["groupings"]:
+        where = {"system": system, "list": listed, "grouping": grouping, "within": ""}
+        sizes[grouping] = len(groups_of(audit, where))
+    fitting = {name: size for name, size in sizes.items() if size <= _READABLE}
+    if fitting:
+        return max(fitting, key=lambda name: fitting[name])
+    return min(sizes, key=lambda name: sizes[name])
+
+
+def choose(
+    audit: Audit,
+    *,
+    by: str | None = None,
+    system: str | None = None,
+    list: str | None = None,  # noqa: A002 - the audit's word
+    allocation: str | None = None,
+    operating_point: str | None = None,
+) -> Chosen:
+    """What to show; what is not told is the first that the audit has.
+
+    Raises
+    ------
+    ConfigError
+        If the audit does not have it.
+    """
+    if not audit.record["groupings"]:
+        msg = "the audit has no groups; audit again with --by"
+        raise ConfigError(msg)
+    of = [one for one in subjects(audit) if system is None or one[0] == system]
+    systems = [one for one, _ in subjects(audit)]
+    _known("system", system, systems)
+    _known("list", list, [listed for _, listed in of])
+    found, listed = next(one for one in of if list is None or one[1] == list)
+    groupings = audit.record["groupings"]
+    grouping = _known("by", by, groupings) or widest(audit)
+    allocations = audit.record["options"]["allocate"]
+    asked = {"system": found, "list": listed, "within": ""}
+    rows = audit.operating_points.where(**asked).rows()
+    points = [row["operating_point"] for row in rows]
+    with_threshold = [row["operating_point"] for row in rows if row["threshold"] is not None]
+    first = next(iter(with_threshold or points), "")
+    return Chosen(
+        audit,
+        found,
+        listed,
+        grouping,
+        _known("allocation", allocation, allocations) or allocations[0],
+        _known("operating_point", operating_point, points) or first,
+    )
+
+
+def _known(name: str, asked: str | None, known: Sequence[str]) -> str | None:
+    if asked is not None and asked not in known:
+        have = ", ".join(repr(one) for one in dict.fromkeys(known)) or "none"
+        msg = shown(f"{name} {asked!r} is not in this audit; it has {have}")
+        raise ConfigError(msg)
+    return asked
+
+
+_CUT = 40
+
+
+def cut(name: str, most: int = _CUT) -> str:
+    """A name as a sentence has room for it, on one line."""
+    safe = shown(name)
+    return safe if len(safe) <= most else f"{safe[: most - 1]}…"
+
+
+def kept(chosen: Chosen, most: int) -> list[str]:
+    """Groups to draw, in the audit's order: of very many those with the most speakers."""
+    if len(chosen.groups) <= most:
+        return [*chosen.groups]
+    sizes = {
+        row["group"]: row["speakers"] or 0 for row in chosen.audit.groups.where(**chosen.where)
+    }
+    ranked = sorted(chosen.groups, key=lambda name: -sizes[name])
+    first = set(ranked[:most])
+    return [name for name in chosen.groups if name in first]
+
+
+def left_out(chosen: Chosen, most: int) -> str:
+    """A sentence on the groups that are not drawn; empty if all are."""
+    n = len(chosen.groups)
+    return f" Of {n} groups, the {most} with the most speakers are drawn." if n > most else ""

@@ -1,0 +1,293 @@
+"""Charts as SVG, PNG, PDF and as what a page brings to life; always the same bytes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+from xml.etree import ElementTree as ET
+
+from parivox.report.charts.theme import altair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["pdf", "png", "spec", "svg"]
+
+_SVG = "http://www.w3.org/2000/svg"
+_NUMBER = re.compile(r"-?\d*\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
+_MOVED = re.compile(r"^translate\((-?[\d.]+),(-?[\d.]+)\)$")
+_STRAIGHT = re.compile(r"^(?:M[-\d.]+,[-\d.]+(?:L[-\d.]+,[-\d.]+)+Z?)+$")
+_DOT = re.compile(r"^M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0Z?$")
+_CLIP = re.compile(r"url\(#(\w+)\)")
+_PLACES = ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height")
+_SILENT = ("role", "class", "pointer-events")
+_DEFAULTS = {
+    "opacity": "1",
+    "stroke-width": "1",
+    "stroke-dasharray": "1,0",
+    "font-weight": "normal",
+    "text-anchor": "start",
+}
+_INHERITED = (
+    *("fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-weight"),
+    *("font-family", "text-anchor", "fill-opacity", "stroke-opacity"),
+)
+_ON_PAPER = 300
+"""Pixels per inch of a PNG."""
+_PER_INCH = 96
+
+
+def spec(chart: Any) -> dict[str, Any]:
+    """What Vega-Lite draws the chart from."""
+    return cast("dict[str, Any]", chart.to_dict(validate=False))
+
+
+def svg(chart: Any, *, id: str = "figure", title: str = "", description: str = "") -> str:  # noqa: A002
+    """The chart as one small ``<svg>`` that may stand in a page among others.
+
+    Parameters
+    ----------
+    chart
+        Altair chart.
+    id
+        Put before every id within, so that no two figures of a page share one.
+    title, description
+        For readers who do not see it.
+    """
+    altair()
+    import vl_convert  # noqa: PLC0415 - an optional dependency
+
+    compiled = vl_convert.vegalite_to_vega(spec(chart))  # apart, which is faster than at once
+    root = ET.fromstring(vl_convert.vega_to_svg(compiled))  # noqa: S314 - drawn just now
+    return _tidied(root, id, title, description)
+
+
+def png(chart: Any) -> bytes:
+    """The chart as PNG, fine enough for print."""
+    return _drawn("vegalite_to_png", chart, scale=_ON_PAPER / _PER_INCH, ppi=72)
+
+
+def pdf(chart: Any) -> bytes:
+    """The chart as PDF, as wide as its theme says: a pixel is a 96th of an inch."""
+    root = ET.fromstring(svg(chart))  # noqa: S314 - drawn just now
+    for side in ("width", "height"):
+        root.set(side, f"{float(root.get(side, '0')) * 72 / _PER_INCH:g}")
+    import vl_convert  # noqa: PLC0415 - an optional dependency
+
+    return bytes(vl_convert.svg_to_pdf(ET.tostring(root, encoding="unicode")))
+
+
+def _drawn(how: str, chart: Any, **options: float) -> bytes:
+    altair()
+    import vl_convert  # noqa: PLC0415 - an optional dependency
+
+    return bytes(getattr(vl_convert, how)(spec(chart), **options))
+
+
+def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
+    """What is seen, in as few bytes as do not change it."""
+    fonts = _most_common(root, "font-family"), _most_common(root, "font-size")
+    _rename_clips(root, prefix)
+    _each_below(root, _drop_unseen)
+    _each_below(root, _merge)
+    _each_below(root, _share)
+    _each_below(root, _unwrap)
+    size = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
+    root.attrib.clear()
+    root.attrib.update(size)
+    for name, value in zip(("font-family", "font-size"), fonts, strict=True):
+        if value:
+            root.set(name, value)
+            for one in root.iter():
+                if one is not root and one.get(name) == value:
+                    del one.attrib[name]
+    names = [(kind, text) for kind, text in (("title", title), ("desc", description)) if text]
+    for place, (kind, text) in enumerate(names):
+        told = ET.Element(f"{{{_SVG}}}{kind}", {"id": f"{prefix}-{kind}"})
+        told.text = text
+        root.insert(place, told)
+    if names:
+        root.set("role", "img")
+        root.set("aria-labelledby", " ".join(f"{prefix}-{kind}" for kind, _ in names))
+    ET.register_namespace("", _SVG)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _each_below(root: ET.Element, change: Callable[[ET.Element], None]) -> None:
+    """Change every element's children, the innermost first."""
+    for child in list(root):
+        _each_below(child, change)
+    change(root)
+
+
+def _tag(one: ET.Element) -> str:
+    return one.tag.rpartition("}")[2]
+
+
+def _most_common(root: ET.Element, name: str) -> str:
+    found = Counter(value for one in root.iter() if (value := one.get(name)))
+    return found.most_common(1)[0][0] if found else ""
+
+
+def _rename_clips(root: ET.Element, prefix: str) -> None:
+    """Names of clips, which count on from chart to chart, begin anew; equal ones become one."""
+    names: dict[str, str] = {}
+    by_shape: dict[bytes, str] = {}
+    for parent in [*root.iter()]:
+        for clip in [one for one in parent if _tag(one) == "clipPath"]:
+            shape = b"".join(ET.tostring(child) for child in clip)
+            is_new = shape not in by_shape
+            name = by_shape.setdefault(shape, f"{prefix}-c{len(by_shape)}")
+            names[clip.get("id", "")] = name
+            clip.set("id", name)
+            if not is_new:
+                parent.remove(clip)
+    for one in root.iter():
+        if clip_path := one.get("clip-path"):
+            one.set("clip-path", _CLIP.sub(lambda m: f"url(#{names.get(m[1], m[1])})", clip_path))
+
+
+def _drop_unseen(parent: ET.Element) -> None:
+    for child in list(parent):
+        tag, have = _tag(child), child.attrib
+        for name in [n for n in have if n.startswith("aria-") or n in _SILENT]:
+            del have[name]
+        for name, value in _DEFAULTS.items():
+            if have.get(name) == value:
+                del have[name]
+        for name in _PLACES:
+            if name in have:
+                have[name] = _NUMBER.sub(_rounded, have[name])
+        if tag == "path" and _STRAIGHT.match(have.get("d", "")):
+            have["d"] = "".join(_steps(part) for part in have["d"].split("M")[1:])
+        _shorten(child)
+        tag = _tag(child)
+        if have.get("transform") in {"translate(0,0)", "translate(0.5,0.5)"} and tag == "g":
+            del have["transform"]
+        inkless = not ({have.get("fill", "none"), have.get("stroke", "none")} - _NO_INK)
+        is_hidden = have.get("display") == "none" or have.get("opacity") == "0"
+        is_empty = {
+            "g": not len(child),
+            "text": not (child.text or len(child)),
+            "path": not have.get("d") or inkless,
+            "line": inkless,
+            "rect": inkless,
+        }.get(tag, False)
+        if (is_hidden or is_empty) and _tag(parent) != "clipPath":
+            parent.remove(child)
+
+
+_NO_INK = {"none", "transparent", ""}
+
+
+def _rounded(number: re.Match[str]) -> str:
+    text = f"{float(number[0]):.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def _steps(line: str) -> str:
+    """A line of points, each told by the step from the one before: half as long."""
+    end = "z" if line.endswith("Z") else ""
+    points = [tuple(map(float, pair.split(","))) for pair in line.rstrip("Z").split("L")]
+    told = [f"M{_plain(points[0][0])},{_plain(points[0][1])}l"]
+    for (x0, y0), (x, y) in pairwise(points):
+        for step in (x - x0, y - y0):
+            text = _plain(step)
+            told.append(text if text.startswith("-") or told[-1].endswith("l") else f" {text}")
+    return "".join(told) + end
+
+
+def _plain(value: float) -> str:
+    """A number to a tenth, without zeros that say nothing."""
+    text = f"{value:.1f}".removesuffix(".0")
+    text = text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+    return "0" if text == "-0" else text
+
+
+def _shorten(one: ET.Element) -> None:
+    """Words and dots have places of their own, without a transform."""
+    moved = _MOVED.match(one.get("transform", ""))
+    dot = _DOT.match(one.get("d", "")) if _tag(one) == "path" else None
+    if moved and dot:
+        del one.attrib["transform"], one.attrib["d"]
+        one.tag = f"{{{_SVG}}}circle"
+        one.attrib.update({"cx": moved[1], "cy": moved[2], "r": dot[1]})
+    if moved and _tag(one) == "text" and not len(one):
+        del one.attrib["transform"]
+        one.attrib.update({"x": moved[1], "y": moved[2]})
+
+
+def _merge(parent: ET.Element) -> None:
+    """Lines and areas of one look that follow each other become one path."""
+    merged: ET.Element | None = None
+    look: dict[str, str] = {}
+    for child in list(parent):
+        drawn = _path_of(child)
+        if not drawn or "opacity" in child.attrib:
+            merged = None
+            continue
+        own = {n: v for n, v in child.attrib.items() if n not in {"transform", "x2", "y2", "d"}}
+        if merged is not None and own == look:
+            merged.set("d", merged.get("d", "") + drawn)
+            parent.remove(child)
+            continue
+        child.tag = f"{{{_SVG}}}path"
+        child.attrib.clear()
+        child.attrib.update({**own, "d": drawn})
+        merged, look = child, own
+
+
+def _path_of(one: ET.Element) -> str:
+    """What a line or a path draws where it stands; empty for all else."""
+    if _tag(one) == "path":
+        return "" if "transform" in one.attrib else one.get("d", "")
+    moved = _MOVED.match(one.get("transform", "translate(0,0)"))
+    if _tag(one) != "line" or moved is None:
+        return ""
+    across, down = one.get("x2", "0"), one.get("y2", "0")
+    step = f"h{across}" if float(down) == 0 else f"l{across},{down}"
+    step = f"v{down}" if float(across) == 0 else step
+    return f"M{moved[1]},{moved[2]}{step}"
+
+
+def _share(parent: ET.Element) -> None:
+    """What all children have alike, the parent has for them."""
+    children = list(parent)
+    if _tag(parent) != "g" or not children:
+        return
+    for name in (*_INHERITED, "clip-path"):
+        values = {child.get(name) for child in children}
+        if name == "clip-path" and any(child.get("transform") for child in children):
+            continue
+        if len(values) == 1 and None not in values:
+            parent.set(name, values.pop() or "")
+            for child in children:
+                del child.attrib[name]
+
+
+def _unwrap(parent: ET.Element) -> None:
+    """Take away groups that say nothing."""
+    kept = list(_unwrapped(parent))
+    for child in list(parent):
+        parent.remove(child)
+    parent.extend(kept)
+
+
+def _unwrapped(parent: ET.Element) -> Iterator[ET.Element]:
+    for child in parent:
+        if _tag(child) == "g" and not child.attrib:
+            yield from child
+        elif _tag(child) == "g" and len(child) == 1 and _may_pass(child):
+            child[0].attrib.update({**child.attrib, **child[0].attrib})
+            yield child[0]
+        else:
+            yield child
+
+
+def _may_pass(group: ET.Element) -> bool:
+    """Whether what a group says may stand at its only child."""
+    only = group[0]
+    has_place = "clip-path" in group.attrib or "transform" in group.attrib
+    return not (has_place and ("transform" in only.attrib or "clip-path" in only.attrib))

@@ -1,0 +1,233 @@
+"""Who is taken for whom: false accepts of every pair of groups."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby, pairwise
+from math import floor, log10
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError
+from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out
+from parivox.report.charts.figure import Told
+from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.words import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from parivox.auditing.result import Audit
+
+    Cells = Mapping[tuple[str, str], Row]
+
+__all__ = ["matrix", "told"]
+
+MOST = 50
+"""Groups drawn at most."""
+_APART = 40
+"""Up to so many groups each cell is a mark of its own, which the pointer finds."""
+_WITH_FIGURES = 9
+_CLASSES = 6
+_NO_ERROR = "none"
+
+
+def matrix(
+    audit: Audit,
+    *,
+    by: str | None = None,
+    system: str | None = None,
+    list: str | None = None,  # noqa: A002 - the audit's word
+    operating_point: str | None = None,
+    theme: Theme = PAPER,
+) -> Any:
+    """Heat map of the FPR of every pair of groups, in classes of a logarithmic scale.
+
+    Returns
+    -------
+    altair.Chart
+
+    Raises
+    ------
+    ConfigError
+        If no trials compare different speakers.
+    """
+    chosen = choose(audit, by=by, system=system, list=list, operating_point=operating_point)
+    alt = altair()
+    inks = theme.inks
+    cells = _cells(chosen)
+    names = kept(chosen, MOST)
+    n = len(names)
+    edges = _edges([row["value"] for row in cells.values() if row["value"]])
+    labels = [_NO_ERROR, *(_class(low, high) for low, high in pairwise(edges))]
+    side = min(theme.width - 150, max(42 * n, 160))
+    told = json.dumps([cut(chosen.marked(name), 30) for name in names])
+    values = [i + 0.5 for i in range(n)]
+    every = {
+        "values": values,
+        "labelExpr": f"({told})[floor(datum.value)]",
+        "labelLimit": 130,
+        "ticks": False,
+        "domain": False,
+        "grid": False,
+        "labelOverlap": n > _APART,
+    }
+    scale = {"domain": [0, n], "nice": False}
+    x = alt.X(
+        "x:Q",
+        title="claims to be (enrolled)",
+        scale=alt.Scale(**scale),
+        axis=alt.Axis(orient="top", labelAngle=-90 if n > 6 else 0, **every),
+    )
+    y = alt.Y(
+        "y:Q",
+        title="who speaks (test)",
+        scale=alt.Scale(**scale, reverse=True),
+        axis=alt.Axis(**every),
+    )
+    marks = [*_marks(names, cells, edges, labels, is_apart=n <= _APART)]
+    marks.sort(key=lambda mark: labels.index(mark["c"]))  # one class after the other is smaller
+    base = alt.Chart(inline(marks))
+    tooltip = [
+        alt.Tooltip("e:N", title="enrolled"),
+        alt.Tooltip("t:N", title="test"),
+        alt.Tooltip("r:N", title="false accepts"),
+    ]
+    layers = [
+        alt.Chart(inline([*_hatched(names, cells)]))
+        .mark_rule(color=inks.muted, strokeWidth=0.7, opacity=0.75)
+        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q"),
+        base.mark_rect(stroke=inks.paper, strokeWidth=0.5 if n <= _APART else 0).encode(
+            x=x,
+            y=y,
+            x2="x2:Q",
+            y2="y2:Q",
+            color=alt.Color(
+                "c:O",
+                title="impostors who come in (%)",
+                scale=alt.Scale(domain=labels, range=[*inks.heat][: len(labels)]),
+                legend=alt.Legend(orient="bottom", symbolType="square", columns=len(labels)),
+            ),
+            **({"tooltip": tooltip} if n <= _APART else {}),
+        ),
+    ]
+    if n <= _WITH_FIGURES:
+        text = base.transform_calculate(mx="datum.x + 0.5", my="datum.y + 0.5")
+        for wanted, ink in (("datum.k < 4", inks.ink), ("datum.k >= 4", inks.paper)):
+            layers.append(
+                text.transform_filter(wanted)
+                .mark_text(color=ink, fontSize=theme.size - 1)
+                .encode(x=alt.X("mx:Q"), y=alt.Y("my:Q"), text="s:N")
+            )
+    return theme.of(alt.layer(*layers).properties(width=side, height=side))
+
+
+def told(chosen: Chosen) -> Told:
+    """Words for the figure."""
+    cells = _cells(chosen)
+    ranked = sorted(cells.values(), key=lambda row: -(row["value"] or 0))
+    between = sum(row["enrol_group"] != row["test_group"] for row in ranked)
+    n = len(chosen.groups)
+    highest = "; ".join(
+        f"{cut(row['test_group'])} for {cut(row['enrol_group'])} {percent(row['value'])} "
+        f"({row['errors']:,} of {row['trials']:,})"
+        for row in ranked[:3]
+    )
+    pairs = f"{len(ranked)} of {n * n} pairs of groups have trials"
+    if not between:
+        pairs += ", none of them between different groups"
+    return Told(
+        f"Who is taken for whom: {cut(chosen.label)} at {cut(chosen.point)}, "
+        f"by {cut(chosen.grouping)}",
+        "A cell is a pair of groups: the darker (on a dark ground the brighter), the more often "
+        "someone of the row's group is taken for someone of the column's. Steps are even in "
+        "ratio. Hatched: the list has no such trials, so nothing is known."
+        + left_out(chosen, MOST),
+        f"{pairs}. Most often taken: {highest}.",
+    )
+
+
+def _cells(chosen: Chosen) -> dict[tuple[str, str], Row]:
+    asked = {
+        "system": chosen.system,
+        "list": chosen.list,
+        "grouping": chosen.grouping,
+        "operating_point": chosen.point,
+        "within": "",
+    }
+    rows = [row for row in chosen.audit.matrix.where(**asked).rows() if row["value"] is not None]
+    if not rows:
+        msg = f"no trials compare different speakers of known {chosen.grouping}: nothing to draw"
+        raise ConfigError(msg)
+    return {(row["enrol_group"], row["test_group"]): row for row in rows}
+
+
+def _edges(values: Sequence[float]) -> list[float]:
+    """Limits of the classes: even in ratio, of two digits, around all positive values."""
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    step = max((high / low) ** (1 / _CLASSES), 1.2)
+    edges = [_rounded(low * step**k) for k in range(_CLASSES + 1)]
+    edges[0] = min(edges[0], low)
+    edges[-1] = max(edges[-1], high)
+    return sorted(dict.fromkeys(edges))
+
+
+def _rounded(value: float) -> float:
+    digits = 1 - floor(log10(value))
+    return round(value, digits)
+
+
+def _class(low: float, high: float) -> str:
+    return f"{100 * low:.2g}–{100 * high:.2g}"
+
+
+def _marks(
+    names: Sequence[str],
+    cells: Cells,
+    edges: Sequence[float],
+    labels: Sequence[str],
+    *,
+    is_apart: bool,
+) -> Iterator[Row]:
+    """Cells with trials; neighbours in a row of one class are one mark if there are many."""
+    for j, test in enumerate(names):
+        classes: list[int | None] = []
+        for enrol in names:
+            row = cells.get((enrol, test))
+            rate = None if row is None else row["value"]
+            k = None if rate is None else sum(rate >= edge for edge in edges[:-1]) if rate else 0
+            classes.append(k)
+            if is_apart and row is not None and k is not None:
+                i = len(classes) - 1
+                yield {
+                    **_box(i, i + 1, j, labels[k]),
+                    "k": k,
+                    "e": cut(enrol),
+                    "t": cut(test),
+                    "s": percent(rate),
+                    "r": f"{percent(rate)} ({row['errors']:,} of {row['trials']:,})",
+                }
+        if not is_apart:
+            start = 0
+            for k, run in groupby(classes):
+                stop = start + len([*run])
+                if k is not None:
+                    yield _box(start, stop, j, labels[k])
+                start = stop
+
+
+def _box(start: int, stop: int, j: int, label: str) -> Row:
+    return {"x": start, "x2": stop, "y": j, "y2": j + 1, "c": label}
+
+
+def _hatched(names: Sequence[str], cells: Cells) -> Iterator[Row]:
+    """Diagonals through cells without trials: one line through as many as follow each other."""
+    n = len(names)
+    for total in range(2 * n - 1):
+        line = [(i, total - i) for i in range(max(0, total - n + 1), min(n, total + 1))]
+        for is_empty, run in groupby(line, key=lambda c: (names[c[0]], names[c[1]]) not in cells):
+            if is_empty:
+                places = [*run]
+                (first, down), (last, up) = places[0], places[-1]
+                yield {"x": first, "y": down + 1, "x2": last + 1, "y2": up}

@@ -1,0 +1,250 @@
+"""Inks, sizes and type of every chart; the inks of a page are variables of its stylesheet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["DARK", "INKS", "LIGHT", "PAGE", "PAPER", "Inks", "Theme", "altair", "inline", "theme"]
+
+_PAGE_WIDTH = 640
+_PER_INCH = 96
+_WIDEST = 20
+
+
+@dataclass(frozen=True)
+class Inks:
+    """What is drawn in which ink.
+
+    Attributes
+    ----------
+    ink, muted, grid, paper
+        Words and marks that matter; what is beside them; lines behind; the ground.
+    band
+        What a fair system would show.
+    series
+        Groups, systems or lists, in order. Never the only difference: shape, dash or place too.
+    heat
+        Classes of a rate, from low to high.
+    """
+
+    ink: str
+    muted: str
+    grid: str
+    paper: str
+    band: str
+    series: tuple[str, ...]
+    heat: tuple[str, ...]
+
+    def named(self) -> dict[str, str]:
+        """Every ink by the name of its variable, without the dashes before it."""
+        told: dict[str, str] = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, str):
+                told[one.name] = value
+            else:
+                told |= {f"{one.name}-{i + 1}": ink for i, ink in enumerate(value)}
+        return told
+
+
+LIGHT = Inks(
+    ink="#1c1f24",
+    muted="#5b626d",
+    grid="#dde0e5",
+    paper="#ffffff",
+    band="#e3e6eb",
+    series=("#0072b2", "#c44e00", "#007a5a", "#a23b80", "#6b5b00", "#3d3d8f"),
+    heat=("#fdf1c9", "#f9d58b", "#f2ad5c", "#dd7c4e", "#b94f55", "#83305f", "#45195a"),
+)
+"""Every series and word has a contrast of at least 4.5 on its ground."""
+
+DARK = Inks(
+    ink="#eceef1",
+    muted="#a5adb8",
+    grid="#3a404a",
+    paper="#16191e",
+    band="#2b3038",
+    series=("#5cb3ee", "#f28e4b", "#3cc49a", "#e58cc6", "#d6c24a", "#a6a6f5"),
+    heat=("#33254a", "#5a2d6b", "#8b3a72", "#bd5168", "#e27a56", "#f5ae5b", "#fde7a0"),
+)
+
+
+def _variables(name: str) -> tuple[str, ...]:
+    return tuple(f"var(--{name}-{i + 1})" for i in range(len(getattr(LIGHT, name))))
+
+
+INKS = Inks(
+    ink="var(--ink)",
+    muted="var(--muted)",
+    grid="var(--grid)",
+    paper="var(--paper)",
+    band="var(--band)",
+    series=_variables("series"),
+    heat=_variables("heat"),
+)
+"""As a page names them; its stylesheet gives each name a value for light, dark and print."""
+
+DASHES: tuple[list[int], ...] = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [10, 3])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """How charts look: inks, width in pixels and size of type.
+
+    Parameters
+    ----------
+    inks : Inks
+    width : int
+        Of the whole chart, as near as its labels let it be.
+    size : float
+        Of type, in pixels.
+    """
+
+    inks: Inks
+    width: int
+    size: float
+
+    def colours(self, names: Sequence[str]) -> dict[str, Any]:
+        """Domain and range of a colour scale; colours recur where there are many names."""
+        series = self.inks.series
+        return {
+            "domain": list(names),
+            "range": [series[i % len(series)] for i in range(len(names))],
+        }
+
+    def dashes(self, names: Sequence[str]) -> dict[str, Any]:
+        """Domain and range of a scale of dashes; another dash wherever colours recur."""
+        return {
+            "domain": list(names),
+            "range": [DASHES[i % len(DASHES)] for i in range(len(names))],
+        }
+
+    def shapes(self, names: Sequence[str]) -> dict[str, Any]:
+        """Domain and range of a scale of shapes."""
+        return {
+            "domain": list(names),
+            "range": [SHAPES[i % len(SHAPES)] for i in range(len(names))],
+        }
+
+    def of(self, chart: Any, *, view: Mapping[str, Any] | None = None) -> Any:
+        """The chart in this theme."""
+        inks, size = self.inks, self.size
+        axis = {
+            "labelColor": inks.muted,
+            "titleColor": inks.ink,
+            "gridColor": inks.grid,
+            "domainColor": inks.muted,
+            "tickColor": inks.muted,
+            "labelFontSize": size,
+            "titleFontSize": size,
+            "titleFontWeight": "normal",
+            "labelFontWeight": "normal",
+            "tickSize": 4,
+            "gridWidth": 0.7,
+        }
+        legend = {
+            "orient": "top",
+            "labelColor": inks.ink,
+            "titleColor": inks.muted,
+            "labelFontSize": size,
+            "titleFontSize": size,
+            "titleFontWeight": "normal",
+            "symbolStrokeWidth": 2,
+            "symbolBaseFillColor": inks.muted,
+            "symbolBaseStrokeColor": inks.muted,
+            "labelLimit": 180,
+            "columnPadding": 12,
+            "rowPadding": 2,
+            "titleLimit": 300,
+        }
+        title = {
+            "color": inks.ink,
+            "fontSize": size,
+            "fontWeight": "bold",
+            "subtitleColor": inks.muted,
+            "subtitleFontSize": size,
+            "offset": 6,
+            "limit": 200,
+        }
+        header = {
+            "labelColor": inks.ink,
+            "labelFontSize": size,
+            "labelFontWeight": "bold",
+            "titleColor": inks.muted,
+            "labelPadding": 4,
+        }
+        around = {"stroke": inks.grid, "strokeWidth": 1, **(view or {})}
+        return chart.configure(
+            background="transparent" if inks is INKS else inks.paper,
+            font="Helvetica, Arial, Liberation Sans, sans-serif",  # three of one width
+            padding=4,
+            axis=axis,
+            legend=legend,
+            title=title,
+            header=header,
+            view=around,
+            text={"color": inks.ink, "fontSize": size},
+            point={"size": 40, "filled": True},
+            line={"strokeWidth": 1.6},
+        )
+
+
+PAGE = Theme(INKS, _PAGE_WIDTH, 12)
+PAPER = Theme(LIGHT, 7 * _PER_INCH, 10)
+
+
+def theme(*, for_page: bool, width: float = 7) -> Theme:
+    """The theme of the page, or of a paper.
+
+    Parameters
+    ----------
+    for_page
+        Inks are the page's variables, and the width is the page's.
+    width
+        Of a paper's column in inches, as 3.5 or 7.
+
+    Examples
+    --------
+    >>> theme(for_page=True).inks.ink, theme(for_page=False, width=3.5).width
+    ('var(--ink)', 336)
+    """
+    if for_page:
+        return PAGE
+    if not 1 <= width <= _WIDEST:
+        msg = f"width is {width} inches; charts are 1 to {_WIDEST} inches wide, as 3.5 or 7"
+        raise ConfigError(msg)
+    return replace(PAPER, width=round(width * _PER_INCH))
+
+
+def altair() -> Any:
+    """Altair, if it is installed with what draws its charts."""
+    try:
+        import altair as alt  # noqa: PLC0415 - an optional dependency
+        import vl_convert  # noqa: F401, PLC0415 - which writes SVG, PNG and PDF
+    except ImportError as error:
+        msg = "charts need altair: pip install 'parivox[report]'"
+        raise ConfigError(msg) from error
+    return alt
+
+
+def inline(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Data of a chart, to five digits: no eye sees more.
+
+    They are a tuple, as Altair copies lists, row by row, for every layer they pass through.
+    """
+    return altair().InlineData(values=tuple(_rounded(row) for row in rows))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return tuple(map(_rounded, value)) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,1 @@
+"""An audit's figures as tables for papers, model cards and annexes."""

@@ -1,0 +1,69 @@
+"""What an audit is of, in words that the terminal and the page share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parivox.report.words import Row, percent
+
+if TYPE_CHECKING:
+    from parivox.auditing.result import Audit
+
+__all__ = ["deployed_at", "headline", "noted", "why_unsure"]
+
+_FEW_THRESHOLDS = 5
+_READ = {"rows", "trials", "target trials", "nontarget trials", "files of counts"}
+_NO_INTERVAL = "no interval: "
+
+
+def noted(audit: Audit, name: Row) -> list[str]:
+    """What was left out, kept or counted once, but not how much was read."""
+    return [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
+
+
+def why_unsure(audit: Audit, name: Row) -> str:
+    """Why there are no intervals; empty where there are."""
+    if not audit.record["options"]["intervals"]:
+        return "--no-intervals was given"
+    whole = audit.groups.where(**name, grouping="all", within="").rows()
+    notes = [row["note"] for row in whole if row["value"] is not None]
+    has_any = any(row["interval"] for row in whole)
+    return "" if has_any or not notes else notes[0].removeprefix(_NO_INTERVAL)
+
+
+def headline(whole: list[Row]) -> str:
+    """The EER and the minimum costs of all trials."""
+    told = []
+    for row in whole:
+        if row["metric"] == "eer" and row["value"] is not None:
+            told.append(f"EER {percent(row['value'])} ({row['definition']})")
+        if row["metric"] == "min_cdet_norm" and row["value"] is not None:
+            told.append(f"min cost {row['value']:.4f} ({row['definition']})")
+    reasons = {row["reason"] for row in whole if row["metric"] == "eer"}
+    return ", ".join(told) + "." if told else f"No EER: {', '.join(sorted(reasons))}."
+
+
+def _is_noteworthy(row: Row) -> bool:
+    """Whether a count says more than how much was read."""
+    return (
+        bool(row["count"])
+        and not row["group"]
+        and row["source"] != "conflicts"
+        and row["item"] not in _READ
+    )
+
+
+def _aside(row: Row) -> str:
+    where = f" [{row['grouping']}]" if row["grouping"] else ""
+    note = f" ({row['note']})" if row["note"] else ""
+    return f"{row['count']:,} {row['item']}{where}{note}"
+
+
+def deployed_at(audit: Audit, name: Row) -> str:
+    """The thresholds that trials were decided at."""
+    rows = audit.data.where(**name, grouping="all", group="all", within="").rows()
+    levels = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
+    if not levels:
+        return "decisions"
+    told = [f"{level:.6g}" for level in sorted(levels)]
+    return ", ".join(told) if len(told) <= _FEW_THRESHOLDS else f"{told[0]} to {told[-1]}"

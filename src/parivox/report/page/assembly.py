@@ -1,0 +1,226 @@
+"""The page: sections of one audit in one template, with figures, style and scripts inlined."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError, shown
+from parivox.report.page.answer import answer
+from parivox.report.page.checked import checked
+from parivox.report.page.compared import compared
+from parivox.report.page.context import read_context
+from parivox.report.page.crosstabs import by_system, crosstabs
+from parivox.report.page.groups import groups
+from parivox.report.page.measures import measures
+from parivox.report.page.method import method
+from parivox.report.page.offenders import offenders
+from parivox.report.page.pairs import pairs
+from parivox.report.page.views import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jinja2 import Environment
+
+    from parivox.auditing.result import Audit
+    from parivox.report.charts.figure import Figure
+
+__all__ = ["SECTIONS", "page"]
+
+SECTIONS = {
+    "answer": "The answer",
+    "groups": "Groups",
+    "explorer": "Threshold explorer",
+    "det": "Error curves",
+    "pairs": "Who is taken for whom",
+    "measures": "Measures of fairness",
+    "compared": "Systems or lists compared",
+    "list": "The list of trials",
+    "method": "Method and provenance",
+}
+"""Anchors and headings, in order."""
+_STYLES = ("page.css", "explorer.css")
+_SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
+_SPEAKER_IDS = ("never", "offenders")
+_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure as the template takes it: drawn, and, if it answers to the pointer, its spec."""
+
+    id: str
+    title: str
+    reading: str
+    svg: str
+    spec: str
+
+
+def page(
+    audit: Audit, *, title: str | None = None, context: object = None, speaker_ids: str = "never"
+) -> str:
+    """One HTML page of an audit, which needs no other file and fetches nothing.
+
+    Parameters
+    ----------
+    audit
+        The result; only its tables and record are read.
+    title
+        Heading of the page; by default it names systems and groups.
+    context
+        Path of a YAML file, or a mapping, of what only its owner knows; see
+        :func:`parivox.report.page.context.read_context`.
+    speaker_ids : {"never", "offenders"}
+        Whether the speakers behind most errors are named. The audit must have kept them.
+
+    Returns
+    -------
+    str
+        The same text for the same audit, title and context.
+
+    Raises
+    ------
+    ConfigError
+        If a package is missing, the context cannot be used, or ids were not kept.
+    """
+    told = read_context(context)
+    if speaker_ids not in _SPEAKER_IDS:
+        msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
+        raise ConfigError(msg)
+    template = _environment().get_template("page.html.j2")
+    drawn = _drawn(audit)
+    is_live = any(one.spec for figures in drawn.values() for one in figures)
+    scripts = [_asset(name) for name in _SCRIPTS]
+    vega = _vega() if is_live else ""
+    style = _style()
+    return template.render(
+        title=shown(title) if title else _title(audit),
+        sections=SECTIONS,
+        figures=drawn,
+        answer=answer(audit, told),
+        groups=groups(audit),
+        explorer=_explorer(audit),
+        crosstabs=crosstabs(audit),
+        by_system=by_system(audit),
+        pairs=pairs(audit),
+        measures=measures(audit),
+        compared=compared(audit),
+        checked=checked(audit),
+        method=method(audit, told),
+        offenders=offenders(audit) if speaker_ids == "offenders" else None,
+        style=style,
+        scripts=scripts,
+        vega=vega,
+        policy=_policy([*scripts, *filter(None, [vega])], style),
+    )
+
+
+def _title(audit: Audit) -> str:
+    names = ", ".join(name_of(one["system"], one["list"]) for one in audit.record["inputs"])
+    return f"Fairness audit of {names} by {', '.join(audit.record['groupings'])}"
+
+
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        msg = "a page needs the package jinja2; install it with: pip install 'parivox[report]'"
+        raise ConfigError(msg) from error
+
+    made = Environment(
+        loader=PackageLoader("parivox.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters["whole"] = _whole
+    return made
+
+
+def _whole(words: str) -> str:
+    """Words in which no interval is parted at the end of a line."""
+    return re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", words).replace(", p ", ", p\u00a0")
+
+
+def _explorer(audit: Audit) -> Any:
+    from parivox.report.page.explorer import explorer  # noqa: PLC0415 - it imports NumPy and core
+
+    return explorer(audit)
+
+
+def _drawn(audit: Audit) -> dict[str, list[Drawn]]:
+    """Every figure by section."""
+    from parivox.report.charts import figures  # noqa: PLC0415 - it imports Altair
+
+    made: dict[str, list[Drawn]] = {name: [] for name in SECTIONS}
+    for one in figures(audit):
+        made[one.section].append(_figure(one))
+    return made
+
+
+def _figure(one: Figure) -> Drawn:
+    from parivox.report.charts.draw import spec, svg  # noqa: PLC0415 - it imports Altair
+
+    text = ""
+    if one.live:
+        text = json.dumps(spec(one.chart), ensure_ascii=False, separators=(",", ":"))
+    return Drawn(
+        id=one.id,
+        title=one.title,
+        reading=one.reading,
+        svg=svg(one.chart, id=one.id, title=one.title, description=one.description),
+        spec=text.translate(_IN_SCRIPT),
+    )
+
+
+@cache
+def _vega() -> str:
+    """Vega with its interpreter of expressions, which needs no leave to evaluate code."""
+    import vl_convert  # noqa: PLC0415 - an optional dependency
+
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    safe = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return f"(() => {{\n{safe}\n}})();"
+
+
+def _asset(name: str) -> str:
+    return resources.files("parivox.report").joinpath("assets", name).read_text("utf-8")
+
+
+def _style() -> str:
+    """The stylesheet, with the inks of charts for light, dark and print."""
+    from parivox.report.charts.theme import DARK, LIGHT  # noqa: PLC0415 - beside Altair
+
+    light, dark = (_variables(inks.named()) for inks in (LIGHT, DARK))
+    inks = (
+        f":root{{color-scheme:light dark;{light}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    )
+    return inks + "".join(map(_asset, _STYLES))
+
+
+def _variables(inks: Mapping[str, str]) -> str:
+    return "".join(f"--{name}:{ink};" for name, ink in inks.items())
+
+
+def _policy(scripts: list[str], style: str) -> str:
+    """What the page may do: run and use what stands in it, by hash, and fetch nothing."""
+    allowed = " ".join(map(_hash, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,171 @@
+"""What only its owner knows of an audit: purpose, population, and who chose what, when and why."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from parivox.tables.yaml_text import Node
+
+__all__ = ["Choice", "Context", "read_context"]
+
+MOST_BYTES = 1 << 20
+_CHOICES = ("threshold", "groups", "margin")
+_EXAMPLE = "purpose: unlocking a phone"
+_EXAMPLE_CHOICE = "chosen_by: the product team"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Who chose something, when, and why; empty where the file does not say."""
+
+    chosen_by: str = ""
+    when: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What a context file says; empty where it does not.
+
+    Attributes
+    ----------
+    purpose, deployer, system, population, recruitment : str
+        What the system is for, who uses it, what it is, on whom, and how the speakers of the
+        audit came to take part.
+    threshold, groups, margin : Choice
+        Who chose the operating point, the groups and the margin of what does not matter.
+    prepared_by, date, notes : str
+        Of the file itself.
+    sha256 : str
+        Of the file's bytes; of a mapping, of its JSON with sorted keys.
+    """
+
+    purpose: str = ""
+    deployer: str = ""
+    system: str = ""
+    population: str = ""
+    recruitment: str = ""
+    threshold: Choice = Choice()
+    groups: Choice = Choice()
+    margin: Choice = Choice()
+    prepared_by: str = ""
+    date: str = ""
+    notes: str = ""
+    sha256: str = ""
+
+
+def read_context(source: object) -> Context | None:
+    """Read what is known beside the scores.
+
+    Parameters
+    ----------
+    source
+        Path of a YAML file, a mapping that holds the same, a `Context`, or None.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it cannot be read.
+    ConfigError
+        If it names what is not known, or holds a list where a text is asked for.
+
+    Examples
+    --------
+    >>> found = read_context({"purpose": "door lock", "threshold": {"chosen_by": "the vendor"}})
+    >>> found.purpose, found.threshold.chosen_by, found.margin.chosen_by
+    ('door lock', 'the vendor', '')
+    """
+    from parivox.tables import yaml_text  # noqa: PLC0415 - it imports yaml
+
+    if source is None or isinstance(source, Context):
+        return source
+    if isinstance(source, Mapping):
+        node = yaml_text.node_of(source, "context")
+        told = json.dumps(_plain(node), sort_keys=True, ensure_ascii=False)
+        return _context(node, hashlib.sha256(told.encode()).hexdigest())
+    if not isinstance(source, (str, os.PathLike)):
+        msg = (
+            f"--context: a {type(source).__name__} is no context file; give the path of a YAML "
+            "file, or a mapping"
+        )
+        raise ConfigError(msg)
+    text, name, digest = _read(source)
+    found = yaml_text.read_yaml(text, name)
+    if found is None:
+        raise ConfigError(_nothing(name))
+    return _context(found, digest)
+
+
+def _read(source: str | os.PathLike[str]) -> tuple[str, str, str]:
+    """Text of a file, its name, and the hash of its bytes."""
+    from parivox.tables.content import read_content  # noqa: PLC0415 - it imports codecs
+
+    content = read_content(source)
+    if content.data is None or len(content.data) > MOST_BYTES:
+        msg = (
+            f"{content.name}: is larger than {MOST_BYTES >> 20} MiB, so it is no context file; "
+            "name another"
+        )
+        raise ConfigError(msg)
+    try:
+        text = content.data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        msg = f"{content.name}: is no text; write it in UTF-8, with lines as in '{_EXAMPLE}'"
+        raise DataError(msg) from error
+    return text, content.name, content.sha256
+
+
+def _context(node: Node, sha256: str) -> Context:
+    told: dict[str, Any] = {}
+    known = [one.name for one in fields(Context) if one.name != "sha256"]
+    for key, held in _entries(node, "a context", known, _EXAMPLE).items():
+        if key in _CHOICES:
+            names = [one.name for one in fields(Choice)]
+            entries = _entries(held, key, names, _EXAMPLE_CHOICE)
+            told[key] = Choice(**{k: _text(one, f"{k} of {key}") for k, one in entries.items()})
+        else:
+            told[key] = _text(held, key)
+    return Context(**told, sha256=sha256)
+
+
+def _entries(node: Node, what: str, known: list[str], example: str) -> dict[str, Node]:
+    """Entries of a mapping, if all of them are known."""
+    if not isinstance(node.value, dict):
+        kind = "a list" if isinstance(node.value, list) else "one text"
+        msg = f"{node.where}: {what} is {kind}; write lines as in '{example}'"
+        raise ConfigError(msg)
+    if not node.value:
+        raise ConfigError(_nothing(node.where))
+    for key, held in node.value.items():
+        if key not in known:
+            near = get_close_matches(key.lower(), known, n=3, cutoff=0.5) or known
+            msg = f"{held.where}: {what} holds no {key!r}; nearest: {', '.join(near)}"
+            raise ConfigError(msg)
+    return node.value
+
+
+def _text(node: Node, what: str) -> str:
+    if isinstance(node.value, str):
+        return node.value
+    kind = "a list" if isinstance(node.value, list) else "a mapping"
+    msg = f"{node.where}: {what} is {kind}; write it as one text"
+    raise ConfigError(msg)
+
+
+def _plain(node: Node) -> object:
+    if isinstance(node.value, dict):
+        return {key: _plain(held) for key, held in node.value.items()}
+    return [_plain(one) for one in node.value] if isinstance(node.value, list) else node.value
+
+
+def _nothing(name: str) -> str:
+    return f"{name}: says nothing; write lines as in '{_EXAMPLE}'"

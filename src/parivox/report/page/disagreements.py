@@ -1,0 +1,229 @@
+"""Where measures or base metrics contradict each other, and why: told from the data."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from parivox.report.judged import BOTH, RATES, rates_of
+from parivox.report.page.views import Scope, name_of, scopes
+from parivox.report.words import chance, percent, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from parivox.auditing.result import Audit
+    from parivox.report.judged import Rates
+    from parivox.report.words import Row
+
+__all__ = ["disagreements"]
+
+_JOINT = {"fdr": "FDR", "ir": "IR", "garbe": "GARBE"}
+_MOST = {"fnr": "locked out most", "fpr": "most exposed to impostors"}
+_CHANCE = 0.05
+_REVERSED = -0.3
+"""Rank correlation below which two orders are told to be opposite."""
+_HOW = {
+    "fdr": "FDR weighs the largest difference of each rate, so the larger rate rules it",
+    "ir": "IR weighs the largest ratio of each rate, so one group with a small rate rules it",
+    "garbe": "GARBE weighs how rates are spread in proportion to their mean, over all groups",
+}
+
+
+def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
+    """Sentences of each grouping of a system, and sentences of several systems."""
+    within = {}
+    joint: dict[Scope, dict[str, dict[bool, Row]]] = {}
+    for scope in scopes(audit):
+        points = audit.operating_points.where(system=scope.system, list=scope.list, within="")
+        at = next((one["operating_point"] for one in points.rows() if not one["reason"]), None)
+        if at is None:
+            continue
+        joint[scope] = _joint(audit, scope, at)
+        rates = rates_of(audit, scope.where)
+        gated = _gated(audit, scope, at)
+        within[scope] = [
+            *_errors_against_each_other(rates, at, gated),
+            *_points_against_times(rates, at, gated),
+            *_own_against_common(audit, scope, rates, at, gated),
+            *_measures_against_chance(joint[scope]),
+            *_all_against_gated(joint[scope]),
+        ]
+    return within, list(_systems(joint))
+
+
+def _joint(audit: Audit, scope: Scope, at: str) -> dict[str, dict[bool, Row]]:
+    """The measures that join both rates, of all groups and of those that count."""
+    alpha = audit.record["options"]["alpha"][0]
+    asked = {**scope.where, "operating_point": at, "alpha": alpha, "zero": "none", "metric": BOTH}
+    return {
+        measure: {row["gated"]: row for row in audit.meta.where(**asked, measure=measure).rows()}
+        for measure in _JOINT
+    }
+
+
+def _gated(audit: Audit, scope: Scope, at: str) -> set[str]:
+    """Groups too small to count, for either rate."""
+    rows = audit.verdicts.where(**scope.where, operating_point=at).rows()
+    return {row["group"] for row in rows if row["gates"]}
+
+
+def _counting(rates: Rates, at: str, gated: set[str]) -> dict[str, dict[str, float]]:
+    """Both rates of the groups that count."""
+    return {
+        group: {metric: float(one[metric, at]["value"]) for metric in RATES}
+        for group, one in rates.items()
+        if group != "pooled"
+        and group not in gated
+        and all(one[metric, at]["value"] is not None for metric in RATES)
+    }
+
+
+def _errors_against_each_other(rates: Rates, at: str, gated: set[str]) -> Iterator[str]:
+    """Whether those who are locked out more are those who let fewer impostors in."""
+    found = _counting(rates, at, gated)
+    if len(found) < 2:
+        return
+    rank = _kendall([one["fnr"] for one in found.values()], [one["fpr"] for one in found.values()])
+    worst = {metric: max(found, key=lambda g: found[g][metric]) for metric in RATES}
+    if rank < _REVERSED and len(found) > 2:
+        yield (
+            f"The two errors order the groups mostly the other way round (rank correlation "
+            f"{rank:.2f} over {len(found)} groups): {worst['fnr']} is locked out most, "
+            f"{worst['fpr']} is most exposed to impostors. At one threshold a group whose scores "
+            "lie lower is rejected more and lets fewer impostors in, so a sum of both errors hides "
+            "both."
+        )
+    elif worst["fnr"] != worst["fpr"]:
+        yield (
+            f"The two errors do not fall on the same group: {worst['fnr']} is locked out most, "
+            f"{worst['fpr']} is most exposed to impostors. At one "
+            "threshold a group whose scores lie lower is rejected more and lets fewer impostors "
+            "in, which one number for both errors hides."
+        )
+
+
+def _kendall(one: Sequence[float], other: Sequence[float]) -> float:
+    """Kendall's tau-a."""
+    signs = [
+        ((a > b) - (a < b)) * ((c > d) - (c < d))
+        for (a, c), (b, d) in combinations(list(zip(one, other, strict=True)), 2)
+    ]
+    return sum(signs) / len(signs)
+
+
+def _points_against_times(rates: Rates, at: str, gated: set[str]) -> Iterator[str]:
+    """Whether one error differs more in percentage points and the other in times."""
+    found = _counting(rates, at, gated)
+    if len(found) < 2:
+        return
+    ends = {
+        m: (min(one[m] for one in found.values()), max(one[m] for one in found.values()))
+        for m in RATES
+    }
+    if any(low == 0 for low, _ in ends.values()):
+        return
+    gap = {metric: high - low for metric, (low, high) in ends.items()}
+    times = {metric: high / low for metric, (low, high) in ends.items()}
+    by_gap, by_times = max(gap, key=gap.__getitem__), max(times, key=times.__getitem__)
+    if by_gap != by_times:
+        told = {
+            m: f"{percent(low)} to {percent(high)}, {100 * gap[m]:.2g} points or "
+            f"{short(times[m])} times"
+            for m, (low, high) in ends.items()
+        }
+        yield (
+            f"Differences and ratios disagree: in points {by_gap.upper()} varies more "
+            f"({told[by_gap]}), in ratios {by_times.upper()} does ({told[by_times]}). A small rate "
+            "cannot differ by many points, yet may differ many times: measures of differences "
+            "(FDR) follow the larger rate, measures of ratios (IR, GARBE) the smaller one as much."
+        )
+
+
+def _own_against_common(
+    audit: Audit, scope: Scope, rates: Rates, at: str, gated: set[str]
+) -> Iterator[str]:
+    """Whether the group that is hardest for the system is the one that errors fall on."""
+    rows = audit.groups.where(**scope.where, metric="eer").rows()
+    first = rows[0]["definition"] if rows else ""
+    found = _counting(rates, at, gated)
+    eer = {
+        row["group"]: row["value"]
+        for row in rows
+        if row["definition"] == first and row["value"] is not None and row["group"] in found
+    }
+    if len(eer) < 2:
+        return
+    hardest = max(eer, key=eer.__getitem__)
+    worst = {metric: max(found, key=lambda g: found[g][metric]) for metric in RATES}
+    other = [f"{worst[m]} is {_MOST[m]}" for m in RATES if worst[m] != hardest]
+    if other:
+        yield (
+            f"Base metrics disagree: {hardest} has the highest EER ({percent(eer[hardest])}), each "
+            "group being at a threshold of its own; at the common threshold "
+            f"{' and '.join(other)}. "
+            "EER tells how well a group's own and impostor scores part, the rates what one "
+            "threshold for all does to it."
+        )
+
+
+def _measures_against_chance(joint: Mapping[str, Mapping[bool, Row]]) -> Iterator[str]:
+    """Whether some joint measures go beyond a fair system's and others do not."""
+    rows = {m: one.get(True) or one.get(False) for m, one in joint.items()}
+    told = {m: row for m, row in rows.items() if row and row["p"] is not None}
+    beyond = [m for m, row in told.items() if row["p"] < _CHANCE]
+    rest = [m for m in told if m not in beyond]
+    if beyond and rest:
+        ps = ", ".join(f"{_JOINT[m]} p {chance(row['p'])}" for m, row in told.items())
+        whys = "; ".join(_HOW[m] for m in (*beyond[:1], *rest[:1]))
+        yield (
+            f"Joint measures disagree on whether a fair system could show as much ({ps}). {whys}."
+        )
+
+
+def _all_against_gated(joint: Mapping[str, Mapping[bool, Row]]) -> Iterator[str]:
+    """Whether the small groups change what is concluded."""
+    told = []
+    for measure, by_gate in joint.items():
+        one, other = by_gate.get(False), by_gate.get(True)
+        if one is None or other is None or one["groups"] == other["groups"]:
+            continue
+        ps = (one["p"], other["p"])
+        if None not in ps and (ps[0] < _CHANCE) != (ps[1] < _CHANCE):
+            told.append(
+                f"{_JOINT[measure]} p {chance(ps[0])} of all {one['groups']}, {chance(ps[1])} of "
+                f"the {other['groups']} that count"
+            )
+    if told:
+        yield (
+            f"Small groups change the conclusion: {'; '.join(told)}. A group of few speakers "
+            "errs much or little by chance alone, which the measures take for a difference as far "
+            "as the floor does not; go by the groups that count."
+        )
+
+
+def _systems(joint: Mapping[Scope, Mapping[str, Mapping[bool, Row]]]) -> Iterator[str]:
+    """Whether joint measures rank two systems differently."""
+    for one, other in combinations(joint, 2):
+        is_same = (one.grouping, one.allocation) == (other.grouping, other.allocation)
+        if not is_same:
+            continue
+        better: dict[str, str] = {}
+        values = {}
+        for measure, words in _JOINT.items():
+            rows = [joint[scope][measure].get(False) for scope in (one, other)]
+            found = [row for row in rows if row and row["value"] is not None]
+            if len(found) < 2 or found[0]["value"] == found[1]["value"]:
+                continue
+            is_first = (found[0]["value"] > found[1]["value"]) == found[0]["higher_is_fairer"]
+            scope = one if is_first else other
+            better[measure] = name_of(scope.system, scope.list)
+            values[measure] = f"{words} {found[0]['value']:.3g} against {found[1]['value']:.3g}"
+        if len(set(better.values())) > 1:
+            names = " and ".join(name_of(s.system, s.list) for s in (one, other))
+            told = "; ".join(f"{values[m]}: {name} fairer" for m, name in better.items())
+            yield (
+                f"By {one.grouping}, measures rank {names} differently: {told}. "
+                f"{'; '.join(_HOW[m] for m in better)}. Fewer errors overall make "
+                "differences smaller, yet ratios may grow."
+            )

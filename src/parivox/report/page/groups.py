@@ -1,0 +1,207 @@
+"""Section 2: every group's rates, how sure they are, and which groups are too small to count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parivox.report.judged import (
+    INTERVAL_IS_SHORT,
+    IS_REFERENCE,
+    RATES,
+    VERDICTS,
+    differing_told,
+    gates_told,
+    grouped,
+    has_rate,
+    judged,
+    lacks,
+    others_told,
+    rates_of,
+)
+from parivox.report.page.views import Cell, Grid, point_told, rate_cells, scopes
+from parivox.report.people import limits_told, tenth_told
+from parivox.report.words import chance, number, percent, short, span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parivox.auditing.result import Audit
+    from parivox.report.judged import Rates
+    from parivox.report.page.views import Scope
+    from parivox.report.words import Row
+
+__all__ = ["Groups", "groups"]
+
+_SIGNS = {"worse": "▲ ", "better": "▼ "}
+_OWN = {"eer": "EER, %", "min_cdet_norm": "Minimum cost"}
+
+
+@dataclass(frozen=True)
+class AtPoint:
+    """All groups at one operating point."""
+
+    at: str
+    where: str
+    grids: list[Grid]
+    missing: list[str]
+    lacking: str
+
+
+@dataclass(frozen=True)
+class OfScope:
+    """All groups of one grouping of one system."""
+
+    label: str
+    points: list[AtPoint]
+    own: Grid | None
+    levels: Grid | None
+    told: list[str]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The second section."""
+
+    scopes: list[OfScope]
+    others: str
+    gates: str
+    confidence: str
+    margin: str
+
+
+def groups(audit: Audit) -> Groups:
+    """Tables of every system and grouping."""
+    options = audit.record["options"]
+    return Groups(
+        scopes=[_scope(audit, one) for one in scopes(audit)],
+        others=others_told(audit),
+        gates=gates_told(audit),
+        confidence=f"{100 * options['confidence']:g}",
+        margin=f"{options['margin']:g}",
+    )
+
+
+def _scope(audit: Audit, scope: Scope) -> OfScope:
+    rates = rates_of(audit, scope.where)
+    name = {"system": scope.system, "list": scope.list}
+    points = audit.operating_points.where(**name, within="").rows()
+    known = [point for point in points if not point["reason"]]
+    first = known[0]["operating_point"] if known else ""
+    return OfScope(
+        label=scope.label,
+        points=[_at_point(audit, scope, point["operating_point"], rates) for point in known],
+        own=_own(audit, scope),
+        levels=_levels(audit, scope, first),
+        told=[*limits_told(audit, scope.where, known), *tenth_told(audit, scope.where, first)],
+    )
+
+
+def _at_point(audit: Audit, scope: Scope, at: str, rates: Rates) -> AtPoint:
+    of = judged(audit, {**scope.where, "operating_point": at})
+    grids, missing = [], []
+    for metric, words in RATES.items():
+        if has_rate(metric, at, rates):
+            grids.append(_every(audit, scope, metric, at, rates, of.get(metric, {})))
+        else:
+            reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
+            missing.append(f"No {metric.upper()} ({words}): {', '.join(reasons)}.")
+    return AtPoint(at, point_told(at), grids, missing, grouped(lacks(of, rates, at)))
+
+
+def _every(
+    audit: Audit, scope: Scope, metric: str, at: str, rates: Rates, of: Mapping[str, Row]
+) -> Grid:
+    """Every group's rate, its counts and its verdict, the highest rate first."""
+    made = Grid(
+        f"{metric.upper()}, {RATES[metric]}, of {scope.label} at {at}",
+        (
+            *("Group", "Verdict", "Speakers", f"{metric.upper()}, %", "Interval"),
+            *("Errors / trials", "Design effect", "Effective trials"),
+            *(f"Times {others_told(audit)}", "Interval", "p, adjusted"),
+        ),
+        words=(1, 2),
+        last=int("pooled" in rates),
+        sortable=True,
+    )
+    order = sorted(rates, key=lambda g: (g == "pooled", -(rates[g][metric, at]["value"] or -1), g))
+    for group in order:
+        row, told = rates[group][metric, at], of.get(group)
+        mark = " *" if told and told["gates"] else ""
+        tilde = " ~" if INTERVAL_IS_SHORT in row["note"] else ""
+        cells = [
+            *(number(row["speakers"]), *rate_cells(row, mark=tilde)),
+            "–" if row["deff"] is None else short(row["deff"]),
+            "–" if row["n_eff"] is None else f"{row['n_eff']:,.0f}",
+        ]
+        made.add(f"{group}{mark}", _verdict(told), *cells, *_compared(told))
+    return made
+
+
+def _verdict(told: Row | None) -> str | Cell:
+    """What is said of a group, by a sign, too."""
+    if told is None:
+        return ""
+    if told["reason"] == IS_REFERENCE:
+        return "reference"
+    verdict = told["verdict"]
+    words = f"{_SIGNS.get(verdict, '')}{VERDICTS[verdict]}"
+    return Cell(words, f"v-{verdict}") if verdict in _SIGNS else words
+
+
+def _compared(told: Row | None) -> tuple[str, str, str]:
+    """A group against the others."""
+    if told is None:
+        return "–", "–", "–"
+    if told["reason"] == IS_REFERENCE:
+        return "1", "–", "–"
+    return short(told["ratio"]), span(told["low"], told["high"]), chance(told["p_holm"])
+
+
+def _own(audit: Audit, scope: Scope) -> Grid | None:
+    """What groups have at thresholds of their own: how hard they are for the system."""
+    found: dict[str, list[str]] = {}
+    heads: list[str] = []
+    for metric, words in _OWN.items():
+        rows = audit.groups.where(**scope.where, metric=metric).rows()
+        for definition in dict.fromkeys(row["definition"] for row in rows):
+            heads += [f"{words} ({definition})", "Interval"]
+            times = 100 if metric == "eer" else 1
+            for row in (one for one in rows if one["definition"] == definition):
+                cells = found.setdefault(row["group"], [number(row["speakers"])])
+                value = "–" if row["value"] is None else f"{times * row['value']:#.3g}".rstrip(".")
+                cells += [value, span(row["low"], row["high"], times=times)]
+    if not heads:
+        return None
+    made = Grid(
+        f"Each group at the threshold that suits it best, {scope.label}",
+        ("Group", "Speakers", *heads),
+        last=int("pooled" in found),
+        sortable=True,
+    )
+    for group, cells in found.items():
+        made.add(group, *cells)
+    return made
+
+
+def _levels(audit: Audit, scope: Scope, at: str) -> Grid | None:
+    """Which groups differ within each level of --within."""
+    levels = [row["within"] for row in audit.operating_points.where(operating_point=at).rows()]
+    made = Grid(
+        f"{scope.label} within each level, at {at} and the same thresholds",
+        ("Level", "FNR", "Groups that differ (times)", "FPR", "Groups that differ (times)"),
+        words=(1, 3, 5),
+        wide=(3, 5),
+    )
+    for level in filter(None, dict.fromkeys(levels)):
+        where = {**scope.where, "within": level}
+        pooled = rates_of(audit, where).get("pooled")
+        of = judged(audit, {**where, "operating_point": at})
+        if pooled is not None:
+            cells = []
+            for metric in RATES:
+                row = pooled[metric, at]
+                interval = span(row["low"], row["high"], times=100)
+                cells += [f"{percent(row['value'])} {interval}", differing_told(of.get(metric, {}))]
+            made.add(level, *cells)
+    return made if made.rows else None

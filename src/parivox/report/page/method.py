@@ -1,0 +1,128 @@
+"""Section 9: how the figures were made, of what, and what they cannot show."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from parivox.report.page.harms import Harm, harms
+from parivox.report.page.places import Place, places
+from parivox.report.page.reproduced import command
+from parivox.report.page.views import Grid, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from parivox.auditing.result import Audit
+    from parivox.report.page.context import Context
+
+__all__ = ["Method", "method"]
+
+REFERENCES = {
+    "Hutiri and Ding 2022, Bias in Automated Speaker Recognition": (
+        "subgroup and threshold bias; sources of harm in speaker recognition"
+    ),
+    "Hutiri, Gorce and Ding 2022, Design Guidelines for Inclusive Speaker Verification Evaluation "
+    "Datasets": "what a list of trials must hold",
+    "Hutiri, Patel, Ding and Scharenborg, As Biased as You Measure": (
+        "base metrics, bias measures and meta-measures, and where they disagree"
+    ),
+    "Chouchane, Busch, Galdi, Evans and Todisco, A Comparison of Differential Performance Metrics "
+    "for the Evaluation of Automatic Speaker Verification Fairness": (
+        "FDR, IR and GARBE side by side"
+    ),
+    "de Freitas Pereira and Marcel 2022; Grother (NIST); Howard et al. 2022": "FDR; IR; GARBE",
+    "Suresh and Guttag": "seven sources of harm in the life cycle of machine learning",
+    "ISO/IEC 19795-1; the public scope of ISO/IEC 19795-10": "error rates; what to report",
+}
+"""Works, and what is taken from each."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """The ninth section."""
+
+    definitions: list[tuple[str, list[tuple[str, str]]]]
+    options: Grid
+    hashes: Grid
+    versions: list[tuple[str, str]]
+    references: dict[str, str]
+    command: str
+    standard: list[Place]
+    harms: list[Harm]
+    sha256: str
+
+
+def method(audit: Audit, context: Context | None) -> Method:
+    """What an audit rests on."""
+    found = audit.record["definitions"]
+    return Method(
+        definitions=[(_words(name), list(_flat(value))) for name, value in found.items()],
+        options=_options(audit),
+        hashes=_hashes(audit, context),
+        versions=[(_words(k), str(v)) for k, v in audit.record["versions"].items()],
+        references=REFERENCES,
+        command=command(audit),
+        standard=places(audit, context),
+        harms=harms(audit, context),
+        sha256=hashlib.sha256(audit.to_json().encode()).hexdigest(),
+    )
+
+
+def _flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
+    """What is nested, as pairs of a name and a text."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _flat(one, f"{above}, {key}" if above else str(key))
+    elif isinstance(value, (list, tuple)):
+        yield above, ", ".join(map(_cell, value))
+    else:
+        yield above, _cell(value)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _options(audit: Audit) -> Grid:
+    made = Grid("Options of the audit", ("Option", "Value"), words=(1, 2))
+    for name, value in audit.record["options"].items():
+        for key, text in _flat(value, _words(name)):
+            made.add(key, text or "–")
+    return made
+
+
+def _hashes(audit: Audit, context: Context | None) -> Grid:
+    """Hashes of the contents; files are named by what they hold, not by their names."""
+    made = Grid(
+        "What was read: SHA-256 of contents, whatever the order of rows, and of the bytes of files",
+        ("What", "SHA-256"),
+        words=(1, 2),
+    )
+    for one in audit.record["inputs"]:
+        label = name_of(one["system"], one["list"])
+        made.add(f"{label}: contents of {one['trials']:,} trials", one["content_sha256"])
+        for key in ("columns_sha256", "recordings_sha256"):
+            if one.get(key):
+                made.add(f"{label}: {_words(key.removesuffix('_sha256'))}", one[key])
+    if audit.record["speakers_content_sha256"]:
+        made.add("Contents of the speakers' table", audit.record["speakers_content_sha256"])
+    for i, entry in enumerate(audit.provenance, 1):
+        if entry.get("sha256"):
+            made.add(f"File {i} ({_kind(entry)}): bytes", entry["sha256"])
+    if context is not None:
+        made.add("Context file: bytes", context.sha256)
+    return made
+
+
+def _kind(entry: Mapping[str, Any]) -> str:
+    return ", ".join(str(entry[key]) for key in ("role", "format", "compression") if entry.get(key))

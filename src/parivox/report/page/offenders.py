@@ -1,0 +1,50 @@
+"""The speakers behind most errors, by id: only where it was asked for, twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parivox.errors import ConfigError
+from parivox.report.page.views import Grid, name_of
+
+if TYPE_CHECKING:
+    from parivox.auditing.result import Audit
+
+__all__ = ["offenders"]
+
+
+def offenders(audit: Audit) -> list[Grid]:
+    """A table of each system, grouping and error.
+
+    Raises
+    ------
+    ConfigError
+        If the audit did not keep them.
+    """
+    if audit.record["options"].get("speaker_ids", "never") != "offenders":
+        msg = (
+            "--speaker-ids offenders: the audit kept no ids of speakers; audit again with "
+            "--speaker-ids offenders"
+        )
+        raise ConfigError(msg)
+    made: dict[tuple[str, ...], Grid] = {}
+    for row in audit.offenders.rows():
+        keys = ("system", "list", "grouping", "allocation", "metric", "operating_point")
+        label = tuple(row[key] for key in keys)
+        if label not in made:
+            made[label] = Grid(
+                f"Speakers with most errors ({row['metric'].upper()}) of "
+                f"{name_of(row['system'], row['list'])} by {row['grouping']} at "
+                f"{row['operating_point']}",
+                ("Group", "Speaker", "Errors", "Trials", "Share of the group's errors, %"),
+                words=(1, 2),
+                sortable=True,
+            )
+        made[label].add(
+            row["group"],
+            row["speaker"],
+            f"{row['errors']:,}",
+            f"{row['trials']:,}",
+            "–" if row["share"] is None else f"{100 * row['share']:.0f}",
+        )
+    return list(made.values())

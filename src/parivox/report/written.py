@@ -1,0 +1,270 @@
+"""An audit's page and tables as files: written aside, then put in their place.
+
+What an earlier report left is replaced; any other file is kept, and refused in a sentence. The
+checks stand by themselves, so that a command can refuse before an audit has taken its time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parivox.auditing.result import Audit
+
+__all__ = [
+    "TABLES",
+    "check_format",
+    "check_page",
+    "check_speaker_ids",
+    "check_tables",
+    "format_of",
+    "is_ours",
+    "need",
+    "tables_as",
+    "unwritable",
+    "write_page",
+    "write_tables",
+]
+
+TABLES = {"markdown": ".md", "latex": ".tex", "xlsx": ".xlsx"}
+"""What tables are written as, and how names of such files end."""
+_PAGES = (".html", ".htm")
+_ASIDE = ".parivox-"
+_HEAD = 4096
+_MARK = re.compile(
+    rb'<meta name="generator" content="Parivox\b|(?:<!--|%) Parivox [^\n]*: parivox report'
+)
+"""How files of a report begin."""
+
+
+def write_page(
+    audit: Audit,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    context: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    speaker_ids: str = "never",
+) -> None:
+    """Write an audit as one self-contained HTML page.
+
+    Parameters
+    ----------
+    audit
+        From `pv.audit` or `pv.load`.
+    path
+        File to write; an earlier report there is replaced, any other file is not.
+    title
+        Of the page.
+    context
+        What only its owner knows of the audit: a YAML file, or a mapping that holds the same.
+    speaker_ids : {"never", "offenders"}
+        Whether the speakers behind most errors are named, if the audit has them.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written there, an option is wrong, or altair and jinja2 are missing.
+    """
+    file = check_page(path)
+    check_speaker_ids(audit, speaker_ids)
+    from parivox.report.page import page  # noqa: PLC0415 - what takes time to load
+
+    text = page(audit, title=title, context=context, speaker_ids=speaker_ids)
+    _put(file, text.encode())
+
+
+def write_tables(
+    audit: Audit,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the option's word
+) -> None:
+    """Write an audit's tables for a paper, a model card or an annex.
+
+    Parameters
+    ----------
+    audit
+        From `pv.audit` or `pv.load`.
+    path
+        File to write; an earlier report there is replaced, any other file is not.
+    format : {"markdown", "latex", "xlsx"}, optional
+        By default as the name ends: .md, .tex, .xlsx.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written there, the format is not known, or openpyxl is missing.
+    """
+    file, kind = check_tables(path, format)
+    _put(file, tables_as(audit, kind))
+
+
+def tables_as(audit: Audit, kind: str) -> bytes:
+    """An audit's tables in a format."""
+    if kind == "xlsx":
+        from parivox.report.exports.workbook import workbook  # noqa: PLC0415 - one of three
+
+        return workbook(audit)
+    if kind == "latex":
+        from parivox.report.exports.latex import latex  # noqa: PLC0415
+
+        return latex(audit).encode()
+    from parivox.report.exports.markdown import markdown  # noqa: PLC0415
+
+    return markdown(audit).encode()
+
+
+def check_page(path: str | os.PathLike[str]) -> Path:
+    """The file of a page, if it may be written and all that draws it is installed.
+
+    Raises
+    ------
+    ConfigError
+        If not.
+    """
+    need("pages", "altair", "vl_convert", "jinja2")
+    return _check_file(path, _PAGES[0])
+
+
+def check_tables(path: str | os.PathLike[str], format: str | None = None) -> tuple[Path, str]:  # noqa: A002
+    """The file of tables and their format, if it may be written.
+
+    Raises
+    ------
+    ConfigError
+        If not, or the format is not known.
+    """
+    kind = format or format_of(path)
+    check_format(kind)
+    return _check_file(path, TABLES[kind]), kind
+
+
+def check_format(format: str) -> None:  # noqa: A002 - the option's word
+    """Refuse a format of tables that is not known, or whose package is missing."""
+    if format not in TABLES:
+        msg = f"--format {format!r} is not known; choose from {', '.join(TABLES)}"
+        raise ConfigError(msg)
+    if format == "xlsx":
+        from parivox.report.exports.workbook import check_openpyxl  # noqa: PLC0415 - one of three
+
+        check_openpyxl()
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format of tables that the name of a file tells; empty for a page.
+
+    Raises
+    ------
+    ConfigError
+        If it tells none.
+    """
+    suffix = Path(os.fsdecode(path)).suffix.lower()
+    if suffix in _PAGES:
+        return ""
+    for name, ending in TABLES.items():
+        if suffix == ending:
+            return name
+    msg = (
+        f"{os.fsdecode(path)}: its name tells no format; end it with .html for a page, or "
+        f"{', '.join(TABLES.values())} for tables"
+    )
+    raise ConfigError(msg)
+
+
+def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
+    """Refuse to name speakers that the audit did not note.
+
+    Raises
+    ------
+    ConfigError
+        If the option is not known, or the audit was made without it.
+    """
+    if speaker_ids not in {"never", "offenders"}:
+        msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
+        raise ConfigError(msg)
+    if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
+        msg = (
+            "--speaker-ids offenders: the audit holds no ids of speakers; audit again with "
+            "--speaker-ids offenders"
+        )
+        raise ConfigError(msg)
+
+
+def need(what: str, *packages: str) -> None:
+    """Refuse to go on without packages; nothing is imported for it.
+
+    Raises
+    ------
+    ConfigError
+        If one of them is not installed.
+    """
+    if any(importlib.util.find_spec(one) is None for one in packages):
+        told = "altair and jinja2" if "jinja2" in packages else "altair"
+        msg = f"{what} need {told}: pip install 'parivox[report]'"
+        raise ConfigError(msg)
+
+
+def _check_file(path: str | os.PathLike[str], ending: str) -> Path:
+    """A file to write, links followed, if it is new or of an earlier report."""
+    text = os.fsdecode(path)
+    try:
+        file = Path(os.path.realpath(text))
+        if file.is_dir() or not text:
+            msg = f"{text or repr(text)}: is a folder; name a file, as in report{ending}"
+            if not text:
+                msg = f"'': names no file; name one, as in report{ending}"
+            raise ConfigError(msg)
+        if not file.parent.is_dir():
+            msg = f"{text}: there is no folder {file.parent}; name a file in a folder that exists"
+            raise ConfigError(msg)
+        is_other = file.exists() and not is_ours(file)
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+    if is_other:
+        msg = f"{text}: is there already, and is no report of Parivox's; name another file"
+        raise ConfigError(msg)
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise unwritable(path, PermissionError(f"{file.parent} is not a folder to write to"))
+    return file
+
+
+def is_ours(file: Path) -> bool:
+    """Whether a file is of an earlier report, or holds nothing."""
+    with file.open("rb") as opened:
+        head = opened.read(_HEAD)
+    if not head or _MARK.search(head):
+        return True
+    try:
+        with zipfile.ZipFile(file) as book:
+            return b"<dc:creator>Parivox</dc:creator>" in book.read("docProps/core.xml")
+    except (zipfile.BadZipFile, KeyError, OSError, ValueError):
+        return False
+
+
+def _put(file: Path, data: bytes) -> None:
+    """Write a file aside, then put it in its place."""
+    aside = file.with_name(f"{_ASIDE}{os.urandom(6).hex()}")
+    try:
+        aside.write_bytes(data)
+        aside.replace(file)
+    except OSError as error:
+        raise unwritable(file, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def unwritable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
+    """What cannot be written, in a sentence."""
+    told = getattr(error, "strerror", None) or str(error)
+    return ConfigError(f"{os.fsdecode(path)}: cannot be written ({told}); name another")

@@ -1,0 +1,216 @@
+"""``parivox report`` and ``parivox audit --report`` as a process."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def home(parivox, files, tmp_path_factory):
+    """A folder with an audit in `audit`."""
+    folder = tmp_path_factory.mktemp("report")
+    done = parivox("audit", files / "scores.csv", "--speakers", files / "speakers.csv",
+                   "--by", "gender", "--operating-point", "fpr=0.2", "--out", folder / "audit",
+                   "--quiet")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def refused(parivox, home):
+    """Run the command where it must refuse, and write nothing."""
+
+    def run(*words, told, command="report"):
+        before = sorted(home.rglob("*"))
+        done = parivox(command, *words, cwd=home)
+        assert done.returncode == 2, done.stderr
+        assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+        assert re.search(told, done.stderr), done.stderr
+        assert sorted(home.rglob("*")) == before
+
+    return run
+
+
+def scores(files):
+    return files / "scores.csv", "--speakers", files / "speakers.csv", "--by", "gender"
+
+
+def test_help_names_the_command_and_its_options(parivox):
+    assert "report" in parivox("--help").stdout
+    told = parivox("report", "--help").stdout
+    for option in ("--out", "--format", "--figures", "--formats", "--title", "--context",
+                   "--speaker-ids"):  # fmt: skip
+        assert option in told
+    assert "--report" in parivox("audit", "--help").stdout
+
+
+def test_a_page_is_written_with_what_the_documentation_tells_of_it(parivox, home, optional):
+    optional("altair")
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    (home / "context.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+    done = parivox("report", "audit", "--out", "page.html", "--title", "Doors <1>",
+                   "--context", "context.yaml", cwd=home)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ("page.html: the page; it opens in any browser, and needs no network\n")
+    text = (home / "page.html").read_text(encoding="utf-8")
+    for told in ("Doors &lt;1&gt;", "unlocking the front doors", "older tenants", "2026-03-01"):
+        assert told in text
+
+
+def test_an_audit_writes_the_same_page_at_its_end(parivox, home, files, optional, tmp_path):
+    optional("altair")
+    done = parivox("audit", *scores(files), "--operating-point", "fpr=0.2", "--quiet",
+                   "--out", tmp_path / "audit", "--report", tmp_path / "a.html")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith(f"{tmp_path / 'a.html'}.")
+    again = parivox("report", tmp_path / "audit", "--out", tmp_path / "b.html")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"audit", "a.html", "b.html"}
+
+
+def test_json_stays_json_with_a_page(parivox, files, optional, tmp_path):
+    optional("altair")
+    done = parivox("audit", *scores(files), "--no-intervals", "--quiet", "--json",
+                   "--report", tmp_path / "a.html")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["groupings"] == ["gender"]
+    assert (tmp_path / "a.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (("--format", "markdown"), "<!-- Parivox"),
+        (("--format", "latex"), "% Parivox"),
+    ],
+)
+def test_text_goes_to_standard_output(parivox, home, words, begins):
+    done = parivox("report", "audit", *words, "--quiet", cwd=home)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(begins)
+    name = {"<": "a.md", "%": "a.tex"}[begins[0]]
+    parivox("report", "audit", "--out", name, cwd=home)
+    assert (home / name).read_text(encoding="utf-8") == done.stdout
+
+
+def test_text_is_utf8_whatever_the_terminal(parivox, home):
+    done = parivox("report", "audit", "--format", "markdown", "--quiet", cwd=home,
+                   PYTHONIOENCODING="latin-1:replace")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_workbook_is_written(parivox, home, optional):
+    openpyxl = optional("openpyxl")
+    done = parivox("report", "audit", "--out", "a.xlsx", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert "groups" in openpyxl.load_workbook(home / "a.xlsx").sheetnames
+
+
+def test_figures_and_page_may_be_asked_for_at_once(parivox, home, optional):
+    optional("altair")
+    done = parivox("report", "audit", "--out", "b.html", "--figures", "f", "--formats", "svg",
+                   cwd=home)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 2
+    assert (home / "f" / "index.md").exists()
+    assert {path.suffix for path in (home / "f").iterdir()} == {".svg", ".md"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "nothing is asked for; give --out report.html"),
+        (("--out", "a.doc"), "its name tells no format"),
+        (("--out", "-"), "--out -: standard output is no file"),
+        (("--out", "no/a.html"), "there is no folder"),
+        (("--out", "audit"), "its name tells no format"),
+        (("--format", "docx"), "choose from markdown, latex, xlsx"),
+        (("--format", "xlsx"), "name a file with --out"),
+        (("--format", "latex", "--title", "T"), "--title is of a page"),
+        (("--out", "a2.md", "--context", "c.yaml"), "--context is of a page"),
+        (("--figures", "g", "--speaker-ids", "never"), "--speaker-ids is of a page"),
+        (("--out", "a2.md", "--formats", "svg"), "--formats is of figures"),
+        (("--figures", "g", "--formats", "jpg"), "'jpg' is no format of figures"),
+        (("--figures", "audit"), "which is not of an earlier report"),
+        (("--out", "x.html", "--context", "none.yaml"), "none.yaml"),
+        (("--out", "x.html", "--speaker-ids", "all"), "choose never or offenders"),
+        (("--out", "x.html", "--speaker-ids", "offenders"), "audit again with --speaker-ids"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(refused, words, told):
+    refused("audit", *words, told=told)
+
+
+def test_the_files_of_an_audit_are_not_replaced(refused):
+    refused("audit", "--format", "markdown", "--out", "audit/audit.json", told="is no report")
+
+
+@pytest.mark.parametrize("damage", ["gone", "part", "altered", "newer"])
+def test_a_folder_that_holds_no_whole_audit_is_refused(parivox, home, tmp_path, damage):
+    import shutil
+
+    folder = tmp_path / "audit"
+    if damage != "gone":
+        shutil.copytree(home / "audit", folder)
+    if damage == "part":
+        (folder / "audit.json").unlink()
+    if damage == "altered":
+        text = (folder / "groups.csv").read_text(encoding="utf-8")
+        (folder / "groups.csv").write_text(text.replace("0.2", "0.1"), encoding="utf-8")
+    if damage == "newer":
+        text = (folder / "audit.json").read_text(encoding="utf-8")
+        text = re.sub(r'"parivox_audit": "\d+"', '"parivox_audit": "99"', text)
+        (folder / "audit.json").write_text(text, encoding="utf-8")
+    done = parivox("report", folder, "--format", "markdown", "--quiet")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert {"gone": "does not hold an audit", "part": "does not hold an audit",
+            "altered": "groups.csv", "newer": "version '99'"}[damage] in done.stderr  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--report", "no/a.html"), "there is no folder"),
+        (("--report", "-"), "standard output is no file"),
+        (("--report", "new/a.html", "--out", "new"), "lies in --out"),
+        (("--report", "a.html", "--context", "none.yaml"), "none.yaml"),
+        (("--title", "T"), "--title is of a page; give --report FILE"),
+        (("--context", "c.yaml"), "--context is of a page"),
+        (("--speaker-ids", "offenders", "--no-intervals"), "needs intervals"),
+    ],
+)
+def test_an_audit_refuses_before_it_reads_a_score(parivox, files, tmp_path, words, told, optional):
+    optional("altair")
+    (tmp_path / "new").mkdir()
+    done = parivox("audit", *scores(files), "--quiet", *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert not any((tmp_path / "new").iterdir())
+
+
+def test_a_report_of_someone_else_is_kept(parivox, files, tmp_path, optional):
+    optional("altair")
+    (tmp_path / "a.html").write_text("<title>mine</title>")
+    done = parivox("audit", *scores(files), "--no-intervals", "--report", tmp_path / "a.html")
+    assert done.returncode == 2
+    assert "is no report of Parivox's; name another file" in done.stderr
+    assert (tmp_path / "a.html").read_text() == "<title>mine</title>"
+
+
+def test_speakers_are_named_only_if_that_is_asked_for_twice(parivox, files, tmp_path, optional):
+    optional("altair")
+    where = ("--quiet", "--operating-point", "fpr=0.2", "--replicates", "50")
+    done = parivox("audit", *scores(files), *where, "--out", tmp_path / "audit",
+                   "--speaker-ids", "offenders", "--report", tmp_path / "a.html")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    named = re.compile(r"\bs[0-5]\b")
+    assert named.search((tmp_path / "a.html").read_text(encoding="utf-8").split("<main>")[1])
+    parivox("report", tmp_path / "audit", "--out", tmp_path / "b.html")
+    body = (tmp_path / "b.html").read_text(encoding="utf-8").split("<main>")[1]
+    assert not named.search(re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL))

@@ -1,0 +1,135 @@
+"""A page in headless Chromium: offline, and watched for whatever a reader must not meet."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from parivox.auditing.run import audit
+from parivox.report.page import page
+from parivox.report.page.explorer import explorer
+
+OPTIONS = (
+    "--no-sandbox",  # or a container's root may not start it
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def absent(reason):
+    """Skip what needs a browser; where everything is required, fail it."""
+    if os.environ.get("PARIVOX_REQUIRE_ALL") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def executable(playwright):
+    """A Chromium: the one named in CHROMIUM, the system's, or Playwright's own."""
+    named = os.environ.get("CHROMIUM")
+    found = [named] if named else [*filter(None, map(shutil.which, NAMES))]
+    own = playwright.chromium.executable_path
+    for path in (*found, own):
+        if Path(path).exists():
+            return path
+    return absent("no Chromium is installed; on Debian: apt-get install chromium")
+
+
+@pytest.fixture(scope="session")
+def chromium(optional):
+    """One browser for all tests."""
+    sync = optional("playwright.sync_api")
+    with sync.sync_playwright() as playwright:
+        found = playwright.chromium.launch(
+            executable_path=executable(playwright), args=list(OPTIONS)
+        )
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
+def opened(chromium, tmp_path_factory):
+    """Open a page from a file, offline: nothing but that file may be asked for, nothing fail."""
+    folder = tmp_path_factory.mktemp("pages")
+    written = {}
+
+    @contextmanager
+    def open_page(html, **options):
+        if html not in written:
+            written[html] = folder / f"{len(written)}.html"
+            written[html].write_text(html, encoding="utf-8")
+        address = written[html].as_uri()
+        context = chromium.new_context(offline=True, **options)
+        asked, said = [], []
+        context.on("request", lambda request: asked.append(request.url))
+        context.on(
+            "console",
+            lambda one: said.append(one.text) if one.type == "error" else None,
+        )
+        context.on("weberror", lambda one: said.append(str(one.error)))
+        shown = context.new_page()
+        try:
+            shown.goto(address)
+            yield shown
+            assert not said
+            assert {url for url in asked if not url.startswith(("data:", "blob:"))} == {address}
+        finally:
+            context.close()
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
+def h_audit(bt4vt_data):
+    """Both systems on VoxCeleb1-H, by gender and by gender and nationality."""
+    return audit(
+        {
+            "V2": bt4vt_data / "resnetse34v2_H-eval_scores.csv",
+            "L": bt4vt_data / "resnetse34l_H-eval_scores.csv",
+        },
+        speakers=bt4vt_data / "vox1_meta.csv",
+        by=["gender+nationality", "gender"],
+        zero=["none", "jeffreys", "nist"],
+        cost=["voxsrc", "sre08"],
+        compare=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def h_page(h_audit):
+    """Its page."""
+    return page(h_audit)
+
+
+@pytest.fixture(scope="session")
+def alone(optional):
+    """The explorer of an audit on a page without anything else: made at once."""
+    jinja2 = optional("jinja2")
+    files = resources.files("parivox.report")
+    template = jinja2.Environment(
+        loader=jinja2.PackageLoader("parivox.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    ).get_template("explorer.html.j2")
+
+    def made(audit):
+        style, *scripts = (
+            (files / "assets" / name).read_text("utf-8")
+            for name in ("explorer.css", "arithmetic.js", "explorer.js")
+        )
+        told = "".join(f"<script>{script}</script>" for script in scripts)
+        return (
+            f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><style>{style}</style>"
+            f"{template.render(explorer=explorer(audit))}{told}"
+        )
+
+    return made

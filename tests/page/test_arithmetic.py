@@ -1,0 +1,163 @@
+"""The functions of arithmetic.js, one by one, against those of Python that they repeat."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib import resources
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parivox.core import bias, meta
+from parivox.report.page.explored import ROWS, Bands
+from parivox.report.page.explorer import packed
+from parivox.report.words import percent, short
+
+OFTEN = settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+ODD = [0, 1, 0.1225, 0.00125, 0.125, 0.0995, 0.995, 9.95, 12.5, 13.5, 1e-9, 9999.5, 1234.5]
+
+
+@pytest.fixture(scope="module")
+def script(chromium):
+    """Run an expression on `N`, the functions of the module, and `x`."""
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    source = resources.files("parivox.report").joinpath("assets/arithmetic.js").read_text("utf-8")
+    page.evaluate(f"() => {{ {source}; window.N = explorerNumbers; }}")
+
+    def run(expression, x):
+        # what JSON cannot hold goes as text
+        return json.loads(
+            page.evaluate(
+                f"(x) => JSON.stringify((({expression})), (key, one) =>"
+                " typeof one === 'number' && !Number.isFinite(one) ? String(one) : one)",
+                x,
+            )
+        )
+
+    yield run
+    context.close()
+
+
+def numbers(values):
+    return [float(one) for one in values]
+
+
+@OFTEN
+@given(st.lists(st.integers(0, 2**40), max_size=60))
+def test_packed_integers_come_out_as_they_went_in(script, values):
+    assert script("N.unpacked(x)", packed(values)) == values
+
+
+@OFTEN
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(0, 1e5, allow_subnormal=False),
+            st.builds(lambda k, n: k / n, st.integers(0, 4000), st.sampled_from([8, 400, 1600])),
+            st.sampled_from(ODD),
+        ),
+        max_size=60,
+    )
+)
+def test_numbers_are_written_digit_for_digit_as_python_writes_them(script, values):
+    told = script("x.map((v) => [N.percent(v), N.short(v), N.general(v, 6)])", values)
+    assert told == [[percent(v), short(v), f"{v:.6g}"] for v in values]
+
+
+@OFTEN
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 90)), max_size=6),
+    st.sampled_from(["none", "jeffreys", "nist"]),
+    st.sampled_from([0, 0.25, 1]),
+)
+def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
+    script, groups, zero, alpha
+):
+    counts = [(min(k, n), n) for k, n in groups]
+    false, missed = counts, counts[::-1]
+    pooled = tuple(np.sum(counts, axis=0)) if counts else (0, 0)
+    smooth = {
+        metric: bias.smoothed(*np.array([*found, pooled], dtype=float).reshape(-1, 2).T, zero)
+        for metric, found in (("fpr", false), ("fnr", missed))
+    }
+    raw = {
+        metric: bias.smoothed(*np.array([*found, pooled], dtype=float).reshape(-1, 2).T)
+        for metric, found in (("fpr", false), ("fnr", missed))
+    }
+    smooth["cost"] = raw["cost"] = 0.5 * raw["fpr"] + 9 * raw["fnr"]
+    above = raw if zero == "nist" else smooth
+    found = script(
+        "((d) => N.measures(x.rows, d(x.values), d(x.below), x.used, d(x.average), x.alpha))"
+        "((of) => Object.fromEntries(Object.entries(of).map(([m, v]) =>"
+        " [m, Array.isArray(v) ? v.map(Number) : Number(v)])))",
+        {
+            "rows": [{"id": row.id, "joint": row.joint, **row.single} for row in ROWS],
+            "values": {m: list(map(str, v[:-1].tolist())) for m, v in above.items()},
+            "below": {m: list(map(str, v[:-1].tolist())) for m, v in smooth.items()},
+            "used": {m: [True] * len(counts) for m in above},
+            "average": {m: str(float(v[-1])) for m, v in smooth.items()},
+            "alpha": alpha,
+        },
+    )
+    for row in ROWS:
+        asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
+        for metric, name in asked.items():
+            spec, more = meta.MEASURES[name], {}
+            if metric == "both":
+                arguments = [above["fpr"][:-1], above["fnr"][:-1]]
+                below = smooth["fpr"][:-1], smooth["fnr"][:-1]
+            else:
+                arguments = [above[metric][:-1]]
+                arguments += [smooth[metric][-1]] if spec.uses_average else []
+                below = smooth[metric][:-1]
+            if zero == "nist" and "nist" in spec.zero_policies:
+                more["denominator"] = below
+            if spec.uses_alpha:
+                more["alpha"] = alpha
+            expected = spec.function(*arguments, **more)
+            told = found[row.id][metric]
+            value = float(told["value"])
+            assert value == pytest.approx(float(expected.value), rel=1e-12, abs=1e-14, nan_ok=True)
+            assert told["reason"] == str(expected.reason)
+
+
+@OFTEN
+@given(*[st.one_of(st.just(0.0), st.floats(1e-6, 50))] * 2)
+def test_ratios_and_threshold_bias_have_the_reasons_of_the_core(script, value, to):
+    ratio = script("N.ratio(...x)", [value, to])
+    expected = bias.ratio([value], to)
+    assert float(ratio["value"]) == pytest.approx(float(expected.value[0]), nan_ok=True)
+    assert ratio["reason"] == str(expected.reason[0])
+    cost, own = max(value, to), min(value, to)
+    lost = script("N.thresholdBias(...x)", [cost, own])
+    expected = bias.threshold_bias([cost], [own])
+    assert float(lost["value"]) == pytest.approx(float(expected.value[0]))
+    assert lost["reason"] == str(expected.reason[0])
+
+
+@OFTEN
+@given(
+    st.lists(st.one_of(st.just(math.nan), st.just(0.0), st.floats(1e-9, 1)), min_size=8, max_size=8)
+)
+def test_limits_between_nodes_are_mixed_as_python_mixes_them_to_four_digits(script, limits):
+    thresholds = np.array([-np.inf, 0.1, 0.4, 0.5, 0.9])
+    bands = Bands(np.array([1, 3]), np.array(limits).reshape(4, 1, 2))
+    grouping = {"nodes": [1, 3], "limits": packed(bands.codes()), "exact": bands.exact([3])}
+    found = script(
+        "((b) => [1, 2, 3, 4].map((k) => [0, 2].flatMap((m) => N.limitsAt("
+        "x.grouping.nodes, x.thresholds.map(Number), b[m][0], b[m + 1][0], k))))"
+        "(N.bands(x.grouping, 1))",
+        {"grouping": grouping, "thresholds": ["-Infinity", *thresholds[1:].tolist()]},
+    )
+    for k, one in zip((1, 2, 3, 4), found, strict=True):
+        expected = bands.at(k, thresholds)[:, 0]
+        tolerance = 0 if k == 3 else 1e-3  # that of an audited point is exact
+        assert numbers(one) == pytest.approx(expected, rel=tolerance, abs=1e-12, nan_ok=True)

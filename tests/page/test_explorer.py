@@ -1,0 +1,404 @@
+"""The explorer in a browser shows what Python computes of the very scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from parivox.core import bias, meta
+from parivox.core.costs import cdet, min_cdet, parse_cost
+from parivox.core.counts import Counts
+from parivox.report.binned import binned
+from parivox.report.page.explored import ROWS
+from parivox.report.words import percent, short, span
+
+READ = """() => {
+  const cells = (row) => Object.fromEntries([...row.querySelectorAll('[data-x]')]
+    .filter((one) => one.tagName !== 'svg')
+    .map((one) => [one.dataset.x, [one.textContent, one.dataset.v ?? null]]));
+  const rows = (id) => [...document.querySelectorAll(`#${id} tbody tr, #${id} tfoot tr`)];
+  return {
+    k: Number(document.getElementById('x-slider').value),
+    threshold: Number(document.getElementById('x-threshold').dataset.v),
+    common: rows('x-common').map(cells),
+    own: rows('x-own').map(cells),
+    measures: Object.fromEntries(rows('x-measures').map((row) => [row.dataset.row, cells(row)])),
+    sentence: document.getElementById('x-sentence').textContent,
+    message: document.getElementById('x-message').textContent,
+  };
+}"""
+VOXSRC = parse_cost("voxsrc")
+POSITIONS = 50
+
+
+def read(page):
+    return page.evaluate(READ)
+
+
+def figure(value):
+    return f"{value:#.4g}".rstrip(".") if value else "0"
+
+
+def same(cell, value, text):
+    """Same to the last digits, and shown as Python writes it."""
+    shown, exact = cell
+    if math.isnan(value):
+        assert exact is None
+        assert shown.startswith("–")
+        return
+    if math.isinf(value):
+        assert float(exact) == value
+        assert shown.startswith("∞")
+        return
+    assert float(exact) == pytest.approx(value, rel=1e-12, abs=1e-15)
+    assert shown.split(" (")[0] == text(value)
+
+
+@pytest.fixture(scope="module")
+def groups(h_counts):
+    """Counts of V2's scores: of every group, and pooled last."""
+    everyone, of_group = h_counts["V2"]
+    return {**of_group, "pooled": everyone}
+
+
+@pytest.fixture(scope="module")
+def thresholds(h_audit):
+    return next(one for one in binned(h_audit) if one.system == "V2").thresholds
+
+
+def rates_at(groups, threshold):
+    """Errors and trials of every group: pairs for FPR and for FNR."""
+    points = [counts.at([threshold]) for counts in groups.values()]
+    false = [(int(one.fp[0]), int(one.n_nontarget)) for one in points]
+    missed = [(int(one.fn[0]), int(one.n_target)) for one in points]
+    return np.array(false), np.array(missed)
+
+
+def costs_at(groups, threshold, cost=VOXSRC):
+    return np.array([cdet(counts.at([threshold]), cost)[0] for counts in groups.values()])
+
+
+def expect_rates(rows, groups, threshold, cost=VOXSRC):
+    """Every rate and cost of a table, from the scores."""
+    false, missed = rates_at(groups, threshold)
+    costs = costs_at(groups, threshold, cost)
+    assert [row["group"][0].removesuffix("*") for row in rows] == list(groups)
+    for i, row in enumerate(rows):
+        for metric, (errors, trials) in (("fpr", false[i]), ("fnr", missed[i])):
+            same(row[metric], errors / trials, percent)
+            assert row[f"{metric}_counts"][0] == f"{errors:,}/{trials:,}"
+        same(row["cost"], costs[i], figure)
+
+
+def expect_references(rows, groups, threshold, *, reference="others", zero="none"):
+    below = zero
+    above = "none" if zero == "nist" else zero
+    for metric, counts in zip(("fpr", "fnr"), rates_at(groups, threshold), strict=True):
+        against = counts[-1] - counts[:-1] if reference == "others" else counts[-1:]
+        values = bias.smoothed(*counts[:-1].T, above)
+        refs = bias.smoothed(*against.T, below)
+        times = bias.ratio(values[:, None], refs).flat
+        gaps = bias.difference(values[:, None], refs).flat
+        for i, row in enumerate(rows[:-1]):
+            same(row[f"{metric}_ratio"], float(times.value[i]), short)
+            gap = float(gaps.value[i])
+            sign = "+" if gap > 0 else "−" if gap < 0 else ""
+            points = percent(abs(gap)).removesuffix(" %")
+            same(row[f"{metric}_difference"], gap, lambda _, told=sign + points: told)
+
+
+def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_out=()):
+    """Every measure by the functions of the core, on rates of the scores."""
+    names = [name for name in groups if name != "pooled"]
+    used = np.array([name not in left_out for name in names])
+    pairs = dict(zip(("fpr", "fnr"), rates_at(groups, threshold), strict=True))
+    costs = costs_at(groups, threshold)
+    raw, smooth = {"cost": costs}, {"cost": costs}
+    for metric, counts in pairs.items():
+        raw[metric] = bias.smoothed(*counts.T)
+        smooth[metric] = bias.smoothed(*counts.T, zero)
+    above = raw if zero == "nist" else smooth
+    values = {m: np.where(used, one[:-1], np.nan) for m, one in above.items()}
+    for row in ROWS:
+        asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
+        for metric, name in asked.items():
+            spec, more = meta.MEASURES[name], {}
+            is_nist = zero == "nist" and "nist" in spec.zero_policies
+            if metric == "both":
+                arguments = [values["fpr"], values["fnr"]]
+                below = (smooth["fpr"][:-1], smooth["fnr"][:-1])
+            else:
+                arguments = [values[metric]]
+                below = smooth[metric][:-1]
+                arguments += [smooth[metric][-1]] if spec.uses_average else []
+            more |= {"denominator": below} if is_nist else {}
+            more |= {"alpha": alpha} if spec.uses_alpha else {}
+            same(found[row.id][metric], float(spec.function(*arguments, **more).value), figure)
+
+
+def move(page, i):
+    """Move the slider as people do: click on it, or press keys."""
+    slider = page.locator("#x-slider")
+    if i % 5 == 4:
+        slider.focus()
+        page.keyboard.press(
+            ("ArrowRight", "ArrowLeft", "PageUp", "PageDown", "ArrowUp")[i // 5 % 5]
+        )
+        return
+    box = slider.bounding_box()
+    share = (0.04 + 0.92 * (i * 0.618034 % 1)) * box["width"]
+    slider.click(position={"x": share, "y": box["height"] / 2})
+
+
+def test_at_50_positions_every_figure_equals_that_of_the_scores(opened, h_page, groups, thresholds):
+    seen = set()
+    with opened(h_page) as page:
+        for i in range(POSITIONS * 2):
+            move(page, i)
+            found = read(page)
+            if found["k"] in seen:
+                continue
+            seen.add(found["k"])
+            assert found["threshold"] == thresholds[found["k"]]
+            expect_rates(found["common"], groups, found["threshold"])
+            expect_references(found["common"], groups, found["threshold"])
+            expect_measures(found["measures"], groups, found["threshold"])
+            if len(seen) == POSITIONS:
+                break
+    assert len(seen) == POSITIONS
+    assert max(seen) - min(seen) > thresholds.size / 2
+
+
+def test_the_audited_point_is_exact_with_its_intervals(opened, h_page, h_audit, groups):
+    with opened(h_page) as page:
+        page.locator("#x-slider").focus()
+        page.keyboard.press("PageDown")
+        for button in page.locator("#x-points button").all():
+            button.click()
+            assert button.get_attribute("aria-pressed") == "true"
+            found = read(page)
+            point = button.inner_text()
+            where = {"system": "V2", "grouping": "gender+nationality", "operating_point": point}
+            expect_rates(found["common"], groups, found["threshold"])
+            for metric in ("fpr", "fnr"):
+                rows = h_audit.groups.where(**where, metric=metric, within="").rows()
+                audited = {row["group"]: row for row in rows}
+                for cells in found["common"]:
+                    row = audited[cells["group"][0].removesuffix("*")]
+                    assert row["threshold"] == found["threshold"]
+                    assert cells[metric][0] == percent(row["value"])
+                    assert cells[f"{metric}_span"][0] == span(row["low"], row["high"], times=100)
+            for row in h_audit.meta.where(**where, zero="none", gated=False, within="").rows():
+                for id_, metric, name in audited_measures():
+                    if (row["measure"], row["metric"]) == (name, metric):
+                        cell = found["measures"][id_][told_in(metric)]
+                        value = math.nan if row["value"] is None else row["value"]
+                        if metric != "cdet_norm" or row["definition"] == "voxsrc":
+                            same(cell, value, figure)
+
+
+def audited_measures():
+    """Rows of measures with what the audit's table calls their metrics."""
+    for row in ROWS:
+        for metric, name in row.single.items():
+            yield row.id, {"cost": "cdet_norm"}.get(metric, metric), name
+        if row.joint:
+            yield row.id, "fpr+fnr", row.joint
+
+
+def told_in(metric):
+    return {"cdet_norm": "cost", "fpr+fnr": "both"}.get(metric, metric)
+
+
+def test_between_nodes_limits_lie_between_those_of_the_nodes(opened, h_page, h_audit):
+    bands = h_audit.bands.where(system="V2", grouping="gender+nationality", group="m+UK").to_dict()
+    nodes = np.array(bands["threshold"])
+    with opened(h_page) as page:
+        checked = 0
+        for i in range(30):
+            move(page, i)
+            found = read(page)
+            j = int(np.searchsorted(nodes, found["threshold"]))
+            (row,) = (one for one in found["common"] if one["group"][0] == "m+UK")
+            shown = row["fnr_span"][0]
+            if j in (0, nodes.size):
+                assert shown == "–" or found["threshold"] in nodes
+                continue
+            low, high = (float(one) / 100 for one in shown.strip("[]").split(", "))
+            for limit, name in ((low, "fnr_low"), (high, "fnr_high")):
+                ends = bands[name][j - 1 : j + 1]
+                # two digits are shown, and no limit leaves the rate out
+                assert 0.94 * min(ends) <= limit <= 1.06 * max(*ends, float(row["fnr"][1]))
+            assert low <= float(row["fnr"][1]) * 1.06
+            checked += 1
+    assert checked > 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "level"),
+    [("fpr", "2.5", 0.025), ("fpr", "0,5 %", 0.005), ("fnr", "3", 0.03), ("fnr", "20", 0.2)],
+)
+def test_a_rate_that_is_held_by_all_and_by_each_group(
+    opened, h_page, groups, thresholds, kind, typed, level
+):
+    with opened(h_page) as page:
+        hold(page, kind, typed)
+        found = read(page)
+        everyone = groups["pooled"].at(thresholds)
+        assert found["k"] == place(everyone, kind, level)
+        expect_rates(found["common"], groups, found["threshold"])
+        for (name, counts), row in zip(groups.items(), found["own"], strict=True):
+            curve = counts.at(thresholds)
+            trials = curve.n_nontarget if kind == "fpr" else curve.n_target
+            if level * trials < 1:
+                assert row["own"][0] == "– (too few trials)"
+                continue
+            threshold = float(thresholds[place(curve, kind, level)])
+            assert float(row["own"][1]) == threshold
+            expect_rates([row], {name: counts}, threshold)
+            assert float(row["shift"][1]) == threshold - found["threshold"]
+
+
+def place(curve, kind, level):
+    """The threshold that holds a rate: of FPR the lowest, of FNR the highest."""
+    if kind == "fpr":
+        return int(np.flatnonzero(curve.fpr <= level)[0])
+    return int(np.flatnonzero(curve.fnr <= level)[-1])
+
+
+def hold(page, kind, typed):
+    page.select_option("#x-hold", kind)
+    page.fill("#x-at", typed)
+    page.keyboard.press("Enter")
+
+
+def test_the_smallest_cost_and_a_cost_at_most(opened, h_page, groups, thresholds):
+    costs = cdet(groups["pooled"].at(thresholds), VOXSRC)
+    with opened(h_page) as page:
+        page.select_option("#x-hold", "least")
+        found = read(page)
+        assert found["k"] == int(np.flatnonzero(costs == costs.min())[-1])
+        for counts, row in zip(groups.values(), found["own"], strict=True):
+            own = cdet(counts.at(thresholds), VOXSRC)
+            same(row["cost"], float(own.min()), figure)
+        hold(page, "cost", "0.2")
+        assert read(page)["k"] == int(np.flatnonzero(costs <= 0.2)[-1])
+        hold(page, "cost", "0.001")
+        found = read(page)
+        assert found["k"] == int(np.argmin(costs))
+        assert found["message"].startswith("No threshold costs so little")
+
+
+def test_what_the_common_threshold_costs_each_group_is_over_its_own_exact_minimum(
+    opened, h_page, groups
+):
+    with opened(h_page) as page:
+        for i in range(5):
+            move(page, i)
+            found = read(page)
+            common = costs_at(groups, found["threshold"])
+            least = np.array([min_cdet(one, cost=VOXSRC).value for one in groups.values()])
+            for cost, own, row in zip(common, least, found["own"], strict=True):
+                same(row["common_cost"], float(cost), figure)
+                same(row["least"], float(own), figure)
+                same(row["bias"], float(bias.threshold_bias(cost, own).value), short)
+
+
+def test_a_typed_threshold_goes_to_the_nearest_position_and_says_so(opened, h_page, thresholds):
+    with opened(h_page) as page:
+        hold(page, "threshold", "-1.05")
+        found = read(page)
+        assert found["k"] == int(np.argmin(np.abs(thresholds + 1.05)))
+        told = f"The nearest of the {thresholds.size} positions is {found['threshold']:.6g}."
+        assert found["message"] == told
+
+
+@pytest.mark.parametrize("typed", ["much", "", "0", "100", "-3"])
+def test_what_is_no_rate_is_refused_and_moves_nothing(opened, h_page, typed):
+    with opened(h_page) as page:
+        before = read(page)["k"]
+        hold(page, "fpr", typed)
+        found = read(page)
+        assert found["k"] == before
+        assert found["message"] == "Type a percentage between 0 and 100, as 1."
+        assert page.get_attribute("#x-at", "aria-invalid") == "true"
+
+
+def test_alpha_zero_policy_and_reference_are_followed(opened, h_page, groups):
+    with opened(h_page) as page:
+        hold(page, "fpr", "0.05")
+        threshold = read(page)["threshold"]
+        for alpha in ("0", "0.25", "1"):
+            page.fill("#x-alpha", alpha)
+            expect_measures(read(page)["measures"], groups, threshold, alpha=float(alpha))
+        for zero, shown in (("jeffreys", "1"), ("nist", "2")):
+            page.select_option("#x-zero", shown)
+            found = read(page)
+            expect_measures(found["measures"], groups, threshold, alpha=1, zero=zero)
+            expect_references(found["common"], groups, threshold, zero=zero)
+        page.select_option("#x-reference", "pooled")
+        found = read(page)["common"]
+        expect_references(found, groups, threshold, reference="pooled", zero="nist")
+        assert "times pooled" in page.inner_text("#x-common thead")
+
+
+def test_groups_that_fail_a_gate_are_left_out_as_in_the_audit(opened, h_page, h_audit):
+    with opened(h_page) as page:
+        page.check("#x-gated")
+        found = read(page)["measures"]
+        where = {"system": "V2", "grouping": "gender+nationality", "operating_point": "fpr=0.01"}
+        rows = h_audit.meta.where(**where, zero="none", gated=True, within="").rows()
+        values = {
+            (row["measure"], row["metric"]): row["value"]
+            for row in rows
+            if row["definition"] in {"", "voxsrc"}
+        }
+        for id_, metric, name in audited_measures():
+            value = values[name, metric]
+            same(found[id_][told_in(metric)], math.nan if value is None else value, figure)
+
+
+def test_another_system_cost_model_and_grouping(opened, h_page, h_scores, vox1_speakers):
+    frame = h_scores["L"].with_columns(gender=h_scores["L"]["group"].str.slice(0, 1))
+    genders = {
+        name: Counts.from_scores(part["score"].to_numpy(), part["label"].to_numpy())
+        for (name,), part in sorted(frame.partition_by("gender", as_dict=True).items())
+    }
+    genders["pooled"] = Counts.from_scores(frame["score"].to_numpy(), frame["label"].to_numpy())
+    with opened(h_page) as page:
+        page.select_option("#x-list", "1")
+        page.select_option("#x-grouping", "1")
+        page.select_option("#x-model", "1")
+        assert page.inner_text("#x-costs") == "C_fa 1, C_miss 10, P_target 0.01"
+        move(page, 3)
+        found = read(page)
+        expect_rates(found["common"], genders, found["threshold"], parse_cost("sre08"))
+        expect_references(found["common"], genders, found["threshold"])
+
+
+def test_the_sentence_and_the_slider_say_what_the_threshold_does(opened, h_page):
+    with opened(h_page) as page:
+        said = read(page)["sentence"]
+        assert said.startswith(
+            "At -1.06464, 1.00 % of impostors come in and 4.75 % of own trials are locked out. "
+            "Most locked out: "
+        )
+        told = page.get_attribute("#x-slider", "aria-valuetext")
+        assert told == "-1.06464: impostors in 1.00 %, locked out 4.75 %"
+        move(page, 2)
+        assert read(page)["sentence"] != said
+
+
+def test_with_and_without_javascript_the_first_point_reads_the_same(opened, h_page):
+    texts = """() => [...document.querySelectorAll(
+      '#x table, #x-sentence, #x-note, #x h3, #x .how')].map((one) => one.innerText)"""
+    pictures = """() => [...document.querySelectorAll('#x-common path, #x-own path')]
+      .map((one) => one.getAttribute('d').split(/[MH ]+/).filter(Boolean).map(Number))"""
+    with opened(h_page) as page:
+        live, drawn = page.evaluate(texts), page.evaluate(pictures)
+    with opened(h_page, java_script_enabled=False) as page:
+        assert page.evaluate(texts) == live
+        for one, other in zip(page.evaluate(pictures), drawn, strict=True):
+            assert one == pytest.approx(other, abs=0.006)

@@ -1,0 +1,99 @@
+"""The page as a reader opens it: offline, by keyboard, on a phone, on paper, without JavaScript."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
+SCROLL = """async () => {
+  for (let y = 0; y < document.body.scrollHeight; y += 500) {
+    window.scrollTo(0, y);
+    await new Promise((done) => setTimeout(done, 30));
+  }
+  await new Promise((done) => setTimeout(done, 400));
+}"""
+ALIKE = "{ exclude: [['tbody tr:nth-child(n+4)'], ['figure svg *']] }"
+"""What axe may pass over: rows below the third, as those above are alike, and parts of drawings."""
+UNSEEN = """(selector) => [...document.querySelectorAll(selector)]
+  .filter((one) => !one.checkVisibility() && !one.closest('details:not([open])'))
+  .map((one) => one.outerHTML.slice(0, 80))"""
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The text of axe."""
+    spec = importlib.util.find_spec("axe_playwright_python")
+    if spec is None:
+        pytest.importorskip("axe_playwright_python")
+    return next(Path(spec.submodule_search_locations[0]).rglob("axe.min.js")).read_text("utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_axe_finds_nothing(opened, h_page, axe, size, scheme):
+    options = {"viewport": SIZES[size], "color_scheme": scheme, "bypass_csp": True}
+    with opened(h_page, **options) as page:
+        page.evaluate(SCROLL)
+        page.evaluate(axe)
+        found = page.evaluate(f"() => axe.run({ALIKE})")["violations"]
+    told = [(one["id"], [node["html"][:120] for node in one["nodes"][:4]]) for one in found]
+    assert not told
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_reader_who_sees_all_of_it_meets_no_error_and_asks_for_no_file(opened, h_page, scheme):
+    with opened(h_page, color_scheme=scheme) as page:  # which checks both in the end
+        page.evaluate(SCROLL)
+        policy = page.get_attribute("meta[http-equiv=Content-Security-Policy]", "content")
+        assert policy.startswith("default-src 'none'")
+        assert "unsafe" not in policy
+
+
+def test_nothing_but_tables_and_figures_is_wider_than_a_phone(opened, h_page):
+    with opened(h_page, viewport=SIZES["phone"]) as page:
+        page.evaluate(SCROLL)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+
+
+def test_without_javascript_every_figure_and_table_is_there(opened, h_page):
+    count = "(one) => document.querySelectorAll(one).length"
+    with opened(h_page) as page:
+        tables, figures = (page.evaluate(count, one) for one in ("table", "figure"))
+    with opened(h_page, java_script_enabled=False) as page:
+        assert page.evaluate(count, "table") == tables > 10
+        assert page.evaluate(count, "figure") == figures
+        assert page.evaluate(count, "figure svg") >= figures > 0
+        assert page.evaluate(UNSEEN, "table, figure svg") == []
+        assert not page.is_visible("#x-controls")
+
+
+def test_on_paper_there_are_figures_and_tables_but_no_controls(opened, h_page):
+    with opened(h_page) as page:
+        page.evaluate(SCROLL)
+        page.emulate_media(media="print")
+        assert not page.is_visible("#x-controls")
+        assert not page.is_visible("nav")
+        assert page.evaluate(UNSEEN, "table, figure .chart > svg") == []
+        assert len(page.pdf()) > 10_000
+
+
+def test_everything_that_answers_can_be_reached_and_used_by_keyboard(opened, h_page):
+    with opened(h_page) as page:
+        page.focus("#x-list")
+        wanted = {f"x-{name}" for name in ("grouping", "slider", "hold", "at", "alpha", "gated")}
+        met = set()
+        for _ in range(30):
+            met.add(page.evaluate("() => document.activeElement.id"))
+            page.keyboard.press("Tab")
+        assert wanted <= met
+        page.focus("#x-slider")
+        before = page.inner_text("#x-sentence")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        assert page.inner_text("#x-sentence") != before
+        page.focus("#x-points button")
+        page.keyboard.press("Enter")
+        assert page.inner_text("#x-sentence") == before

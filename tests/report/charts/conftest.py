@@ -1,0 +1,69 @@
+"""Small audits to be drawn: two systems, and lists that nobody wishes for."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import parivox as pv
+
+
+def trials_of(groups, *, each=6, utterances=3, seed=3, between=0.3):
+    """Trials and speakers of groups, in turn one of these, that differ a little."""
+    draw = np.random.default_rng(seed)
+    names = [(f"s{g}_{i}", g) for g in range(len(groups)) for i in range(each)]
+    ids = [(f"{name}/{k}", name, g) for name, g in names for k in range(utterances)]
+    made = {"enrol": [], "test": [], "score": []}
+    for (a, owner, g), (b, other, h) in itertools.combinations(ids, 2):
+        if owner == other or draw.random() < (between if g != h else 0.6):
+            made["enrol"].append(a)
+            made["test"].append(b)
+            shift = 2.2 - 0.1 * (g % 7) if owner == other else 0.1 * (g % 5)
+            made["score"].append(round(float(draw.normal(shift)), 2))
+    speakers = {"id": [name for name, _ in names], "group": [groups[g] for _, g in names]}
+    return made, speakers
+
+
+@pytest.fixture(scope="session")
+def pair():
+    """Audit two systems on one list by two attributes and both."""
+    trials, speakers = trials_of(["f", "m"] * 3, each=12, utterances=4, between=0.1)
+    speakers["nation"] = [("India", "Norway", "USA")[i // 24] for i in range(72)]
+    draw = np.random.default_rng(9)
+    other = {**trials, "score": [round(s + float(draw.normal()), 2) for s in trials["score"]]}
+    return pv.audit(
+        {"one": trials, "two": other},
+        speakers=speakers,
+        by=["group", "group+nation"],
+        operating_points=["fpr=0.05", "eer"],
+        compare=True,
+        replicates=100,
+    )
+
+
+@pytest.fixture(scope="session")
+def small():
+    """Audit groups of these names."""
+
+    def audit(groups, *, each=3, scores=None, keep=None, **options):
+        trials, speakers = trials_of(groups, each=each, utterances=2, between=0.15)
+        if keep is not None:
+            rows = [
+                i
+                for i, (a, b) in enumerate(zip(trials["enrol"], trials["test"], strict=True))
+                if keep(a.split("/")[0], b.split("/")[0])
+            ]
+            trials = {name: [cells[i] for i in rows] for name, cells in trials.items()}
+        if scores is not None:
+            trials["score"] = [
+                scores(a.split("/")[0] == b.split("/")[0], score)
+                for a, b, score in zip(
+                    *(trials[n] for n in ("enrol", "test", "score")), strict=True
+                )
+            ]
+        options = {"operating_points": ["fpr=0.05"], "replicates": 50, **options}
+        return pv.audit({"S": trials}, speakers=speakers, by=["group"], **options)
+
+    return audit

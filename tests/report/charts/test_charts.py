@@ -1,0 +1,151 @@
+"""Charts as a notebook asks for them, and what they say when they cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parivox.errors import ConfigError
+from parivox.report import charts
+from parivox.report.charts import curves
+from parivox.report.charts.axes import simplified, ticks
+from parivox.report.charts.chosen import choose
+from parivox.report.charts.det import _places
+from parivox.report.charts.sweep import crossings
+
+
+def marks(chart):
+    """Every row of data in a chart's specification."""
+    told = charts.spec(chart)
+    return [row for rows in told.get("datasets", {}).values() for row in rows]
+
+
+@pytest.fixture(scope="module")
+def of(pair):
+    return charts.Charts(pair)
+
+
+def test_every_chart_is_a_method_and_valid_vega_lite(of):
+    for name in dir(of):
+        if not name.startswith("_") and name not in {"levels", "failures"}:
+            getattr(of, name)().to_dict()  # which Altair checks against the schema
+
+
+def test_what_the_audit_lacks_is_told_with_the_mend(of):
+    with pytest.raises(ConfigError, match="--within"):
+        of.levels()
+    with pytest.raises(ConfigError, match="--failures"):
+        of.failures()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"by": "nation"}, r"by 'nation' is not in this audit; it has 'group', 'group\+nation'"),
+        ({"system": "three"}, "system 'three' is not in this audit; it has 'one', 'two'"),
+        ({"operating_point": "fpr=0.5"}, "it has 'fpr=0.05', 'eer'"),
+    ],
+)
+def test_what_the_audit_does_not_have_is_refused_with_what_it_has(of, asked, told):
+    with pytest.raises(ConfigError, match=told):
+        of.forest(**asked)
+
+
+def test_a_chart_that_is_not_there_is_told_with_those_that_are(of):
+    with pytest.raises(AttributeError, match="no chart 'pie'; there are speakers"):
+        of.pie()
+
+
+def test_one_system_has_nothing_to_be_compared_with(small):
+    audit = small(["f", "m"], each=6)
+    with pytest.raises(ConfigError, match="one system and list"):
+        charts.Charts(audit).against()
+
+
+def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair, of):
+    rows = {
+        row["group"]: row
+        for row in pair.groups.where(
+            system="two", grouping="group", metric="fnr", operating_point="fpr=0.05", within=""
+        ).rows()
+    }
+    drawn = [row for row in marks(of.forest(by="group", system="two")) if "group" in row]
+    for group in ("f", "m"):
+        (row,) = [
+            row
+            for row in drawn
+            if row["group"].rstrip("*") == group
+            and row["n"] == f"{rows[group]['errors']:,} / {rows[group]['trials']:,}"
+        ]
+        assert row["v"] == pytest.approx(rows[group]["value"], rel=1e-4)
+        assert row["h"] == pytest.approx(rows[group]["high"], rel=1e-4)
+
+
+def test_an_order_of_groups_is_by_value_or_by_name(of):
+    with pytest.raises(ConfigError, match="sort is 'size'; it is value or name"):
+        of.forest(sort="size")
+    assert of.forest(by="group", sort="name").to_dict()
+
+
+def test_a_det_curve_passes_through_the_audited_point(pair):
+    found = curves.of(pair, "one", "", "group", "both")
+    at = int(np.searchsorted(found.thresholds, pair.operating_points.rows()[0]["threshold"]))
+    domain = (0.001, 0.5)
+    x, y = curves.line(found.fpr[0], found.fnr[0], domain)
+    px, py = (curves.place(rates[0, at : at + 1], domain)[0] for rates in (found.fpr, found.fnr))
+    steps = zip(zip(x, y, strict=True), zip(x[1:], y[1:], strict=True), strict=False)
+    off = min(_distance((px, py), *ends) for ends in steps)
+    assert off < 0.05
+
+
+def _distance(point, first, last):
+    a, b, p = (np.array(one) for one in (first, last, point))
+    along = np.clip((p - a) @ (b - a) / max((b - a) @ (b - a), 1e-12), 0, 1)
+    return float(np.hypot(*(p - a - along * (b - a))))
+
+
+def test_a_band_encloses_its_curve(pair):
+    rows = pair.bands.where(system="one", grouping="group", group="f").rows()
+    found = curves.of(pair, "one", "", "group", "both")
+    at = found.groups.index("f")
+    domain = (0.02, 0.5)
+    area = curves.band(rows, domain)
+    x, y = curves.line(found.fpr[at], found.fnr[at], domain)
+    middle = np.interp(area["x"], x, y)
+    slack = 0.15  # a step of a small group's curve
+    assert (np.array(area["y"]) <= middle + slack).all()
+    assert (np.array(area["y2"]) >= middle - slack).all()
+
+
+def test_intersections_have_a_panel_for_one_attribute_and_a_colour_for_the_other(pair):
+    places = _places(choose(pair, by="group+nation"))
+    panels, lines = (set(names) for names in zip(*places.values(), strict=True))
+    assert panels == {"India", "Norway", "USA"}
+    assert lines == {"f", "m"}
+
+
+def test_a_thinned_line_is_nowhere_further_off_than_was_said():
+    x = np.linspace(0, 3, 500)
+    y = np.sin(4 * x)
+    kept = simplified(x, y, by=0.02)
+    assert kept.size < 60
+    assert np.abs(np.interp(x, x[kept], y[kept]) - y).max() < 0.2
+    assert kept[0] == 0
+    assert kept[-1] == 499
+
+
+def test_terms_that_cross_are_told_where():
+    x = np.array([0.001, 0.01, 0.1])
+    found = crossings(x, np.array([0.0, 1.0, 1.0]), np.array([1.0, 0.0, np.nan]))
+    assert [round(place, 4) for place, _ in found] == [0.0032]
+
+
+def test_a_logarithmic_axis_has_at_least_two_ticks():
+    for low in (1e-6, 0.003, 0.7, 0.9):
+        for span in (1.9, 4, 30, 1e4):
+            assert len(ticks(low, low * span)) >= 2, (low, span)
+
+
+def test_a_width_that_no_paper_has_is_refused():
+    with pytest.raises(ConfigError, match=r"as 3\.5 or 7"):
+        charts.theme(for_page=False, width=336)

@@ -1,0 +1,163 @@
+"""Every figure of an audit: what there is, in what words, how large, and always the same."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from parivox.report import charts
+
+SECTIONS = ["answer", "groups", "explorer", "det", "pairs", "measures", "compared", "list"]
+ODD = [
+    '<b>"bold" & co</b>',
+    "</script><script>alert(1)</script>",
+    "עברית \u202eright to left",
+    "x" * 200,
+    "👩🏽‍🚀 émoji",
+    "a+b",
+    "line\nbreak",
+    "' \\ {{ }}",
+]
+
+
+def drawn(audit):
+    return {
+        one.id: charts.svg(one.chart, id=one.id, title=one.title, description=one.description)
+        for one in charts.figures(audit)
+    }
+
+
+@pytest.fixture(scope="module")
+def found(pair):
+    return charts.figures(pair)
+
+
+@pytest.fixture(scope="module")
+def made(pair):
+    return drawn(pair)
+
+
+def test_two_systems_have_every_kind_of_figure(found):
+    kinds = {one.id.split("-")[0] for one in found}
+    assert kinds == {
+        *("speakers", "forest", "thresholds", "det", "scores", "matrix", "measures", "over"),
+        *("against", "differences", "ranks", "accuracy"),
+    }
+
+
+def test_figures_stand_in_the_order_of_the_page_under_names_of_their_own(found):
+    places = [SECTIONS.index(one.section) for one in found]
+    assert places == sorted(places)
+    assert len({one.id for one in found}) == len(found)
+    assert all(re.fullmatch(r"[a-z0-9-]+", one.id) for one in found)
+
+
+def test_every_figure_says_how_to_read_it_and_what_it_shows(found):
+    for one in found:
+        assert one.reading.endswith(".")
+        assert one.description.endswith(".")
+        assert len(one.title) > 10
+
+
+def test_every_figure_is_one_small_svg_with_a_title_and_nothing_from_elsewhere(made):
+    for name, text in made.items():
+        root = ET.fromstring(text)
+        assert root.get("role") == "img"
+        assert root.get("aria-labelledby") == f"{name}-title {name}-desc"
+        assert len(root.findall(".//{*}title")) == 1
+        assert len(text) < 60_000
+        assert "style=" not in text
+        assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_inks_of_the_page_are_variables_and_of_paper_hexadecimal(pair, made):
+    page = "".join(made.values())
+    assert not re.search(r'(?:fill|stroke)="#', page)
+    known = charts.LIGHT.named()
+    assert set(re.findall(r"var\(--([\w-]+)\)", page)) <= set(known)
+    paper = charts.figures(pair, theme=charts.theme(for_page=False, width=3.5))
+    text = charts.svg(paper[1].chart)
+    assert "var(" not in text
+    assert "#" in text
+
+
+def test_ids_within_an_svg_begin_with_the_figures_own(made):
+    for name, text in made.items():
+        assert all(found.startswith(name) for found in re.findall(r'\bid="([^"]+)"', text))
+        used = re.findall(r"url\(#([^)]+)\)", text)
+        assert set(used) <= set(re.findall(r'\bid="([^"]+)"', text))
+
+
+def test_the_same_audit_gives_the_same_bytes_again(pair, made):
+    assert drawn(pair) == made
+    specs = [[json.dumps(charts.spec(one.chart)) for one in charts.figures(pair)] for _ in range(2)]
+    assert specs[0] == specs[1]
+
+
+def test_png_and_pdf_come_without_a_browser(found):
+    assert charts.png(found[0].chart).startswith(b"\x89PNG")
+    assert charts.pdf(found[0].chart).startswith(b"%PDF")
+
+
+def test_names_with_markup_or_of_any_length_are_words_and_break_nothing(small):
+    audit = small(ODD, each=4)
+    made = drawn(audit)
+    assert {"forest-s-group", "det-s-group", "matrix-s-group"} <= set(made)
+    for text in made.values():
+        ET.fromstring(text)
+        assert "<b>" not in text
+        assert "<script" not in text
+        assert "\u202e" not in text
+
+
+def test_one_group_is_drawn_without_what_compares_groups(small):
+    made = drawn(small(["alone"], each=6))
+    assert "forest-s-group" in made
+    assert not [name for name in made if name.startswith(("measures", "over", "against"))]
+
+
+def test_two_hundred_groups_stay_small_and_say_what_is_left_out(small):
+    audit = small([f"group {i}" for i in range(200)], each=2, intervals=False)
+    told = {one.id: one for one in charts.figures(audit)}
+    made = drawn(audit)
+    assert "200 groups" in told["forest-s-group"].reading
+    assert "200 groups" in told["matrix-s-group"].reading
+    assert max(map(len, made.values())) < 60_000
+
+
+def test_without_any_error_groups_have_upper_limits_only(small):
+    audit = small(["f", "m"], each=6, scores=lambda same, _: 5.0 if same else -5.0)
+    assert "forest-s-group" in drawn(audit)
+
+
+def test_without_nontarget_trials_there_is_no_curve_and_no_heat_map(small):
+    audit = small(
+        ["f", "m"],
+        each=6,
+        keep=lambda a, b: a == b,
+        operating_points=["threshold=1.5"],
+    )
+    made = drawn(audit)
+    assert "forest-s-group" in made
+    assert not [name for name in made if name.startswith(("det", "matrix", "over-fpr"))]
+
+
+def test_infinite_scores_are_no_obstacle(small):
+    audit = small(
+        ["f", "m"],
+        each=6,
+        scores=lambda same, score: (math.inf if same else -math.inf) if score > 3 else score,
+    )
+    made = drawn(audit)
+    assert "det-s-group" in made
+    assert not any("NaN" in text or "Infinity" in text for text in made.values())
+
+
+def test_without_intervals_what_needs_none_is_drawn(small):
+    made = drawn(small(["f", "m"], each=6, intervals=False))
+    assert {"forest-s-group", "det-s-group"} <= set(made)
+    assert not [name for name in made if name.startswith("measures")]

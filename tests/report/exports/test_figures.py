@@ -1,0 +1,101 @@
+"""The folder of figures: every figure in every format, an index, and nothing else touched."""
+
+import pytest
+
+import parivox as pv
+from parivox.errors import ConfigError
+from parivox.report.exports import figures as module
+
+MARK = "<!-- Parivox 0.1.0: parivox report --figures -->\n"
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Stand in for drawing: figures of these names."""
+
+    def names(*given):
+        index = MARK + "".join(f"[svg]({name}.svg)\n" for name in given)
+        made = {f"{name}.svg": name.encode() for name in given} | {"index.md": index.encode()}
+        monkeypatch.setattr(module, "_drawn", lambda audit, formats: made)
+
+    return names
+
+
+def test_every_figure_is_written_with_an_index(unsure, tmp_path, optional):
+    optional("altair")
+    home = tmp_path / "figures"
+    pv.write_figures(unsure, home, formats=("svg", "png", "pdf"))
+    names = {path.name for path in home.iterdir()}
+    index = (home / "index.md").read_text(encoding="utf-8")
+    stems = {name.partition(".")[0] for name in names - {"index.md"}}
+    assert len(stems) > 3
+    assert names == {f"{stem}.{kind}" for stem in stems for kind in module.FORMATS} | {"index.md"}
+    for stem in stems:
+        assert f"[pdf]({stem}.pdf)" in index
+        assert (home / f"{stem}.svg").read_text(encoding="utf-8").startswith("<svg")
+        assert (home / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
+        assert (home / f"{stem}.pdf").read_bytes().startswith(b"%PDF")
+        assert "var(--" not in (home / f"{stem}.svg").read_text(encoding="utf-8")
+    assert index.count("\n## ") == len(stems)
+    assert [path.name for path in tmp_path.iterdir()] == ["figures"]
+
+
+def test_the_same_audit_gives_the_same_bytes(unsure, tmp_path, optional):
+    optional("altair")
+    for name in ("a", "b"):
+        pv.write_figures(unsure, tmp_path / name, formats=module.FORMATS)
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+
+
+def test_figures_of_an_earlier_report_are_replaced(unsure, tmp_path, drawn):
+    drawn("one", "two")
+    pv.write_figures(unsure, tmp_path / "f")
+    drawn("two", "three")
+    pv.write_figures(unsure, tmp_path / "f")
+    assert {p.name for p in (tmp_path / "f").iterdir()} == {"two.svg", "three.svg", "index.md"}
+
+
+def test_other_files_are_refused_and_kept(unsure, tmp_path, drawn):
+    drawn("one")
+    pv.write_figures(unsure, tmp_path)
+    (tmp_path / "thesis.svg").write_text("mine")
+    with pytest.raises(ConfigError, match=r"holds 'thesis.svg', which is not of an earlier report"):
+        pv.write_figures(unsure, tmp_path)
+    assert (tmp_path / "thesis.svg").read_text() == "mine"
+
+
+def test_an_index_of_someone_else_is_no_leave_to_replace(unsure, tmp_path, drawn):
+    drawn("one")
+    (tmp_path / "index.md").write_text("# Mine\n[svg](one.svg)\n")
+    (tmp_path / "one.svg").write_text("mine")
+    with pytest.raises(ConfigError, match=r"holds 'index.md'"):
+        pv.write_figures(unsure, tmp_path)
+
+
+def test_what_a_stopped_run_left_is_cleared_up(unsure, tmp_path, drawn):
+    drawn("one")
+    pv.write_figures(unsure, tmp_path)
+    (tmp_path / ".parivox-0123456789ab").mkdir()
+    (tmp_path / "one.svg").unlink()
+    pv.write_figures(unsure, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"one.svg", "index.md"}
+
+
+def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path, drawn):
+    drawn("one")
+    (tmp_path / "file").write_text("x")
+    for folder, told in (
+        (tmp_path / "file", "is a file, not a folder"),
+        (tmp_path / "no" / "deeper", "there is no folder"),
+        (tmp_path / ("n" * 300), "cannot be written"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            pv.write_figures(unsure, folder)
+
+
+@pytest.mark.parametrize("formats", [("jpg",), (), "svg", ("svg", "")])
+def test_formats_that_are_none(unsure, tmp_path, formats):
+    with pytest.raises(ConfigError, match="choose from svg, png, pdf"):
+        pv.write_figures(unsure, tmp_path / "f", formats=formats)
+    assert list(tmp_path.iterdir()) == []

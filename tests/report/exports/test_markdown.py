@@ -1,0 +1,89 @@
+"""The section of a model card: the answer, then tables that no name can break."""
+
+import re
+
+import pytest
+
+from parivox.report.exports.markdown import escaped, markdown
+
+
+def tables(text):
+    """Rows of each table."""
+    found = [[]]
+    for line in text.splitlines():
+        if line.startswith("|"):
+            found[-1].append(re.split(r"(?<!\\)\|", line)[1:-1])
+        elif found[-1]:
+            found.append([])
+    return [rows for rows in found if rows]
+
+
+def test_every_table_has_as_many_cells_in_each_row(odd):
+    made = tables(markdown(odd))
+    assert len(made) > 10
+    for rows in made:
+        assert {len(row) for row in rows} == {len(rows[0])}
+
+
+def test_no_name_becomes_markup(odd):
+    text = markdown(odd)
+    body = text.partition("-->")[2]
+    assert not re.search(r"<[a-zA-Z/!]", body)
+    assert "](" not in body.replace(r"\](", "")
+    assert "\u202e" not in text
+    assert r"a\|b" in text
+
+
+def test_the_answer_comes_first_with_figures_and_counts(odd):
+    text = markdown(odd)
+    first = text.index("### ")
+    assert text.index("target and") < text.index("### Tables")
+    assert "A\\|B" in text[first:]
+    assert re.search(r"FNR \(locked out\): ", text)
+    (groups,) = [rows for rows in tables(text) if rows[0][0].strip() == "group"][:1]
+    heads = [cell.strip() for cell in groups[0]]
+    assert "locked out (FNR): errors/trials" in heads
+    assert "impostors in (FPR): times" in heads
+
+
+def test_figures_are_those_of_the_audit(odd):
+    where = {"system": "A|B", "grouping": "sex", "group": "f", "metric": "fnr", "definition": ""}
+    (row,) = odd.groups.where(**where, within="").rows()
+    assert f"| {row['errors']:,}/{row['trials']:,} | {100 * row['value']:#.3g} [" in markdown(odd)
+
+
+def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(odd):
+    crossed = [rows for rows in tables(markdown(odd)) if rows[0][0].strip() == "kind"]
+    assert len(crossed) == 4  # both rates of two systems
+    for rows in crossed:
+        named = {row[0].strip(): row[1:] for row in rows[2:]}
+        assert "60+" in named
+        assert all(cell.strip() != "–" for cell in named["60+"])
+        assert "all" in named
+
+
+def test_without_intervals_it_says_so_and_gives_counts(unsure):
+    text = markdown(unsure)
+    assert "Nothing is said of chance: --no-intervals was given." in text
+    assert "[" not in text.partition("-->")[2]
+    assert "errors/trials" in text
+
+
+def test_the_same_audit_gives_the_same_text(odd):
+    assert markdown(odd) == markdown(odd)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1.7 [1.3, 2.3], p <0.001", "1.7 [1.3, 2.3], p <0.001"),
+        ("0 [0, >9,999]", "0 [0, >9,999]"),
+        ("a_b*", r"a\_b\*"),
+        ("see http://x.y", r"see http:\//x.y"),
+        ("www.x.y", r"www\.x.y"),
+        ("[1, 2](x)", r"\[1, 2\](x)"),
+        ("line\nbreak", r"line\\x0abreak"),
+    ],
+)
+def test_escapes(text, shown):
+    assert escaped(text) == shown

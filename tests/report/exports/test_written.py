@@ -1,0 +1,122 @@
+"""Files of a report: whole or not at all, and nothing else replaced."""
+
+import os
+import stat
+
+import pytest
+
+import parivox as pv
+from parivox.errors import ConfigError
+from parivox.report.written import TABLES, check_page, format_of
+
+
+@pytest.mark.parametrize(("kind", "ending"), TABLES.items())
+def test_the_name_tells_the_format_and_an_earlier_report_is_replaced(
+    unsure, tmp_path, kind, ending
+):
+    file = tmp_path / f"tables{ending}"
+    pv.write_tables(unsure, file)
+    first = file.read_bytes()
+    pv.write_tables(unsure, file)
+    assert file.read_bytes() == first
+    pv.write_tables(unsure, tmp_path / "other", format=kind)
+    assert (tmp_path / "other").read_bytes() == first
+    assert {path.name for path in tmp_path.iterdir()} == {file.name, "other"}
+
+
+def test_a_format_may_change_from_one_report_to_the_next(unsure, tmp_path):
+    file = tmp_path / "tables"
+    for kind in TABLES:
+        pv.write_tables(unsure, file, format=kind)
+
+
+@pytest.mark.parametrize("text", ["# Parivox\n", "mine", "<!-- Parivox -->", "% Parivox\n"])
+def test_any_other_file_is_kept(unsure, tmp_path, text):
+    file = tmp_path / "notes.md"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=r"is there already, and is no report of Parivox's"):
+        pv.write_tables(unsure, file)
+    assert file.read_text() == text
+
+
+def test_an_empty_file_may_be_written_to(unsure, tmp_path):
+    file = tmp_path / "made.md"
+    file.touch()
+    pv.write_tables(unsure, file)
+    assert file.read_text().startswith("<!-- Parivox")
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(unsure, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link.md").symlink_to(tmp_path / "there" / "real.md")
+    pv.write_tables(unsure, tmp_path / "link.md")
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "there" / "real.md").read_text().startswith("<!-- Parivox")
+
+
+def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for path, told in (
+        (tmp_path, "is a folder; name a file"),
+        ("", "names no file"),
+        (tmp_path / "no" / "a.md", "there is no folder"),
+        (tmp_path / "file" / "a.md", "there is no folder"),
+        (tmp_path / ("n" * 300 + ".md"), "cannot be written"),
+        (tmp_path / "a\0b.md", "cannot be written"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            pv.write_tables(unsure, path, format="markdown")
+    with pytest.raises(ConfigError, match="its name tells no format"):
+        pv.write_tables(unsure, tmp_path / "a.doc")
+    with pytest.raises(ConfigError, match=r"--format 'docx' is not known; choose from markdown"):
+        pv.write_tables(unsure, tmp_path / "a.md", format="docx")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_told_before(tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(ConfigError, match="cannot be written"):
+        check_page(tmp_path / "a.html")
+
+
+def test_a_full_disk_leaves_the_earlier_report(unsure, tmp_path, monkeypatch):
+    from pathlib import Path
+
+    file = tmp_path / "a.md"
+    pv.write_tables(unsure, file)
+    first = file.read_bytes()
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(ConfigError, match="No space left"):
+        pv.write_tables(unsure, file)
+    assert file.read_bytes() == first
+    assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.html", ""), ("a.HTM", ""), ("a.md", "markdown"), ("a.tex", "latex"), ("a.xlsx", "xlsx")],
+)
+def test_formats_of_names(name, kind):
+    assert format_of(name) == kind
+
+
+def test_ids_of_speakers_are_shown_only_if_the_audit_noted_them(unsure, tmp_path):
+    with pytest.raises(ConfigError, match="audit again with --speaker-ids offenders"):
+        pv.write_page(unsure, tmp_path / "a.html", speaker_ids="offenders")
+    with pytest.raises(ConfigError, match="choose never or offenders"):
+        pv.write_page(unsure, tmp_path / "a.html", speaker_ids="all")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_packages_it_says_what_to_install(monkeypatch, tmp_path):
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        ConfigError, match=r"pages need altair and jinja2: pip install 'parivox\[re"
+    ):
+        check_page(tmp_path / "a.html")

@@ -1,0 +1,96 @@
+"""Pages of small audits, and what stands in them."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+import parivox as pv
+
+VOID = {"meta", "input", "br", "path", "circle", "line", "rect", "use"}
+
+
+class Reader(HTMLParser):
+    """Elements of a page with their attributes and text, in order."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.elements = []
+        self.texts = []
+        self._inside = []
+
+    def handle_starttag(self, tag, attrs):
+        self._inside.append(tag)
+        self.elements.append((tag, dict(attrs)))
+        if tag in VOID:
+            self._inside.pop()
+
+    def handle_endtag(self, tag):
+        while self._inside and self._inside.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self._inside[-1:]):
+            self.texts.append(data)
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).replace("\u00a0", " ").split())
+
+
+@pytest.fixture
+def read():
+    def parsed(html):
+        reader = Reader()
+        reader.feed(html)
+        reader.close()
+        return reader
+
+    return parsed
+
+
+@pytest.fixture(scope="session")
+def without_figures():
+    """Make pages quick: figures have tests of their own, and one here."""
+    from parivox.report.page import assembly
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembly, "_drawn", lambda _: {name: [] for name in assembly.SECTIONS})
+        yield
+
+
+@pytest.fixture(scope="session")
+def small(audited):
+    return audited(by=["gender", "gender+nation"], operating_points=["fpr=0.05"])
+
+
+@pytest.fixture(scope="session")
+def html(small, without_figures):
+    from parivox.report.page import page
+
+    return page(small)
+
+
+@pytest.fixture(scope="session")
+def odd():
+    """Audit scores of groups with any names: `odd(names, ...)`."""
+
+    def made(names, *, nontarget=True, **options):
+        ids = [f"s{i}" for i in range(3 * len(names))]
+        trials = {"enrol": [], "test": [], "score": [], "label": []}
+        for i, one in enumerate(ids):
+            others = [ids[(i + k) % len(ids)] for k in range(1, 4)] if nontarget else []
+            for k, other in enumerate([one, one, *others]):
+                trials["enrol"].append(f"{one}/a")
+                trials["test"].append(f"{other}/b{k}")
+                trials["score"].append(float((i * 7 + k * 5) % 11) - 2.0 * (other != one))
+                trials["label"].append(int(other == one))
+        speakers = {"id": ids, "kind": [names[i // 3] for i in range(len(ids))]}
+        options = {"replicates": 50, "by": "kind", "operating_points": ["threshold=4"]} | options
+        return pv.audit({"model": trials}, speakers=speakers, **options)
+
+    return made

@@ -1,0 +1,70 @@
+import hashlib
+
+import pytest
+
+from parivox.errors import ConfigError, DataError
+from parivox.report.page.context import Choice, read_context
+
+YAML = """\
+purpose: unlocking a phone
+population: customers in "Norway" & Peru
+threshold:
+  chosen_by: the vendor
+  when: 2026-03-01
+  why: 1 % of impostors
+notes: no
+"""
+
+
+def test_a_context_file_tells_what_it_says_with_the_hash_of_its_bytes(tmp_path):
+    path = tmp_path / "context.yaml"
+    path.write_text(YAML, encoding="utf-8")
+    found = read_context(path)
+    assert found.purpose == "unlocking a phone"
+    assert found.population == 'customers in "Norway" & Peru'
+    chosen = Choice(chosen_by="the vendor", when="2026-03-01", why="1 % of impostors")
+    assert found.threshold == chosen
+    assert found.notes == "no"
+    assert found.margin == Choice()
+    assert found.sha256 == hashlib.sha256(YAML.encode()).hexdigest()
+
+
+def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
+    one = read_context({"purpose": "door", "date": "2026"})
+    assert one == read_context({"date": "2026", "purpose": "door"})
+    assert one.sha256 != read_context({"date": "2027", "purpose": "door"}).sha256
+    assert read_context(None) is None
+    assert read_context(one) is one
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ({"purpos": "x"}, "context: a context holds no 'purpos'; nearest: purpose"),
+        ({"margin": {"chosenby": "x"}}, "margin holds no 'chosenby'; nearest: chosen_by"),
+        ({"margin": "1.25"}, "margin is one text; write lines as in 'chosen_by: the product team'"),
+        ({"purpose": ["a", "b"]}, "purpose is a list; write it as one text"),
+        ({"purpose": {"a": "b"}}, "purpose is a mapping; write it as one text"),
+        ({}, "context: says nothing"),
+        (["purpose"], "a list is no context file"),
+    ],
+)
+def test_what_is_not_known_is_refused_with_the_nearest_that_is(told, sentence):
+    with pytest.raises(ConfigError) as error:
+        read_context(told)
+    assert sentence in str(error.value)
+
+
+def test_a_sentence_names_file_and_line(tmp_path):
+    path = tmp_path / "context.yaml"
+    path.write_text("purpose: door\ndeployr: me\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"context\.yaml: line 2: .*'deployr'; nearest: deployer"):
+        read_context(path)
+    path.write_text("- purpose\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"context\.yaml: line 1: a context is a list"):
+        read_context(path)
+    path.write_text("purpose: [door\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"context\.yaml"):
+        read_context(path)
+    with pytest.raises(DataError, match=r"nothing\.yaml"):
+        read_context(tmp_path / "nothing.yaml")

@@ -1,0 +1,144 @@
+import shlex
+
+import pytest
+
+import parivox as pv
+from parivox.report.page.context import read_context
+from parivox.report.page.harms import harms
+from parivox.report.page.places import places
+from parivox.report.page.reproduced import command
+
+
+def test_the_command_names_options_that_are_not_the_default(audited):
+    made = audited(by=["gender"], operating_points=["eer", "fpr=0.05"], alpha=[0, 0.5], margin=1.5)
+    words = shlex.split(command(made))
+    assert words[:3] == ["parivox", "audit", "model=SCORES_1"]
+    assert words[3:] == shlex.split(
+        "--speakers SPEAKERS --by gender --operating-point eer --operating-point fpr=0.05 "
+        "--alpha 0 --alpha 0.5 --replicates 100 --margin 1.5"
+    )
+
+
+def test_the_command_is_one_that_the_command_line_reads(audited, material, tmp_path, monkeypatch):
+    from parivox.cli import main
+
+    trials, speakers = material
+    made = audited(by=["gender"], operating_points=["fpr=0.05"], intervals=False, bins="exact")
+    rows = zip(*trials.values(), strict=True)
+    table = "\n".join([",".join(trials), *(",".join(map(str, row)) for row in rows)])
+    (tmp_path / "SCORES_1").write_text(table + "\n", encoding="utf-8")
+    people = zip(*speakers.values(), strict=True)
+    table = "\n".join([",".join(speakers), *(",".join(row) for row in people)])
+    (tmp_path / "SPEAKERS").write_text(table + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main([*shlex.split(command(made))[1:], "--quiet", "--out", "again"]) in {0, None}
+    assert pv.load("again").to_json() == made.to_json()
+
+
+def test_a_loaded_audit_has_the_same_command(audited, tmp_path):
+    made = audited(by=["gender"], operating_points=["fpr=0.05"])
+    made.write(tmp_path / "a")
+    assert command(pv.load(tmp_path / "a")) == command(made)
+
+
+def test_found_items_name_a_place_and_others_are_not_supplied(small):
+    bare = {one.item: one for one in places(small, None)}
+    assert bare["Error rates by group"].anchor == "groups"
+    assert bare["Failures to enrol, by group"] == (
+        "Failures to enrol, by group",
+        "ISO/IEC 19795-10",
+        "not supplied",
+        "",
+    )
+    purpose = "1 General description: intended purpose"
+    assert bare[purpose].where == "not supplied"
+    told = places(small, read_context({"purpose": "door"}))
+    assert next(one for one in told if one.item == purpose).anchor == "context"
+
+
+def test_no_place_claims_to_conform(small):
+    words = " ".join(word for one in places(small, None) for word in one).lower()
+    assert not {"complian", "conforms", "fulfil"} & {
+        word for word in ("complian", "conforms", "fulfil") if word in words
+    }
+
+
+def test_limits_follow_the_seven_sources_and_are_filled_from_the_data(small):
+    found = harms(small, None)
+    assert [one.name for one in found] == [
+        *("Historical", "Representation", "Measurement", "Aggregation"),
+        *("Learning", "Evaluation", "Deployment"),
+    ]
+    assert all(one.told for one in found)
+    by_name = {one.name: " ".join(one.told) for one in found}
+    assert "By gender: 2 groups, from f with 11 speakers to m with 12." in by_name["Representation"]
+    assert "What the system is for: not supplied." in by_name["Deployment"]
+    told = harms(small, read_context({"purpose": "a door"}))
+    assert "What the system is for: a door." in told[-1].told
+
+
+@pytest.fixture
+def disagreeing():
+    from parivox.report.page import disagreements
+
+    return disagreements
+
+
+def _rates(**groups):
+    return {
+        group: {("fnr", "at"): {"value": fnr}, ("fpr", "at"): {"value": fpr}}
+        for group, (fnr, fpr) in groups.items()
+    }
+
+
+def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disagreeing):
+    rates = _rates(a=(0.1, 0.03), b=(0.2, 0.02), c=(0.3, 0.01))
+    (told,) = disagreeing._errors_against_each_other(rates, "at", set())
+    assert "rank correlation -1.00 over 3 groups): c is locked out most, a is most exposed" in told
+    alike = _rates(a=(0.1, 0.01), b=(0.2, 0.02), c=(0.3, 0.03))
+    assert not list(disagreeing._errors_against_each_other(alike, "at", set()))
+
+
+def test_differences_and_ratios_are_told_apart(disagreeing):
+    rates = _rates(a=(0.1, 0.001), b=(0.2, 0.02))
+    (told,) = disagreeing._points_against_times(rates, "at", set())
+    assert "in points FNR varies more (10.0 % to 20.0 %, 10 points or 2.0 times)" in told
+    assert "in ratios FPR does (0.100 % to 2.00 %, 1.9 points or 20 times)" in told
+    assert not list(disagreeing._points_against_times(rates, "at", {"b"}))
+
+
+def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing):
+    def row(p, groups=5):
+        return {"p": p, "groups": groups, "value": 1.0, "higher_is_fairer": True}
+
+    joint = {
+        "fdr": {False: row(0.01, 9), True: row(0.4)},
+        "ir": {False: row(0.01, 9), True: row(0.01)},
+        "garbe": {},
+    }
+    (told,) = disagreeing._measures_against_chance(joint)
+    assert "FDR p 0.4, IR p 0.01" in told
+    (told,) = disagreeing._all_against_gated(joint)
+    assert "FDR p 0.01 of all 9, 0.4 of the 5 that count" in told
+
+
+def test_systems_that_measures_rank_differently_are_told(disagreeing):
+    from parivox.report.page.views import Scope
+
+    def row(value, *, higher):
+        return {False: {"value": value, "higher_is_fairer": higher}}
+
+    joint = {
+        Scope("A", "", "g", "both"): {
+            "fdr": row(0.9, higher=True),
+            "garbe": row(0.4, higher=False),
+            "ir": {},
+        },
+        Scope("B", "", "g", "both"): {
+            "fdr": row(0.8, higher=True),
+            "garbe": row(0.3, higher=False),
+            "ir": {},
+        },
+    }
+    (told,) = disagreeing._systems(joint)
+    assert "FDR 0.9 against 0.8: A fairer; GARBE 0.4 against 0.3: B fairer" in told

@@ -1,0 +1,111 @@
+"""What a notebook shows of results: words and figures, escaped, without scripts."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import parivox as pv
+from parivox.report.notebook import html
+
+
+class Parsed(HTMLParser):
+    """Tags in order, whether each is closed, and the text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.text = [], [], ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def parsed(result):
+    found = Parsed(result._repr_html_())
+    assert found.open == []
+    assert not {"script", "link", "img", "style", "iframe"} & set(found.tags)
+    return found
+
+
+def test_an_audit_shows_its_verdicts_and_its_groups_with_intervals(audited):
+    found = parsed(audited(by=["gender", "nation"], operating_points=["fpr=0.05"]))
+    assert "FNR (locked out): " in found.text
+    assert "impostors in (FPR): errors/trials" in found.text
+    assert re.search(r"\d \[\d.*\]", found.text)
+    assert found.tags.count("table") == 2
+
+
+def test_names_of_groups_are_no_markup(material):
+    trials, speakers = material
+    odd = {**speakers, "gender": [f"<script>{name}</script>\u202e" for name in speakers["gender"]]}
+    audit = pv.audit({"<b>": trials}, speakers=odd, by="gender", intervals=False)
+    found = parsed(audit)
+    assert "<script>f</script>" in found.text
+    assert "\u202e" not in found.text
+
+
+def test_what_an_audit_lacks_is_said(material):
+    trials, speakers = material
+    own = [a[:3] == b[:3] for a, b in zip(trials["enrol"], trials["test"], strict=True)]
+    only = {name: [c for c, keep in zip(v, own, strict=True) if keep] for name, v in trials.items()}
+    found = parsed(pv.audit({"S": only}, speakers=speakers, by="gender"))
+    assert "No FPR, as there are no nontarget trials: f, m, pooled." in found.text
+
+
+@pytest.fixture
+def results(material, audited, tmp_path):
+    trials, speakers = material
+    path = tmp_path / "list.csv"
+    rows = zip(trials["enrol"], trials["test"], strict=True)
+    path.write_text(
+        "enrol,test,label\n" + "".join(f"{a},{b},{int(a[:3] == b[:3])}\n" for a, b in rows)
+    )
+    people = tmp_path / "people.csv"
+    told = zip(speakers["id"], speakers["gender"], strict=True)
+    people.write_text("id,gender\n" + "".join(f"{a},{b}\n" for a, b in told))
+    return {
+        "check": pv.trials.check(path, speakers=people, by="gender"),
+        "describe": pv.trials.describe(path, speakers=people, by="gender"),
+        "grade": pv.trials.grade(
+            path, speakers=people, grade_by=["gender"], out=tmp_path / "g.csv"
+        ),
+        "convert": pv.trials.convert(path, tmp_path / "k", to="kaldi"),
+        "inspect": pv.inspect(path, people),
+        "plan": pv.plan(audited(by="gender", operating_points=["fpr=0.05"])),
+    }
+
+
+def test_other_results_show_what_the_terminal_prints(results):
+    begins = {
+        "check": "G10",
+        "describe": "target",
+        "grade": "Every trial is in",
+        "convert": "",
+        "inspect": "people.csv",
+        "plan": "To be detected",
+    }
+    for name, result in results.items():
+        found = parsed(result)
+        assert found.tags[0] == "pre"
+        assert begins[name] in found.text, name
+        assert found.text.strip()
+
+
+def test_charts_are_reached_from_an_audit(audited, optional):
+    optional("altair")
+    chart = audited(by="gender", operating_points=["fpr=0.05"]).charts.det(by="gender")
+    assert "$schema" in chart.to_dict()
+
+
+def test_the_html_of_an_audit_is_always_the_same(audited):
+    audit = audited(by="gender", operating_points=["fpr=0.05"])
+    assert html(audit) == html(audit)
