@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
     Judged = Mapping[str, Mapping[str, Row]]
 
-__all__ = ["legend", "levels", "verdicts"]
+__all__ = ["answer", "legend", "levels", "verdicts"]
 
 _RATES = {"fnr": "locked out", "fpr": "impostors in"}
 _VERDICTS = {
@@ -39,10 +39,38 @@ _REFERENCE = "is the reference"
 _SHORT = "interval may be short"
 
 
-def verdicts(
-    audit: Audit, where: Row, rates: Rates, points: Sequence[Row], point: Row
+def answer(
+    audit: Audit, where: Row, rates: Rates, points: Sequence[Row]
 ) -> Iterator[RenderableType]:
-    """What is said of a grouping whose rates have intervals, at every point and then at the first.
+    """The verdict on the system at each point, and on the groups that differ."""
+    for point in points:
+        if point["reason"]:
+            continue
+        at = point["operating_point"]
+        asked = {**where, "within": "", "operating_point": at}
+        system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
+        if not system:
+            reference = audit.record["options"]["reference"][0]
+            yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
+            continue
+        yield text(f"At {at}:", style="bold")
+        made = Grid(box=None, show_header=False, pad_edge=False, collapse_padding=True)
+        made.add_column(no_wrap=True, max_width=30)
+        made.add_column()
+        by_sentence: dict[str, list[str]] = {}
+        for metric, words in _RATES.items():
+            if _has(metric, at, rates):
+                label = f"{words} ({metric.upper()})"
+                by_sentence.setdefault(system[metric]["sentence"], []).append(label)
+        for sentence, labels in by_sentence.items():
+            add(made, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
+        for group, figures in _differ(_judged(audit, asked), rates, at):
+            add(made, group, figures)
+        yield Padding(made, (0, 0, 0, 2))
+
+
+def verdicts(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator[RenderableType]:
+    """Every group's figures at one point, of a grouping whose rates have intervals.
 
     Parameters
     ----------
@@ -52,12 +80,9 @@ def verdicts(
         System, list, grouping, allocation.
     rates
         By group, and by metric and operating point; the row of all of them is called pooled.
-    points
-        Every operating point.
     point
-        The first of them that has a threshold.
+        The first operating point that has a threshold.
     """
-    yield from _answer(audit, where, rates, points)
     at = point["operating_point"]
     judged = _judged(audit, {**where, "within": "", "operating_point": at})
     told = "as decided" if point["threshold"] is None else f"threshold {point['threshold']:.6g}"
@@ -135,36 +160,6 @@ def _judged(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
         if row["group"]:
             found.setdefault(row["metric"], {})[row["group"]] = row
     return found
-
-
-def _answer(
-    audit: Audit, where: Row, rates: Rates, points: Sequence[Row]
-) -> Iterator[RenderableType]:
-    """The verdict on the system at each point, and on the groups that differ."""
-    for point in points:
-        if point["reason"]:
-            continue
-        at = point["operating_point"]
-        asked = {**where, "within": "", "operating_point": at}
-        system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
-        if not system:
-            reference = audit.record["options"]["reference"][0]
-            yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
-            continue
-        yield text(f"At {at}:", style="bold")
-        made = Grid(box=None, show_header=False, pad_edge=False, collapse_padding=True)
-        made.add_column(no_wrap=True, max_width=30)
-        made.add_column()
-        by_sentence: dict[str, list[str]] = {}
-        for metric, words in _RATES.items():
-            if _has(metric, at, rates):
-                label = f"{words} ({metric.upper()})"
-                by_sentence.setdefault(system[metric]["sentence"], []).append(label)
-        for sentence, labels in by_sentence.items():
-            add(made, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
-        for group, figures in _differ(_judged(audit, asked), rates, at):
-            add(made, group, figures)
-        yield Padding(made, (0, 0, 0, 2))
 
 
 def _differ(judged: Judged, rates: Rates, at: str) -> Iterator[tuple[str, str]]:
