@@ -79,8 +79,9 @@ docs: $(STAMP) ## build the documentation into site/
 examples: $(STAMP) ## run every example
 	@for example in examples/*.py; do echo "$$example"; $(PY) "$$example" || exit 1; done
 
-bench: $(STAMP) ## measure speed and memory, write the table
-	$(PY) -m benchmarks
+bench: $(STAMP) ## measure speed and memory, write the tables
+	@failed=0; for part in benchmarks "benchmarks.scoring --embedding --write"; do \
+	$(PY) -m $$part || failed=1; done; exit $$failed
 
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	rm -rf dist

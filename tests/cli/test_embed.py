@@ -54,8 +54,20 @@ MINE = ("--system", "mine:small", "--out", "out")
 def test_help_names_the_command_and_its_options(parivox):
     assert "embed" in parivox("--help").stdout
     told = parivox("embed", "--help").stdout
-    for option in ("--system", "--out", "--workers", "--batch", "--channel", "--check"):
+    for option in ("--system", "--out", "--workers", "--batch", "--channel", "--check",
+                   "--device"):  # fmt: skip
         assert option in told
+
+
+def test_a_device_that_a_system_does_not_take_is_refused(embed, parivox, home):
+    for words in (
+        ("embed", "calls", *MINE),
+        ("systems", "check", "mine:small"),
+        ("score", "calls", "--system", "mine:small", "--recordings", "calls", "--out", "s.parquet"),
+    ):
+        found = parivox(*words, "--device", "cuda", cwd=home)
+        assert found.returncode == 2
+        assert "--system mine:small takes no --device (cuda); leave it out" in found.stderr
 
 
 def test_from_a_folder_to_a_store_and_back_again(embed, home):

@@ -22,6 +22,7 @@ from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.extract import _check_alike, _told, embed
 from parivox.embedding.store import check_store, open_store
 from parivox.embedding.systems.callables import CallableSystem
+from parivox.embedding.systems.named import load
 from parivox.errors import ConfigError, DataError
 from parivox.tables.failures import read_failures
 from parivox.tables.utterances import read_utterances
@@ -207,7 +208,7 @@ def test_an_outcome_without_a_hash_is_not_that_of_another_file(folder, crashing,
     rewrite(folder / "new.wav", soundfile.read(folder / "s1/01.wav")[0][:4_000])
     (out / "seen.parquet").unlink()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parivox.embedding.extract._sha256", lambda _: None)
+        patch.setattr("parivox.embedding.seen.hash_or_none", lambda _: None)
         run = embed(folder, small.load, out, workers=1)
     assert run.statuses == {"ok": 31}
 
@@ -527,6 +528,36 @@ def test_twenty_kills_leave_the_bytes_of_an_undisturbed_run(folder, small, tmp_p
     process.stderr.close()
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
     check_store(tmp_path / "killed")
+
+
+def test_what_a_loader_makes_is_checked_as_what_is_named(folder, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(small.Small, "scoring", "cosin")
+    with pytest.raises(ConfigError, match="system small: its scoring 'cosin' is not known; give c"):
+        embed(folder, small.load, tmp_path / "out", workers=1)
+    monkeypatch.delattr(small.Small, "scoring")
+    with pytest.raises(ConfigError, match="system small has embed and lacks scoring"):
+        embed(folder, small.load, tmp_path / "out", workers=1)
+    with pytest.raises(ConfigError, match="a Small makes no system; give a system's name, or a f"):
+        embed(folder, small.READY, tmp_path / "out", workers=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_embeddings_of_two_devices_are_not_mixed(folder, small, tmp_path):
+    (tmp_path / "modules" / "placed_system.py").write_text(PLACED)
+    out, on = tmp_path / "out", partial(load, "placed_system:Placed")
+    assert embed(folder, on, out, workers=1).store.system["provenance"]["device"] == "cpu"
+    with pytest.raises(DataError, match=r"with device 'cpu', and .* has 'cuda'; .* another --out"):
+        embed(folder, partial(on, device="cuda"), out, workers=1)
+
+
+PLACED = """
+import small_system
+
+class Placed(small_system.Small):
+    def __init__(self, device):
+        super().__init__("one", 0.0)
+        self.provenance = {"device": device}
+"""
 
 
 def test_a_system_may_be_named(folder, small, tmp_path):

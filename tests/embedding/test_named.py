@@ -65,6 +65,18 @@ class Callable:
         return np.ones(2)
 called = Callable()
 
+class OnDevice(Encoder):
+    """As torch modules that are moved."""
+    def __init__(self, device):
+        self.provenance = {"device": device}
+
+class Silent(Encoder):
+    def __init__(self, device):
+        pass
+
+def placed(device="cuda"):
+    return lambda waveform, sample_rate: np.ones(len(device))
+
 def fails(waveform, sample_rate):
     raise ValueError("kernel size\\nis greater")
 def text(waveform, sample_rate):
@@ -104,6 +116,31 @@ def test_functions_of_one_waveform(home):
     )
     assert load("encoders:embed", sample_rate=8_000).embed(WAVES)[0, 0, 1] == 8_000
     assert system.embed([]).shape[0] == 0
+
+
+def test_what_takes_a_device_is_given_it_and_it_is_recorded(home):
+    for device in ("cpu", "cuda"):
+        assert load("encoders:OnDevice", device=device).provenance == {"device": device}
+        made = load("encoders:placed", device=device)
+        assert made.provenance["device"] == device
+        assert made.embed(WAVES).shape == (2, 1, len(device))
+    assert load("encoders:OnDevice").provenance == {"device": "cpu"}
+    assert "device" not in load("encoders:embed").provenance
+
+
+@pytest.mark.parametrize(
+    ("text", "device", "words"),
+    [
+        ("encoders:embed", "cuda", r"embed takes no --device \(cuda\); leave it out, or name a cl"),
+        ("encoders:ready", "cuda", "ready takes no --device"),
+        ("encoders:Silent", "cuda", "its provenance does not tell it; add 'device': 'cuda'"),
+        ("encoders:OnDevice", "gpu", "--device 'gpu' is not known; give cpu or cuda"),
+        ("ge2e", "cuda", r"--system ge2e takes no --device \(cuda\); leave it out"),
+    ],
+)
+def test_a_device_that_cannot_be_had_is_refused(home, text, device, words):
+    with pytest.raises(ConfigError, match=words):
+        load(text, device=device)
 
 
 def test_functions_say_what_they_take(home):

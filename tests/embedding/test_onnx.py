@@ -155,7 +155,7 @@ def test_one_waveform_without_an_axis_for_recordings(onnx, waveforms, tmp_path):
         ({}, {"frontend": "waveform"}, "which does not take waveforms"),
         ({"sizes": {"t": 200}}, {"frontend": "kaldi80"}, "which does not take 80 bins of kaldi80"),
         ({}, {"frontend": "kaldi80", "sample_rate": 8_000}, "8,000 Hz do not go with the front en"),
-        ({}, {"frontend": "kaldi80", "device": "tpu"}, "device 'tpu': this onnxruntime has cpu"),
+        ({}, {"frontend": "kaldi80", "device": "tpu"}, "no TPU device is there for onnxr"),
         ({"lengths": 7}, {"frontend": "kaldi80"}, r"takes 'x' \(.*\) tensor\(float\), 'n' \(batch"),
         ({"lengths": 7}, {"frontend": "kaldi80"}, 'expected 1 of them; .*"lengths": "n"'),
         ({"extra_output": True}, {"frontend": "kaldi80"}, "gives 'mean' .*, 'y' .*\"output\": \"y"),

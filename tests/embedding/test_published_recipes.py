@@ -8,6 +8,7 @@ import pytest
 from parivox.embedding.frontends import FRONTENDS
 from parivox.embedding.systems.protocol import EmbeddingSystem
 from parivox.embedding.systems.published import PUBLISHED, load_published
+from parivox.errors import ConfigError, DataError
 
 NAMES = ["resnetse34l", "ecapa", "ecapa-speechbrain", "campplus", "eres2net"]
 PARTS = {"resnetse34l": (10, 512), "ecapa": (6, 192), "campplus": (1, 512)}
@@ -19,9 +20,14 @@ def torch(optional):
 
 
 @pytest.fixture(scope="module")
-def load(torch, tmp_path_factory):
+def folder_of(tmp_path_factory):
+    """Where the checkpoint of a system is kept."""
+    return tmp_path_factory.mktemp("weights").joinpath
+
+
+@pytest.fixture(scope="module")
+def load(torch, folder_of):
     """A published system with seeded weights."""
-    folder = tmp_path_factory.mktemp("weights")
     loaded = {}
 
     def load(name):
@@ -37,8 +43,8 @@ def load(torch, tmp_path_factory):
                     scale = (2.0 / value[0].numel()) ** 0.5
                     values = scale * random.standard_normal(value.shape)
                     value.copy_(torch.from_numpy(values))
-            torch.save(network.state_dict(), folder / name)
-            loaded[name] = load_published(name, folder / name)
+            torch.save(network.state_dict(), folder_of(name))
+            loaded[name] = load_published(name, folder_of(name))
         return loaded[name]
 
     return load
@@ -134,3 +140,46 @@ def test_speechbrains_layout_takes_kaldis_features_as_3d_speaker_trained_it(load
     assert other.provenance["frontend"] == "kaldi80"
     audio = [voice(16_000, 1)]
     assert np.abs(other.embed(audio) - published.embed(audio)).max() > 1e-3
+
+
+def test_a_device_without_memory_stops_the_run_and_fails_no_recording(torch, load, monkeypatch):
+    system = load("resnetse34l")
+
+    def full(features):
+        msg = "CUDA out of memory"
+        raise torch.cuda.OutOfMemoryError(msg)
+
+    monkeypatch.setattr(system, "network", full)
+    with pytest.raises(DataError, match=r"the memory of the device cpu does not hold 10 x 402 fr"):
+        system.embed([voice(70_000, 1)])
+
+
+@pytest.fixture
+def cuda(torch):
+    """Where there is no such device, nothing can be said of it."""
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device is here")
+
+
+ON_CUDA = 1e-4
+"""Of the length of a vector, what may lie between devices."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cuda_gives_what_the_cpu_gives_and_the_same_every_time(cuda, load, folder_of, name):
+    here = load(name)
+    there = load_published(name, folder_of(name), device="cuda")
+    assert there.provenance == here.provenance | {"device": "cuda"}
+    waves = [voice(samples, seed) for seed, samples in enumerate((20_000, 64_000, 64_000, 90_001))]
+    one, other = here.embed(waves), there.embed(waves)
+    away = np.linalg.norm(one - other, axis=-1) / np.linalg.norm(one, axis=-1)
+    assert away.max() <= ON_CUDA
+    np.testing.assert_array_equal(there.embed(waves), other)
+
+
+def test_cuda_where_there_is_none_is_refused(torch, load, folder_of):
+    if torch.cuda.is_available():
+        pytest.skip("a CUDA device is here")
+    load("resnetse34l")
+    with pytest.raises(ConfigError, match="no CUDA device is there for torch; leave --device out"):
+        load_published("resnetse34l", folder_of("resnetse34l"), device="cuda")

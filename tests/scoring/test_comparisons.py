@@ -92,6 +92,24 @@ def test_a_score_does_not_depend_on_the_other_trials(seed, count):
     assert pair_scores(kept, test[at : at + 1], enrol[at : at + 1], comparison)[0] == alone[0]
 
 
+@pytest.mark.parametrize("name", COMPARISONS)
+@pytest.mark.parametrize("size", [7, 192])
+def test_nor_on_whether_its_enrolment_has_many(name, size):
+    """One enrolment with many tests, scattered or stored side by side, takes another way."""
+    draw = np.random.default_rng(size)
+    comparison = COMPARISONS[name]
+    kept = comparison.prepare(draw.normal(size=(900, 3, size))).astype(np.float32)
+    enrol = np.repeat([3, 70, 71], [400, 40, 300])
+    scattered = np.sort(draw.permutation(900)[:400])
+    test = np.concatenate((scattered, scattered[:40], np.arange(150, 450)))
+    together = pair_scores(kept, enrol, test, comparison)
+    alone = [
+        pair_scores(kept, enrol[at : at + 1], test[at : at + 1], comparison)[0]
+        for at in range(enrol.size)
+    ]
+    assert (together == alone).all()
+
+
 def test_single_precision_is_near_double_precision_in_many_dimensions():
     draw = np.random.default_rng(5)
     for size in (64, 256, 512, 4096):

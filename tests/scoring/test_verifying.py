@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
+import shutil
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -135,7 +138,7 @@ def test_models_of_several_recordings_are_enrolled_together(recordings, tmp_path
 
 
 def test_an_interrupted_run_enrols_only_what_is_left(recordings, trials, tmp_path, monkeypatch):
-    monkeypatch.setattr(verifying, "PART", 40)
+    monkeypatch.setattr(verifying, "PIECE", 40)
     whole = tmp_path / "whole.parquet"
     score_with_system(trials, Loudness(), recordings=recordings, out=whole)
     out = tmp_path / "s.parquet"
@@ -156,6 +159,127 @@ def test_an_interrupted_run_enrols_only_what_is_left(recordings, trials, tmp_pat
     assert len(first.enrolled) + len(rest.enrolled) == len(whole_run.enrolled)
 
 
+def test_a_long_list_is_verified_a_chunk_after_the_other(recordings, trials, tmp_path, monkeypatch):
+    whole, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
+    score_with_system(trials, Loudness(), recordings=recordings, out=whole)
+    monkeypatch.setattr(verifying, "CHUNK", 100)
+    monkeypatch.setattr(verifying, "PIECE", 30)
+    first, rest = Loudness(), Loudness()
+
+    def stop(words):
+        if words.startswith("verified 160"):  # two pieces into the second chunk
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_with_system(trials, first, recordings=recordings, out=out, progress=stop)
+    left = sorted(path.name for path in (tmp_path / "s.parquet.parts").glob("0*.parquet"))
+    assert left == ["000000.parquet", "000001-000000.parquet", "000001-000001.parquet"]
+    score_with_system(trials, rest, recordings=recordings, out=out)
+    assert pl.read_parquet(out).equals(pl.read_parquet(whole))
+    scored = pl.read_parquet(out)["score"].count()
+    assert first.verified + rest.verified == scored
+
+
+@pytest.mark.parametrize("held", [1, 3, 128])
+def test_recordings_come_in_turn_however_few_are_held(
+    recordings, trials, tmp_path, monkeypatch, held
+):
+    whole, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
+    score_with_system(trials, Loudness(), recordings=recordings, out=whole)
+    monkeypatch.setattr(verifying, "_HELD", held)
+    score_with_system(trials, Loudness(), recordings=recordings, out=out)
+    assert digest(out) == digest(whole)
+
+
+@pytest.fixture
+def copied(recordings, tmp_path):
+    """The recordings once more, to be changed."""
+    return Path(shutil.copytree(recordings, tmp_path / "audio"))
+
+
+def interrupted(trials, recordings, out):
+    """Score, and stop half-way; gives the system."""
+    system = Loudness()
+
+    def stop(words):
+        if words.startswith("verified 120"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_with_system(trials, system, recordings=recordings, out=out, progress=stop)
+    return system
+
+
+def test_audio_that_changed_under_its_name_is_verified_again(
+    copied, recordings, trials, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(verifying, "PIECE", 40)
+    out, fresh = tmp_path / "s.parquet", tmp_path / "fresh.parquet"
+    interrupted(trials, copied, out)
+    changed = copied / "s0" / "0.wav"
+    samples, rate = soundfile.read(changed)
+    soundfile.write(changed, samples / 2, rate)
+    system = Loudness()
+    score_with_system(trials, system, recordings=copied, out=out)
+    score_with_system(trials, Loudness(), recordings=copied, out=fresh)
+    assert digest(out) == digest(fresh)
+    assert system.verified == pl.read_parquet(out)["score"].count()
+
+
+def test_the_same_audio_elsewhere_is_gone_on_with_and_hashed_once(
+    copied, recordings, trials, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(verifying, "PIECE", 40)
+    out = tmp_path / "s.parquet"
+    first = interrupted(trials, copied, out)
+    told, rest = [], Loudness()
+    score_with_system(trials, rest, recordings=copied, out=out, progress=told.append)
+    assert not any("hashing" in words for words in told)
+    assert first.verified + rest.verified == pl.read_parquet(out)["score"].count()
+    again = tmp_path / "again.parquet"
+    first, rest = interrupted(trials, copied, again), Loudness()
+    score_with_system(trials, rest, recordings=recordings, out=again)
+    assert first.verified + rest.verified == pl.read_parquet(out)["score"].count()
+    assert digest(again) == digest(out)
+
+
+CRASHING = """
+import os, signal
+from parivox.scoring.verifying import _decoding as honest
+
+def decoding(rate, least_seconds):
+    decode = honest(rate, least_seconds)
+    def do(batch, in_hand):
+        def at(place):
+            in_hand(place)
+            if batch.recordings[place].path.endswith("3/2.wav"):
+                open("crashes", "a").write("x")
+                os.kill(os.getpid(), signal.SIGSEGV)
+        return decode(batch, at)
+    return do
+"""
+
+
+def test_audio_that_crashes_a_decoder_is_an_outcome(recordings, trials, tmp_path, monkeypatch):
+    (tmp_path / "crashing_decoder.py").write_text(CRASHING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import crashing_decoder
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(verifying, "_decoding", crashing_decoder.decoding)
+    monkeypatch.setattr(verifying, "_HELD", 3)
+    out, whole = tmp_path / "s.parquet", tmp_path / "whole.parquet"
+    score_with_system(trials, Loudness(), recordings=recordings, out=out)
+    monkeypatch.undo()
+    score_with_system(trials, Loudness(), recordings=recordings, out=whole)
+    assert (tmp_path / "crashes").read_text() == "x"  # once, though it is needed often
+    odd = (pl.col("enrol") == "s3/2.wav") | (pl.col("test") == "s3/2.wav")
+    found, honest = pl.read_parquet(out), pl.read_parquet(whole)
+    assert set(found.filter(odd & (pl.col("enrol") == "s3/2.wav"))["status"]) == {"unreadable"}
+    assert found.filter(odd)["score"].count() == 0
+    assert found.filter(~odd).equals(honest.filter(~odd))
+
+
 def test_a_system_that_raises_is_named_with_the_recording(recordings, trials, tmp_path):
     class Broken(Loudness):
         def verify(self, handle, recording):
@@ -164,6 +288,7 @@ def test_a_system_that_raises_is_named_with_the_recording(recordings, trials, tm
 
     with pytest.raises(DataError, match=r"loudness: verify raised RuntimeError at 's.*no licence"):
         score_with_system(trials, Broken(), recordings=recordings, out=tmp_path / "s.parquet")
+    assert not multiprocessing.active_children()  # the decoder has ended
 
 
 def test_what_cannot_be_done_is_said_before_anything_is_enrolled(recordings, trials, tmp_path):
@@ -183,7 +308,7 @@ def test_scores_and_decisions_do_not_mix(recordings, trials, tmp_path, monkeypat
             said = super().verify(handle, recording)
             return said > -0.005 if self.verified > 20 else said
 
-    monkeypatch.setattr(verifying, "PART", 10)
+    monkeypatch.setattr(verifying, "PIECE", 10)
     out = tmp_path / "s.parquet"
     for _ in range(2):  # whatever parts there are
         with pytest.raises(DataError, match="scores for some trials and decisions for others"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
 from parivox.auditing.compat import TOLD
+from parivox.auditing.confounding import confounding
 from parivox.auditing.definitions import BASE_METRICS, all_definitions
 from parivox.auditing.gather import Reading, gather, gather_counts
 from parivox.auditing.given import check_mapping, check_texts, chosen, several, texts
@@ -267,7 +268,8 @@ def audit(
         **{name: block.table() for name, block in rows.items()},
         record=_record(options, found, made, conflicts)
         | ({"groups_file": file.told()} if file is not None else {})
-        | ({"list_checks": made.unmet} if any(made.unmet.values()) else {}),
+        | ({"list_checks": made.unmet} if any(made.unmet.values()) else {})
+        | ({"confounding": made.confounded} if any(made.confounded.values()) else {}),
         provenance=_provenance(found.people, [*found.sets, *made.development], file),
     )
 
@@ -291,6 +293,7 @@ class _Making:
         self.development: list[TrialSet | TrialCounts] = []
         self.bounds: dict[str, dict[str, float]] = {}
         self.unmet: dict[str, list[dict[str, Any]]] = {}
+        self.confounded: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, one: TrialSet | TrialCounts, development: Any, orientation: str | None) -> None:
         """Measure one system on one list."""
@@ -319,6 +322,8 @@ class _Making:
         self.measured.append(measured)
         if not one.is_counted and found.people is not None:
             self.unmet[name] = list_checks(one, found.people, found.groupings)
+        if not one.is_counted and options.intervals:
+            self.confounded[name] = confounding(one, found.groupings, options)
 
 
 def _each(given: Any) -> list[Any]:

@@ -72,6 +72,7 @@ def add_to(commands: Any) -> None:
     how.add_argument(
         "--sample-rate", metavar="HZ", type=int, help="what a function, or a waveform input, takes"
     )
+    how.add_argument("--device", metavar="NAME", default="cpu", help="cpu or cuda (default: cpu)")
     how.add_argument(
         "--workers", metavar="N", type=int, help="processes (default: one a processor)"
     )
@@ -123,6 +124,7 @@ def _embedded(given: argparse.Namespace) -> Any:
                 weights=given.weights,
                 frontend=given.frontend,
                 sample_rate=given.sample_rate,
+                device=given.device,
             ),
             given.out,
             channel=given.channel,

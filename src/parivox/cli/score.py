@@ -20,7 +20,7 @@ examples:
   parivox score trials.csv --system mypkg:verifier --recordings utterances.csv --out s.parquet
 """
 _OF_EMBEDDINGS = ("scoring", "models_by", "subtract_mean", "as_norm", "top", "s_norm", "speakers")
-_OF_SYSTEMS = ("recordings", "channel")
+_OF_SYSTEMS = ("recordings", "channel", "device")
 
 
 def add_to(commands: Any) -> None:
@@ -73,6 +73,7 @@ def add_to(commands: Any) -> None:
         "--recordings", metavar="PATH", help="folder or table, as parivox embed has it"
     )
     own.add_argument("--channel", metavar="N", type=int, help="where files have two or more")
+    own.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
 
     read = command.add_argument_group("how the list is read")
     read.add_argument(
@@ -100,7 +101,7 @@ def _run(given: argparse.Namespace) -> None:
             from parivox.embedding.systems.protocol import VerifyingSystem  # noqa: PLC0415
             from parivox.scoring.verifying import score_with_system  # noqa: PLC0415
 
-            system: Any = load(given.system)
+            system: Any = load(given.system, device=given.device or "cpu")
             if not isinstance(system, VerifyingSystem):
                 msg = (
                     f"--system {given.system}: makes embeddings; embed the recordings with "

@@ -54,6 +54,7 @@ def add_to(commands: Any) -> None:
     check.add_argument("--weights", metavar="FILE", help="file of the weights")
     check.add_argument("--frontend", metavar="NAME", help="what an ONNX file takes")
     check.add_argument("--sample-rate", metavar="HZ", type=int, help="of a function or waveforms")
+    check.add_argument("--device", metavar="NAME", default="cpu", help="cpu or cuda (default: cpu)")
     for one in (listed, check):
         one.add_argument("--json", action="store_true", help="print as JSON")
 
@@ -84,6 +85,7 @@ def _check(given: argparse.Namespace) -> None:
         weights=given.weights,
         frontend=given.frontend,
         sample_rate=given.sample_rate,
+        device=given.device,
     )
     found = probe(system)
     with printing():

@@ -1,4 +1,8 @@
-"""One batch: its recordings decoded, each once, and embedded a few minutes of audio at a time."""
+"""One batch: its recordings decoded, each once, and embedded a few minutes of audio at a time.
+
+This is what a worker process does; with a system that compares recordings itself, no more than to
+decode them.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.embedding.audio import Decoded, decode, sha256_of
+from parivox.embedding.audio import Decoded, decode
+from parivox.embedding.seen import hash_or_none
 from parivox.embedding.systems.protocol import SystemFailed
 from parivox.errors import DataError, ParivoxError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,7 +26,10 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-__all__ = ["Batch", "Done", "embed_batch"]
+    InHand = Callable[[int | None], None]
+    """Told the place of each recording before it is decoded, and None before any are embedded."""
+
+__all__ = ["Batch", "Done", "decode_batch", "embed_batch"]
 
 SECONDS_AT_ONCE = 600.0
 """Of audio that is held before it is embedded."""
@@ -30,7 +38,7 @@ _NOTHING = np.empty(0, dtype=np.float32)
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Recordings that are embedded together.
+    """Recordings that a worker has in hand together.
 
     Attributes
     ----------
@@ -66,11 +74,36 @@ class Done:
     vectors: NDArray[np.float32]
 
 
-def embed_batch(
-    batch: Batch,
-    system: EmbeddingSystem,
-    in_hand: Callable[[int | None], None] = lambda _: None,
-) -> Done:
+def decode_batch(
+    batch: Batch, rate: int, least_seconds: float, in_hand: InHand = lambda _: None
+) -> Iterator[Decoded]:
+    """Decode the recordings of a batch, in turn.
+
+    Parameters
+    ----------
+    batch
+        What to decode.
+    rate, least_seconds
+        As of :func:`parivox.embedding.audio.decode`.
+    in_hand
+        Told the place of each recording before it is decoded.
+
+    Raises
+    ------
+    DataError
+        If the channels of a recording differ.
+    """
+    for place, recording in enumerate(batch.recordings):
+        if place in batch.crashed:
+            yield Decoded("unreadable", batch.crashed[place], is_passing=True)
+            continue
+        in_hand(place)
+        yield decode(
+            recording, rate, least_seconds=least_seconds, longest_seconds=batch.longest_seconds
+        )
+
+
+def embed_batch(batch: Batch, system: EmbeddingSystem, in_hand: InHand = lambda _: None) -> Done:
     """Decode and embed the recordings of a batch.
 
     Parameters
@@ -100,17 +133,8 @@ def embed_batch(
                 vectors[place] = result
         held.clear()
 
-    for place, recording in enumerate(batch.recordings):
-        if place in batch.crashed:
-            outcomes.append(Decoded("unreadable", batch.crashed[place], is_passing=True))
-            continue
-        in_hand(place)
-        decoded = decode(
-            recording,
-            system.sample_rate,
-            least_seconds=system.least_seconds,
-            longest_seconds=batch.longest_seconds,
-        )
+    heard = decode_batch(batch, system.sample_rate, system.least_seconds, in_hand)
+    for place, decoded in enumerate(heard):
         if decoded.status == "ok":
             held[place] = decoded.waveform
         outcomes.append(replace(decoded, waveform=_NOTHING))
@@ -120,7 +144,7 @@ def embed_batch(
     rows = {place: row for row, place in enumerate(sorted(vectors))}
     found = [
         {
-            "audio_sha256": None if outcome.is_passing else _sha256(recording),
+            "audio_sha256": None if outcome.is_passing else hash_or_none(recording.path),
             "status": outcome.status,
             "reason": outcome.reason,
             "row": rows.get(place, -1),
@@ -184,10 +208,3 @@ def _stacked(system: EmbeddingSystem, vectors: list[Vector]) -> Vector:
         )
         raise DataError(msg)
     return np.stack(vectors) if vectors else np.empty((0, 1, 0), dtype=np.float32)
-
-
-def _sha256(recording: Excerpt) -> str | None:
-    try:
-        return sha256_of(recording.path)
-    except OSError:
-        return None  # which is why it is unreadable

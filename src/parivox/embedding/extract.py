@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders, sha256_of
-from parivox.embedding.batches import Batch
+from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders
+from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.pace import Pace
 from parivox.embedding.parts import Parts, find_parts, plan_parts
 from parivox.embedding.probe import probe
+from parivox.embedding.seen import SEEN, STAT, hashed, read_seen, seen_in, with_stat
 from parivox.embedding.sources import COLUMNS, read_source
 from parivox.embedding.store import (
     FOUND,
     PARTS,
-    SEEN,
     Store,
     Vectors,
     arranged,
@@ -33,8 +33,9 @@ from parivox.embedding.store import (
     writing,
 )
 from parivox.embedding.systems import named
+from parivox.embedding.systems.callables import made_by
 from parivox.embedding.systems.protocol import EmbeddingSystem
-from parivox.embedding.workers import embed_batches
+from parivox.embedding.workers import do_batches
 from parivox.errors import ConfigError, DataError
 from parivox.shown import Shown
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.embedding.batches import Done, InHand
     from parivox.embedding.systems.protocol import VerifyingSystem
 
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]
@@ -55,8 +57,6 @@ BATCH = 64
 _KEY = ("audio_sha256", "_channel", "start", "end")  # what makes two recordings the same audio
 _OUTCOME = (*(c for c in FOUND if c != "audio_sha256"), "_from", "_at")
 _EXCERPT = ("path", "channel", "start", "end")
-_SEEN = {"path": pl.String, "_size": pl.Int64, "_modified": pl.Int64, "audio_sha256": pl.String}
-_STAT = ("path", "_size", "_modified")  # a file is what it was as long as these are
 _RECORDED = ("runtime", "providers", "torch")  # what ran a network, which changes no vector
 _OLD = -1  # where an embedding stands that the store has already
 
@@ -136,13 +136,14 @@ def embed(
     progress("reading which recordings there are")
     wanted = read_source(source, channel=channel)
     progress("loading the system")
-    load = partial(named.load, system) if isinstance(system, str) else system
+    load = partial(named.load, system) if isinstance(system, str) else partial(made_by, system)
     loaded = load()
     if not isinstance(loaded, EmbeddingSystem):
         msg = f"{loaded.name}: makes no embeddings but compares recordings; give it to score"
         raise ConfigError(msg)
     options = {"longest_seconds": longest_seconds}
-    folder, recordings = Path(out), _with_stat(wanted.table)
+    folder = Path(out)
+    recordings = with_stat(wanted.table.drop(FOUND, strict=False))
     with writing(folder):
         run = _Run(folder, _told(loaded, options), recordings, progress)
         if "probe" not in run.about:
@@ -170,9 +171,9 @@ class _Run:
             if one is not None:
                 _check_alike(folder, one.about, about)
                 self.about |= {"probe": one.about.get("probe", {})}  # when it was begun
-        self.seen = pl.DataFrame(schema=_SEEN)
-        if self.store is not None:
-            self.seen = _seen(folder / SEEN)
+        self.seen = read_seen(folder / SEEN)
+        if self.store is None:
+            self.seen = self.seen.clear()
 
     def finish(self, load: Load, workers: int, batch: int) -> int:
         """Embed what is left to do; gives how many recordings the store did not have."""
@@ -217,21 +218,10 @@ class _Run:
 
     def _hashed(self) -> pl.DataFrame:
         """The recordings with the hash of their file, where the store may have its audio."""
-        told = self.wanted.join(self.seen, on=_STAT, how="left", maintain_order="left")
-        if self.store is None:
-            return told
-        is_new = pl.col("audio_sha256").is_null()
+        where = pl.lit(self.store is not None)
         if self.seen.height:
-            is_new &= pl.col("_size").is_in(self.seen["_size"].implode())
-        paths = told.filter(is_new)["path"].unique()
-        if not len(paths):
-            return told
-        self.tell(f"hashing {len(paths):,} files, which may be in the store")
-        hashes = [_sha256(path) for path in paths]
-        fresh = pl.DataFrame({"path": paths, "_sha256": pl.Series(hashes, dtype=pl.String)})
-        return told.join(fresh, on="path", how="left", maintain_order="left").with_columns(
-            audio_sha256=pl.coalesce("audio_sha256", "_sha256")
-        ).drop("_sha256")  # fmt: skip
+            where &= pl.col("_size").is_in(self.seen["_size"].implode())
+        return hashed(self.wanted, self.seen, self.tell, where=where)
 
     def _embed(self, parts: Parts, load: Load, workers: int) -> None:
         """Do the batches that are not done."""
@@ -249,7 +239,7 @@ class _Run:
             )
             for k in todo
         )
-        for one in embed_batches(batches, load, workers):
+        for one in do_batches(batches, partial(_embedding, load), workers):
             parts.keep(one.number, one.found, one.vectors)
             rows = parts.batches[one.number]
             seconds = sum(told.get("duration", 0.0) for told in one.found)
@@ -268,14 +258,13 @@ class _Run:
         if not new:
             return
         table = pl.concat(new, how="diagonal_relaxed")
-        seen = pl.concat([self.seen, table.select(*_STAT, "audio_sha256")])
-        seen = seen.unique("path", keep="last").drop_nulls().sort("path")
+        seen = seen_in(pl.concat([self.seen, table.select(*STAT, "audio_sha256")]))
         if self.store is not None:
             others = self.store.table.join(table, on="utterance", how="anti")
             others = others.with_columns(_from=pl.lit(_OLD, pl.Int64), _at="row")
             table = pl.concat([others, table], how="diagonal_relaxed")
         own = [c for c in COLUMNS if c != "path"]
-        aside = {*own, *FOUND, *_STAT, "_from", "_at"}
+        aside = {*own, *FOUND, *STAT, "_from", "_at"}
         missing = [pl.lit(None, COLUMNS[c]).alias(c) for c in own if c not in table.columns]
         more = [c for c in table.columns if c not in aside]
         table = table.with_columns(missing).sort("utterance")
@@ -292,6 +281,13 @@ class _Run:
         if not seen.equals(self.seen):
             save(self.folder / SEEN, seen)
             self.seen = seen
+
+
+def _embedding(load: Load) -> Callable[[Batch, InHand], Done]:
+    """What a worker does, once it has loaded the system."""
+    system = load()
+    assert isinstance(system, EmbeddingSystem)  # as the parent has found
+    return lambda batch, in_hand: embed_batch(batch, system, in_hand)
 
 
 def _loader(of: Parts | Store, number: int = _OLD) -> Callable[[], NDArray[np.float32]]:
@@ -359,34 +355,6 @@ def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from _leaves(value, f"{path}.{name}".lstrip("."))
     else:
         yield path, tree
-
-
-def _with_stat(table: pl.DataFrame) -> pl.DataFrame:
-    """The recordings with size and time of their files."""
-    try:
-        told = [os.stat(path) for path in table["path"]]  # noqa: PTH116 - a million paths
-    except OSError as error:
-        msg = f"{error.filename}: has gone ({error.strerror}); run the same command again"
-        raise DataError(msg) from error
-    return table.drop(c for c in table.columns if c in FOUND).with_columns(
-        _size=pl.Series([one.st_size for one in told], dtype=pl.Int64),
-        _modified=pl.Series([one.st_mtime_ns for one in told], dtype=pl.Int64),
-    )
-
-
-def _seen(path: Path) -> pl.DataFrame:
-    """Files whose hash is known; none where the table is gone or damaged."""
-    try:
-        return pl.read_parquet(path).select(pl.col(c).cast(kind) for c, kind in _SEEN.items())
-    except (OSError, pl.exceptions.PolarsError):
-        return pl.DataFrame(schema=_SEEN)
-
-
-def _sha256(path: str) -> str | None:
-    try:
-        return sha256_of(path)
-    except OSError:
-        return None  # which a worker will tell
 
 
 def _check(channel: int | None, longest: float, workers: int | None, batch: int) -> None:

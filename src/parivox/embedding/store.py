@@ -29,6 +29,7 @@ import numpy as np
 import polars as pl
 
 from parivox.embedding.acoustics import ATTRIBUTES
+from parivox.embedding.holding import hold
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ FOUND = {
     **dict.fromkeys(ATTRIBUTES, pl.Float64),
 }
 """What is known of a recording once it is decoded; ``row`` is -1 where it has no embedding."""
-TABLE, VECTORS, ABOUT, SEEN = "recordings.parquet", "embeddings.npy", "store.json", "seen.parquet"
+TABLE, VECTORS, ABOUT = "recordings.parquet", "embeddings.npy", "store.json"
 FAILURES = "failures.csv"
 PARTS, PLAN, PLAN_TABLE = "parts", "plan.json", "plan.parquet"
 """Of a run that is not finished: its folder, and what that holds first."""
@@ -319,7 +320,12 @@ def writing(path: Path) -> Iterator[None]:
     try:
         path.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
-            _lock(path, held)
+            if not hold(path, held):
+                msg = (
+                    f"{path}: another process is writing to it; wait for it, or choose another "
+                    "--out"
+                )
+                raise DataError(msg)
             _check_own(path)
             yield
     except OSError as error:
@@ -344,20 +350,6 @@ def _check_own(path: Path) -> None:
                 "empty folder, so that nothing in it is lost"
             )
             raise DataError(msg)
-
-
-def _lock(path: Path, held: contextlib.ExitStack) -> None:
-    try:
-        import fcntl  # noqa: PLC0415 - not on every system
-    except ImportError:
-        return
-    folder = os.open(path, os.O_RDONLY)
-    held.callback(os.close, folder)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        msg = f"{path}: another process is writing to it; wait for it, or choose another --out"
-        raise DataError(msg) from error
 
 
 def _at(path: Path, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Worker processes that embed batches; one that dies is not the end.
+"""Worker processes that do batches of recordings; one that dies is not the end.
 
 A decoder of foreign bytes may crash or never end. A worker says which recording it has in hand
 before it decodes it, so that such a recording gets a status, and its batch is done again.
@@ -11,23 +11,22 @@ import os
 import signal
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing import connection, get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from parivox.embedding.batches import Batch, Done, embed_batch
 from parivox.errors import DataError, ParivoxError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
-    from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
+    from parivox.embedding.batches import Batch, InHand
 
-    Load = Callable[[], EmbeddingSystem | VerifyingSystem]
+T = TypeVar("T")
 
-__all__ = ["embed_batches"]
+__all__ = ["do_batches"]
 
 DECODING_SECONDS = 300.0
 """A recording that is not decoded by then never will be."""
@@ -41,15 +40,27 @@ ONE_THREAD = dict.fromkeys(
 _PATIENCE = 10.0  # seconds for a process to end
 
 
-def embed_batches(batches: Iterable[Batch], load: Load, workers: int) -> Iterator[Done]:
-    """Embed batches in worker processes, in whatever order they are done.
+@dataclass(frozen=True)
+class _Finished(Generic[T]):
+    """What a worker sends when a batch is done."""
+
+    made: T
+
+
+def do_batches(
+    batches: Iterable[Batch], begin: Callable[[], Callable[[Batch, InHand], T]], workers: int
+) -> Generator[T]:
+    """Do batches in worker processes, in whatever order they are done; one worker keeps theirs.
+
+    Workers go on with the next batches while the caller has a result in hand, and wait there: no
+    more than a result of each is ever held.
 
     Parameters
     ----------
     batches
         In the order in which they are begun.
-    load
-        Loads the system, in each worker; it must be picklable.
+    begin
+        Called once in each worker, gives what does a batch; it must be picklable.
     workers
         How many processes at most, of one thread each.
 
@@ -58,7 +69,10 @@ def embed_batches(batches: Iterable[Batch], load: Load, workers: int) -> Iterato
     ParivoxError
         What a worker raises: the channels of a recording differ, or the system fails.
     """
-    coming, again, crew = iter(batches), list[Batch](), list[_Worker]()
+    coming = iter(batches)
+    again: list[Batch] = []
+    crew: list[_Worker] = []
+    finished: list[_Finished[T]] = []
     with tempfile.TemporaryDirectory(prefix="parivox-") as folder:
         try:
             while True:
@@ -68,22 +82,27 @@ def embed_batches(batches: Iterable[Batch], load: Load, workers: int) -> Iterato
                     if batch is None:
                         break
                     if not free:
-                        free.append(_Worker(load, Path(folder)))
+                        free.append(_Worker(begin, Path(folder)))
                         crew.append(free[0])
                     free.pop().give(batch)
+                while finished:
+                    yield finished.pop(0).made
                 if len(free) == len(crew):
                     return
-                yield from _heard(crew)
+                finished.extend(_heard(crew))
                 for worker in [one for one in crew if one.is_lost()]:
                     again.append(worker.what_is_left())
                     worker.end()
                     crew.remove(worker)
+        except ParivoxError:
+            yield from (one.made for one in finished)  # of the others
+            raise
         finally:
             for worker in crew:
                 worker.end()
 
 
-def _heard(crew: Sequence[_Worker]) -> Iterator[Done]:
+def _heard(crew: Sequence[_Worker]) -> Iterator[_Finished[Any]]:
     """Wait until any worker says something, and take it."""
     ready = connection.wait([worker.line for worker in crew], timeout=1.0)
     for worker in crew:
@@ -95,7 +114,7 @@ def _heard(crew: Sequence[_Worker]) -> Iterator[Done]:
 class _Worker:
     """One process, as its parent sees it."""
 
-    def __init__(self, load: Load, folder: Path) -> None:
+    def __init__(self, begin: Callable[[], Any], folder: Path) -> None:
         context = get_context("spawn")
         self.line, theirs = context.Pipe()
         number, words = tempfile.mkstemp(dir=folder)
@@ -105,7 +124,7 @@ class _Worker:
         self.at: int | None = None
         self.since = time.monotonic()
         self.is_gone = False
-        self.process = context.Process(target=_work, args=(theirs, load, words), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, begin, words), daemon=True)
         with _environment(ONE_THREAD):
             self.process.start()
         theirs.close()
@@ -115,7 +134,7 @@ class _Worker:
         with contextlib.suppress(OSError):  # it is gone, which is heard next
             self.line.send(batch)
 
-    def hear(self) -> Done | None:
+    def hear(self) -> _Finished[Any] | None:
         """Take what it says: which recording it has in hand, a batch that is done, an error."""
         try:
             said = self.line.recv()
@@ -126,7 +145,7 @@ class _Worker:
         self.since = time.monotonic()
         if isinstance(said, ParivoxError):
             raise said
-        if isinstance(said, Done):
+        if isinstance(said, _Finished):
             self.batch = self.at = None
             return said
         self.at = said
@@ -171,17 +190,17 @@ class _Worker:
         self.process.join(_PATIENCE)
 
 
-def _work(line: Connection, load: Load, words: str) -> None:
-    """Embed batches until there are no more; this is what a worker runs."""
+def _work(line: Connection, begin: Callable[[], Any], words: str) -> None:
+    """Do batches until there are no more; this is what a worker runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     printed = os.open(words, os.O_WRONLY | os.O_APPEND)
     os.dup2(printed, 1)
     os.dup2(printed, 2)  # where decoders complain of foreign bytes
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         try:
-            system = cast("EmbeddingSystem", load())  # as the parent has found
+            do = begin()
             while True:
-                line.send(embed_batch(line.recv(), system, line.send))
+                line.send(_Finished(do(line.recv(), line.send)))
         except ParivoxError as error:
             line.send(error)
 

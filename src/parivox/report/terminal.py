@@ -10,11 +10,13 @@ from rich.padding import Padding
 
 from parivox.report.beside import compat, contradictions, failures, standardised, trends
 from parivox.report.comparison import comparison
+from parivox.report.confounding import confounding
 from parivox.report.facts import deployed_at, headline, noted, why_unsure
 from parivox.report.judged import rates_of
+from parivox.report.own_thresholds import own_thresholds
 from parivox.report.people import attempts, limits, people
 from parivox.report.plain import plain_groups, plain_levels, sizes
-from parivox.report.verdicts import legend, levels, verdicts
+from parivox.report.verdicts import answer, legend, levels, verdicts
 from parivox.report.words import Row, add, grid, percent, text
 
 if TYPE_CHECKING:
@@ -159,7 +161,10 @@ def _grouping(
     """One grouping under one allocation, where there are rates."""
     at, options = point["operating_point"], audit.record["options"]
     if is_sure:
-        yield from verdicts(audit, where, rates, points, point)
+        yield from answer(audit, where, rates, points)
+        yield from own_thresholds(audit, where)
+        yield from confounding(audit, where)
+        yield from verdicts(audit, where, rates, point)
         yield from limits(audit, where, points)
         yield from people(audit, where, at)
         yield from attempts(audit, where, at)

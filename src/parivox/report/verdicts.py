@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
 
-__all__ = ["legend", "levels", "verdicts"]
+__all__ = ["answer", "legend", "levels", "verdicts"]
 
 _STYLES = {"worse": "red", "better": "green", "no_difference": "", "cannot_tell": "dim"}
 _MOST_TOLD = 10
@@ -42,10 +42,42 @@ _MOST_TOLD = 10
 _IN_CLOSED_FORM = {"", "speakers", "zero-errors"}
 
 
-def verdicts(
-    audit: Audit, where: Row, rates: Rates, points: Sequence[Row], point: Row
+def answer(
+    audit: Audit, where: Row, rates: Rates, points: Sequence[Row]
 ) -> Iterator[RenderableType]:
-    """What is said of a grouping whose rates have intervals, at every point and then at the first.
+    """The verdict on the system at each point, and on the groups that differ."""
+    for point in points:
+        if point["reason"]:
+            continue
+        at = point["operating_point"]
+        asked = {**where, "within": "", "operating_point": at}
+        system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
+        if not system:
+            reference = audit.record["options"]["reference"][0]
+            yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
+            continue
+        yield text(f"At {at}:", style="bold")
+        made = Grid(box=None, show_header=False, pad_edge=False, collapse_padding=True)
+        made.add_column(no_wrap=True, max_width=30)
+        made.add_column()
+        by_sentence: dict[str, list[str]] = {}
+        for metric, words in RATES.items():
+            if has_rate(metric, at, rates):
+                label = f"{words} ({metric.upper()})"
+                by_sentence.setdefault(system[metric]["sentence"], []).append(label)
+        for sentence, labels in by_sentence.items():
+            add(made, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
+        of = judged(audit, asked)
+        differ = differing(of)
+        for group in differ[:_MOST_TOLD]:
+            add(made, group, figures(of, group, rates, at))
+        if len(differ) > _MOST_TOLD:
+            add(made, "", f"and {len(differ) - _MOST_TOLD} more that differ")
+        yield Padding(made, (0, 0, 0, 2))
+
+
+def verdicts(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator[RenderableType]:
+    """Every group's figures at one point, of a grouping whose rates have intervals.
 
     Parameters
     ----------
@@ -55,12 +87,9 @@ def verdicts(
         System, list, grouping, allocation.
     rates
         By group, and by metric and operating point; the row of all of them is called pooled.
-    points
-        Every operating point.
     point
-        The first of them that has a threshold.
+        The first operating point that has a threshold.
     """
-    yield from _answer(audit, where, rates, points)
     at = point["operating_point"]
     of = judged(audit, {**where, "within": "", "operating_point": at})
     told = "as decided" if point["threshold"] is None else f"threshold {point['threshold']:.6g}"
@@ -113,40 +142,6 @@ def levels(audit: Audit, where: Row, by_level: Mapping[str, Rates], point: str) 
             cells += [f"{percent(pooled['value'])} {interval}", differing_told(of.get(metric, {}))]
         add(made, level, *cells)
     return made
-
-
-def _answer(
-    audit: Audit, where: Row, rates: Rates, points: Sequence[Row]
-) -> Iterator[RenderableType]:
-    """The verdict on the system at each point, and on the groups that differ."""
-    for point in points:
-        if point["reason"]:
-            continue
-        at = point["operating_point"]
-        asked = {**where, "within": "", "operating_point": at}
-        system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
-        if not system:
-            reference = audit.record["options"]["reference"][0]
-            yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
-            continue
-        yield text(f"At {at}:", style="bold")
-        made = Grid(box=None, show_header=False, pad_edge=False, collapse_padding=True)
-        made.add_column(no_wrap=True, max_width=30)
-        made.add_column()
-        by_sentence: dict[str, list[str]] = {}
-        for metric, words in RATES.items():
-            if has_rate(metric, at, rates):
-                label = f"{words} ({metric.upper()})"
-                by_sentence.setdefault(system[metric]["sentence"], []).append(label)
-        for sentence, labels in by_sentence.items():
-            add(made, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
-        of = judged(audit, asked)
-        differ = differing(of)
-        for group in differ[:_MOST_TOLD]:
-            add(made, group, figures(of, group, rates, at))
-        if len(differ) > _MOST_TOLD:
-            add(made, "", f"and {len(differ) - _MOST_TOLD} more that differ")
-        yield Padding(made, (0, 0, 0, 2))
 
 
 def _every(metric: str, at: str, rates: Rates, judged: Mapping[str, Row]) -> Grid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ __all__ = ["pair_scores"]
 
 _CACHE = 1 << 19
 """Bytes of either side at once: both stay in the processor's cache."""
+_RUN = 32
+"""Pairs with one left side, on average, from which on that side is taken once for all of them."""
 
 
 def pair_scores(
@@ -26,7 +29,8 @@ def pair_scores(
     """Scores of pairs of recordings.
 
     Pairs are sorted, so that the vectors of one side stay near, and each is scored once. A pair's
-    score depends on nothing but the pair, to the last bit.
+    score depends on nothing but the pair, to the last bit: hence an inner product for each, where
+    a product with a matrix would round by the company that a vector is in.
 
     Parameters
     ----------
@@ -50,18 +54,63 @@ def pair_scores(
     """
     kept = np.asarray(kept)
     code = enrol.astype(np.int64) * len(kept) + test
-    place = None
+    left, right, place = enrol, test, None
     if not (code[1:] > code[:-1]).all():
         code, place = np.unique(code, return_inverse=True)
-    left, right = np.divmod(code, len(kept))
-    found = np.empty(code.size)
-    step = max(_CACHE // max(kept[:1].nbytes, 1), 1)
-    sides = np.empty((2, min(step, code.size), *kept.shape[1:]), dtype=kept.dtype)
-    for start in range(0, code.size, step):
-        at = slice(start, min(start + step, code.size))
+        left, right = np.divmod(code, len(kept))
+    starts = np.flatnonzero(left[1:] != left[:-1]) + 1
+    are_long = left.size >= _RUN * (starts.size + 1)
+    found = (
+        _of_runs(kept, left, right, [0, *starts.tolist(), left.size], comparison)
+        if are_long
+        else _of_pairs(kept, left, right, comparison)
+    )
+    return found if place is None else found[place]
+
+
+def _of_pairs(
+    kept: NDArray[Any],
+    left: NDArray[np.integer],
+    right: NDArray[np.integer],
+    comparison: Comparison,
+) -> NDArray[np.float64]:
+    """Both sides gathered."""
+    found = np.empty(left.size)
+    step = _at_once(kept)
+    sides = np.empty((2, min(step, left.size), *kept.shape[1:]), dtype=kept.dtype)
+    for start in range(0, left.size, step):
+        at = slice(start, min(start + step, left.size))
         one, other = sides[:, : at.stop - start]
         # without mode="clip", take would copy once more
         kept.take(left[at], axis=0, out=one, mode="clip")
         kept.take(right[at], axis=0, out=other, mode="clip")
         found[at] = comparison.pairs(one, other)
-    return found if place is None else found[place]
+    return found
+
+
+def _of_runs(
+    kept: NDArray[Any],
+    left: NDArray[np.integer],
+    right: NDArray[np.integer],
+    cuts: list[int],
+    comparison: Comparison,
+) -> NDArray[np.float64]:
+    """The left side once for each run of pairs; the right gathered, unless its rows are a block."""
+    found = np.empty(left.size)
+    step = _at_once(kept)
+    room = np.empty((min(step, left.size), *kept.shape[1:]), dtype=kept.dtype)
+    for begin, end in pairwise(cuts):
+        one = kept[left[begin : begin + 1]]
+        for start in range(begin, end, step):
+            some = right[start : min(start + step, end)]
+            if some[-1] - some[0] == some.size - 1:
+                other = kept[some[0] : some[-1] + 1]
+            else:
+                other = kept.take(some, axis=0, out=room[: some.size], mode="clip")
+            found[start : start + some.size] = comparison.pairs(one, other)
+    return found
+
+
+def _at_once(kept: NDArray[Any]) -> int:
+    """Rows that fit into the cache."""
+    return max(_CACHE // max(kept[:1].nbytes, 1), 1)

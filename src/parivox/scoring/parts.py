@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
+from parivox.embedding.holding import hold
 from parivox.errors import ConfigError, DataError
 from parivox.tables.formats.scan import ENGINE_ERRORS, why
 
@@ -49,7 +50,7 @@ class Parts:
     def __init__(self, out: Path, plan: Mapping[str, Any], *, overwrite: bool = False) -> None:
         self.check(out, overwrite=overwrite)
         self.out = out
-        self.folder = out.with_name(f"{out.name}.parts")
+        self.folder = self.folder_of(out)
         self.plan = json.dumps(plan, sort_keys=True, ensure_ascii=False)
         self.overwrite, self.is_whole = overwrite, False
         self._held = contextlib.ExitStack()
@@ -58,7 +59,13 @@ class Parts:
         """Hold the folder, and take over what an interrupted run of the same plan left in it."""
         with contextlib.ExitStack() as held:
             with self.writing():
-                self._hold(held)
+                self.folder.mkdir(parents=True, exist_ok=True)
+                if not hold(self.folder, held):
+                    msg = (
+                        f"--out {self.out}: another run is making this file; wait for it, or name "
+                        "another"
+                    )
+                    raise DataError(msg)
                 self.check(self.out, overwrite=self.overwrite)  # it may have appeared since
                 self._take_over()
             self._held = held.pop_all()
@@ -69,24 +76,6 @@ class Parts:
         if self.is_whole or not any(self.folder.glob("[0-9]*.parquet")):
             shutil.rmtree(self.folder, ignore_errors=True)
         self._held.close()
-
-    def _hold(self, held: contextlib.ExitStack) -> None:
-        """Make the folder, and lock it for as long as the process holds it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            import fcntl  # noqa: PLC0415 - not on every system
-        except ImportError:
-            return
-        try:
-            folder = os.open(self.folder, os.O_RDONLY)
-            held.callback(os.close, folder)
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_there = os.path.samestat(os.fstat(folder), self.folder.stat())
-        except (BlockingIOError, FileNotFoundError):
-            is_there = False
-        if not is_there:  # or the other has just finished, and removed the folder
-            msg = f"--out {self.out}: another run is making this file; wait for it, or name another"
-            raise DataError(msg)
 
     def _take_over(self) -> None:
         """Empty the folder, unless it is of the same plan."""
@@ -128,27 +117,38 @@ class Parts:
                 msg = f"--out {out}: would replace {what} that this reads; name another file"
                 raise ConfigError(msg)
 
+    @staticmethod
+    def folder_of(out: Path) -> Path:
+        """Where the parts of a file are."""
+        return out.with_name(f"{out.name}.parts")
+
     def __truediv__(self, name: str) -> Path:
         return self.folder / name
 
-    def _part(self, number: int) -> Path:
-        return self.folder / f"{number:06d}.parquet"
+    def _part(self, number: int, piece: int | None = None) -> Path:
+        of_part = "" if piece is None else f"-{piece:06d}"
+        return self.folder / f"{number:06d}{of_part}.parquet"
 
-    def has(self, number: int) -> bool:
-        """Whether a part is there."""
-        return self._part(number).exists()
+    def has(self, number: int, piece: int | None = None) -> bool:
+        """Whether a part is there, or a piece of one."""
+        return self._part(number, piece).exists()
 
-    def write(self, number: int, frame: pl.DataFrame) -> None:
-        """Write a part; it is there wholly or not at all."""
-        path = self._part(number)
+    def write(self, frame: pl.DataFrame, number: int, piece: int | None = None) -> None:
+        """Write a part, or a piece of one; it is there wholly or not at all."""
+        path = self._part(number, piece)
         aside = path.with_suffix(".aside")
         with self.writing():
             frame.write_parquet(aside, compression="uncompressed")
             aside.replace(path)
 
-    def read(self, number: int) -> pl.LazyFrame:
-        """A part that is there."""
-        return pl.scan_parquet(self._part(number), glob=False)
+    def read(self, number: int, piece: int | None = None) -> pl.LazyFrame:
+        """A part that is there, or a piece of one."""
+        return pl.scan_parquet(self._part(number, piece), glob=False)
+
+    def forget(self, number: int) -> None:
+        """Remove the pieces of a part."""
+        for path in self.folder.glob(f"{number:06d}-*.parquet"):
+            path.unlink()
 
     def finish(
         self, number: int, last: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda whole: whole

@@ -182,7 +182,7 @@ def score(
         done = 0
         for number, chunk in enumerate(listed.chunks()):
             if not parts.has(number):
-                parts.write(number, job.scored(chunk))
+                parts.write(job.scored(chunk), number)
             done += chunk.height
             progress(f"scored {done:,} of {listed.rows:,} trials")
         count = -(-listed.rows // CHUNK)

@@ -1,10 +1,14 @@
-"""Systems that compare recordings themselves: each model enrolled once, each trial verified."""
+"""Systems that compare recordings themselves: each model enrolled, each trial verified."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
-from itertools import pairwise
+import json
+from collections import deque
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,32 +16,45 @@ import numpy as np
 import polars as pl
 
 from parivox import __version__
-from parivox.embedding.audio import Excerpt, decode
+from parivox.embedding.audio import LONGEST_SECONDS, Decoded, Excerpt, check_decoders
+from parivox.embedding.batches import Batch, decode_batch
+from parivox.embedding.seen import SEEN, hashed, read_seen, seen_in, with_stat
 from parivox.embedding.sources import read_source
+from parivox.embedding.store import save
+from parivox.embedding.workers import do_batches
 from parivox.errors import DataError
 from parivox.scoring.enrolments import read_enrolments
-from parivox.scoring.lists import read_list
+from parivox.scoring.lists import CHUNK, read_list
 from parivox.scoring.parts import Parts
 from parivox.scoring.run import FORMAT, Scored, outcomes
 from parivox.tables.ids import places_in
 from parivox.tables.utterances import some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from parivox.embedding.audio import Decoded
+    from parivox.embedding.batches import InHand
+    from parivox.embedding.sources import Source
     from parivox.embedding.systems.protocol import VerifyingSystem
 
-__all__ = ["PART", "score_with_system"]
+    Outcome = tuple[float | None, str | None, str, str | None]
 
-PART = 500
-"""Trials that an interruption loses at most; a model's trials stay together."""
+__all__ = ["PIECE", "score_with_system"]
+
+PIECE = 500
+"""Trials that an interruption loses at most."""
 _HELD = 128
 """Decoded recordings that are kept at hand."""
 REFUSED = "refused"
 """Status of what a system itself would not enrol or compare."""
+_SAID = {
+    "score": pl.Float64,
+    "decision": pl.String,
+    "status": pl.String,
+    "stage": pl.String,
+}
 
 
 def score_with_system(
@@ -58,6 +75,8 @@ def score_with_system(
     A trial whose enrolment failed has the stage ``enrol``, one whose test recording failed the
     stage ``acquire``. A system that gives None refuses: the status is ``refused``. One that gives
     True or False decides: the file has a column of decisions in the place of scores.
+
+    The system runs in this process. Another one decodes recordings for it, and may crash.
 
     Parameters
     ----------
@@ -86,136 +105,171 @@ def score_with_system(
     path = Path(out)
     read = {"the list": trials, "the models": models, "the recordings": recordings}
     Parts.check(path, overwrite=overwrite, inputs=read)
+    check_decoders()
     progress("reading trials")
     listed = read_list(trials, format=format, columns=columns)
     enrolments = read_enrolments(listed, models)
-    source = read_source(recordings, channel=channel)
     needed = pl.concat([enrolments.recordings, listed.test]).unique().sort()
-    place = places_in(needed, source.table["utterance"])
-    if (place < 0).any():
-        missing = needed.filter(pl.Series(place < 0))
-        msg = (
-            f"{listed.name}: {some(missing, needed, 'recordings')} are not in {source.name}; add "
-            "them, or make the ids alike"
-        )
-        raise DataError(msg)
-    excerpts = source.table[place].select("path", "channel", "start", "end")
+    found = with_stat(_found(needed, read_source(recordings, channel=channel), listed.name))
+    found = hashed(found, read_seen(Parts.folder_of(path) / SEEN), progress)
+    excerpts = [Excerpt(*row) for row in found.select("path", "channel", "start", "end").rows()]
+    audio = found.select("audio_sha256", "channel", "start", "end").rows()
     plan = {
         "format": FORMAT,
         "parivox": __version__,
         "trials": listed.sha256,
         "system": dict(system.provenance),
         "recordings": hashlib.sha256(
-            repr([needed.to_list(), excerpts.rows(), [*enrolments.first, *enrolments.members]])
-            .encode()
+            json.dumps(
+                [needed.to_list(), audio, enrolments.first.tolist(), enrolments.members.tolist()]
+            ).encode()
         ).hexdigest(),
-    }  # fmt: skip
-    whole = pl.concat(list(listed.chunks()))
-    enrol, test = (
-        places_in(whole[side], known)
-        for side, known in (("enrol", listed.enrol), ("test", listed.test))
-    )
-    order = np.argsort(enrol, kind="stable")
-    runner = _Runner(
+    }
+    verifier = _Verifier(
         system,
-        [Excerpt(*row) for row in excerpts.iter_rows()],
+        excerpts,
         needed,
         places_in(enrolments.recordings, needed)[enrolments.members],
         enrolments.first,
         places_in(listed.test, needed),
     )
-    cuts = _cuts(enrol[order])
     kinds: set[str] = set()
+    done = 0
     with Parts(path, plan, overwrite=overwrite) as parts:
-        for number, (start, end) in enumerate(pairwise(cuts)):
-            rows = order[start:end]
-            is_new = not parts.has(number)
-            part = (
-                runner.verified(whole[rows], rows, enrol[rows], test[rows])
-                if is_new
-                else parts.read(number).collect()
-            )
-            kinds |= {kind for kind in ("score", "decision") if part[kind].count()}
-            if len(kinds) > 1:
-                msg = (
-                    f"{system.name}: verify gives scores for some trials and decisions for others; "
-                    "let it give one kind"
+        with parts.writing():
+            save(parts / SEEN, seen_in(found))
+        for number, chunk in enumerate(listed.chunks(CHUNK)):
+            if parts.has(number):
+                _check_kind(kinds, parts.read(number).collect(), system)
+            else:
+                enrol, test = (
+                    places_in(chunk[side], known)
+                    for side, known in (("enrol", listed.enrol), ("test", listed.test))
                 )
-                raise DataError(msg)
-            if is_new:
-                parts.write(number, part)
-            progress(f"verified {end:,} of {listed.rows:,} trials")
-        count = len(cuts) - 1
-        found = outcomes(parts, count, listed.rows)
-        decides = "decision" in kinds
-        unwanted = ["row", "score" if decides else "decision"]
-        parts.finish(count, lambda lazy: lazy.sort("row").drop(unwanted))
-    how = f"{system.name}, which {'decides' if decides else 'compares'} itself"
-    return Scored(path, listed.rows, *found, how)
+                for fresh in _in_pieces(verifier, enrol, test, parts, number, kinds):
+                    progress(f"verified {done + fresh:,} of {listed.rows:,} trials")
+                parts.write(chunk.hstack(_joined(parts, number, enrol)), number)
+                parts.forget(number)
+            done += chunk.height
+            progress(f"verified {done:,} of {listed.rows:,} trials")
+        count = -(-listed.rows // CHUNK)
+        told = outcomes(parts, count, listed.rows)
+        unwanted = "score" if "decision" in kinds else "decision"
+        parts.finish(count, lambda whole: whole.drop(unwanted))
+    how = f"{system.name}, which {'decides' if unwanted == 'score' else 'compares'} itself"
+    return Scored(path, listed.rows, *told, how)
 
 
-def _cuts(enrol: NDArray[np.integer]) -> list[int]:
-    """Where parts of sorted trials begin, and where the last one ends; no model is cut in two."""
-    starts = np.flatnonzero(np.diff(enrol, prepend=-1))
-    cuts = [0]
-    for start in starts.tolist():
-        if start - cuts[-1] >= PART:
-            cuts.append(start)
-    return [*cuts, enrol.size]
+def _found(needed: pl.Series, source: Source, name: str) -> pl.DataFrame:
+    """The recordings of the source that the trials name, in the order of these ids."""
+    place = places_in(needed, source.table["utterance"])
+    if (place < 0).any():
+        missing = needed.filter(pl.Series(place < 0))
+        msg = (
+            f"{name}: {some(missing, needed, 'recordings')} are not in {source.name}; add them, or "
+            "make the ids alike"
+        )
+        raise DataError(msg)
+    return source.table[place].select("path", "channel", "start", "end")
 
 
-class _Runner:
-    """Enrols and verifies; keeps some decoded recordings at hand."""
+def _in_pieces(
+    verifier: _Verifier,
+    enrol: NDArray[np.int32],
+    test: NDArray[np.int32],
+    parts: Parts,
+    number: int,
+    kinds: set[str],
+) -> Iterator[int]:
+    """Verify a chunk of trials, sorted by enrolment; told is how many are done so far."""
+    order = np.argsort(enrol, kind="stable")
+    pieces = [order[start : start + PIECE] for start in range(0, order.size, PIECE)]
+    for piece in range(len(pieces)):
+        if parts.has(number, piece):
+            _check_kind(kinds, parts.read(number, piece).collect(), verifier.system)
+    todo = [piece for piece in range(len(pieces)) if not parts.has(number, piece)]
+    rows = np.concatenate([order[:0], *(pieces[piece] for piece in todo)])
+    done = order.size - rows.size
+    with closing(verifier.outcomes(enrol[rows], test[rows])) as told:
+        for piece in todo:
+            some_told = list(islice(told, pieces[piece].size))
+            frame = pl.DataFrame(some_told, schema=_SAID, orient="row")
+            _check_kind(kinds, frame, verifier.system)
+            parts.write(frame, number, piece)
+            done += frame.height
+            yield done
 
-    def __init__(
-        self,
-        system: VerifyingSystem,
-        excerpts: list[Excerpt],
-        ids: pl.Series,
-        members: NDArray[np.int32],
-        first: NDArray[np.int64],
-        tests: NDArray[np.int32],
-    ) -> None:
-        self.system, self.ids = system, ids
-        self.members, self.first, self.tests = members, first, tests
 
-        @lru_cache(maxsize=_HELD)
-        def decoded(recording: int) -> Decoded:
-            return decode(
-                excerpts[recording], system.sample_rate, least_seconds=system.least_seconds
-            )
+def _joined(parts: Parts, number: int, enrol: NDArray[np.int32]) -> pl.DataFrame:
+    """What became of a chunk of trials, in their own order, from its pieces."""
+    pieces = [parts.read(number, piece) for piece in range(-(-enrol.size // PIECE))]
+    return pl.concat(pieces).collect()[np.argsort(np.argsort(enrol, kind="stable"))]
 
-        self.decoded = decoded
 
-    def verified(
-        self,
-        chunk: pl.DataFrame,
-        rows: NDArray[np.integer],
-        enrol: NDArray[np.integer],
-        test: NDArray[np.integer],
-    ) -> pl.DataFrame:
-        """A part of the trials, sorted by enrolment, with their place in the list."""
-        found: list[tuple[float | None, str | None, str, str | None]] = []
-        now, handle, status = -1, None, "ok"
-        for model, probe in zip(enrol.tolist(), test.tolist(), strict=True):
-            if model != now:
-                now = model
-                handle, status = self._enrolled(model)
-            if status != "ok":
-                found.append((None, None, status, "enrol"))
-                continue
-            found.append(self._verified(handle, int(self.tests[probe])))
-        names = {"score": pl.Float64, "decision": pl.String, "status": pl.String}
-        told = pl.DataFrame(found, schema={**names, "stage": pl.String}, orient="row")
-        return chunk.with_columns(*told.get_columns(), pl.Series("row", rows, dtype=pl.Int64))
+def _check_kind(kinds: set[str], found: pl.DataFrame, system: VerifyingSystem) -> None:
+    """Add whether there are scores or decisions, and refuse both."""
+    kinds |= {kind for kind in ("score", "decision") if found[kind].count()}
+    if len(kinds) > 1:
+        msg = (
+            f"{system.name}: verify gives scores for some trials and decisions for others; let it "
+            "give one kind"
+        )
+        raise DataError(msg)
 
-    def _enrolled(self, model: int) -> tuple[Any, str]:
+
+@dataclass(frozen=True, eq=False)
+class _Verifier:
+    """Enrols and verifies.
+
+    Attributes
+    ----------
+    excerpts, ids
+        Of the recordings.
+    members, first
+        Recordings of each model, and where these begin among the members.
+    tests
+        Recording of each test id.
+    """
+
+    system: VerifyingSystem
+    excerpts: list[Excerpt]
+    ids: pl.Series
+    members: NDArray[np.int32]
+    first: NDArray[np.int64]
+    tests: NDArray[np.int32]
+
+    def outcomes(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> Generator[Outcome]:
+        """Score, decision, status and stage of trials that are sorted by enrolment."""
+        begins = np.diff(enrol, prepend=-1) != 0
+        trials = list(zip(enrol.tolist(), self.tests[test].tolist(), begins.tolist(), strict=True))
+        needs = [
+            one
+            for model, recording, is_new in trials
+            for one in (*(self._own(model) if is_new else ()), recording)
+        ]
+        handle, status = None, "ok"
+        with closing(_heard(needs, self.excerpts, self.system)) as heard:
+            for model, recording, is_new in trials:
+                if is_new:
+                    handle, status = self._enrolled(model, heard)
+                one = next(heard)
+                if status == "ok":
+                    yield self._verified(handle, recording, one)
+                else:
+                    yield None, None, status, "enrol"
+
+    def _own(self, model: int) -> list[int]:
+        """Recordings of a model."""
+        own: list[int] = self.members[self.first[model] : self.first[model + 1]].tolist()
+        return own
+
+    def _enrolled(self, model: int, heard: Iterator[Decoded]) -> tuple[Any, str]:
         """The handle of a model of those recordings that can be used; else what became of it."""
-        own = self.members[self.first[model] : self.first[model + 1]].tolist()
-        heard = [self.decoded(one) for one in own]
-        good = [one.waveform for one in heard if one.status == "ok"]
+        own = self._own(model)
+        every = list(islice(heard, len(own)))
+        good = [one.waveform for one in every if one.status == "ok"]
         if not good:
-            return None, heard[0].status
+            return None, every[0].status
         try:
             handle = self.system.enrol(good)
         except Exception as error:
@@ -223,11 +277,8 @@ class _Runner:
             raise self._raised(step, own[0], error) from error
         return handle, REFUSED if handle is None else "ok"
 
-    def _verified(
-        self, handle: Any, recording: int
-    ) -> tuple[float | None, str | None, str, str | None]:
+    def _verified(self, handle: Any, recording: int, heard: Decoded) -> Outcome:
         """Score, decision, status and stage of one trial."""
-        heard = self.decoded(recording)
         if heard.status != "ok":
             return None, None, heard.status, "acquire"
         try:
@@ -260,3 +311,46 @@ class _Runner:
             f"{self.system.name}: {step} raised {type(error).__name__} at "
             f"{self.ids[recording]!r} ({told}); let it give None for what it refuses, or mend it"
         )
+
+
+def _heard(
+    needs: list[int], excerpts: list[Excerpt], system: VerifyingSystem
+) -> Generator[Decoded]:
+    """Recordings as they are needed; another process decodes those to come meanwhile."""
+    steps = list(_steps(needs))
+    held: dict[int, Decoded] = {}
+    lost: dict[int, str] = {}  # what crashed is not decoded again
+    batches = (
+        Batch(n, [excerpts[one]], LONGEST_SECONDS, {0: lost[one]} if one in lost else {})
+        for n, one in enumerate(need for need, is_new, _ in steps if is_new)
+    )
+    begin = partial(_decoding, system.sample_rate, system.least_seconds)
+    with closing(do_batches(batches, begin, workers=1)) as decoded:
+        for need, is_new, gone in steps:
+            if is_new:
+                held[need] = next(decoded)
+            if held[need].is_passing:
+                lost[need] = held[need].reason
+            if gone is not None:
+                del held[gone]
+            yield held[need]
+
+
+def _steps(needs: Iterable[int]) -> Iterator[tuple[int, bool, int | None]]:
+    """Of each recording needed: whether it must be decoded, and which one gives way to it."""
+    order: deque[int] = deque()
+    held: set[int] = set()
+    for need in needs:
+        if need in held:
+            yield need, False, None
+            continue
+        held.add(need)
+        order.append(need)
+        gone = order.popleft() if len(order) > _HELD else None
+        held.discard(-1 if gone is None else gone)
+        yield need, True, gone
+
+
+def _decoding(rate: int, least_seconds: float) -> Callable[[Batch, InHand], Decoded]:
+    """What the other process does: batches of one recording."""
+    return lambda batch, in_hand: next(decode_batch(batch, rate, least_seconds, in_hand))

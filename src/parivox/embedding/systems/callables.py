@@ -7,7 +7,8 @@ group ``parivox.systems``, is one of
   :mod:`parivox.embedding.systems.protocol`;
 - a function of ``(waveform, sample_rate)`` that gives a vector, or with an attribute ``batched =
   True`` a function of ``(waveforms, sample_rate)`` that gives a vector of each;
-- a class or function without arguments that gives one of these.
+- a class or function without arguments that gives one of these; or with one argument ``device``,
+  which is given ``cpu`` or what the user asks for.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from parivox.embedding.systems.protocol import Waveform
 
-__all__ = ["CallableSystem", "load_object", "system_of"]
+__all__ = ["CallableSystem", "load_object", "made_by", "system_of"]
 
 SAMPLE_RATE = 16_000
 """In Hz, of functions that do not tell theirs."""
@@ -61,10 +62,17 @@ class CallableSystem:
         As the user named it.
     sample_rate
         In Hz, in the place of the function's own.
+    device
+        What it was made with, to be recorded.
     """
 
     def __init__(
-        self, function: Callable[..., Any], name: str, *, sample_rate: int | None = None
+        self,
+        function: Callable[..., Any],
+        name: str,
+        *,
+        sample_rate: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.function, self.name = function, name
         own_rate = getattr(function, "sample_rate", SAMPLE_RATE)
@@ -78,6 +86,7 @@ class CallableSystem:
             "batched": self.is_batched,
             **_source(function),
             **getattr(function, "provenance", {}),
+            **({} if device is None else {"device": device}),
         }
         self.shape: tuple[int, ...] | None = None
 
@@ -182,7 +191,7 @@ def load_object(text: str) -> Any:
 
 
 def system_of(
-    given: Any, name: str, *, sample_rate: int | None = None
+    given: Any, name: str, *, sample_rate: int | None = None, device: str = "cpu"
 ) -> EmbeddingSystem | VerifyingSystem:
     """The system that an object is, as the head of this module tells.
 
@@ -194,18 +203,15 @@ def system_of(
         As the user named it.
     sample_rate
         In Hz, of functions that do not tell theirs.
+    device
+        Where it is to run: given to what makes the system.
 
     Raises
     ------
     ConfigError
-        If it is none, or lacks something that the protocol asks for.
+        If it is none, lacks something that the protocol asks for, or takes no device.
     """
-    if callable(given) and (isinstance(given, type) or not _arguments(given)):
-        try:
-            given = given()
-        except Exception as error:
-            msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
-            raise ConfigError(msg) from error
+    given, made_with = _made(given, name, device)
     kinds = {EmbeddingSystem: ("embed",), VerifyingSystem: ("enrol", "verify")}
     for kind, methods in kinds.items():
         if not all(callable(getattr(given, method, None)) for method in methods):
@@ -226,6 +232,12 @@ def system_of(
         _rate(given.sample_rate, name)
         if kind is EmbeddingSystem:
             check_scoring(given.scoring, f"system {name}")
+        if made_with not in {None, given.provenance.get("device")}:
+            msg = (
+                f"system {name} takes a device, and its provenance does not tell it; add "
+                f"'device': {made_with!r} to it, as two devices make different embeddings"
+            )
+            raise ConfigError(msg)
         return given  # type: ignore[no-any-return]
     if not callable(given) or _arguments(given) == 1:
         told = "a function of one argument" if callable(given) else f"a {type(given).__name__}"
@@ -234,7 +246,55 @@ def system_of(
             "vector, or an object with embed, or with enrol and verify"
         )
         raise ConfigError(msg)
-    return CallableSystem(given, name, sample_rate=sample_rate)
+    return CallableSystem(given, name, sample_rate=sample_rate, device=made_with)
+
+
+def _made(given: Any, name: str, device: str) -> tuple[Any, str | None]:
+    """What an object is or makes, and the device that it was made with, if it takes one."""
+    made_with = device if _takes_device(given) else None
+    if device != "cpu" and made_with is None:
+        msg = (
+            f"--system {name} takes no --device ({device}); leave it out, or name a class or "
+            "function that takes an argument device and makes the system"
+        )
+        raise ConfigError(msg)
+    if made_with is not None or _is_maker(given):
+        try:
+            given = given() if made_with is None else given(device=made_with)
+        except Exception as error:
+            msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
+            raise ConfigError(msg) from error
+    return given, made_with
+
+
+def made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
+    """The system that a function of the user's makes, checked as one that is named.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`system_of`, or if it is no function.
+    """
+    if not callable(load):
+        msg = (
+            f"a {type(load).__name__} makes no system; give a system's name, or a function without "
+            "arguments that makes it in each worker process"
+        )
+        raise ConfigError(msg)
+    given = load()
+    return system_of(given, str(getattr(given, "name", getattr(load, "__name__", "given"))))
+
+
+def _takes_device(given: Any) -> bool:
+    """Whether it makes a system on a device: its one argument is named so."""
+    try:
+        return callable(given) and list(inspect.signature(given).parameters) == ["device"]
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_maker(given: Any) -> bool:
+    return callable(given) and (isinstance(given, type) or not _arguments(given))
 
 
 def _arguments(function: Any) -> int | None:

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
     System = EmbeddingSystem | VerifyingSystem
 
-__all__ = ["ENTRY_POINTS", "Known", "known_systems", "load"]
+__all__ = ["DEVICES", "ENTRY_POINTS", "Known", "known_systems", "load"]
 
 ENTRY_POINTS = "parivox.systems"
 """The group under which a package registers systems: name = "package.module:attribute"."""
+DEVICES = ("cpu", "cuda")
+"""Where a system can be asked to run."""
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _FORMS = (
@@ -82,7 +84,7 @@ def load(
     sample_rate
         In Hz, of functions and of ONNX files that take waveforms.
     device
-        Of ONNX files and published systems: ``cpu`` or ``cuda``.
+        ``cpu``; or ``cuda``, of ONNX files, published systems and what takes an argument `device`.
 
     Raises
     ------
@@ -120,14 +122,14 @@ def load(
         return load_onnx(path, **given)
     registered = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
     if text in registered or _REFERENCE.fullmatch(text):
-        _check_options(text, given, ("sample_rate",))
+        _check_options(text, given, ("sample_rate", "device"))
         try:
             found = _loaded(registered[text]) if text in registered else load_object(text)
         except ConfigError as error:
             if _is_slip(name, error.__cause__):
                 raise _unknown(text, path, registered) from None
             raise
-        return system_of(found, text, sample_rate=sample_rate)
+        return system_of(found, text, sample_rate=sample_rate, device=device)
     raise _unknown(text, path, registered)
 
 
@@ -154,6 +156,10 @@ def known_systems() -> list[Known]:
 
 
 def _check_options(text: str, given: dict[str, Any], taken: tuple[str, ...]) -> None:
+    device = given.get("device", "cpu")
+    if device not in DEVICES:
+        msg = f"--device {device!r} is not known; give {' or '.join(DEVICES)}"
+        raise ConfigError(msg)
     for name, value in given.items():
         if name not in taken:
             option = f"--{name.replace('_', '-')}"

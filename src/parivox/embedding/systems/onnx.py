@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["OnnxSystem", "load_onnx"]
 
+_PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
+    "cpu": ("CPUExecutionProvider", {}),
+    "cuda": ("CUDAExecutionProvider", {"use_tf32": "0", "cudnn_conv_algo_search": "DEFAULT"}),
+}
+"""Of each device, onnxruntime's name, and what keeps it to float32 and to one algorithm."""
 _VALUES = 1 << 20
 """Numbers in a batch: 80 s of waveforms, or two minutes of 80 bins."""
 
@@ -69,7 +74,7 @@ def load_onnx(
     if frontend:
         declared = replace(declared, frontend=frontend)
     declared = completed(path, session, declared, sample_rate)
-    return OnnxSystem(path, session, declared)
+    return OnnxSystem(path, session, declared, device=device)
 
 
 class OnnxSystem:
@@ -83,9 +88,13 @@ class OnnxSystem:
         It, opened.
     declared
         Complete: every input and output is named.
+    device
+        On which the session runs.
     """
 
-    def __init__(self, path: Path, session: Any, declared: Declared) -> None:
+    def __init__(
+        self, path: Path, session: Any, declared: Declared, *, device: str = "cpu"
+    ) -> None:
         import onnxruntime  # noqa: PLC0415 - an extra
 
         self.path, self.session, self.declared = path, session, declared
@@ -99,10 +108,11 @@ class OnnxSystem:
             **asdict(declared),
             "runtime": f"onnxruntime {onnxruntime.__version__}",
             "providers": session.get_providers(),
+            "device": device,
         }
 
     def embed(self, waveforms: Sequence[Waveform]) -> Array:
-        """Vectors of shape (recording, crop, dimension); recordings of one length go together.
+        """Vectors of shape (recording, crop, dimension).
 
         Raises
         ------
@@ -112,29 +122,10 @@ class OnnxSystem:
             If it gives anything but vectors.
         """
         front = FRONTENDS.get(self.declared.frontend, lambda waveform: waveform)
-        recipe = self.declared.recipe
-        parts = [
-            np.asarray(front(part), np.float32) for one in waveforms for part in recipe.cut(one)
-        ]
-        alike: dict[int, list[int]] = {}
-        for at, part in enumerate(parts):
-            alike.setdefault(len(part), []).append(at)
-        found: list[Any] = [None] * len(parts)
-        for length, places in alike.items():
-            step = self.fixed_batch or max(1, _VALUES // max(1, parts[places[0]].size))
-            for start in range(0, len(places), step):
-                some = places[start : start + step]
-                vectors = self._run(np.stack([parts[at] for at in some]), length)
-                for at, vector in zip(some, vectors, strict=True):
-                    found[at] = vector
-        if not found:
-            return np.empty((0, recipe.parts, 1), np.float32)
-        vectors = np.concatenate(found).reshape(len(waveforms), -1, found[0].shape[-1])
-        if recipe.unit:
-            vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-        return vectors
+        most = 0 if self.fixed_batch else _VALUES
+        return self.declared.recipe.embedded(waveforms, front, self._run, most)
 
-    def _run(self, given: Array, length: int) -> Array:
+    def _run(self, given: Array) -> Array:
         """Vectors (part, crop, dimension) of parts of one length."""
         feed: dict[str, Any] = {self.declared.input: self.lay_out(given)}
         if self.declared.lengths:
@@ -142,7 +133,7 @@ class OnnxSystem:
             is_whole = "int" in kind
             feed[self.declared.lengths] = np.full(
                 len(given),
-                length if is_whole else 1,
+                given.shape[1] if is_whole else 1,
                 np.dtype(kind[7:-1] if is_whole else np.float32),
             )
         try:
@@ -174,25 +165,33 @@ def _session(path: Path, device: str) -> Any:
     except ImportError as error:
         msg = f"{path}: needs onnxruntime; install it with: pip install 'parivox[onnx]'"
         raise ConfigError(msg) from error
-    kinds = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
-    there = [name for name, kind in kinds.items() if kind in onnxruntime.get_available_providers()]
-    if device not in there:
-        msg = (
-            f"device {device!r}: this onnxruntime has {', '.join(there)}; leave it out to run on "
-            "the CPU, or install onnxruntime-gpu"
-        )
-        raise ConfigError(msg)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    options.use_deterministic_compute = device != "cpu"
+    provider, exact = _PROVIDERS.get(device, (device, {}))
+    if provider not in onnxruntime.get_available_providers():
+        raise _no_device(device)
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=[kinds[device]])
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=[provider], provider_options=[exact]
+        )
     except Exception as error:
         msg = (
             f"{path}: is no ONNX file that onnxruntime {onnxruntime.__version__} can run "
             f"({_brief(error)}); export it again, or install a newer onnxruntime"
         )
         raise DataError(msg) from error
+    if provider not in session.get_providers():  # it falls back without a word
+        raise _no_device(device)
+    return session
+
+
+def _no_device(device: str) -> ConfigError:
+    return ConfigError(
+        f"no {device.upper()} device is there for onnxruntime; leave --device out to run on the "
+        "CPU, or install onnxruntime-gpu"
+    )
 
 
 def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Array], Array], int]:

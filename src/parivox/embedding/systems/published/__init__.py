@@ -107,7 +107,8 @@ def _move(network: nn.Module, device: str) -> None:
     try:
         network.to(device)
     except (RuntimeError, AssertionError):
-        msg = f"the device {device!r} is not there for torch; leave it out to run on the CPU"
+        what = "no CUDA device" if device == "cuda" else f"no device {device!r}"
+        msg = f"{what} is there for torch; leave --device out to run on the CPU"
         raise ConfigError(msg) from None
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from parivox.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    import numpy as np
     from numpy.typing import NDArray
     from torch import nn
 
@@ -63,28 +64,28 @@ class PublishedSystem:
     def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
         """Vectors of several recordings, of shape (recording, part, dimension).
 
-        Only parts of equal length share a batch, so nothing is padded.
+        Raises
+        ------
+        DataError
+            If the device has too little memory.
         """
-        features = [self.frontend(part) for each in waveforms for part in self.recipe.cut(each)]
-        vectors: dict[int, NDArray[np.float32]] = {}
-        lengths = np.array([len(each) for each in features])
-        for length in np.unique(lengths):
-            alike = np.flatnonzero(lengths == length)
-            together = max(1, _FRAMES // int(length))
-            for start in range(0, alike.size, together):
-                batch = alike[start : start + together]
-                stacked = np.stack([features[at] for at in batch])
-                vectors |= zip(batch.tolist(), self._embedded(stacked), strict=True)
-        out = np.array([vectors[at] for at in range(len(features))], np.float32)
-        if self.recipe.unit:
-            out /= np.maximum(np.linalg.norm(out, axis=-1, keepdims=True), 1e-12)
-        return out.reshape(len(waveforms), self.recipe.parts, -1)
+        most = _FRAMES * self.frontend.bins
+        return self.recipe.embedded(waveforms, self.frontend, self._embedded, most)
 
     def _embedded(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch  # noqa: PLC0415 - heavy
 
-        with torch.inference_mode(), self._exact():
-            out = self.network(torch.from_numpy(features).to(self.device))
+        try:
+            with torch.inference_mode(), self._exact():
+                out = self.network(torch.from_numpy(features).to(self.device))
+        except torch.cuda.OutOfMemoryError as error:  # which is no failure of the recording
+            parts, frames = features.shape[:2]
+            msg = (
+                f"{self.name}: the memory of the device {self.device} does not hold {parts} x "
+                f"{frames:,} frames; try fewer --workers, or a shorter --longest; what is finished "
+                "is kept"
+            )
+            raise DataError(msg) from error
         vectors: NDArray[np.float32] = out.cpu().numpy()
         return vectors
 

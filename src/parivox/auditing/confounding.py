@@ -1,0 +1,195 @@
+"""Which attributes go together among the speakers, so that one may do what another seems to do."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.core.association import association, tells
+from parivox.core.multiplicity import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.options import Options
+    from parivox.core.counts import IntArray
+    from parivox.tables.grouping import Grouping
+    from parivox.tables.trialset import TrialSet
+
+    Valued = tuple[NDArray[np.int32], Sequence[str]]
+
+__all__ = ["confounding"]
+
+ALIKE, TELLS, TOLD = "alike", "tells", "told"
+CONFOUNDED, NOT_SHOWN = "confounded", "not_shown"
+WEAK = 0.3
+"""Below this Cramér's V, attributes are confounded weakly, as Cohen's medium effect has it."""
+MOST_CELLS = 2_500
+"""Pairs of values that are looked at."""
+STREAM = 6
+"""Tells these draws from the others of the same seed."""
+
+
+def confounding(
+    trials: TrialSet, groupings: Sequence[Grouping], options: Options
+) -> list[dict[str, Any]]:
+    """Which attributes of the groupings go together, as an audit records it.
+
+    Parameters
+    ----------
+    trials
+        Their speakers are the sample.
+    groupings
+        Every attribute of speakers or recordings counts, alone or in a combination; of
+        recordings, a speaker has the value that most of its own have.
+    options
+        The confidence, the seed, and below how many speakers no share is told.
+
+    Returns
+    -------
+    list of dict
+        Two for each pair, as either is the one that groups are compared by. p values are
+        adjusted over the pairs, those aside of which one tells the other.
+    """
+    valued = _attributes(trials, groupings)
+    level = 1 - options.confidence
+    pairs: list[tuple[str, str, IntArray, dict[str, Any]]] = []
+    for first, second in combinations(valued, 2):
+        table = _table(valued[first], valued[second])
+        if min(table.shape) < 2 or table.size > MOST_CELLS:
+            continue
+        found = association(table, seed=(options.seed, STREAM, len(pairs)))
+        if np.isnan(found.cramers_v):
+            continue
+        figures = {"cramers_v": found.cramers_v, "p": found.p, "p_holm": None, "test": found.test}
+        pairs.append((first, second, table, {"speakers": int(table.sum()), **figures}))
+    is_tested = [row["p"] > level or not (tells(of) or tells(of.T)) for _, _, of, row in pairs]
+    chances = [row["p"] if one else np.nan for one, (*_, row) in zip(is_tested, pairs, strict=True)]
+    told: list[dict[str, Any]] = []
+    for p, (first, second, table, row) in zip(holm(chances).tolist(), pairs, strict=True):
+        row["p_holm"] = None if np.isnan(p) else p
+        for names, of in (((first, second), table), ((second, first), table.T)):
+            relation = _telling(of) if np.isnan(p) else CONFOUNDED if p <= level else NOT_SHOWN
+            values = [valued[name][1] for name in names]
+            sentence = _sentence(relation, names, values, of, row, options.gates.speakers)
+            about = {"attribute": names[0], "other": names[1], "relation": relation}
+            told.append(about | row | {"sentence": sentence})
+    return told
+
+
+def _attributes(trials: TrialSet, groupings: Sequence[Grouping]) -> Mapping[str, Valued]:
+    """Value of each speaker in use, -1 for unknown, and the names of the values."""
+    found: dict[str, Valued] = {}
+    for grouping in sorted(groupings, key=lambda one: len(one.attributes)):
+        if grouping.is_of_trials:
+            continue
+        group = None if grouping.of_speaker is None else grouping.of_speaker[trials.in_use]
+        for i, name in enumerate(grouping.attributes):
+            if name in found:
+                continue
+            own = [parts[i] for parts in grouping.parts]
+            values = [one for one in grouping.values[i] if one in own]
+            place = np.array([*(values.index(one) for one in own), -1], dtype=np.int32)
+            codes = (
+                _commonest(place[grouping.of_utterance(trials)], trials)
+                if group is None
+                else place[group]
+            )
+            found[name] = codes, values
+    return found
+
+
+def _commonest(code: NDArray[np.int32], trials: TrialSet) -> NDArray[np.int32]:
+    """The value that most recordings of each speaker in use have; of two, the first."""
+    speaker = trials.utterance_speaker
+    known = (code >= 0) & (speaker >= 0)
+    pairs, counts = np.unique(np.stack([speaker[known], code[known]]), axis=1, return_counts=True)
+    found = np.full(int(speaker.max(initial=-1)) + 1, -1, dtype=np.int32)
+    rising = np.lexsort((-pairs[1], counts))
+    found[pairs[0][rising]] = pairs[1][rising]  # of what is written twice, the last stays
+    return found[trials.in_use]
+
+
+def _table(one: Valued, other: Valued) -> IntArray:
+    """Speakers with each pair of values."""
+    sizes = len(one[1]), len(other[1])
+    known = (one[0] >= 0) & (other[0] >= 0)
+    cells = one[0][known].astype(np.int64) * sizes[1] + other[0][known]
+    return np.bincount(cells, minlength=sizes[0] * sizes[1]).reshape(sizes)
+
+
+def _telling(table: IntArray) -> str:
+    """Which of two attributes, of which one tells the other, does so."""
+    return (ALIKE if tells(table.T) else TELLS) if tells(table) else TOLD
+
+
+def _sentence(
+    relation: str,
+    names: tuple[str, str],
+    values: Sequence[Sequence[str]],
+    table: IntArray,
+    row: Mapping[str, Any],
+    gate: int,
+) -> str:
+    """What a pair means for who compares groups by the first of the two."""
+    one, other = names
+    if relation == ALIKE:
+        return (
+            f"{one} and {other} are alike: nothing tells a difference by one from one by the other"
+        )
+    if relation == TELLS:
+        return f"{one} tells {other}: a difference by {one} may be one by {other}"
+    if relation == TOLD:
+        return f"{one} is told by {other}: nothing tells a difference by {one} from one by {other}"
+    figures = (
+        f"Cramer's V {row['cramers_v']:.2f} of 1, p {_chance(row['p_holm'])}, "
+        f"{row['speakers']:,} speakers"
+    )
+    if relation == NOT_SHOWN:
+        return f"{one} and {other} are not shown to go together ({figures})"
+    how = "weakly confounded" if row["cramers_v"] < WEAK else "confounded"
+    shares = _shares(names, values, table, gate)
+    return (
+        f"{one} and {other} are {how}{shares} ({figures}), so a difference by {one} may be one by "
+        f"{other}"
+    )
+
+
+def _shares(
+    named: tuple[str, str], values: Sequence[Sequence[str]], table: IntArray, gate: int
+) -> str:
+    """How often two groups of enough speakers have the value in which such groups differ most."""
+    size = table.sum(axis=1)
+    rows = np.flatnonzero(size >= gate)
+    if rows.size < 2:
+        return ""
+    kept, at = table[rows], np.arange(table.shape[1])
+    expected = np.outer(size[rows], table.sum(axis=0)) / table.sum()
+    off = (kept - expected) / np.sqrt(expected)  # by which small groups do not stand out
+    most, least = off.argmax(axis=0), off.argmin(axis=0)
+    share = kept / size[rows, None]
+    apart = np.where(kept[most, at] >= gate, share[most, at] - share[least, at], -1)
+    value = int(apart.argmax())
+    if apart[value] <= 0:
+        return ""
+    ends = [int(rows[end[value]]) for end in (most, least)]
+    shares = [_share(int(table[i, value]), int(size[i]), gate) for i in ends]
+    return (
+        f": {shares[0]} of the speakers with {named[0]} {values[0][ends[0]]} have {named[1]} "
+        f"{values[1][value]}, {shares[1]} of those with {values[0][ends[1]]}"
+    )
+
+
+def _share(count: int, of: int, gate: int) -> str:
+    """A share in percent, or, of few people, only that they are few."""
+    if count < gate:
+        return f"fewer than {gate}"
+    return f"all but fewer than {gate}" if of - count < gate else f"{100 * count / of:.0f} %"
+
+
+def _chance(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.2g}"

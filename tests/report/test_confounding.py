@@ -1,0 +1,118 @@
+"""What the summary says of attributes that go together, and of groups at their own thresholds."""
+
+import random
+import re
+
+import pytest
+
+import parivox as pv
+
+
+@pytest.fixture(scope="module")
+def material():
+    """Women, most of them old, and men, most of them young; the young are hard for the system."""
+    draw = random.Random(11).random  # the same numbers in every version of Python
+    pairs = [("f", "60+")] * 24 + [("f", "<60")] * 11 + [("m", "60+")] * 11 + [("m", "<60")] * 24
+    people = {
+        "id": [f"s{i:02d}" for i in range(70)],
+        "gender": [gender for gender, _ in pairs],
+        "band": [band for _, band in pairs],
+        "half": ["old" if band == "60+" else "young" for _, band in pairs],
+    }
+    rows = []
+    for i, one in enumerate(people["id"]):
+        noise = 1.0 if people["band"][i] == "60+" else 2.0
+        rows += [(f"{one}/1", f"{one}/{k}", 1.2 + noise * (draw() - 0.5)) for k in range(2, 14)]
+        same = [o for o, pair in zip(people["id"], pairs, strict=True) if pair == pairs[i]]
+        rows += [
+            (f"{one}/1", f"{other}/2", 0.5 + noise * (draw() - 0.5))
+            for other in same
+            if other != one
+        ]
+    columns = map(list, zip(*rows, strict=True))
+    return dict(zip(("enrol", "test", "score"), columns, strict=True)), people
+
+
+@pytest.fixture
+def page(material, printed):
+    """The page as one line; by default of gender and band."""
+    trials, people = material
+
+    def told(scores=None, people=people, **how):
+        how = {"by": ["gender", "band"], "replicates": 100, "operating_points": "eer", **how}
+        return " ".join(printed(pv.audit(scores or {"S": trials}, speakers=people, **how)).split())
+
+    return told
+
+
+def test_what_goes_together_stands_with_the_groups_concerned(page):
+    told = page()
+    of_gender, of_band = told.split("band: 2 groups")
+    assert "gender and band are confounded: 69 % of the speakers with gender" in of_gender
+    assert "compare --within band, or --standardise band." in of_gender
+    assert "band and gender are confounded" not in of_gender
+    assert "compare --within gender, or --standardise gender." in of_band
+
+
+def test_who_compares_within_is_not_told_to(page):
+    told = page(by=["gender", "gender+band"], within="band")
+    assert "gender and band are confounded" in told
+    assert "compare --within" not in told
+
+
+def test_groups_of_both_attributes_are_not_confounded_by_one_of_them(page):
+    told = page(by=["gender+band", "gender", "band"])
+    assert "confounded" not in told.split("gender: 2 groups")[0]
+
+
+def test_of_attributes_that_tell_each_other_one_is_enough(page):
+    told = page(by=["gender", "band", "half"])
+    of_gender, of_band = told.split("band: 2 groups", 1)
+    assert of_gender.count("confounded") == 1
+    assert "band and half are alike" in of_band.split("half: 2 groups")[0]
+
+
+def test_two_systems_on_the_same_speakers_are_told_of_it_once(page, material):
+    trials, _ = material
+    assert page({"S": trials, "T": trials}, by=["gender", "gender+band"]).count("confounded") == 1
+    assert page(allocate=["both", "enrol"], by=["gender", "gender+band"]).count("confounded") == 1
+
+
+def test_one_attribute_alone_is_not_confounded(page):
+    assert "confounded" not in page(by="gender")
+
+
+def test_of_two_groups_the_harder_is_named_where_that_is_resolved(page):
+    told = page(by="band")
+    found = re.search(
+        r"the harder group <60: ([\d.]+) times 60\+ \[([\d.]+), ([\d.]+)\], p <0.001 "
+        r"<60 EER ([\d.]+) % \[.*?\] 60\+ EER ([\d.]+) %",
+        told,
+    )
+    assert found is not None
+    times, low, high, harder, easier = map(float, found.groups())
+    assert times == pytest.approx(harder / easier, rel=0.05)
+    assert 1 < low < times < high
+
+
+def test_chance_is_not_called_a_harder_group(page, material):
+    _, people = material
+    told = page(people={**people, "team": ["red", "blue"] * 35}, by="team")
+    assert re.search(r"the harder group not resolved: \w+ [\d.]+ times \w+ \[", told)
+
+
+def test_of_many_groups_those_that_differ_stand_with_their_figures(page):
+    told = page(by="gender+band")
+    assert re.search(r"harder or easier \d of 4 groups differ from the mean group", told)
+    assert re.search(r"m\+<60 harder: EER [\d.]+ % \[[\d., ]+\], [\d.]+ times", told)
+    assert re.search(r"f\+60\+ easier: EER", told)
+
+
+def test_without_a_mean_group_everyone_together_is_the_reference(page):
+    told = page(by="gender+band", reference=["others", "pooled"])
+    assert "groups differ from everyone together" in told
+
+
+def test_without_intervals_nothing_is_said_of_own_thresholds(page):
+    assert "group's own (EER)" not in page(intervals=False)
+    assert "group's own (EER)" not in page(reference="others")
