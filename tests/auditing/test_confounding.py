@@ -91,6 +91,14 @@ def test_no_share_of_few_speakers_is_told(few):
     assert str(round(100 * few / (40 + few))) + " %" not in sentence
 
 
+def test_a_value_of_none_of_the_speakers_counts_for_nothing():
+    people = speakers(f_old=30, f_young=12, m_old=12, m_young=30, x_ageless=12)
+    people["gender"] = [gender.replace("x", "") for gender in people["gender"]]
+    rows = told(audited(people))
+    assert "71 % of the speakers with gender" in rows["gender", "band"]["sentence"]
+    assert "71 % of the speakers with band" in rows["band", "gender"]["sentence"]
+
+
 def test_groups_of_few_speakers_are_no_example():
     found = audited(speakers(f_old=40, f_young=3, m_old=3, m_young=6))
     row = told(found)["gender", "band"]

@@ -243,6 +243,28 @@ def test_the_same_audio_elsewhere_is_gone_on_with_and_hashed_once(
     assert digest(again) == digest(out)
 
 
+def test_a_run_of_another_rate_is_not_gone_on_with(recordings, trials, tmp_path, monkeypatch):
+    monkeypatch.setattr(verifying, "PIECE", 40)
+    out, fresh = tmp_path / "s.parquet", tmp_path / "fresh.parquet"
+    interrupted(trials, recordings, out)
+    for path in (out, fresh):
+        system = Loudness()
+        system.sample_rate = 16000
+        score_with_system(trials, system, recordings=recordings, out=path)
+    assert digest(out) == digest(fresh)
+    assert pl.read_parquet(out)["score"].count() == system.verified
+
+
+def test_a_provenance_that_json_cannot_hold_is_a_sentence(recordings, trials, tmp_path):
+    system = Loudness()
+    system.provenance = {"step": np.float32(0.5), "sizes": np.arange(2)}
+    score_with_system(trials, system, recordings=recordings, out=tmp_path / "s.parquet")
+    system.provenance = {"odd": object()}
+    with pytest.raises(ConfigError, match="loudness: its provenance cannot be kept as JSON"):
+        score_with_system(trials, system, recordings=recordings, out=tmp_path / "t.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.parquet"]
+
+
 CRASHING = """
 import os, signal
 from parivox.scoring.verifying import _decoding as honest

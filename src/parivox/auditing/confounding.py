@@ -164,11 +164,11 @@ def _shares(
 ) -> str:
     """How often two groups of enough speakers have the value in which such groups differ most."""
     size = table.sum(axis=1)
-    rows = np.flatnonzero(size >= gate)
+    rows, columns = np.flatnonzero(size >= max(gate, 1)), np.flatnonzero(table.sum(axis=0))
     if rows.size < 2:
         return ""
-    kept, at = table[rows], np.arange(table.shape[1])
-    expected = np.outer(size[rows], table.sum(axis=0)) / table.sum()
+    kept, at = table[np.ix_(rows, columns)], np.arange(columns.size)
+    expected = np.outer(size[rows], table.sum(axis=0)[columns]) / table.sum()
     off = (kept - expected) / np.sqrt(expected)  # by which small groups do not stand out
     most, least = off.argmax(axis=0), off.argmin(axis=0)
     share = kept / size[rows, None]
@@ -177,10 +177,10 @@ def _shares(
     if apart[value] <= 0:
         return ""
     ends = [int(rows[end[value]]) for end in (most, least)]
-    shares = [_share(int(table[i, value]), int(size[i]), gate) for i in ends]
+    shares = [_share(int(table[i, columns[value]]), int(size[i]), gate) for i in ends]
     return (
         f": {shares[0]} of the speakers with {named[0]} {values[0][ends[0]]} have {named[1]} "
-        f"{values[1][value]}, {shares[1]} of those with {values[0][ends[1]]}"
+        f"{values[1][columns[value]]}, {shares[1]} of those with {values[0][ends[1]]}"
     )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders
@@ -34,7 +32,7 @@ from parivox.embedding.store import (
 )
 from parivox.embedding.systems import named
 from parivox.embedding.systems.callables import made_by
-from parivox.embedding.systems.protocol import EmbeddingSystem
+from parivox.embedding.systems.protocol import EmbeddingSystem, recorded
 from parivox.embedding.workers import do_batches
 from parivox.errors import ConfigError, DataError
 from parivox.shown import Shown
@@ -42,6 +40,7 @@ from parivox.shown import Shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.embedding.batches import Done, InHand
@@ -145,7 +144,7 @@ def embed(
     folder = Path(out)
     recordings = with_stat(wanted.table.drop(FOUND, strict=False))
     with writing(folder):
-        run = _Run(folder, _told(loaded, options), recordings, progress)
+        run = _Run(folder, {"system": recorded(loaded), "options": options}, recordings, progress)
         if "probe" not in run.about:
             progress("probing the system")
             run.about["probe"] = probe(loaded).to_json()
@@ -297,34 +296,6 @@ def _loader(of: Parts | Store, number: int = _OLD) -> Callable[[], NDArray[np.fl
 
 def _bytes(recordings: pl.DataFrame) -> int:
     return int(recordings["_size"].sum())
-
-
-def _told(system: EmbeddingSystem, options: dict[str, Any]) -> dict[str, Any]:
-    """The system and the options, as JSON holds them."""
-    of_system = {
-        name: getattr(system, name) for name in ("name", "sample_rate", "scoring", "least_seconds")
-    }
-    of_system["provenance"] = dict(system.provenance)
-    try:
-        whole = json.dumps(
-            {"system": of_system, "options": options}, default=_number, allow_nan=False
-        )
-    except (TypeError, ValueError, RecursionError) as error:
-        msg = (
-            f"{system.name}: its provenance cannot be kept as JSON ({error}); let it hold texts, "
-            "finite numbers, lists and dictionaries"
-        )
-        raise ConfigError(msg) from error
-    told: dict[str, Any] = json.loads(whole)
-    return told
-
-
-def _number(value: Any) -> Any:
-    """What NumPy holds as Python has it."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        return value.tolist()
-    msg = f"it holds a {type(value).__name__}"
-    raise TypeError(msg)
 
 
 def _check_alike(folder: Path, there: dict[str, Any], now: dict[str, Any]) -> None:

@@ -176,8 +176,9 @@ class _Worker:
         lines = self.words.read_text(encoding="utf-8", errors="replace").strip().split("\n")
         said = f": {lines[-1][:300]}" if lines[-1] else ""
         return (
-            f"the system ended its process ({_named(self.process.exitcode)}){said}; if memory ran "
-            "out, try fewer --workers or a smaller --batch; what is finished is kept"
+            f"a worker process ended, and not by decoding ({_named(self.process.exitcode)}){said}; "
+            "if memory ran out, leave it more: embed takes fewer --workers or a smaller --batch; "
+            "what is finished is kept"
         )
 
     def end(self) -> None:

@@ -21,6 +21,7 @@ from parivox.embedding.batches import Batch, decode_batch
 from parivox.embedding.seen import SEEN, hashed, read_seen, seen_in, with_stat
 from parivox.embedding.sources import read_source
 from parivox.embedding.store import save
+from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import do_batches
 from parivox.errors import DataError
 from parivox.scoring.enrolments import read_enrolments
@@ -118,7 +119,7 @@ def score_with_system(
         "format": FORMAT,
         "parivox": __version__,
         "trials": listed.sha256,
-        "system": dict(system.provenance),
+        "system": recorded(system),
         "recordings": hashlib.sha256(
             json.dumps(
                 [needed.to_list(), audio, enrolments.first.tolist(), enrolments.members.tolist()]

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     Waveform = NDArray[np.float32]
     """Mono samples in [-1, 1] at the system's rate, of shape (sample,)."""
 
-__all__ = ["SCORINGS", "EmbeddingSystem", "SystemFailed", "VerifyingSystem", "check_scoring"]
+__all__ = [
+    "SCORINGS",
+    "EmbeddingSystem",
+    "SystemFailed",
+    "VerifyingSystem",
+    "check_scoring",
+    "recorded",
+]
 
 SCORINGS = ("cosine", "dot", "euclidean", "crops-euclidean", "ecapa-published")
 """How vectors can be compared."""
@@ -100,3 +109,34 @@ def check_scoring(scoring: Any, where: str) -> str:
         msg = f"{where}: its scoring {scoring!r} is not known; give {', '.join(SCORINGS)}"
         raise ConfigError(msg)
     return str(scoring)
+
+
+def recorded(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
+    """What a system says of itself, as JSON holds it: what is made with another is not mixed.
+
+    Raises
+    ------
+    ConfigError
+        If JSON cannot hold its provenance.
+    """
+    names = ("name", "sample_rate", "scoring", "least_seconds")
+    told = {name: getattr(system, name) for name in names if hasattr(system, name)}
+    told["provenance"] = dict(system.provenance)
+    try:
+        whole = json.dumps(told, default=_number, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = (
+            f"{system.name}: its provenance cannot be kept as JSON ({error}); let it hold texts, "
+            "finite numbers, lists and dictionaries"
+        )
+        raise ConfigError(msg) from error
+    held: dict[str, Any] = json.loads(whole)
+    return held
+
+
+def _number(value: Any) -> Any:
+    """What NumPy holds as Python has it."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    msg = f"it holds a {type(value).__name__}"
+    raise TypeError(msg)
