@@ -73,7 +73,7 @@ def opened(chromium, tmp_path_factory):
         context.on("request", lambda request: asked.append(request.url))
         context.on(
             "console",
-            lambda one: said.append(one.text) if one.type == "error" else None,
+            lambda one: said.append(one.text) if one.type in {"error", "warning"} else None,
         )
         context.on("weberror", lambda one: said.append(str(one.error)))
         shown = context.new_page()

@@ -65,8 +65,11 @@ def test_a_step_of_the_slider_with_100_groups_takes_no_longer_than_it_may(
     opened, alone, hundred_groups
 ):
     empty = first_paint(opened, EMPTY)
-    with opened(alone(hundred_groups)) as page:
-        times = page.evaluate(STEP)
+    with opened(alone(hundred_groups), viewport={"width": 1280, "height": 900}) as page:
+        times = []
+        for table in ("#x-common", "#x-own"):  # what is out of sight is not laid out
+            page.locator(table).scroll_into_view_if_needed()
+            times += page.evaluate(STEP)
     step = statistics.median(times)
     print(f"a step: {step:.1f} ms, first paint of an empty page {empty:.0f} ms")  # noqa: T201
     assert step < 50 or step < 5 * empty

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.bias_intervals import mean_over, replicates
-from parivox.auditing.compare import MEASURES, left_out, measured, subgroup_bias, threshold_bias
+from parivox.auditing.compare import (
+    MEASURES,
+    as_plain,
+    left_out,
+    measured,
+    subgroup_bias,
+    threshold_bias,
+    times_plain,
+)
 from parivox.auditing.crossfit import LEAST
 from parivox.auditing.meta_intervals import SHARES, in_replicates
 from parivox.auditing.metas import AXES, areas_drawn, calls, heights
@@ -133,8 +141,7 @@ def _crossed(part: Part, both: Stack, at: Key, cost: int) -> Iterator[Block]:
     crossed = np.full(plain.shape, np.nan)
     if part.sure is not None and part.replicated is not None:
         crossed[:] = np.where(part.speakers[:-1] < LEAST, np.nan, part.sure.crossed(cost))
-        with np.errstate(invalid="ignore"):
-            drawn = threshold_bias(part.replicated.stack(both.keys)).value * (crossed / plain)
+        drawn = as_plain(times_plain(crossed, plain), part.replicated.stack(both.keys))
     told = {"measure": "threshold_bias_cv", "reference": "", "zero": "none"}
     yield from _with_means(part, [at], crossed, drawn, [""] * crossed.size, told)
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURES",
+    "as_plain",
     "at_cheapest",
     "bias_rows",
     "left_out",
@@ -44,6 +45,7 @@ __all__ = [
     "shared_values",
     "subgroup_bias",
     "threshold_bias",
+    "times_plain",
 ]
 
 _TESTS = ("p", "p_holm", "p_bh")
@@ -187,12 +189,10 @@ def _cheapest(
             _add_bias(rows, where, groups, stack, measure, reference, "none", value, more)
         if sure is not None:  # of the threshold bias, which came last
             crossed = np.where(sure.speakers[:-1] < LEAST, np.nan, sure.crossed(i))[None]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                times = crossed / value.value
             more, means = bias_columns(
                 sure,
                 both,
-                partial(_as_plain, times),
+                partial(as_plain, times_plain(crossed, value.value)),
                 crossed,
                 kind="ratio",
                 sharing=sharing,
@@ -210,7 +210,16 @@ def _unknown(crossed: FloatArray) -> dict[str, NDArray[np.bool_]]:
     return {_NOT_CROSSED: np.isnan(crossed)}
 
 
-def _as_plain(times: FloatArray, both: Stack) -> FloatArray:
+def times_plain(crossed: FloatArray, plain: FloatArray) -> FloatArray:
+    """How many times as large the cross-fitted threshold bias is as the plain one.
+
+    Unknown where the plain one has no bound, as the smallest cost is 0, or the other is 0.
+    """
+    is_known = np.isfinite(plain) & (crossed > 0)
+    return np.where(is_known, crossed, np.nan) / plain
+
+
+def as_plain(times: FloatArray, both: Stack) -> FloatArray:
     """Threshold bias, so many times as large."""
     return threshold_bias(both).value * times
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 
+from parivox.report.sheet import Sheet
 from parivox.report.words import add, chance, grid, percent, short, span, text
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _gap(row: Row) -> float:
     return float(abs(row["value"] - exact) / max(row["value"], exact))
 
 
-def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[RenderableType]:
+def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[Sheet]:
     """Failures to enrol and to acquire, the rates that count them, and how long trials took."""
     found: dict[str, dict[str, Row]] = {group: {} for group in rates}
     for metric in (*_SHARES, "seconds", *_ATTEMPTS):
@@ -94,31 +95,33 @@ def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[Ren
         rule = "attempts"
         if all(one.get("frr attempts", {}).get("value") is None for one in found.values()):
             rule = "shares"
-        shares = grid(
-            *("group", "FTE", "[interval]", "failed / tried"),
-            *("FTA", "[interval]", "failed / tried"),
-        )
-        rejected = grid("group", "FRR", "[interval]", "FAR", "[interval]")
+        shares, rejected = [], []
         for group, one in found.items():
-            told_shares = [cell for metric in _SHARES for cell in _share(one[metric])]
-            add(shares, group, *told_shares, dim=group == "pooled")
+            shares.append((group, *(cell for metric in _SHARES for cell in _share(one[metric]))))
             rows = [one[f"{metric} {rule}"] for metric in _ATTEMPTS]
-            cells = [cell for row in rows for cell in (percent(row["value"]), _interval(row))]
-            add(rejected, group, *cells, dim=group == "pooled")
-        yield text("Failures to enrol (FTE) and to acquire (FTA):")
-        yield Padding(shares, (0, 0, 0, 2))
-        yield text(
-            f"FRR and FAR count recordings that could not be acquired as rejected ({_RULES[rule]}):"
+            cells = (cell for row in rows for cell in (percent(row["value"]), _interval(row)))
+            rejected.append((group, *cells))
+        yield Sheet(
+            "Failures to enrol (FTE) and to acquire (FTA):",
+            (
+                *("group", "FTE", "[interval]", "failed / tried"),
+                *("FTA", "[interval]", "failed / tried"),
+            ),
+            shares,
         )
-        yield Padding(rejected, (0, 0, 0, 2))
+        yield Sheet(
+            "FRR and FAR count recordings that could not be acquired as rejected "
+            f"({_RULES[rule]}):",
+            ("group", "FRR", "[interval]", "FAR", "[interval]"),
+            rejected,
+        )
     if "seconds mean" in told:
-        made = grid("group", "trials timed", "mean s", "median s", "95 % within s")
+        timed = []
         for group, one in found.items():
             values = [one[f"seconds {name}"]["value"] for name in ("mean", "q50", "q95")]
-            seconds = ["–" if value is None else f"{value:.3g}" for value in values]
-            timed = f"{one['seconds mean']['trials']:,}"
-            add(made, group, timed, *seconds, dim=group == "pooled")
-        yield Padding(made, (0, 0, 0, 2))
+            seconds = ("–" if value is None else f"{value:.3g}" for value in values)
+            timed.append((group, f"{one['seconds mean']['trials']:,}", *seconds))
+        yield Sheet("", ("group", "trials timed", "mean s", "median s", "95 % within s"), timed)
 
 
 def _share(row: Row) -> tuple[str, str, str]:
@@ -132,9 +135,10 @@ def _interval(row: Row) -> str:
     return span(row["low"], row["high"], times=100)
 
 
-def trends(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
+def trends(audit: Audit, where: Row, point: str) -> Iterator[str]:
     """Whether errors rise or fall with a number, where groups are bands of one."""
-    rows = audit.bias.where(**where, within="", measure="trend", operating_point=point).rows()
+    asked = {**where, "within": "", "measure": "trend", "operating_point": point}
+    rows = audit.bias.where(**asked).rows()
     if not rows:
         return
     told = []
@@ -149,30 +153,25 @@ def trends(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
         chances = f" {span(*ends)}, p {chance(row['p'])}" if ends[1] is not None else ""
         why = f" ({row['reason']})" if row["reason"] else ""
         told.append(f"{name} x {short(ratio)}{chances}{why}")
-    yield text(
-        f"Odds of an error with {rows[0]['group']}, {rows[0]['definition']}: {'; '.join(told)}."
-    )
+    yield f"Odds of an error with {rows[0]['group']}, {rows[0]['definition']}: {'; '.join(told)}."
 
 
 def standardised(
     audit: Audit, where: Row, rates: Rates, point: str, asked: Sequence[str]
-) -> Iterator[RenderableType]:
+) -> Iterator[Sheet]:
     """Rates with equal weight for every level of an attribute, beside the crude ones."""
     for name in asked:
-        made = grid(
-            *("group", "FNR, %", "standardised", "[interval]"),
-            *("FPR, %", "standardised", "[interval]"),
-        )
         cells: dict[str, list[str]] = {}
         notes = []
         for metric in _RATES:
-            rows = audit.groups.where(
+            asked_of = {
                 **where,
-                within="",
-                metric=metric,
-                operating_point=point,
-                definition=f"{_STANDARDISED}{name}",
-            ).rows()
+                "within": "",
+                "metric": metric,
+                "operating_point": point,
+                "definition": f"{_STANDARDISED}{name}",
+            }
+            rows = audit.groups.where(**asked_of).rows()
             for row in rows:
                 crude = rates[row["group"]][metric, point]["value"]
                 end = span(row["low"], row["high"], times=100)
@@ -181,9 +180,13 @@ def standardised(
                 if row["note"] and not row["reason"]:
                     used = row["note"].partition("; ")[0].removeprefix("equal weights: ")
                     notes.append(f"{metric.upper()}: {used}")
-        for group, told in cells.items():
-            add(made, group, *told)
-        if made.row_count:
-            of = "; ".join(dict.fromkeys(notes))
-            yield text(f"At {point} with equal weight for each level of {name} ({of}):")
-            yield Padding(made, (0, 0, 0, 2))
+        if cells:
+            of = f" ({'; '.join(dict.fromkeys(notes))})" if notes else ""
+            yield Sheet(
+                f"At {point} with equal weight for each level of {name}{of}:",
+                (
+                    *("group", "FNR, %", "standardised", "[interval]"),
+                    *("FPR, %", "standardised", "[interval]"),
+                ),
+                [(group, *told) for group, told in cells.items()],
+            )

@@ -13,16 +13,22 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
 
-__all__ = ["confounding"]
+__all__ = ["confounded", "confounding"]
 
 _OF_ONE_KIND = {"tells", "told", "alike"}
 
 
 def confounding(audit: Audit, where: Row) -> Iterator[Text]:
+    """Which attributes go together, as the terminal shows it."""
+    for words, is_warning in confounded(audit, where):
+        yield text(words, style="yellow" if is_warning else "")
+
+
+def confounded(audit: Audit, where: Row) -> Iterator[tuple[str, bool]]:
     """Which attributes go together with those that groups are made of, and how to look past them.
 
     Of attributes that tell each other, as ages and bands of age do, one is enough: that which
-    goes together most.
+    goes together most. With each sentence: whether it warns.
     """
     lists, options = audit.record.get("confounding", {}), audit.record["options"]
     name = "@".join(filter(None, (where["system"], where["list"])))
@@ -37,7 +43,7 @@ def confounding(audit: Audit, where: Row) -> Iterator[Text]:
     if is_one:
         for row in beside:
             if row["relation"] in {"told", "alike"}:
-                yield text(f"{row['sentence']}.")
+                yield f"{row['sentence']}.", False
     of_one_kind = {(r["attribute"], r["other"]) for r in rows if r["relation"] in _OF_ONE_KIND}
     settled = {row["other"] for row in beside if row["relation"] in _OF_ONE_KIND}
     for row in sorted(beside, key=lambda row: -row["cramers_v"]):
@@ -47,4 +53,4 @@ def confounding(audit: Audit, where: Row) -> Iterator[Text]:
         settled |= {other, *(kin for one, kin in of_one_kind if one == other)}
         is_within = other in (options["within"] or ()) or other in options["standardise"]
         mend = "" if is_within else f"; compare --within {other}, or --standardise {other}"
-        yield text(f"{row['sentence']}{mend}.", style="yellow")
+        yield f"{row['sentence']}{mend}.", True

@@ -25,6 +25,7 @@ __all__ = [
     "differing",
     "differing_told",
     "figures",
+    "gated",
     "gates_told",
     "grouped",
     "has_rate",
@@ -63,6 +64,12 @@ def judged(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
         if row["group"]:
             found.setdefault(row["metric"], {})[row["group"]] = row
     return found
+
+
+def gated(audit: Audit, where: Row) -> set[str]:
+    """Groups that are too small to count, for either error."""
+    rows = audit.verdicts.where(**where).rows()
+    return {row["group"] for row in rows if row["group"] and row["gates"]}
 
 
 def differing(of: Judged) -> list[str]:
@@ -149,7 +156,7 @@ def _leading(words: str) -> tuple[bool, float]:
 def others_told(audit: Audit) -> str:
     """Whom groups are compared with."""
     reference = str(audit.record["options"]["reference"][0])
-    return "everyone else" if reference == "others" else reference
+    return {"others": "everyone else", "pooled": "everyone together"}.get(reference, reference)
 
 
 def gates_told(audit: Audit) -> str:

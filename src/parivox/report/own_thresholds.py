@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
 
-__all__ = ["own_thresholds"]
+__all__ = ["own_thresholds", "own_told"]
 
 _PAIR = 2
 _REFERENCES = {
@@ -30,6 +30,21 @@ _MOST_TOLD = 6
 
 
 def own_thresholds(audit: Audit, where: Row) -> Iterator[RenderableType]:
+    """Each group's own EER, as the terminal shows it."""
+    made = Grid(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column(no_wrap=True, max_width=30)
+    made.add_column()
+    for words, sentence in own_told(audit, where):
+        add(made, words, sentence)
+    if made.row_count:
+        yield text(
+            "At a threshold of each group's own (EER), to see whom the system finds harder:",
+            style="bold",
+        )
+        yield Padding(made, (0, 0, 0, 2))
+
+
+def own_told(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
     """Each group's own EER: how hard it is, whatever one threshold for all does to it."""
     options = audit.record["options"]
     asked = {**where, "within": "", "metric": "eer", "definition": options["eer"][0]}
@@ -44,20 +59,10 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[RenderableType]:
     if len(known) < _PAIR or reference is None:
         return
     level = 1 - options["confidence"]
-    yield text(
-        "At a threshold of each group's own (EER), to see whom the system finds harder:",
-        style="bold",
-    )
-    made = Grid(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    made.add_column(no_wrap=True, max_width=30)
-    made.add_column()
     if len(rows) == _PAIR and reference == "geomean":
-        told = _of_two(known, ratios[reference][known[0]["group"]], level)
+        yield from _of_two(known, ratios[reference][known[0]["group"]], level)
     else:
-        told = _of_many(known, ratios[reference], _REFERENCES[reference], level, len(rows))
-    for words, sentence in told:
-        add(made, words, sentence)
-    yield Padding(made, (0, 0, 0, 2))
+        yield from _of_many(known, ratios[reference], _REFERENCES[reference], level, len(rows))
 
 
 def _of_two(rows: Sequence[Row], ratio: Row, level: float) -> Iterator[tuple[str, str]]:

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.padding import Padding
-
-from parivox.report.words import Row, add, grid, percent, short, span, text
+from parivox.report.sheet import Sheet
+from parivox.report.words import Row, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import RenderableType
-
     from parivox.auditing.result import Audit
 
-__all__ = ["attempts", "limits", "limits_told", "people", "tenth_told"]
+__all__ = ["attempts", "limits", "people", "tenth"]
 
 _VERDICTS = {"met": "met", "not_met": "not met", "cannot_tell": "cannot tell"}
 _MOST = 10_000
 """People and impostors are told of so many."""
 
 
-def limits(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[RenderableType]:
-    """Which groups meet each limit at each point, as the terminal says it."""
-    yield from map(text, limits_told(audit, where, points))
-
-
-def limits_told(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[str]:
+def limits(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[str]:
     """Which groups meet each limit at each point, and of which it cannot be told."""
     for point in points:
         at = point["operating_point"]
@@ -51,7 +43,7 @@ def limits_told(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[str
             yield f"Limit of {percent(limit)} on {metric.upper()} at {at}: {'; '.join(told)}."
 
 
-def people(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
+def people(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
     """Whether errors are everyone's sometimes or some people's always."""
     asked = {**where, "within": "", "operating_point": point}
     worst, equal = (
@@ -62,28 +54,27 @@ def people(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
     for row in audit.limits.where(**asked, measure="speakers_above").rows():
         above.setdefault(row["limit"], {})[row["group"]] = row
     for limit, rows in above.items():
-        made = grid(
-            *("group", f"FNR above {percent(limit)}", "[interval]"),
-            *("worst tenth carries", "if all were alike"),
-        )
-        for group, row in rows.items():
-            add(
-                made,
+        made = [
+            (
                 group,
                 row["reason"] or _share(row["value"]),
                 span(row["low"], row["high"], times=100),
                 *(_share(one[group]["value"]) for one in (worst, equal)),
-                dim=group == "pooled",
             )
-        yield text(
+            for group, row in rows.items()
+        ]
+        yield Sheet(
             f"Speakers at {point}: share whose own FNR is above the limit (noise of few trials "
-            "removed), and of the false rejects the share of those with the most:"
+            "removed), and of the false rejects the share of those with the most:",
+            (
+                *("group", f"FNR above {percent(limit)}", "[interval]"),
+                *("worst tenth carries", "if all were alike"),
+            ),
+            made,
         )
-        yield Padding(made, (0, 0, 0, 2))
-    yield from map(text, tenth_told(audit, where, point))
 
 
-def tenth_told(audit: Audit, where: Row, point: str) -> Iterator[str]:
+def tenth(audit: Audit, where: Row, point: str) -> Iterator[str]:
     """Of the pooled false rejects, the share of the speakers with the most."""
     asked = {**where, "within": "", "operating_point": point, "group": "pooled"}
     worst, equal = (
@@ -97,7 +88,7 @@ def tenth_told(audit: Audit, where: Row, point: str) -> Iterator[str]:
         )
 
 
-def attempts(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
+def attempts(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
     """What several attempts do: people locked out, impostors let in."""
     asked = {**where, "within": "", "operating_point": point}
     columns = ("locked_out", "locked_out_people", "impostors_in", "attempts_until")
@@ -107,10 +98,7 @@ def attempts(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
     }
     if not found["locked_out"]:
         return
-    made = grid(
-        *("group", "locked out", "[interval]", "people differ"),
-        *("let in", "[interval]", "attempts", "[interval]"),
-    )
+    made = []
     for group in found["locked_out"]:
         cells = []
         for measure in columns:
@@ -120,14 +108,18 @@ def attempts(audit: Audit, where: Row, point: str) -> Iterator[RenderableType]:
             cells.append("–" if value is None else _of_many(times * value))
             if measure != "locked_out_people":
                 cells.append(span(row["low"], row["high"], times=times))
-        add(made, group, *cells, dim=group == "pooled")
+        made.append((group, *cells))
     n = audit.record["options"]["attempts"]
-    yield text(
+    yield Sheet(
         f"Per {_MOST:,} in {n} attempts at {point}, if attempts are independent: people locked out "
         "(alike, or differing as these speakers do), impostors let in. Last: attempts until an "
-        "impostor is let in with 95 % probability."
+        "impostor is let in with 95 % probability.",
+        (
+            *("group", "locked out", "[interval]", "people differ"),
+            *("let in", "[interval]", "attempts", "[interval]"),
+        ),
+        made,
     )
-    yield Padding(made, (0, 0, 0, 2))
 
 
 def _of_many(count: float) -> str:

@@ -14,8 +14,10 @@ from parivox.report.confounding import confounding
 from parivox.report.facts import deployed_at, headline, noted, why_unsure
 from parivox.report.judged import rates_of
 from parivox.report.own_thresholds import own_thresholds
-from parivox.report.people import attempts, limits, people
+from parivox.report.people import attempts, limits, people, tenth
 from parivox.report.plain import plain_groups, plain_levels, sizes
+from parivox.report.scopes import name_of
+from parivox.report.sheet import in_terminal
 from parivox.report.verdicts import answer, legend, levels, verdicts
 from parivox.report.words import Row, add, grid, percent, text
 
@@ -110,7 +112,7 @@ def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
 
 def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     """One system on one list."""
-    label = f"{name['system']} on {name['list']}" if name["list"] else name["system"]
+    label = name_of(name["system"], name["list"])
     whole = audit.groups.where(**name, grouping="all", within="").rows()
     first = whole[0]
     yield text(label, style="bold", apart=True)
@@ -165,14 +167,16 @@ def _grouping(
         yield from own_thresholds(audit, where)
         yield from confounding(audit, where)
         yield from verdicts(audit, where, rates, point)
-        yield from limits(audit, where, points)
-        yield from people(audit, where, at)
-        yield from attempts(audit, where, at)
-        yield from trends(audit, where, at)
-        yield from standardised(audit, where, rates, at, options["standardise"])
+        yield from map(text, limits(audit, where, points))
+        yield from in_terminal(people(audit, where, at))
+        yield from map(text, tenth(audit, where, at))
+        yield from in_terminal(attempts(audit, where, at))
+        yield from map(text, trends(audit, where, at))
+        asked = options["standardise"]
+        yield from in_terminal(standardised(audit, where, rates, at, asked))
     else:
         yield from plain_groups(audit, where, rates, points, point)
-    yield from failures(audit, where, rates, at)
+    yield from in_terminal(failures(audit, where, rates, at))
     names = list(dict.fromkeys(row["within"] for row in audit.operating_points.rows()))
     by_level = {
         level: found

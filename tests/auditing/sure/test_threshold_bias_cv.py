@@ -109,6 +109,19 @@ def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeat
         assert row["value"] == pytest.approx(cost[0] / cost[1], rel=1e-9)
 
 
+@pytest.mark.parametrize("width", [0.0, 0.3])
+def test_where_the_smallest_cost_is_zero_it_has_no_interval(scored, width):
+    made = scored({"a": 0, "b": 0}, targets=20)
+    for row in made.rows:  # those of a are told apart, far below where the others are
+        if row["enrol"].startswith("a"):
+            row["score"] = 3 * row["label"] - 20 + width * row["score"]
+    audit = made.audit(**POINT)
+    assert bias(audit, "a", "threshold_bias")["value"] == math.inf
+    crossed = bias(audit, "a", "threshold_bias_cv")
+    assert crossed["value"] is None or crossed["value"] > 1
+    assert (crossed["low"], crossed["high"]) == (None, None)
+
+
 def test_halves_are_halves_of_every_group():
     strata = np.array([0] * 10 + [1] * 7 + [2] * 3 + [-1] * 2)
     both = halves(strata, np.random.default_rng(1))

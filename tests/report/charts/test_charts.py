@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import numpy as np
 import pytest
 
@@ -11,13 +14,20 @@ from parivox.report.charts import curves
 from parivox.report.charts.axes import simplified, ticks
 from parivox.report.charts.chosen import choose
 from parivox.report.charts.det import _places
+from parivox.report.charts.forest import forest
+from parivox.report.charts.grammar import compact
 from parivox.report.charts.sweep import crossings
 
 
-def marks(chart):
-    """Every row of data in a chart's specification."""
-    told = charts.spec(chart)
-    return [row for rows in told.get("datasets", {}).values() for row in rows]
+def marks(part):
+    """Every row of data in a chart's specification; of a table without names in each row, text."""
+    if isinstance(part, list):
+        return [row for one in part for row in marks(one)]
+    if not isinstance(part, dict):
+        return []
+    values = part.get("data", {}).get("values", [])
+    rows = [*csv.DictReader(io.StringIO(values))] if isinstance(values, str) else [*values]
+    return rows + [row for name, one in part.items() if name != "data" for row in marks(one)]
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +72,14 @@ def test_one_system_has_nothing_to_be_compared_with(small):
         charts.Charts(audit).against()
 
 
-def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair, of):
+def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair):
     rows = {
         row["group"]: row
         for row in pair.groups.where(
             system="two", grouping="group", metric="fnr", operating_point="fpr=0.05", within=""
         ).rows()
     }
-    drawn = [row for row in marks(of.forest(by="group", system="two")) if "group" in row]
+    drawn = [row for row in marks(forest(pair, by="group", system="two")) if "group" in row]
     for group in ("f", "m"):
         (row,) = [
             row
@@ -77,8 +87,8 @@ def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair, of):
             if row["group"].rstrip("*") == group
             and row["n"] == f"{rows[group]['errors']:,} / {rows[group]['trials']:,}"
         ]
-        assert row["v"] == pytest.approx(rows[group]["value"], rel=1e-4)
-        assert row["h"] == pytest.approx(rows[group]["high"], rel=1e-4)
+        assert float(row["v"]) == pytest.approx(rows[group]["value"], rel=1e-4)
+        assert float(row["h"]) == pytest.approx(rows[group]["high"], rel=1e-4)
 
 
 def test_an_order_of_groups_is_by_value_or_by_name(of):
@@ -149,3 +159,24 @@ def test_a_logarithmic_axis_has_at_least_two_ticks():
 def test_a_width_that_no_paper_has_is_refused():
     with pytest.raises(ConfigError, match=r"as 3\.5 or 7"):
         charts.theme(for_page=False, width=336)
+
+
+def test_rows_told_once_by_column_hold_what_they_held():
+    rows = [{"g": 'a, "b"\nc', "v": 0.5, "few": True}, {"g": "1", "n": 3, "few": False}]
+    told = compact(rows)
+    assert told["format"]["parse"] == {
+        "g": "string",
+        "v": "number",
+        "few": "boolean",
+        "n": "number",
+    }
+    first, second = csv.DictReader(io.StringIO(told["values"]))
+    assert first == {"g": 'a, "b"\nc', "v": "0.5", "few": "true", "n": ""}
+    assert second == {"g": "1", "v": "", "few": "false", "n": "3"}
+
+
+def test_long_names_that_begin_alike_stay_two_groups(small):
+    chosen = choose(small(["x" * 100 + "a", "x" * 100 + "b"], each=6), by="group")
+    labels = {chosen.marked(group) for group in chosen.groups}
+    assert len(labels) == 2
+    assert max(map(len, labels)) <= 24

@@ -56,8 +56,9 @@ def test_rows_have_as_many_cells_as_the_table_has_columns(odd):
         columns, rows = part
         for row in re.findall(r"^\{\}(.*) \\\\$", rows, flags=re.MULTILINE):
             assert len(re.findall(r"(?<!\\)&", row)) == len(columns) - 1
-        spans = re.findall(r"\\multicolumn\{(\d+)\}", rows)
-        assert sum(map(int, spans)) in {0, len(columns)}
+        for line in rows.splitlines():
+            spans = re.findall(r"\\multicolumn\{(\d+)\}", line)
+            assert sum(map(int, spans)) in {0, len(columns)}
 
 
 def test_no_row_can_begin_what_the_row_before_would_take_for_its_argument(odd):
@@ -100,3 +101,13 @@ def test_escapes():
 
 def test_the_same_audit_gives_the_same_text(odd):
     assert latex(odd) == latex(odd)
+
+
+def test_both_rates_stand_one_below_the_other_so_that_the_table_fits_a_column(odd):
+    tables = re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", latex(odd), re.DOTALL)
+    rates = [(columns, rows) for columns, rows in tables if "& errors/trials &" in rows]
+    assert rates
+    for columns, rows in rates:
+        assert len(columns) <= 6
+        assert rows.index("locked out (FNR)") < rows.index("impostors in (FPR)")
+        assert rows.count("{}pooled &") == 2

@@ -69,6 +69,12 @@ def small(audited):
 
 
 @pytest.fixture(scope="session")
+def named(audited):
+    """An audit that kept the ids of speakers behind most errors."""
+    return audited(by=["gender"], operating_points=["fpr=0.05"], speaker_ids="offenders")
+
+
+@pytest.fixture(scope="session")
 def html(small, without_figures):
     from parivox.report.page import page
 

@@ -42,7 +42,10 @@ def test_a_loaded_audit_has_the_same_command(audited, tmp_path):
 
 
 def test_found_items_name_a_place_and_others_are_not_supplied(small):
-    bare = {one.item: one for one in places(small, None)}
+    def listed(context):
+        return {one.item: one for of in places(small, context).values() for one in of}
+
+    bare = listed(None)
     assert bare["Error rates by group"].anchor == "groups"
     assert bare["Failures to enrol, by group"] == (
         "Failures to enrol, by group",
@@ -52,12 +55,16 @@ def test_found_items_name_a_place_and_others_are_not_supplied(small):
     )
     purpose = "1 General description: intended purpose"
     assert bare[purpose].where == "not supplied"
-    told = places(small, read_context({"purpose": "door"}))
-    assert next(one for one in told if one.item == purpose).anchor == "context"
+    assert listed(read_context({"purpose": "door"}))[purpose].anchor == "context"
+    in_use = "Threshold in operation"
+    assert bare[in_use].where == "not supplied"  # as it was found on these trials
+    chosen = read_context({"threshold": {"chosen_by": "the vendor"}})
+    assert listed(chosen)[in_use].anchor == "points"
 
 
 def test_no_place_claims_to_conform(small):
-    words = " ".join(word for one in places(small, None) for word in one).lower()
+    every = [one for of in places(small, None).values() for one in of]
+    words = " ".join(word for one in every for word in one).lower()
     assert not {"complian", "conforms", "fulfil"} & {
         word for word in ("complian", "conforms", "fulfil") if word in words
     }
@@ -93,10 +100,12 @@ def _rates(**groups):
 
 def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disagreeing):
     rates = _rates(a=(0.1, 0.03), b=(0.2, 0.02), c=(0.3, 0.01))
-    (told,) = disagreeing._errors_against_each_other(rates, "at", set())
-    assert "rank correlation -1.00 over 3 groups): c is locked out most, a is most exposed" in told
+    of = {"fnr": {"c": {"verdict": "worse"}}, "fpr": {"a": {"verdict": "cannot_tell"}}}
+    (told,) = disagreeing._errors_against_each_other(rates, "at", set(), of)
+    assert "c is locked out most and a is most exposed to impostors (which chance may exp" in told
+    assert "(Kendall's tau -1.00 over 3 groups; -1 is opposite, 1 alike)" in told
     alike = _rates(a=(0.1, 0.01), b=(0.2, 0.02), c=(0.3, 0.03))
-    assert not list(disagreeing._errors_against_each_other(alike, "at", set()))
+    assert not list(disagreeing._errors_against_each_other(alike, "at", set(), {}))
 
 
 def test_differences_and_ratios_are_told_apart(disagreeing):
@@ -118,12 +127,16 @@ def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing)
     }
     (told,) = disagreeing._measures_against_chance(joint)
     assert "FDR p 0.4, IR p 0.01" in told
+    assert "much the same" not in told
+    near = {"fdr": {True: row(0.07)}, "ir": {True: row(0.03)}, "garbe": {}}
+    (told,) = disagreeing._measures_against_chance(near)
+    assert "on either side of 0.05 may yet tell much the same" in told
     (told,) = disagreeing._all_against_gated(joint)
     assert "FDR p 0.01 of all 9, 0.4 of the 5 that count" in told
 
 
 def test_systems_that_measures_rank_differently_are_told(disagreeing):
-    from parivox.report.page.views import Scope
+    from parivox.report.scopes import Scope
 
     def row(value, *, higher):
         return {False: {"value": value, "higher_is_fairer": higher}}

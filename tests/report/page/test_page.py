@@ -1,13 +1,17 @@
 import base64
+import dataclasses
 import hashlib
 import itertools
 import json
 import re
 import sys
 import types
+import zipfile
+import zlib
 
 import pytest
 
+import parivox as pv
 from parivox.errors import ConfigError
 from parivox.report.page import page
 from parivox.report.page.assembly import SECTIONS
@@ -109,6 +113,8 @@ def test_without_intervals_the_page_says_that_nothing_is_said_of_chance(odd, rea
     text = read(page(odd(["f", "m"], intervals=False))).text
     assert "Nothing is said of chance. model: --no-intervals was given" in text
     assert "No verdicts: --no-intervals was given." in text
+    assert "who was counted to fare worst, which chance alone may explain" in text
+    assert re.search(r"[fm]: [\d.]+ % \(\d+ of \d+ trials\), [\d.]+ times everyone together", text)
 
 
 def test_what_was_not_supplied_is_said_and_what_was_is_shown(small, html, read):
@@ -126,10 +132,35 @@ def test_no_id_and_no_file_name_is_in_the_page(small, html):
 
 
 def test_ids_are_shown_only_if_the_audit_kept_them(small):
-    with pytest.raises(ConfigError, match="kept no ids of speakers; audit again"):
+    with pytest.raises(ConfigError, match="holds no ids of speakers; audit again"):
         page(small, speaker_ids="offenders")
     with pytest.raises(ConfigError, match="'all' is not known; choose never or offenders"):
         page(small, speaker_ids="all")
+
+
+def test_ids_that_an_audit_kept_are_in_no_report_that_did_not_ask(named, tmp_path, read):
+    ids = re.compile(r"\bs\d\d\b")
+    asked = read(page(named, speaker_ids="offenders"))
+    assert "Speakers with most errors (FNR) of model by gender" in asked.text
+    behind = named.offenders.to_dict()["speaker"]
+    assert behind
+    assert {one for one in behind if one in asked.text.split()} == set(behind)
+    assert not ids.search(page(named))
+    for ending in (".md", ".tex"):
+        pv.write_tables(named, tmp_path / f"t{ending}")
+        assert not ids.search((tmp_path / f"t{ending}").read_text())
+    pv.write_tables(named, tmp_path / "t.xlsx")
+    with zipfile.ZipFile(tmp_path / "t.xlsx") as book:
+        held = " ".join(book.read(name).decode() for name in book.namelist())
+    assert not ids.search(held)
+    assert "fnr" in held
+
+
+def test_figures_hold_no_id_that_an_audit_kept(named):
+    from parivox.report.charts import figures, spec
+
+    told = json.dumps([[one.title, one.description, spec(one.chart)] for one in figures(named)])
+    assert not re.search(r"\bs\d\d\b", told)
 
 
 def test_the_signature_names_the_hash_of_the_written_audit(small, html, tmp_path):
@@ -139,8 +170,6 @@ def test_the_signature_names_the_hash_of_the_written_audit(small, html, tmp_path
 
 
 def test_a_loaded_audit_gives_the_same_page(small, html, tmp_path):
-    import parivox as pv
-
     small.write(tmp_path / "a")
     assert page(pv.load(tmp_path / "a")) == html
 
@@ -157,13 +186,17 @@ def test_a_live_figure_brings_its_spec_and_vega_once(small, monkeypatch, read):
     drawn = assembly.Drawn(
         "fig", "A <b> title", "How to read it.", "<svg></svg>", '{"a":"\\u003c"}'
     )
-    figures = {name: [] for name in SECTIONS} | {"groups": [drawn], "det": [drawn]}
+    again = dataclasses.replace(drawn, id="too", like=("fig", "A <b> title"))
+    figures = {name: [] for name in SECTIONS} | {"groups": [[drawn]], "det": [[again]]}
     monkeypatch.setattr(assembly, "_drawn", lambda _: figures)
     monkeypatch.setattr(assembly, "_vega", lambda: "let vega;")
     made = page(small)
-    assert made.count("let vega;") == 1
+    packed = base64.b64encode(zlib.compress(b"let vega;", 9)).decode()
+    assert made.count(packed) == 1
     assert made.count('<script type="application/json">{"a":"\\u003c"}</script>') == 2
     assert "A &lt;b&gt; title" in made
+    assert made.count("How to read it.") == 1
+    assert 'Read as <a href="#fig">A &lt;b&gt; title</a>.' in made
     policy = next(one["content"] for one in read(made).all("meta") if "http-equiv" in one)
     digest = base64.b64encode(hashlib.sha256(b"let vega;").digest()).decode()
     assert digest in policy
@@ -179,3 +212,59 @@ def test_specs_cannot_leave_their_script(monkeypatch):
     text = assembly._figure(one).spec
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {"x": "</script><!--\u2028&"}
+
+
+def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(audited, read):
+    made = audited(
+        by=["gender", "gender+nation"],
+        operating_points=["fpr=0.05"],
+        attempts=3,
+        limits=["fnr=0.05"],
+        standardise=["nation"],
+    )
+    text = read(page(made)).text
+    for words in (
+        "Per 10,000 in 3 attempts at fpr=0.05, if attempts are independent",
+        "Speakers at fpr=0.05: share whose own FNR is above the limit",
+        "At fpr=0.05 with equal weight for each level of nation",
+        "Each group at a threshold of its own (EER), to see whom the system finds harder:",
+        "Limit of 5.00 % on FNR at fpr=0.05",
+    ):
+        assert words in text
+
+
+def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd, read):
+    made = odd(["f", "m"])
+    row = {
+        "attribute": "kind",
+        "other": "age",
+        "relation": "confounded",
+        "cramers_v": 0.5,
+        "sentence": "kind and age are confounded: so a difference may be one of <age>",
+    }
+    made.record["confounding"] = {"model": [row]}
+    text = read(page(made)).text
+    told = "kind and age are confounded: so a difference may be one of <age>; compare --within age"
+    assert text.index("Before you rely on it") < text.index(told) < text.index("What can be said")
+
+
+def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(material, read):
+    trials, speakers = material
+    aged = {**speakers, "age": [("60+", "<60")[i // 2 % 2] for i in range(24)]}
+    points = ["fpr=0.05"]
+    by = ["gender", "age", "gender+age"]
+    made = pv.audit({"m": trials}, speakers=aged, by=by, operating_points=points, replicates=50)
+    text = read(page(made)).text
+    assert "Two attributes at once" in text
+    table = text.partition("of m, gender+age at fpr=0.05; ")[2].partition("by system")[0]
+    assert re.search(r"60\+ \d", table)
+
+
+def test_the_packed_script_is_the_same_each_time_and_unpacks():
+    from parivox.report.page import assembly
+
+    script = "let x = 'é';" * 1000
+    packed = assembly._packed(script)
+    assert packed == assembly._packed(script)
+    assert zlib.decompress(base64.b64decode(packed)).decode() == script
+    assert len(packed) < len(script) / 3

@@ -2,7 +2,7 @@
 /* The arithmetic of the threshold explorer: numbers and words, nothing of the page.
 
    Trials are counted between thresholds, so figures at these thresholds are exact. Each function
-   repeats one of Python's (parivox.core, report/words.py, report/page/explored.py); tests hold the
+   repeats one of Python's (parivox.core, report/words.py, report/page); tests hold the
    two together. */
 
 const explorerNumbers = (() => {
@@ -141,6 +141,41 @@ const explorerNumbers = (() => {
     if (!(a > 0 && a < 1 && b > 0 && b < 1)) return (1 - share) * a + share * b;
     const logit = (1 - share) * Math.log(a / (1 - a)) + share * Math.log(b / (1 - b));
     return 1 / (1 + Math.exp(-logit));
+  }
+
+  // ---- axes of rates
+
+  const ENDS = [-9, -8, -7, -6, -5, -4, -3, -2, -1]
+    .flatMap((power) => [1, 2, 5].map((step) => Number(`${step}e${power}`)))
+    .concat(1);
+
+  /** Ends of an axis around all dots, and around the bars that are not much longer. */
+  function fitted(seen) {
+    const above = seen.filter(([value]) => value > 0);
+    if (!above.length) return { low: 0.0001, high: 1 };
+    const rates = above.map(([value]) => value);
+    const [first, last] = [Math.min(...rates), Math.max(...rates)];
+    const lows = above.map(([, low]) => low).filter((low) => low >= first / 2);
+    const highs = above.map(([, , high]) => high).filter((high) => high <= last * 2);
+    const [from, to] = [Math.min(first, ...lows), Math.min(Math.max(last, ...highs), 1)];
+    let i = Math.max(ENDS.findLastIndex((end) => end <= from), 0);
+    let j = ENDS.findIndex((end) => end >= to);
+    if (i === j) [i, j] = [Math.max(i - 1, 0), Math.min(j + 1, ENDS.length - 1)];
+    return { low: ENDS[i], high: ENDS[j] };
+  }
+
+  /** Both ends, and between them round rates: three of a decade, or one where they are many. */
+  function ticks({ low, high }) {
+    const inside = ENDS.filter((end) => low <= end && end <= high);
+    if (inside.length <= 5) return inside;
+    return [low, ...inside.slice(2, -2).filter((end) => ENDS.indexOf(end) % 3 === 0), high];
+  }
+
+  /** Where a rate stands from 0 to 100; what is beyond an end stands at it. */
+  function place({ low, high }, value) {
+    if (Number.isNaN(value)) return NaN;
+    if (value <= low) return 0;
+    return Math.min((100 * Math.log(value / low)) / Math.log(high / low), 100);
   }
 
   // ---- a group against a reference
@@ -369,6 +404,6 @@ const explorerNumbers = (() => {
   return Object.freeze({
     RATES, unpacked, curves, bands, rate, smoothed, costOf, costAt, nearest, held, limitsAt, ratio,
     thresholdBias, measures, count, significant, general, fixed, percent, short, span, sized, points,
-    figure,
+    figure, fitted, ticks, place,
   });
 })();

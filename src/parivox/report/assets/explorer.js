@@ -11,35 +11,47 @@
     constructor(element) {
       this.element = element;
       this.cells = {};
+      this.drawn = {};
       this.pictures = {};
       for (const found of element.querySelectorAll("[data-x]")) {
         if (found.tagName.toLowerCase() === "svg") {
-          this.pictures[found.dataset.x] = { span: found.children[0], dot: found.children[1] };
+          this.pictures[found.dataset.x] = { bar: found.children[0], dot: found.children[1] };
         } else {
-          this.cells[found.dataset.x] = { found, text: found.textContent };
+          const text = found.textContent;
+          found.textContent = text || " "; // so that there is a node to write to
+          this.cells[found.dataset.x] = { found, node: found.firstChild, text: found.textContent };
         }
       }
     }
 
     put(name, text, value = NaN) {
       const cell = this.cells[name];
-      if (cell.text !== text) cell.found.textContent = cell.text = text;
-      if (Number.isNaN(value)) delete cell.found.dataset.v;
-      else cell.found.dataset.v = String(value);
+      if (cell.text !== text) cell.node.data = cell.text = text;
+      cell.found.exact = value; // all digits, for who looks closer
     }
 
+    /** Draw a dot and its bar, at parts of the width. */
     draw(name, [place, low, high]) {
-      const { span, dot } = this.pictures[name];
-      span.setAttribute("d", Number.isNaN(low + high) ? "" : `M${low} 6H${high}`);
-      dot.setAttribute("cx", Number.isNaN(place) ? 0 : place);
-      dot.setAttribute("r", Number.isNaN(place) ? 0 : 3);
+      const { bar, dot } = this.pictures[name];
+      const isBar = !Number.isNaN(low + high);
+      set(bar, "x1", isBar ? part(low) : "0%");
+      set(bar, "x2", isBar ? part(high) : "0%");
+      set(dot, "cx", Number.isNaN(place) ? "0%" : part(place));
+      set(dot, "r", Number.isNaN(place) ? "0" : "3.5");
     }
   }
 
-  const placed = (rate) =>
-    Number.isNaN(rate) || rate > 0
-      ? Math.min(Math.max(25 * (Math.log10(rate) + 4), 0), 100)
-      : 0;
+  const part = (place) => `${Math.round(100 * place) / 100}%`;
+
+  function set(element, name, value) {
+    if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
+
+  function shape(name, attributes) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  }
 
   function start() {
     if (!at("data")) return;
@@ -76,7 +88,9 @@
 
     function rowsOf(id) {
       const table = at(id);
-      return { table, template: table.tBodies[0].rows[0].cloneNode(true), rows: [] };
+      const axes = [...table.querySelectorAll("[data-axis]")].map((one) => [one.dataset.axis, one]);
+      const template = table.tBodies[0].rows[0].cloneNode(true);
+      return { table, template, axes: Object.fromEntries(axes), rows: [] };
     }
 
     const told = ({ value, reason }, words) => {
@@ -122,9 +136,9 @@
         const [errors, trials] = m ? [curve.fn, curve.targets] : [curve.fp, curve.nontargets];
         if (k < 0) {
           row.put(metric, "–");
-          row.put(`${metric}_span`, "–");
+          row.put(`${metric}_span`, "");
           row.put(`${metric}_counts`, "–");
-          row.draw(metric, [NaN, NaN, NaN]);
+          row.drawn[metric] = [NaN, NaN, NaN];
           return;
         }
         const value = N.rate(errors[k], trials);
@@ -134,9 +148,9 @@
         );
         const [low, high] = [Math.min(below, value), Math.max(above, value)];
         row.put(metric, told({ value, reason }, N.percent), value);
-        row.put(`${metric}_span`, N.span(low, high));
+        row.put(`${metric}_span`, Number.isNaN(high) ? "" : N.span(low, high));
         row.put(`${metric}_counts`, `${N.count(errors[k])}/${N.count(trials)}`);
-        row.draw(metric, [value, low, high].map(placed));
+        row.drawn[metric] = [value, low, high];
       });
       const cost = k < 0 ? NaN : N.costAt(curve, model(), k);
       row.put("cost", Number.isNaN(cost) ? "–" : N.figure(cost), cost);
@@ -191,6 +205,31 @@
       row.put("bias", told(bias, N.short), bias.value);
     }
 
+    /** Draw a rate of all groups in both tables on an axis that fits it. */
+    function drawRates(metric) {
+      const both = [tables.common.rows, tables.own.rows];
+      const axis = N.fitted(both.flat().map((row) => row.drawn[metric]));
+      both.forEach((rows, of) => {
+        for (const row of rows) {
+          row.draw(metric, row.drawn[metric].map((rate) => N.place(axis, rate)));
+        }
+        const svg = tables[of ? "own" : "common"].axes[metric];
+        const pooled = N.place(axis, rows[rows.length - 1].drawn[metric][0]);
+        const key = `${axis.low} ${axis.high}`;
+        if (svg.dataset.ends !== key) {
+          svg.dataset.ends = key;
+          svg.replaceChildren(...N.ticks(axis).flatMap((tick) => {
+            const x = part(N.place(axis, tick));
+            const text = shape("text", { x, y: 11 });
+            text.textContent = N.general(100 * tick, 6);
+            return [shape("rect", { x, y: 16 }), text];
+          }), shape("rect", { class: "x-pooled", y: 16 }));
+        }
+        const line = svg.lastElementChild;
+        line.setAttribute("x", Number.isNaN(pooled) ? "-99" : part(pooled));
+      });
+    }
+
     function fillMeasures() {
       const { curves } = numbers(grouping());
       const k = state.k;
@@ -221,8 +260,8 @@
     function sentence(rows) {
       const pooled = rows[rows.length - 1].cells;
       const does = [];
-      if ("v" in pooled.fpr.found.dataset) does.push(`${pooled.fpr.text} of impostors come in`);
-      if ("v" in pooled.fnr.found.dataset) {
+      if (!Number.isNaN(pooled.fpr.found.exact)) does.push(`${pooled.fpr.text} of impostors come in`);
+      if (!Number.isNaN(pooled.fnr.found.exact)) {
         does.push(`${pooled.fnr.text} of own trials are locked out`);
       }
       const own = rows.slice(0, -1);
@@ -230,11 +269,11 @@
       const groups = sure.length ? sure : own;
       const most = [];
       for (const [metric, words] of [["fnr", "most locked out"], ["fpr", "most exposed"]]) {
-        const rate = (row) => Number(row.cells[metric].found.dataset.v || 0);
+        const rate = (row) => row.cells[metric].found.exact || 0;
         const [worst] = [...groups].sort((a, b) => rate(b) - rate(a));
         if (groups.length < 2 || !rate(worst)) continue;
         const limits = worst.cells[`${metric}_span`].text;
-        const after = limits === "–" ? "" : ` ${limits}`;
+        const after = limits && ` ${limits}`;
         most.push(`${words}: ${worst.group} (${worst.cells[metric].text}${after})`);
       }
       const where = N.general(thresholds()[state.k], 6);
@@ -290,6 +329,7 @@
       const shifts = own.map((one) => Math.abs(thresholds()[one.k] - thresholds()[k]));
       const widest = Math.max(0, ...shifts.filter(Number.isFinite));
       tables.own.rows.forEach((row, i) => fillOwn(row, i, own[i], widest));
+      N.RATES.forEach(drawRates);
       fillMeasures();
 
       const where = N.general(thresholds()[k], 6);
@@ -300,7 +340,7 @@
         `${where}: impostors in ${pooled.fpr.text}, locked out ${pooled.fnr.text}`,
       );
       at("threshold").value = where;
-      at("threshold").dataset.v = String(thresholds()[k]);
+      at("threshold").exact = thresholds()[k];
       all("[data-x-threshold]", where);
       all("[data-x-target]", aimed(goal));
       all("[data-x-alpha]", String(state.alpha));
@@ -319,7 +359,7 @@
       const { nodes } = grouping();
       const here = nodes.includes(state.k) ? ", this one among them" : "";
       const how = nodes.length
-        ? `Intervals were computed at ${nodes.length} thresholds${here}; between them, limits are interpolated.`
+        ? `Intervals were computed at ${nodes.length} thresholds${here}; between them, limits are interpolated. Beside thresholds at which a group has no errors its interval can jump: there it is made from what the other groups show.`
         : "The audit computed no intervals.";
       return isAnyMarked ? `${how} * under-represented at ${state.point}: see “Groups”.` : how;
     }

@@ -47,16 +47,22 @@
     });
   }
 
-  /* Vega waits as text until a figure comes near; its hash is in the policy, so it may run then. */
-  let isThere = false;
+  /* Vega waits packed until a figure comes near; its hash is in the policy, so it may run then. */
+  async function unpacked(packed) {
+    const bytes = Uint8Array.from(atob(packed.trim()), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).text();
+  }
+
+  let loaded = null;
   function vega() {
-    if (!isThere) {
+    loaded ??= unpacked(document.getElementById("vega").textContent).then((text) => {
       const script = document.createElement("script");
-      script.textContent = document.getElementById("vega").textContent;
+      script.textContent = text;
       document.head.append(script);
-      isThere = true;
-    }
-    return window.vegaEmbed;
+      return window.vegaEmbed;
+    });
+    return loaded;
   }
 
   const OPTIONS = {
@@ -71,9 +77,10 @@
   async function bringToLife(chart, spec) {
     const place = document.createElement("div");
     place.className = "vega";
-    chart.append(place);
     try {
-      const view = await vega()(place, spec, OPTIONS);
+      const embed = await vega();
+      chart.append(place);
+      const view = await embed(place, spec, OPTIONS);
       const drawn = place.querySelector("svg");
       drawn.setAttribute("viewBox", `0 0 ${drawn.getAttribute("width")} ${drawn.getAttribute("height")}`);
       drawn.setAttribute("aria-hidden", "true");
@@ -96,7 +103,7 @@
     },
     { rootMargin: "200px" },
   );
-  if (document.getElementById("vega")) {
+  if (document.getElementById("vega") && "DecompressionStream" in window) {
     for (const spec of document.querySelectorAll("figure > script")) {
       near.observe(spec.previousElementSibling);
     }

@@ -1,7 +1,8 @@
 """Charts of an audit: for the page, for notebooks and for papers.
 
-Each chart is a pure function of an audit that returns an Altair chart, in one module; what it
-cannot draw it says in a :class:`~parivox.errors.ConfigError`.
+Each chart is a pure function of an audit that tells what Vega-Lite draws it from, in one module;
+:class:`Charts` makes Altair charts of them. What it cannot draw it says in a
+:class:`~parivox.errors.ConfigError`.
 """
 
 from __future__ import annotations

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.report.charts.theme import altair
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_logs", "log_domain", "probit", "probit_axis", "simplified", "ticks"]
+    from parivox.report.charts.theme import Theme
+
+__all__ = ["across", "as_logs", "log_domain", "probit", "probit_axis", "simplified", "ticks"]
 
 _PROBIT_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8)
 _LEAST = 1e-7
@@ -28,17 +28,16 @@ def probit(rates: ArrayLike) -> NDArray[np.float64]:
 
 def probit_axis(title: str | None, least: float, most: float) -> dict[str, Any]:
     """Scale and axis of a rate on probits, labelled in percent."""
-    alt = altair()
     rates = [rate for rate in _PROBIT_TICKS if least <= rate <= most]
-    places = probit(rates).tolist()
+    places = probit(rates).round(6).tolist()
     told = " : ".join(
         f"abs(datum.value - {place:.6f}) < 1e-4 ? '{100 * rate:g}'"
         for place, rate in zip(places, rates, strict=True)
     )
     return {
         "title": title,
-        "scale": alt.Scale(domain=[float(x) for x in probit([least, most])], nice=False),
-        "axis": alt.Axis(values=places, labelExpr=f"{told} : ''", labelOverlap=False),
+        "scale": {"domain": probit([least, most]).round(6).tolist(), "nice": False},
+        "axis": {"values": places, "labelExpr": f"{told} : ''", "labelOverlap": False},
     }
 
 
@@ -61,8 +60,8 @@ def ticks(low: float, high: float) -> list[float]:
     """
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
-        found = [s * 10.0**p for p in powers for s in steps if low <= s * 10.0**p <= high]
-        found = [float(f"{x:.12g}") for x in found]
+        places = [float(f"{s * 10.0**p:.12g}") for p in powers for s in steps]
+        found = [x for x in places if low <= x <= high]
         if len(found) >= 3:
             break
     return found
@@ -72,12 +71,12 @@ def as_logs(
     title: str | None, low: float, high: float, *, percent: bool = True, **axis: Any
 ) -> dict[str, Any]:
     """Scale and axis of a rate, or of a ratio, on a logarithmic scale."""
-    alt = altair()
+    ends = [float(f"{end:.5g}") for end in (low, high)]
     label = "format(100 * datum.value, '~r')" if percent else "format(datum.value, '~r')"
     return {
         "title": title,
-        "scale": alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
-        "axis": alt.Axis(values=ticks(low, high), labelExpr=label, **axis),
+        "scale": {"type": "log", "domain": ends, "nice": False, "clamp": True},
+        "axis": {"values": ticks(low, high), "labelExpr": label, **axis},
     }
 
 
@@ -106,3 +105,14 @@ def simplified(
             kept.add(middle)
             parts += [(first, middle), (middle, last)]
     return np.array(sorted(kept), dtype=np.intp)
+
+
+_ACROSS = 4
+_NARROW = 400
+
+
+def across(panels: int, theme: Theme) -> int:
+    """How many panels stand in a row: as many as there is room for, in rows of even length."""
+    most = min(panels, _ACROSS if theme.width > _NARROW else 2)
+    rows = -(-panels // most)
+    return -(-panels // rows)

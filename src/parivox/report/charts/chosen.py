@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, shown
@@ -23,6 +23,7 @@ __all__ = [
     "kept",
     "left_out",
     "named",
+    "rows_of",
     "subjects",
     "widest",
 ]
@@ -78,31 +79,42 @@ class Chosen:
     @cached_property
     def gates(self) -> dict[str, str]:
         """What each group lacks, of those that lack anything."""
-        rows = self.audit.verdicts.where(**self.at, metric="fpr+fnr").rows()
-        rows += [
-            row for m in RATES for row in self.audit.verdicts.where(**self.at, metric=m).rows()
-        ]
-        return {row["group"]: row["gates"] for row in rows if row["group"] and row["gates"]}
+        rows = rows_of(self.audit, "verdicts", **self.at)
+        judged = [row for row in rows if row["metric"] in {"fpr+fnr", *RATES}]
+        judged.sort(key=lambda row: ("fpr+fnr", *RATES).index(row["metric"]))
+        return {row["group"]: row["gates"] for row in judged if row["group"] and row["gates"]}
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        """Names that charts have room for, no two alike."""
+        made: dict[str, str] = {}
+        for group in self.groups:
+            label, n = cut(group, _LABEL), 2
+            while label in made:
+                label, n = f"{cut(group, _LABEL - len(str(n)) - 1)} {n}", n + 1
+            made[label] = group
+        return {group: label for label, group in made.items()}
 
     def marked(self, group: str) -> str:
-        """A group's name, with a star if it fails a gate."""
-        return shown(f"{group}*" if group in self.gates else group)
+        """A group's name as long as a chart has room for, with a star if it fails a gate."""
+        return self._labels[group] + ("*" if group in self.gates else "")
 
     def rates(self, metric: str) -> dict[str, Row]:
         """Rows of a rate at the operating point by group; that of all is called pooled."""
-        asked = {**self.at, "metric": metric, "definition": ""}
-        return {row["group"]: row for row in self.audit.groups.where(**asked).rows()}
+        rows = rows_of(self.audit, "groups", **self.at)
+        crude = (row for row in rows if not row["definition"])
+        return {row["group"]: row for row in crude if row["metric"] == metric}
 
     def metric(self, metric: str, definition: str = "") -> dict[str, Row]:
         """Rows of a metric that needs no operating point, by group."""
         asked = {**self.where, "metric": metric, "definition": definition}
-        return {row["group"]: row for row in self.audit.groups.where(**asked).rows()}
+        return {row["group"]: row for row in rows_of(self.audit, "groups", **asked)}
 
     @cached_property
     def threshold(self) -> float | None:
         """The score from which trials are accepted at the operating point."""
         asked = {"system": self.system, "list": self.list, "operating_point": self.point}
-        rows = self.audit.operating_points.where(**asked, within="").rows()
+        rows = rows_of(self.audit, "operating_points", **asked, within="")
         return rows[0]["threshold"] if rows else None
 
 
@@ -122,10 +134,29 @@ def subjects(audit: Audit) -> list[tuple[str, str]]:
     return [(one["system"], one["list"]) for one in audit.record["inputs"]]
 
 
+@lru_cache(maxsize=1)
+def _asked(_audit: Audit) -> dict[tuple[Any, ...], list[Row]]:
+    """Answers of one audit, as charts and their words ask for the same."""
+    return {}
+
+
+def rows_of(audit: Audit, table: str, **where: object) -> list[Row]:
+    """Rows of a table of an audit; the same list each time, which is not to be changed."""
+    known, asked = _asked(audit), (table, *where.items())
+    if asked not in known:
+        known[asked] = getattr(audit, table).where(**where).rows()
+    return known[asked]
+
+
+@lru_cache(maxsize=256)
+def _names(audit: Audit, *where: tuple[str, str]) -> tuple[str, ...]:
+    names = audit.groups.where(**dict(where)).to_dict()["group"]
+    return tuple(dict.fromkeys(name for name in names if name != "pooled"))
+
+
 def groups_of(audit: Audit, where: dict[str, str]) -> tuple[str, ...]:
     """Groups of a system, list, grouping and allocation, in the audit's order."""
-    names = audit.groups.where(**where).to_dict()["group"]
-    return tuple(dict.fromkeys(name for name in names if name != "pooled"))
+    return _names(audit, *where.items())
 
 
 def widest(audit: Audit) -> str:
@@ -169,7 +200,7 @@ def choose(
     grouping = _known("by", by, groupings) or widest(audit)
     allocations = audit.record["options"]["allocate"]
     asked = {"system": found, "list": listed, "within": ""}
-    rows = audit.operating_points.where(**asked).rows()
+    rows = rows_of(audit, "operating_points", **asked)
     points = [row["operating_point"] for row in rows]
     with_threshold = [row["operating_point"] for row in rows if row["threshold"] is not None]
     first = next(iter(with_threshold or points), "")
@@ -192,6 +223,7 @@ def _known(name: str, asked: str | None, known: Sequence[str]) -> str | None:
 
 
 _CUT = 40
+_LABEL = 22
 
 
 def cut(name: str, most: int = _CUT) -> str:
@@ -204,9 +236,8 @@ def kept(chosen: Chosen, most: int) -> list[str]:
     """Groups to draw, in the audit's order: of very many those with the most speakers."""
     if len(chosen.groups) <= most:
         return [*chosen.groups]
-    sizes = {
-        row["group"]: row["speakers"] or 0 for row in chosen.audit.groups.where(**chosen.where)
-    }
+    rows = rows_of(chosen.audit, "groups", **chosen.where)
+    sizes = {row["group"]: row["speakers"] or 0 for row in rows}
     ranked = sorted(chosen.groups, key=lambda name: -sizes[name])
     first = set(ranked[:most])
     return [name for name in chosen.groups if name in first]

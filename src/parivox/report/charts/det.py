@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
-from parivox.report.charts.axes import probit_axis
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, named, subjects
+from parivox.report.charts.axes import across, probit_axis
+from parivox.report.charts.chosen import (
+    Chosen,
+    Row,
+    choose,
+    cut,
+    kept,
+    left_out,
+    named,
+    rows_of,
+    subjects,
+)
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    facets,
+    inline,
+    layered,
+    mark,
+    scale,
+    word,
+)
+from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -27,8 +47,6 @@ MOST = 36
 _IN_ONE = 5
 _ALL = "all groups"
 _OWN = "own smallest cost"
-_ACROSS = 4
-_NARROW = 400
 
 
 def det(
@@ -39,7 +57,7 @@ def det(
     list: str | None = None,  # noqa: A002 - the audit's word
     allocation: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """DET curves on probit axes with interval bands and the audited thresholds.
 
     A grouping by several attributes has a panel for each value of one and a colour for each value
@@ -56,7 +74,7 @@ def det(
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -86,12 +104,12 @@ def det(
     return _chart(rows, names, domain, audit, theme)
 
 
-def together(audit: Audit, *, theme: Theme = PAPER) -> Any:
+def together(audit: Audit, *, theme: Theme = PAPER) -> Spec:
     """DET curves of all trials of every system and list in one panel.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -112,9 +130,10 @@ def told(chosen: Chosen) -> Told:
     return Told(
         f"Every threshold at once: {cut(chosen.label)} by {cut(chosen.grouping)}",
         "Each curve is a group: to the left fewer impostors get in, below fewer people are locked "
-        "out, so the lower curve is better served. Shades are intervals. Filled marks are the "
-        "audited thresholds; where marks of one shape lie apart, one threshold does not treat "
-        "groups alike. Hollow circles are where a group would cost least. "
+        "out, so the lower curve is better served. Shades are intervals, without "
+        "steps back: a limit at one threshold holds for stricter ones too, or for looser ones. "
+        "Filled marks are the audited thresholds; where marks of one shape lie apart, one "
+        "threshold does not treat groups alike. Hollow circles are where a group would cost least. "
         "Marks on the edge lie beyond it." + left_out(chosen, MOST),
         _words(chosen.audit, (chosen.system, chosen.list)),
     )
@@ -132,7 +151,7 @@ def told_together(chosen: Chosen) -> Told:
 
 
 def _words(audit: Audit, of: tuple[str, str]) -> str:
-    rows = audit.operating_points.where(system=of[0], list=of[1], within="").rows()
+    rows = rows_of(audit, "operating_points", system=of[0], list=of[1], within="")
     told = [
         f"at {cut(row['operating_point'])} FPR {percent(row['fpr'])} and FNR {percent(row['fnr'])}"
         for row in rows
@@ -181,7 +200,7 @@ def _rows(
         "allocation": binned.allocation,
         "group": binned.groups[at],
     }
-    nodes = audit.bands.where(**asked).rows()
+    nodes = rows_of(audit, "bands", **asked)
     made: list[Row] = [
         {"k": "band", **where, **curves.band(nodes, domain)},
         {"k": "line", **where, "x": x, "y": y},
@@ -189,7 +208,7 @@ def _rows(
     of = {"system": binned.system, "list": binned.list, "within": ""}
     marks = {
         row["operating_point"]: int(np.searchsorted(binned.thresholds, row["threshold"]))
-        for row in audit.operating_points.where(**of).rows()
+        for row in rows_of(audit, "operating_points", **of)
         if row["threshold"] is not None
     }
     best = curves.own_minimum(binned, audit.record["options"]["cost"][0])
@@ -217,67 +236,71 @@ def _chart(
     domain: tuple[float, float],
     audit: Audit,
     theme: Theme,
-) -> Any:
-    alt = altair()
+) -> Spec:
     inks = theme.inks
-    panels = dict.fromkeys(row["p"] for row in rows)
-    columns = min(len(panels), _ACROSS if theme.width > _NARROW else 2)
-    side = min((theme.width - 46) / columns - 18, 0.6 * theme.width if columns == 1 else 260)
-    points = [cut(row["operating_point"]) for row in audit.operating_points.where(within="").rows()]
-    points = [*dict.fromkeys(points)]
+    panels = [*dict.fromkeys(row["p"] for row in rows)]
+    columns = across(len(panels), theme)
+    side = min((theme.width - 46) // columns - 18, 0.6 * theme.width if columns == 1 else 260)
+    held = rows_of(audit, "operating_points", within="")
+    points = [*dict.fromkeys(cut(row["operating_point"]) for row in held)]
     colours, dashes = theme.colours(names), theme.dashes(names)
     if _ALL in names:
         colours["range"][-1], dashes["range"][-1] = inks.muted, [2, 2]
-    legend = alt.Legend(symbolType="stroke", symbolFillColor="transparent", symbolOpacity=1)
-    colour = {
-        "color": alt.Color("c:N", title=None, scale=alt.Scale(**colours), legend=legend),
-        "strokeDash": alt.StrokeDash("c:N", title=None, scale=alt.Scale(**dashes)),
-    }
-    quiet = alt.Color("c:N", title=None, scale=alt.Scale(**colours), legend=legend)
-    x = alt.X("x:Q", **probit_axis("impostors in (FPR, %)", *domain))
-    y = alt.Y("y:Q", **probit_axis("locked out (FNR, %)", *domain))
+    legend = {"symbolType": "stroke", "symbolFillColor": "transparent", "symbolOpacity": 1}
+    colour = word("c", title=None, scale=colours, legend=legend)
+    dash = word("c", title=None, scale=dashes, legend=legend)
+    shapes = scale(points, [*_SHAPES][: len(points)] or ["square"])
+    x = amount("x", **probit_axis("impostors in (FPR, %)", *domain))
+    y = amount("y", **probit_axis("locked out (FNR, %)", *domain))
     tooltip = [
-        alt.Tooltip("p:N", title="panel"),
-        alt.Tooltip("c:N", title="curve"),
-        alt.Tooltip("m:N", title="at"),
-        alt.Tooltip("t:N", title="rates"),
+        word("p", title="panel"),
+        word("c", title="curve"),
+        word("m", title="at"),
+        word("t", title="rates"),
     ]
-    base = alt.Chart()
+    at = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
+    shape = word("m", title="threshold at", scale=shapes)
+    detail = {"field": "c"}
     layers = [
-        base.transform_filter("datum.k == 'band'")
-        .mark_area(opacity=0.16, clip=True)
-        .encode(x=x, y=y, y2="y2:Q", color=quiet, detail="c:N"),
-        base.transform_filter("datum.k == 'line'")
-        .mark_line(clip=True, strokeWidth=1.5)
-        .encode(x=x, y=y, detail="c:N", **colour),
-        base.transform_filter("datum.k == 'own'")
-        .mark_point(size=38, strokeWidth=1.5, filled=False, fill=inks.paper, opacity=1)
-        .encode(x=x, y=y, color=quiet, tooltip=tooltip),
-        base.transform_filter("datum.k == 'at'")
-        .mark_point(size=44, filled=True, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            color=quiet,
-            tooltip=tooltip,
-            shape=alt.Shape(
-                "m:N",
-                title="threshold at",
-                scale=alt.Scale(domain=points, range=[*_SHAPES][: len(points)] or ["square"]),
-            ),
+        mark(
+            "area",
+            {"x": x, "y": y, "y2": {"field": "y2"}, "color": colour, "detail": detail},
+            when="datum.k == 'band'",
+            opacity=0.16,
+            clip=True,
+        ),
+        mark(
+            "line",
+            {"x": x, "y": y, "color": colour, "strokeDash": dash, "detail": detail},
+            when="datum.k == 'line'",
+            clip=True,
+            strokeWidth=1.5,
+        ),
+        mark(
+            "point",
+            at,
+            when="datum.k == 'own'",
+            size=38,
+            strokeWidth=1.5,
+            filled=False,
+            fill=inks.paper,
+            opacity=1,
+        ),
+        mark(
+            "point",
+            {**at, "shape": shape},
+            when="datum.k == 'at'",
+            size=44,
+            filled=True,
+            opacity=1,
         ),
     ]
+    has_bands = any(row.get("y2") for row in rows)
+    fields = ["x", "y", "y2"] if has_bands else ["x", "y"]
+    panel = layered(layers if has_bands else layers[1:], width=side, height=side)
+    chart = panel if len(panels) == 1 else facets(panel, "p", panels, columns, 14)
     data = inline([{"y2": [], **row} for row in rows])
-    fields = ["x", "y", "y2"] if any(row.get("y2") for row in rows) else ["x", "y"]
-    if fields == ["x", "y"]:
-        del layers[0]
-    panel = alt.layer(*layers).properties(width=side, height=side)
-    if len(panels) == 1:
-        chart = panel.properties(data=data).transform_flatten(fields)
-    else:
-        facet = alt.Facet("p:N", title=None, sort=[*panels])
-        chart = panel.facet(facet, columns=columns, data=data, spacing=14).transform_flatten(fields)
-    return theme.of(chart)
+    return theme.of({**chart, "data": data, "transform": [{"flatten": fields}]})
 
 
 _SHAPES = ("square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out
+from parivox.report.charts.axes import across
+from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    facets,
+    inline,
+    layered,
+    mark,
+    scale,
+    word,
+)
+from parivox.report.charts.theme import PAPER, Theme
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +38,6 @@ _KINDS = ("own trials", "impostor trials")
 _PLACES = 35
 _SEEN = 0.002
 _ALL = "all groups"
-_ACROSS = 4
-_NARROW = 400
 
 
 def distributions(
@@ -39,12 +48,12 @@ def distributions(
     list: str | None = None,  # noqa: A002 - the audit's word
     allocation: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """Densities of target and nontarget scores of each group, with the audited thresholds.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -52,7 +61,6 @@ def distributions(
         If the audit has no scores.
     """
     chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
-    alt = altair()
     inks = theme.inks
     found = curves.of(audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
     finite = found.thresholds[np.isfinite(found.thresholds)]
@@ -71,13 +79,13 @@ def distributions(
             _KINDS, below, (found.n_target[at], found.n_nontarget[at]), strict=True
         ):
             if n:
-                x, y = _density(places, found.thresholds, counts / n)
-                rows.append({"p": panel, "c": kind, "x": x, "y": y})
+                seen, heights = _density(places, found.thresholds, counts / n)
+                rows.append({"p": panel, "c": kind, "x": seen, "y": heights})
     points = {
         cut(row["operating_point"]): row["threshold"]
-        for row in audit.operating_points.where(
-            system=chosen.system, list=chosen.list, within=""
-        ).rows()
+        for row in rows_of(
+            audit, "operating_points", system=chosen.system, list=chosen.list, within=""
+        )
         if row["threshold"] is not None and np.isfinite(row["threshold"])
     }
     rows += [
@@ -85,48 +93,41 @@ def distributions(
         for panel in panels.values()
         for name, threshold in points.items()
     ]
-    colours = alt.Scale(domain=[*_KINDS], range=[inks.series[0], inks.series[1]])
-    dashes = theme.dashes([*points])
-    x = alt.X(
-        "x:Q",
+    colours = scale(_KINDS, inks.series[:2])
+    ends = [float(f"{end:.5g}") for end in finite[[0, -1]]]
+    x = amount(
+        "x",
         title="score",
-        scale=alt.Scale(domain=[float(finite[0]), float(finite[-1])], nice=False, zero=False),
-        axis=alt.Axis(tickCount=4, grid=False),
+        scale={"domain": ends, "nice": False, "zero": False},
+        axis={"tickCount": 4, "grid": False},
     )
-    y = alt.Y("y:Q", title=None, axis=None, stack=None)
-    base = alt.Chart()
-    curve = base.transform_filter("datum.k != 'at'")
-    layers = [
-        curve.mark_area(fillOpacity=0.3, strokeWidth=1).encode(
-            x=x,
-            y=y,
-            fill=alt.Fill("c:N", title=None, scale=colours),
-            stroke=alt.Stroke("c:N", title=None, scale=colours),
-        ),
-    ]
+    hill = {
+        "x": x,
+        "y": amount("y", title=None, axis=None, stack=None),
+        "fill": word("c", title=None, scale=colours),
+        "stroke": word("c", title=None, scale=colours),
+    }
+    layers = [mark("area", hill, when="datum.k != 'at'", fillOpacity=0.3, strokeWidth=1)]
     if points:
+        dash = word("c", title="threshold at", scale=theme.dashes([*points]))
         layers.append(
-            base.transform_filter("datum.k == 'at'")
-            .mark_rule(strokeWidth=1.2, color=inks.ink)
-            .encode(
-                x=x,
-                strokeDash=alt.StrokeDash("c:N", title="threshold at", scale=alt.Scale(**dashes)),
+            mark(
+                "rule",
+                {"x": x, "strokeDash": dash},
+                when="datum.k == 'at'",
+                strokeWidth=1.2,
+                color=inks.ink,
             )
         )
-    columns = min(len(panels), _ACROSS if theme.width > _NARROW else 2)
-    width = (theme.width - 20) / columns - 14
-    chart = (
-        alt.layer(*layers)
-        .properties(width=width, height=64)
-        .facet(
-            alt.Facet("p:N", title=None, sort=[*panels.values()]),
-            columns=columns,
-            data=inline(rows),
-            spacing=12,
-        )
-        .transform_flatten(["x", "y"])
+    columns = across(len(panels), theme)
+    hills = layered(layers, width=(theme.width - 20) // columns - 14, height=64)
+    return theme.of(
+        {
+            **facets(hills, "p", panels.values(), columns, 12),
+            "data": inline(rows),
+            "transform": [{"flatten": ["x", "y"]}],
+        }
     )
-    return theme.of(chart)
 
 
 def told(chosen: Chosen) -> Told:

@@ -8,10 +8,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 from xml.etree import ElementTree as ET
 
-from parivox.report.charts.theme import altair
+import numpy as np
+
+from parivox.errors import ConfigError
+from parivox.report.charts.axes import simplified
+from parivox.report.charts.grammar import WITHIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from parivox.report.charts.grammar import Spec
 
 __all__ = ["pdf", "png", "spec", "svg"]
 
@@ -37,11 +43,17 @@ _INHERITED = (
 _ON_PAPER = 300
 """Pixels per inch of a PNG."""
 _PER_INCH = 96
+_UNSEEN = 0.2
+"""Pixels by which a line may be off."""
+_LEGENDS = {"top": {"anchor": "start", "direction": "vertical", "margin": 4}}
+"""Several legends one under the other, from the left."""
+_MIDDLE = 0.3
+"""Of its size, how far below its place a word's line runs where its middle is there."""
 
 
-def spec(chart: Any) -> dict[str, Any]:
-    """What Vega-Lite draws the chart from."""
-    return cast("dict[str, Any]", chart.to_dict(validate=False))
+def spec(chart: Any) -> Spec:
+    """What Vega-Lite draws a chart from, be it told by this package or by Altair."""
+    return chart if isinstance(chart, dict) else cast("Spec", chart.to_dict(validate=False))
 
 
 def svg(chart: Any, *, id: str = "figure", title: str = "", description: str = "") -> str:  # noqa: A002
@@ -50,23 +62,27 @@ def svg(chart: Any, *, id: str = "figure", title: str = "", description: str = "
     Parameters
     ----------
     chart
-        Altair chart.
+        What a chart's function told, or an Altair chart.
     id
         Put before every id within, so that no two figures of a page share one.
     title, description
         For readers who do not see it.
     """
-    altair()
-    import vl_convert  # noqa: PLC0415 - an optional dependency
-
-    compiled = vl_convert.vegalite_to_vega(spec(chart))  # apart, which is faster than at once
-    root = ET.fromstring(vl_convert.vega_to_svg(compiled))  # noqa: S314 - drawn just now
+    draw = _vega()
+    compiled = draw.vegalite_to_vega(spec(chart))
+    compiled["config"]["legend"]["layout"] = _LEGENDS
+    for text in _within(compiled):
+        _unmeasure(text["encode"]["update"])
+    root = ET.fromstring(draw.vega_to_svg(compiled))  # noqa: S314 - drawn just now
+    for one in root.iter(f"{{{_SVG}}}text"):
+        one.set("font-size", one.get("font-size", "").lstrip("-"))
+    _raise_axes(root)
     return _tidied(root, id, title, description)
 
 
 def png(chart: Any) -> bytes:
     """The chart as PNG, fine enough for print."""
-    return _drawn("vegalite_to_png", chart, scale=_ON_PAPER / _PER_INCH, ppi=72)
+    return bytes(_vega().svg_to_png(svg(chart), scale=_ON_PAPER / _PER_INCH, ppi=72))
 
 
 def pdf(chart: Any) -> bytes:
@@ -74,16 +90,54 @@ def pdf(chart: Any) -> bytes:
     root = ET.fromstring(svg(chart))  # noqa: S314 - drawn just now
     for side in ("width", "height"):
         root.set(side, f"{float(root.get(side, '0')) * 72 / _PER_INCH:g}")
-    import vl_convert  # noqa: PLC0415 - an optional dependency
-
-    return bytes(vl_convert.svg_to_pdf(ET.tostring(root, encoding="unicode")))
+    return bytes(_vega().svg_to_pdf(ET.tostring(root, encoding="unicode")))
 
 
-def _drawn(how: str, chart: Any, **options: float) -> bytes:
-    altair()
-    import vl_convert  # noqa: PLC0415 - an optional dependency
+def _vega() -> Any:
+    try:
+        import vl_convert  # noqa: PLC0415 - an optional dependency
+    except ImportError as error:
+        msg = "charts need vl-convert: pip install 'parivox[report]'"
+        raise ConfigError(msg) from error
+    return vl_convert
 
-    return bytes(getattr(vl_convert, how)(spec(chart), **options))
+
+def _within(part: Spec) -> Iterator[Spec]:
+    """Marks of words that lie within their panel."""
+    for one in part.get("marks", ()):
+        if WITHIN in one.get("style", ()) and one["type"] == "text":
+            yield one
+        yield from _within(one)
+
+
+def _unmeasure(look: Spec) -> None:
+    """Turn a size negative, until it is drawn: such words are not measured, which is slow."""
+    size = look["fontSize"]["value"]
+    lift = look.get("dy", {}).get("value", 0) + 2 * round(_MIDDLE * size)
+    look |= {"fontSize": {"value": -size}, "dy": {"value": lift}}
+
+
+def _raise_axes(root: ET.Element) -> None:
+    """Where the last row of panels is not full, axes below its gaps move up to their panels."""
+    for parent in root.iter():
+        cells = [one for one in parent if "role-scope" in one.get("class", "").split()]
+        feet = [one for one in parent if "role-column-footer" in one.get("class", "").split()]
+        if not cells or not feet:
+            continue
+        places = [_place(one) for one in cells[0]]
+        bottom = max((y for _, y in places), default=0)
+        lowest: dict[float, float] = {}
+        for x, y in places:
+            lowest[x] = max(y, lowest.get(x, y))
+        for foot in (one for group in feet for one in group):
+            x, y = _place(foot)
+            up = bottom - lowest.get(x, bottom)
+            foot.set("transform", f"translate({x:g},{y - up:g})")
+
+
+def _place(one: ET.Element) -> tuple[float, float]:
+    moved = _MOVED.match(one.get("transform", ""))
+    return (float(moved[1]), float(moved[2])) if moved else (0.0, 0.0)
 
 
 def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
@@ -188,14 +242,23 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _steps(line: str) -> str:
-    """A line of points, each told by the step from the one before: half as long."""
+    """A line of points, each told by the step from the one before, without those unseen."""
     end = "z" if line.endswith("Z") else ""
     points = [tuple(map(float, pair.split(","))) for pair in line.rstrip("Z").split("L")]
-    told = [f"M{_plain(points[0][0])},{_plain(points[0][1])}l"]
+    places = np.array(points)
+    points = [points[i] for i in simplified(places[:, 0], places[:, 1], by=_UNSEEN)]
+    told, command = [f"M{_plain(points[0][0])},{_plain(points[0][1])}"], ""
     for (x0, y0), (x, y) in pairwise(points):
-        for step in (x - x0, y - y0):
-            text = _plain(step)
-            told.append(text if text.startswith("-") or told[-1].endswith("l") else f" {text}")
+        across, down = _plain(x - x0), _plain(y - y0)
+        if (across, down) == ("0", "0"):
+            continue
+        kind = "h" if down == "0" else "v" if across == "0" else "l"
+        steps = {"h": (across,), "v": (down,)}.get(kind, (across, down))
+        for place, text in enumerate(steps):
+            is_first = place == 0 and kind != command
+            lead = kind if is_first else "" if text.startswith("-") else " "
+            told.append(f"{lead}{text}")
+        command = kind
     return "".join(told) + end
 
 

@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.errors import ConfigError
 from parivox.report.charts import (
-    compared,
+    accuracy,
+    against,
     det,
+    differences,
     distributions,
     failures,
     forest,
     levels,
     matrix,
     measures,
+    ranks,
     speakers,
     sweep,
     thresholds,
 )
 from parivox.report.charts.chosen import Chosen, choose, named, subjects, widest
 from parivox.report.charts.figure import Figure, Told
-from parivox.report.charts.theme import PAGE, Theme, altair
+from parivox.report.charts.theme import PAGE, Theme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,10 +70,17 @@ _KINDS = (
     Kind("measures", "measures", measures.measures, measures.told, "grouping", _ALL),
     Kind("measures", "over-alpha", sweep.over_alpha, sweep.told_over_alpha, "grouping", _ALL),
     Kind("measures", "over-fpr", sweep.over_fpr, sweep.told_over_fpr, "grouping", _ALL[:2]),
-    Kind("compared", "accuracy", compared.accuracy, compared.told_accuracy, "several", _ALL),
-    Kind("compared", "against", compared.against, compared.told_against, "pair", _ALL),
-    Kind("compared", "differences", compared.differences, compared.told_differences, "pair", _ALL),
-    Kind("compared", "ranks", compared.ranks, compared.told_ranks, "pair", _ALL),
+    Kind("compared", "accuracy", accuracy.accuracy, accuracy.told_accuracy, "several", _ALL),
+    Kind("compared", "against", against.against, against.told_against, "pair", _ALL),
+    Kind(
+        "compared",
+        "differences",
+        differences.differences,
+        differences.told_differences,
+        "pair",
+        _ALL,
+    ),
+    Kind("compared", "ranks", ranks.ranks, ranks.told_ranks, "pair", _ALL),
 )
 """Every kind of figure, in the order of the page."""
 
@@ -87,21 +97,19 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
     theme
         How it looks: as a page by default, or ``theme(for_page=False, width=3.5)``.
     """
-    altair()
     made: list[Figure] = []
     taken: set[str] = set()
     if not audit.record["groupings"]:
         return made
-    with _unchecked():
-        for kind in _KINDS:
-            for chosen, more, parts in _cases(audit, kind.per):
-                asked = {name: _ASKED[name](chosen) for name in kind.asked} | more
-                with contextlib.suppress(ConfigError):
-                    told = kind.tell(chosen, **more)
-                    chart = kind.draw(audit, theme=theme, **asked)
-                    is_live = kind.name in _LIVE and len(chosen.groups) <= _MOST_LIVE
-                    slug = _slug((kind.name, *parts), taken)
-                    made.append(Figure(slug, kind.section, *told, chart=chart, live=is_live))
+    for kind in _KINDS:
+        for chosen, more, parts in _cases(audit, kind.per):
+            asked = {name: _ASKED[name](chosen) for name in kind.asked} | more
+            with contextlib.suppress(ConfigError):
+                told = kind.tell(chosen, **more)
+                chart = kind.draw(audit, theme=theme, **asked)
+                is_live = kind.name in _LIVE and len(chosen.groups) <= _MOST_LIVE
+                slug = _slug((kind.name, *parts), taken)
+                made.append(Figure(slug, kind.section, *told, chart=chart, live=is_live))
     return made
 
 
@@ -160,15 +168,3 @@ def _slug(parts: Iterable[str], taken: set[str]) -> str:
         slug, n = f"{plain}-{n}", n + 1
     taken.add(slug)
     return slug
-
-
-@contextlib.contextmanager
-def _unchecked() -> Iterator[None]:
-    """Without Altair's own checks of every part, which take longer than all else."""
-    try:
-        from altair.utils.schemapi import debug_mode  # noqa: PLC0415 - an optional dependency
-    except ImportError:
-        yield
-        return
-    with debug_mode(False):
-        yield

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    heading,
+    inline,
+    layered,
+    mark,
+    names_axis,
+    word,
+    words,
+)
+from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent, span
 
 if TYPE_CHECKING:
@@ -17,6 +28,10 @@ __all__ = ["failures", "told"]
 
 MOST = 60
 """Groups drawn at most."""
+_INSET = 7
+"""So that a dot at 0 does not cover the names."""
+_WORDS = 100
+"""Room for the counts beside a panel."""
 _ROW = 17
 _KINDS = {"fte": "cannot enrol (FTE)", "fta": "cannot be recorded (FTA)"}
 
@@ -29,12 +44,12 @@ def failures(
     list: str | None = None,  # noqa: A002 - the audit's word
     allocation: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """FTE and FTA of every group with intervals.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -42,43 +57,54 @@ def failures(
         If the audit was made without failures.
     """
     chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
-    alt = altair()
     inks = theme.inks
     found = _found(chosen)
-    names = [chosen.marked(name) for name in kept(chosen, MOST)]
-    width = (theme.width - 150) / len(found) - 100
+    names = [chosen.marked(group) for group in kept(chosen, MOST)]
+    width = (theme.width - 150) // (1 if theme.is_narrow else len(found)) - _WORDS
     panels = []
     for place, (metric, rows) in enumerate(found.items()):
         most = max(float(row["h"] if "h" in row else row["v"]) for row in rows) or 0.01
-        scale = alt.Scale(domain=[0, most * 1.05], nice=False)
-        axis = alt.Axis(tickCount=4, labelExpr="format(100 * datum.value, '~r')")
-        label = alt.Axis(labelLimit=140, labelColor=inks.ink, ticks=False, domain=False)
-        base = alt.Chart(inline(rows)).encode(
-            y=alt.Y(
-                "group:N",
-                scale=alt.Scale(domain=names),
-                title=None,
-                axis=label if place == 0 else None,
-            )
-        )
+        x = {
+            "title": "%",
+            "scale": {"domain": [0, most * 1.05], "nice": False, "range": [_INSET, width]},
+            "axis": {"tickCount": 4, "labelExpr": "format(100 * datum.value, '~r')"},
+        }
+        axis = names_axis(inks.ink) if place == 0 or theme.is_narrow else None
+        y = word("group", title=None, axis=axis, scale={"domain": names})
+        marks = [
+            mark(
+                "rule",
+                {"y": y, "x": amount("l", **x), "x2": {"field": "h"}},
+                when="isValid(datum.h)",
+                color=inks.ink,
+                strokeWidth=1.3,
+            ),
+            mark(
+                "point",
+                {"y": y, "x": amount("v", **x)},
+                size=44,
+                filled=True,
+                opacity=1,
+                color=inks.series[0],
+            ),
+            words(
+                "n",
+                {"y": y, "x": {"value": width + 6}},
+                size=theme.size - 1.5,
+                align="left",
+                color=inks.muted,
+            ),
+        ]
         panels.append(
-            alt.layer(
-                base.transform_filter("isValid(datum.h)")
-                .mark_rule(color=inks.ink, strokeWidth=1.3)
-                .encode(x=alt.X("l:Q", scale=scale), x2="h:Q"),
-                base.mark_point(size=44, filled=True, opacity=1, color=inks.series[0]).encode(
-                    x=alt.X("v:Q", title="%", scale=scale, axis=axis)
-                ),
-                base.mark_text(align="left", color=inks.muted, fontSize=theme.size - 1.5).encode(
-                    x=alt.value(width + 6), text="n:N"
-                ),
-            ).properties(
-                width=width,
+            layered(
+                marks,
+                data=inline(rows),
+                width=width + _WORDS,
                 height=_ROW * len(names),
-                title=alt.Title(_KINDS[metric], anchor="start", frame="group"),
+                title=heading(_KINDS[metric]),
             )
         )
-    return theme.of(alt.hconcat(*panels, spacing=12), view={"stroke": None})
+    return theme.of(theme.arranged(panels, 12), view={"stroke": None})
 
 
 def told(chosen: Chosen) -> Told:

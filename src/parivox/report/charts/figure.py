@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from parivox.report.charts.grammar import Spec
 
 __all__ = ["Figure", "Told"]
 
@@ -29,7 +32,8 @@ class Figure:
     title, reading, description : str
         What it is; how to read it; what it shows, for those who do not see it. They hold
         names from users' files: escape them.
-    chart : altair.Chart
+    chart : dict
+        What Vega-Lite draws it from; :func:`parivox.report.charts.svg` and its kin take it.
     live : bool
         Whether a page gains by a chart that answers to the pointer.
     """
@@ -39,5 +43,5 @@ class Figure:
     title: str
     reading: str
     description: str
-    chart: Any
+    chart: Spec
     live: bool = False

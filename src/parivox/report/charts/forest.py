@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, shown
 from parivox.report.charts.axes import as_logs, log_domain
-from parivox.report.charts.chosen import RATES, Chosen, Row, choose, cut, kept, left_out
+from parivox.report.charts.chosen import (
+    RATES,
+    Chosen,
+    Row,
+    choose,
+    cut,
+    kept,
+    left_out,
+    rows_of,
+)
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    compact,
+    heading,
+    layered,
+    mark,
+    names_axis,
+    scale,
+    word,
+    words,
+)
+from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent, span
 
 if TYPE_CHECKING:
@@ -21,6 +42,8 @@ __all__ = ["MOST", "forest", "told"]
 MOST = 60
 """Groups drawn at most."""
 _ROW = 18
+_COUNTS = 92
+"""Room for the counts beside a panel."""
 _VERDICTS = {
     "worse": "worse",
     "better": "better",
@@ -40,7 +63,7 @@ def forest(
     operating_point: str | None = None,
     sort: str = "value",
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """FNR and FPR of every group with intervals, the pooled rate and the noise floor.
 
     Parameters
@@ -56,7 +79,7 @@ def forest(
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -71,14 +94,14 @@ def forest(
         allocation=allocation,
         operating_point=operating_point,
     )
-    alt = altair()
     found = _rates(chosen)
     order = _order(chosen, found, sort)
+    n = 1 if theme.is_narrow else len(found)
     panels = [
-        _panel(chosen, metric, rates, order, theme, is_first=place == 0, n=len(found))
+        _panel(chosen, metric, rates, order, theme, is_first=place == 0 or theme.is_narrow, n=n)
         for place, (metric, rates) in enumerate(found.items())
     ]
-    return theme.of(alt.hconcat(*panels, spacing=8), view={"stroke": None})
+    return theme.of(theme.arranged(panels, 8), view={"stroke": None})
 
 
 def told(chosen: Chosen) -> Told:
@@ -146,10 +169,13 @@ def _value(row: Row | None) -> float:
 
 def _floors(chosen: Chosen, metric: str) -> dict[str, float]:
     """How many times above or below par a group of a fair system may lie."""
-    asked = {**chosen.at, "metric": metric, "definition": "", "measure": "ratio", "zero": "none"}
+    rows = [
+        row
+        for row in rows_of(chosen.audit, "bias", **chosen.at, measure="ratio", zero="none")
+        if row["metric"] == metric and row["floor_95"] is not None
+    ]
     for reference in dict.fromkeys(("pooled", *chosen.audit.record["options"]["reference"])):
-        rows = chosen.audit.bias.where(**asked, reference=reference).rows()
-        floors = {row["group"]: row["floor_95"] for row in rows if row["floor_95"] is not None}
+        floors = {row["group"]: row["floor_95"] for row in rows if row["reference"] == reference}
         if floors:
             return floors
     return {}
@@ -164,14 +190,10 @@ def _panel(
     *,
     is_first: bool,
     n: int,
-) -> Any:
-    alt = altair()
+) -> Spec:
     inks = theme.inks
-    judged = {
-        row["group"]: row
-        for row in chosen.audit.verdicts.where(**chosen.at, metric=metric).rows()
-        if row["group"]
-    }
+    rows_judged = rows_of(chosen.audit, "verdicts", **chosen.at)
+    judged = {row["group"]: row for row in rows_judged if row["metric"] == metric and row["group"]}
     pooled = (rates.get("pooled") or {}).get("value")
     floors = _floors(chosen, metric) if pooled else {}
     everyone = [rates[name] for name in order if name in rates]
@@ -179,85 +201,78 @@ def _panel(
     lowest = max((pooled or 0) / 300, 0)
     low, high = log_domain([v for v in [*spans, pooled] if v is None or v >= lowest], most=1)
     rows = [_row(chosen, rates.get(g), judged.get(g), g, low, high) for g in order]
-    for row, name in zip(rows, order, strict=True):
-        if name in floors and pooled:
-            row["b0"] = max(pooled / floors[name], low)
-            row["b1"] = min(pooled * floors[name], high)
-    names = [chosen.marked(name) for name in order]
-    base = alt.Chart(inline(rows))
-    y = alt.Y(
-        "group:N",
-        sort=names,
-        title=None,
-        axis=alt.Axis(labelLimit=140, labelColor=inks.ink, ticks=False, domain=False)
-        if is_first
-        else None,
-    )
+    for row, name_ in zip(rows, order, strict=True):
+        if name_ in floors and pooled:
+            row["b0"] = max(pooled / floors[name_], low)
+            row["b1"] = min(pooled * floors[name_], high)
+    width = _width(theme, n)
+    axis = names_axis(inks.ink) if is_first else None
+    y = word("group", title=None, axis=axis, scale={"domain": [*map(chosen.marked, order)]})
     tooltip = [
-        alt.Tooltip("group:N"),
-        alt.Tooltip("told:N", title=metric.upper()),
-        alt.Tooltip("n:N", title="errors / trials"),
-        alt.Tooltip("s:Q", title="speakers", format=","),
-        alt.Tooltip("is:N", title="verdict"),
+        word("g" if any("g" in row for row in rows) else "group", title="group"),
+        word("told", title=metric.upper()),
+        word("n", title="errors / trials"),
+        amount("s", title="speakers", format=","),
+        word("is", title="verdict"),
     ]
     x = as_logs("%", low, high, labelOverlap=True)
-    same = {"title": None}  # one layer tells the axis, the others share it
+    x["scale"]["range"] = [0, width]
+    same = {"title": "%"}  # one layer tells the axis, the others share it
     states = [*_VERDICTS.values()]
     colours = [inks.series[1], inks.series[0], inks.ink, inks.muted]
-    scales = {
-        "color": alt.Color(
-            "is:N",
-            title=None,
-            scale=alt.Scale(domain=states, range=colours),
-            legend=alt.Legend(columns=4) if is_first else None,
+    colour = word("is", title=None, scale=scale(states, colours), legend={"columns": 4})
+    marks = [
+        mark(
+            "rule",
+            {"x": amount("l", **same), "x2": {"field": "h"}, "stroke": word("is", title=None)},
+            when="isValid(datum.h)",
+            strokeWidth=1.5,
         ),
-        "shape": alt.Shape(
-            "is:N",
-            title=None,
-            scale=alt.Scale(domain=states, range=[*_SHAPES]),
-            legend=alt.Legend(columns=4) if is_first else None,
+        mark(
+            *("point", {"x": amount("h", **same)}),
+            when="datum.none",
+            shape="triangle-left",
+            color=inks.muted,
+            size=45,
+            opacity=1,
         ),
-    }
-    layers = []
-    if any("b0" in row for row in rows):
-        layers.append(
-            base.mark_bar(color=inks.band, height={"band": 1}).encode(
-                y=y, x=alt.X("b0:Q", **same), x2="b1:Q"
-            )
-        )
-    if pooled:
-        layers.append(
-            alt.Chart(inline([{"p": pooled}]))
-            .mark_rule(color=inks.ink, strokeDash=[4, 3])
-            .encode(x=alt.X("p:Q", **same))
-        )
-    layers += [
-        base.transform_filter("datum.h != null")
-        .mark_rule(strokeWidth=1.5)
-        .encode(y=y, x=alt.X("l:Q", **same), x2="h:Q", color=scales["color"]),
-        base.transform_filter("datum.none")
-        .mark_point(shape="triangle-left", color=inks.muted, size=45, opacity=1)
-        .encode(y=y, x=alt.X("h:Q", **same), tooltip=tooltip),
-        base.transform_filter("datum.v > 0 && !datum.few")
-        .mark_point(size=48, filled=True, opacity=1)
-        .encode(y=y, x=alt.X("v:Q", **x), tooltip=tooltip, **scales),
-        base.transform_filter("datum.v > 0 && datum.few")
-        .mark_point(size=40, filled=False, fill=inks.paper, strokeWidth=1.5, opacity=1)
-        .encode(y=y, x=alt.X("v:Q", **same), tooltip=tooltip, **scales),
-        base.mark_text(align="left", color=inks.muted, fontSize=theme.size - 1.5).encode(
-            y=y, x=alt.value(_width(theme, n) + 6), text="n:N"
+        mark(
+            "point",
+            {
+                "x": amount("v", **x),
+                "stroke": colour,
+                "fill": {**colour, "scale": scale(states, [*colours[:-1], inks.paper])},
+                "shape": {**colour, "scale": scale(states, _SHAPES)},
+            },
+            when="datum.v > 0",
+            size=46,
+            strokeWidth=1.5,
+            opacity=1,
+        ),
+        words(
+            "n", {"x": {"value": width + 6}}, size=theme.size - 1.5, align="left", color=inks.muted
         ),
     ]
-    return alt.layer(*layers).properties(
-        width=_width(theme, n),
+    layers = []
+    if floors:
+        band = {"y": y, "x": amount("b0", **same), "x2": {"field": "b1"}}
+        layers.append(mark("bar", band, color=inks.band, height={"band": 1}))
+    if pooled:
+        at = {"x": {"datum": float(f"{pooled:.5g}"), "type": "quantitative", **same}}
+        layers.append(mark("rule", at, rows=[{}], color=inks.ink, strokeDash=[4, 3]))
+    layers.append({"layer": marks, "encoding": {"y": y, "tooltip": tooltip}})
+    return layered(
+        layers,
+        data=compact(rows),
+        width=width + _COUNTS,
         height=_ROW * len(order),
-        title=alt.Title(RATES[metric], anchor="start", frame="group"),
+        title=heading(RATES[metric]),
     )
 
 
 def _width(theme: Theme, n: int) -> float:
     """Of a panel without the counts beside it."""
-    return (theme.width - 150 - 92 * n) / n
+    return (theme.width - 150) // n - _COUNTS
 
 
 def _row(
@@ -265,20 +280,25 @@ def _row(
 ) -> Row:
     """What is drawn of a group."""
     is_few = group in chosen.gates
-    made: Row = {"group": chosen.marked(group), "few": is_few}
+    made: Row = {"group": chosen.marked(group)}
+    if made["group"].removesuffix("*") != group:
+        made["g"] = shown(group)
     if row is None or row["value"] is None:
         why = "no trials" if row is None else row["reason"]
         return {**made, "n": "–", "told": f"– ({why})", "is": _VERDICTS["*"]}
     verdict = judged["verdict"] if judged else ""
     state = "*" if is_few else verdict if verdict in {"worse", "better"} else ""
     made |= {
-        "v": row["value"],
+        "v": float(row["value"]),
         "n": f"{row['errors']:,} / {row['trials']:,}",
-        "s": row["speakers"],
         "told": f"{percent(row['value'])} {span(row['low'], row['high'], times=100)}",
         "is": _VERDICTS[state],
-        "none": row["value"] == 0 and row["high"] is not None,
     }
+    if row["speakers"] is not None:
+        made["s"] = row["speakers"]
+    if row["value"] == 0 and row["high"] is not None:
+        made["none"] = True
     if row["high"] is not None:
-        made |= {"l": min(max(row["low"] or 0, low), high), "h": min(max(row["high"], low), high)}
+        ends = max(row["low"] or 0, low), max(row["high"], low)
+        made |= {"l": float(min(ends[0], high)), "h": float(min(ends[1], high))}
     return made

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import as_logs, log_domain
 from parivox.report.charts.chosen import RATES, Chosen, Row, choose, cut, kept, left_out
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    beside,
+    heading,
+    inline,
+    layered,
+    mark,
+    names_axis,
+    word,
+)
+from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent, span
 
 if TYPE_CHECKING:
@@ -32,12 +43,12 @@ def levels(
     allocation: str | None = None,
     operating_point: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """FNR and FPR of every group within each level, side by side.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -52,51 +63,54 @@ def levels(
         allocation=allocation,
         operating_point=operating_point,
     )
-    alt = altair()
     inks = theme.inks
     found = _found(chosen)
     drawn = [*dict.fromkeys(row["c"] for rows in found.values() for row in rows)]
-    groups = [name for name in (*kept(chosen, MOST), "pooled")]
-    names = [_ALL if name == "pooled" else chosen.marked(name) for name in groups]
-    width = (theme.width - 160) / len(found) - 12
+    groups = [*kept(chosen, MOST), "pooled"]
+    names = [_ALL if group == "pooled" else chosen.marked(group) for group in groups]
+    width = (theme.width - 160) // len(found) - 12
+    colours, shapes = (
+        word("c", title=None, scale=of(drawn)) for of in (theme.colours, theme.shapes)
+    )
     panels = []
     for place, (metric, rows) in enumerate(found.items()):
-        low, high = log_domain(
-            [row[n] for row in rows for n in ("v", "l", "h") if n in row], most=1
-        )
+        values = [row[n] for row in rows for n in ("v", "l", "h") if n in row]
+        low, high = log_domain(values, most=1)
         low = max(low, min(row["v"] for row in rows) / 10)
         for row in rows:
             if "l" in row:
                 row["l"], row["h"] = max(row["l"], low), min(row["h"], high)
-        axis = as_logs("%", low, high, labelOverlap=True)
-        label = alt.Axis(labelLimit=140, labelColor=inks.ink, ticks=False, domain=False)
-        y = alt.Y(
-            "group:N",
-            scale=alt.Scale(domain=names),
-            title=None,
-            axis=label if place == 0 else None,
-        )
-        scales = {
-            "color": alt.Color("c:N", title=None, scale=alt.Scale(**theme.colours(drawn))),
-            "shape": alt.Shape("c:N", title=None, scale=alt.Scale(**theme.shapes(drawn))),
+        x = as_logs("%", low, high, labelOverlap=True)
+        axis = names_axis(inks.ink) if place == 0 else None
+        y = {
+            "y": word("group", title=None, axis=axis, scale={"domain": names}),
+            "yOffset": word("c", scale={"domain": drawn}),
         }
-        offset = alt.YOffset("c:N", scale=alt.Scale(domain=drawn))
-        base = alt.Chart(inline(rows)).encode(y=y, yOffset=offset)
+        marks = [
+            mark(
+                "rule",
+                {**y, "x": amount("l", **x), "x2": {"field": "h"}, "color": colours},
+                when="isValid(datum.h)",
+                strokeWidth=1.2,
+            ),
+            mark(
+                "point",
+                {**y, "x": amount("v", **x), "color": colours, "shape": shapes},
+                size=34,
+                filled=True,
+                opacity=1,
+            ),
+        ]
         panels.append(
-            alt.layer(
-                base.transform_filter("isValid(datum.h)")
-                .mark_rule(strokeWidth=1.2)
-                .encode(x=alt.X("l:Q", **axis), x2="h:Q", color=scales["color"]),
-                base.mark_point(size=34, filled=True, opacity=1).encode(
-                    x=alt.X("v:Q", **axis), **scales
-                ),
-            ).properties(
+            layered(
+                marks,
+                data=inline(rows),
                 width=width,
                 height=_ROW * len(names) * max(len(drawn), 1.5),
-                title=alt.Title(RATES[metric], anchor="start", frame="group"),
+                title=heading(RATES[metric]),
             )
         )
-    return theme.of(alt.hconcat(*panels, spacing=12), view={"stroke": None})
+    return theme.of(beside(panels, 12), view={"stroke": None})
 
 
 def told(chosen: Chosen) -> Told:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 from itertools import groupby, pairwise
 from math import floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out
+from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    compact,
+    layered,
+    mark,
+    scale,
+    word,
+    words,
+)
+from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -28,6 +38,8 @@ _APART = 40
 """Up to so many groups each cell is a mark of its own, which the pointer finds."""
 _WITH_FIGURES = 9
 _CLASSES = 6
+_ACROSS = 6
+"""Names that stand side by side above the cells; more are turned."""
 _NO_ERROR = "none"
 
 
@@ -39,12 +51,12 @@ def matrix(
     list: str | None = None,  # noqa: A002 - the audit's word
     operating_point: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """Heat map of the FPR of every pair of groups, in classes of a logarithmic scale.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -52,7 +64,6 @@ def matrix(
         If no trials compare different speakers.
     """
     chosen = choose(audit, by=by, system=system, list=list, operating_point=operating_point)
-    alt = altair()
     inks = theme.inks
     cells = _cells(chosen)
     names = kept(chosen, MOST)
@@ -60,65 +71,75 @@ def matrix(
     edges = _edges([row["value"] for row in cells.values() if row["value"]])
     labels = [_NO_ERROR, *(_class(low, high) for low, high in pairwise(edges))]
     side = min(theme.width - 150, max(42 * n, 160))
-    told = json.dumps([cut(chosen.marked(name), 30) for name in names])
-    values = [i + 0.5 for i in range(n)]
+    told = json.dumps([chosen.marked(group) for group in names], ensure_ascii=False)
     every = {
-        "values": values,
+        "values": [i + 0.5 for i in range(n)],
         "labelExpr": f"({told})[floor(datum.value)]",
-        "labelLimit": 130,
         "ticks": False,
         "domain": False,
         "grid": False,
         "labelOverlap": n > _APART,
     }
-    scale = {"domain": [0, n], "nice": False}
-    x = alt.X(
-        "x:Q",
+    ends = {"domain": [0, n], "nice": False}
+    angle = -90 if n > _ACROSS else 0
+    x = amount(
+        "x",
         title="claims to be (enrolled)",
-        scale=alt.Scale(**scale),
-        axis=alt.Axis(orient="top", labelAngle=-90 if n > 6 else 0, **every),
+        scale=ends,
+        axis={"orient": "top", "labelAngle": angle, **every},
     )
-    y = alt.Y(
-        "y:Q",
-        title="who speaks (test)",
-        scale=alt.Scale(**scale, reverse=True),
-        axis=alt.Axis(**every),
-    )
+    y = amount("y", title="who speaks (test)", scale={**ends, "reverse": True}, axis=every)
     marks = [*_marks(names, cells, edges, labels, is_apart=n <= _APART)]
-    marks.sort(key=lambda mark: labels.index(mark["c"]))  # one class after the other is smaller
-    base = alt.Chart(inline(marks))
+    marks.sort(key=lambda row: labels.index(row["c"]))  # one class after the other is smaller
     tooltip = [
-        alt.Tooltip("e:N", title="enrolled"),
-        alt.Tooltip("t:N", title="test"),
-        alt.Tooltip("r:N", title="false accepts"),
+        word("e", title="enrolled"),
+        word("t", title="test"),
+        word("r", title="false accepts"),
     ]
+    cell = {
+        "x": x,
+        "y": y,
+        "x2": {"field": "x2"},
+        "y2": {"field": "y2"},
+        "color": {
+            "field": "c",
+            "type": "ordinal",
+            "title": "impostors who come in (%)",
+            "scale": scale(labels, inks.heat[: len(labels)]),
+            "legend": {
+                "orient": "bottom",
+                "titleOrient": "top",
+                "symbolType": "square",
+                "columns": len(labels),
+            },
+        },
+        **({"tooltip": tooltip} if n <= _APART else {}),
+    }
     layers = [
-        alt.Chart(inline([*_hatched(names, cells)]))
-        .mark_rule(color=inks.muted, strokeWidth=0.7, opacity=0.75)
-        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q"),
-        base.mark_rect(stroke=inks.paper, strokeWidth=0.5 if n <= _APART else 0).encode(
-            x=x,
-            y=y,
-            x2="x2:Q",
-            y2="y2:Q",
-            color=alt.Color(
-                "c:O",
-                title="impostors who come in (%)",
-                scale=alt.Scale(domain=labels, range=[*inks.heat][: len(labels)]),
-                legend=alt.Legend(orient="bottom", symbolType="square", columns=len(labels)),
-            ),
-            **({"tooltip": tooltip} if n <= _APART else {}),
+        mark(
+            "rule",
+            {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}},
+            rows=[*_hatched(names, cells)],
+            color=inks.muted,
+            strokeWidth=0.7,
+            opacity=0.75,
         ),
+        mark("rect", cell, stroke=inks.paper, strokeWidth=0.5 if n <= _APART else 0),
     ]
     if n <= _WITH_FIGURES:
-        text = base.transform_calculate(mx="datum.x + 0.5", my="datum.y + 0.5")
-        for wanted, ink in (("datum.k < 4", inks.ink), ("datum.k >= 4", inks.paper)):
-            layers.append(
-                text.transform_filter(wanted)
-                .mark_text(color=ink, fontSize=theme.size - 1)
-                .encode(x=alt.X("mx:Q"), y=alt.Y("my:Q"), text="s:N")
+        layers += [
+            words(
+                "s",
+                {"x": amount("mx", title=x["title"]), "y": amount("my", title=y["title"])},
+                size=theme.size - 1,
+                when=wanted,
+                color=ink,
             )
-    return theme.of(alt.layer(*layers).properties(width=side, height=side))
+            for wanted, ink in (("datum.k < 4", inks.ink), ("datum.k >= 4", inks.paper))
+        ]
+        for row in marks:
+            row |= {"mx": row["x"] + 0.5, "my": row["y"] + 0.5}
+    return theme.of(layered(layers, data=compact(marks), width=side, height=side))
 
 
 def told(chosen: Chosen) -> Told:
@@ -154,7 +175,7 @@ def _cells(chosen: Chosen) -> dict[tuple[str, str], Row]:
         "operating_point": chosen.point,
         "within": "",
     }
-    rows = [row for row in chosen.audit.matrix.where(**asked).rows() if row["value"] is not None]
+    rows = [row for row in rows_of(chosen.audit, "matrix", **asked) if row["value"] is not None]
     if not rows:
         msg = f"no trials compare different speakers of known {chosen.grouping}: nothing to draw"
         raise ConfigError(msg)
@@ -205,7 +226,7 @@ def _marks(
                     "k": k,
                     "e": cut(enrol),
                     "t": cut(test),
-                    "s": percent(rate),
+                    **({"s": percent(rate)} if len(names) <= _WITH_FIGURES else {}),
                     "r": f"{percent(rate)} ({row['errors']:,} of {row['trials']:,})",
                 }
         if not is_apart:

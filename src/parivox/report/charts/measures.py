@@ -7,9 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.core.meta import MEASURES
 from parivox.errors import ConfigError
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, named, subjects
+from parivox.report.charts.chosen import Chosen, Row, choose, cut, named, rows_of, subjects
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    heading,
+    inline,
+    layered,
+    mark,
+    names_axis,
+    scale,
+    word,
+    words,
+)
+from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import chance, short
 
 if TYPE_CHECKING:
@@ -45,12 +57,12 @@ def measures(
     operating_point: str | None = None,
     allocation: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """Meta-measures of every system, in units of their noise floors.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -58,75 +70,75 @@ def measures(
         If the audit has no floors.
     """
     chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
-    alt = altair()
     inks = theme.inks
     found = _found(chosen)
     order = [*dict.fromkeys(name for rows in found.values() for name in rows)]
     most = max((row["x"] for rows in found.values() for row in rows.values()), default=1)
     high = min(max(most * 1.08, 1.5), _MOST_TIMES)
-    width = (theme.width - 120) / len(found) - 10
-    room = 84 if len(found) < 3 else 46
+    n = 1 if theme.is_narrow else len(found)
+    width = (theme.width - 120) // n - 10
+    room = 84 if n < 3 else 46
+    scale_of_x = {"domain": [0, round(high, 4)], "nice": False, "range": [0, width - room]}
+    shape, colour = (
+        word("is", title=None, scale=scale(_STATES, drawn_as))
+        for drawn_as in (("triangle-right", "circle"), (inks.series[1], inks.ink))
+    )
+    x = amount("x", title="times the floor", scale=scale_of_x, axis={"tickCount": 4})
+    same = {"title": x["title"]}  # one layer tells the axis, the others share it
+    tooltip = [
+        word("name", title="measure"),
+        word("v", title="value"),
+        word("f", title="floor (mean, 95 %)"),
+        word("p", title="p"),
+        word("d", title="fairer"),
+    ]
     panels = []
     for place, (label, rows) in enumerate(found.items()):
         cells = [{**row, "x": min(row["x"], high), "name": name} for name, row in rows.items()]
         for cell in cells:
-            cell["told"] = cell["v"] if len(found) > 2 else f"{cell['v']}, p {cell['p']}"
-        base = alt.Chart(inline(cells))
-        y = alt.Y(
-            "name:N",
-            sort=order,
-            scale=alt.Scale(domain=order),
-            title=None,
-            axis=alt.Axis(labelLimit=120, labelColor=inks.ink, ticks=False, domain=False)
-            if place == 0
-            else None,
-        )
-        scale = alt.Scale(domain=[0, high], nice=False)
-        x = alt.X("x:Q", title="times the floor", scale=scale, axis=alt.Axis(tickCount=4))
-        tooltip = [
-            alt.Tooltip("name:N", title="measure"),
-            alt.Tooltip("v:N", title="value"),
-            alt.Tooltip("f:N", title="floor (mean, 95 %)"),
-            alt.Tooltip("p:N", title="p"),
-            alt.Tooltip("d:N", title="fairer"),
-        ]
-        layers = [
-            alt.Chart(inline([{"a": 0, "b": min(1, high)}]))
-            .mark_rect(color=inks.band)
-            .encode(x=alt.X("a:Q", scale=scale), x2="b:Q"),
-            base.mark_tick(color=inks.muted, thickness=2, height=_ROW * 0.6).encode(
-                y=y, x=alt.X("m:Q", scale=scale)
+            cell["told"] = cell["v"] if n > 2 else f"{cell['v']}, p {cell['p']}"
+        axis = names_axis(inks.ink) if place == 0 or theme.is_narrow else None
+        y = word("name", title=None, axis=axis, scale={"domain": order})
+        ends = {"x": amount("a", **same), "x2": {"field": "b"}}
+        marks = [
+            mark(
+                "tick",
+                {"y": y, "x": amount("m", **same)},
+                color=inks.muted,
+                thickness=2,
+                height=_ROW * 0.6,
             ),
-            base.mark_rule(strokeWidth=1, color=inks.muted).encode(
-                y=y, x=alt.X("m:Q", scale=scale), x2="x:Q"
+            mark(
+                "rule",
+                {"y": y, "x": amount("m", **same), "x2": {"field": "x"}},
+                strokeWidth=1,
+                color=inks.muted,
             ),
-            base.mark_point(filled=True, size=46, opacity=1).encode(
-                y=y,
-                x=x,
-                tooltip=tooltip,
-                shape=alt.Shape(
-                    "is:N",
-                    title=None,
-                    scale=alt.Scale(domain=[*_STATES], range=["triangle-right", "circle"]),
-                ),
-                color=alt.Color(
-                    "is:N",
-                    title=None,
-                    scale=alt.Scale(domain=[*_STATES], range=[inks.series[1], inks.ink]),
-                ),
+            mark(
+                "point",
+                {"y": y, "x": x, "tooltip": tooltip, "shape": shape, "color": colour},
+                filled=True,
+                size=46,
+                opacity=1,
             ),
-            base.mark_text(align="left", color=inks.muted, fontSize=theme.size - 1.5).encode(
-                y=y, x=alt.value(width - room + 6), text="told:N"
+            words(
+                "told",
+                {"y": y, "x": {"value": width - room + 6}},
+                size=theme.size - 1.5,
+                align="left",
+                color=inks.muted,
             ),
         ]
         panels.append(
-            alt.layer(*layers).properties(
-                width=width - room,
+            layered(
+                [mark("rect", ends, rows=[{"a": 0, "b": min(1, high)}], color=inks.band), *marks],
+                data=inline(cells),
+                width=width,
                 height=_ROW * len(order),
-                title=alt.Title(label, anchor="start", frame="group"),
+                title=heading(label),
             )
         )
-    return theme.of(alt.hconcat(*panels, spacing=10), view={"stroke": None})
+    return theme.of(theme.arranged(panels, 10), view={"stroke": None})
 
 
 _STATES = ("above the floor", "not above it")
@@ -158,7 +170,7 @@ def _found(chosen: Chosen) -> dict[str, dict[str, Row]]:
     alpha = chosen.audit.record["options"]["alpha"][0]
     for system, listed in subjects(chosen.audit):
         asked = {**chosen.at, "system": system, "list": listed, "zero": "none", "gated": True}
-        rows = chosen.audit.meta.where(**asked).rows()
+        rows = rows_of(chosen.audit, "meta", **asked)
         kept = {
             f"{LABELS[measure]}, {words}": drawn
             for metric, words in _METRICS.items()

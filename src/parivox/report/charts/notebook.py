@@ -5,26 +5,31 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parivox.report.charts.compared import accuracy, against, differences, ranks
+from parivox.report.charts.accuracy import accuracy
+from parivox.report.charts.against import against
 from parivox.report.charts.det import det, together
+from parivox.report.charts.differences import differences
 from parivox.report.charts.distributions import distributions
 from parivox.report.charts.failures import failures
 from parivox.report.charts.forest import forest
 from parivox.report.charts.levels import levels
 from parivox.report.charts.matrix import matrix
 from parivox.report.charts.measures import measures
+from parivox.report.charts.ranks import ranks
 from parivox.report.charts.speakers import speakers
 from parivox.report.charts.sweep import over_alpha, over_fpr
+from parivox.report.charts.theme import altair
 from parivox.report.charts.thresholds import thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parivox.auditing.result import Audit
+    from parivox.report.charts.grammar import Spec
 
 __all__ = ["Charts"]
 
-_CHARTS: dict[str, Callable[..., Any]] = {
+_CHARTS: dict[str, Callable[..., Spec]] = {
     one.__name__: one
     for one in (
         speakers,
@@ -47,6 +52,11 @@ _CHARTS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _altair(draw: Callable[..., Spec], audit: Audit, **asked: Any) -> Any:
+    """The chart as an object, which a notebook shows and which can be restyled."""
+    return altair().Chart.from_dict(draw(audit, **asked))
+
+
 class Charts:
     """The charts of one audit, as Altair charts to show or restyle.
 
@@ -66,7 +76,7 @@ class Charts:
         if name not in _CHARTS:
             msg = f"there is no chart {name!r}; there are {', '.join(_CHARTS)}"
             raise AttributeError(msg)
-        return partial(_CHARTS[name], self._audit)
+        return partial(_altair, _CHARTS[name], self._audit)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_CHARTS]

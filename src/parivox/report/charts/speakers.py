@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.charts.chosen import Chosen, choose, cut, kept
+from parivox.report.charts.chosen import Chosen, choose, cut, kept, left_out, rows_of
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    beside,
+    heading,
+    inline,
+    layered,
+    mark,
+    names_axis,
+    word,
+    words,
+)
+from parivox.report.charts.theme import PAPER, Theme
 
 if TYPE_CHECKING:
     from parivox.auditing.result import Audit
@@ -19,7 +31,8 @@ _COUNTS = {
     "target_trials": "own trials",
     "nontarget_trials": "impostor trials",
 }
-_MOST = 80
+MOST = 80
+"""Groups drawn at most."""
 _ROW = 17
 
 
@@ -31,12 +44,12 @@ def speakers(
     list: str | None = None,  # noqa: A002 - the audit's word
     allocation: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """Bars of speakers, target trials and nontarget trials of each group.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -44,58 +57,48 @@ def speakers(
         If the audit does not have what is asked for.
     """
     chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
-    alt = altair()
+    inks = theme.inks
     sizes = _sizes(chosen)
-    names = kept(chosen, _MOST)
+    names = kept(chosen, MOST)
     order = [chosen.marked(name) for name in names]
+    width = (theme.width - 190) // len(_COUNTS)
     panels = []
-    width = (theme.width - 190) / len(_COUNTS)
     for place, (count, title) in enumerate(_COUNTS.items()):
         rows = [
             {
-                "group": chosen.marked(name),
-                "n": int(sizes[name][count] or 0),
-                "few": name in chosen.gates,
-                "told": "–" if sizes[name][count] is None else f"{sizes[name][count]:,}",
+                "group": label,
+                "n": int(sizes[group][count] or 0),
+                "few": group in chosen.gates,
+                "told": "–" if sizes[group][count] is None else f"{sizes[group][count]:,}",
             }
-            for name in names
+            for group, label in zip(names, order, strict=True)
         ]
-        most = max((int(sizes[name][count] or 0) for name in names), default=1) or 1
-        base = alt.Chart(inline(rows)).encode(
-            y=alt.Y(
-                "group:N",
-                sort=order,
-                title=None,
-                axis=alt.Axis(labelLimit=150, labelColor=theme.inks.ink, ticks=False, domain=False)
-                if place == 0
-                else None,
-            )
+        most = max((int(sizes[group][count] or 0) for group in names), default=1) or 1
+        axis = names_axis(inks.ink) if place == 0 else None
+        y = word("group", title=None, axis=axis, scale={"domain": order})
+        x = amount(
+            "n", title=None, axis=None, scale={"domain": [0, round(most * 1.45)], "nice": False}
         )
-        x = alt.X(
-            "n:Q",
-            title=None,
-            axis=None,
-            scale=alt.Scale(domain=[0, most * 1.45], nice=False),
+        fill = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
+        bars = mark(
+            "bar",
+            {"x": x, "fill": fill},
+            height={"band": 0.66},
+            strokeWidth=1.2,
+            stroke=inks.series[0],
         )
-        bars = base.mark_bar(height={"band": 0.66}, strokeWidth=1.2).encode(
-            x=x,
-            color=alt.condition(
-                "datum.few", alt.value(theme.inks.paper), alt.value(theme.inks.series[0])
-            ),
-            stroke=alt.value(theme.inks.series[0]),
-        )
-        figures = base.mark_text(align="left", dx=4, color=theme.inks.muted).encode(
-            x=x, text="told:N"
-        )
+        figures = words("told", {"x": x}, size=theme.size, align="left", dx=4, color=inks.muted)
         panels.append(
-            alt.layer(bars, figures).properties(
+            layered(
+                [bars, figures],
+                encoding={"y": y},
+                data=inline(rows),
                 width=width,
                 height=_ROW * len(names),
-                title=alt.Title(title, anchor="start", frame="group"),
+                title=heading(title),
             )
         )
-    chart = alt.hconcat(*panels, spacing=10)
-    return theme.of(chart, view={"stroke": None})
+    return theme.of(beside(panels, 10), view={"stroke": None})
 
 
 def told(chosen: Chosen) -> Told:
@@ -116,14 +119,14 @@ def told(chosen: Chosen) -> Told:
     return Told(
         f"Who was tested, by {cut(chosen.grouping)}",
         "Longer bars mean more people and more trials. Hollow bars, marked *, are groups with "
-        "too few speakers or errors for a firm statement.",
+        "too few speakers or errors for a firm statement." + left_out(chosen, MOST),
         "; ".join(part for part in parts if part) + ".",
     )
 
 
 def _sizes(chosen: Chosen) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
-    for row in chosen.audit.groups.where(**chosen.where).rows():
+    for row in rows_of(chosen.audit, "groups", **chosen.where):
         if row["group"] != "pooled":
             found.setdefault(row["group"], row)
     if not found:

@@ -10,9 +10,20 @@ from parivox.core.meta import MEASURES
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
 from parivox.report.charts.axes import as_logs, log_domain, ticks
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, subjects
+from parivox.report.charts.chosen import Chosen, Row, choose, cut, rows_of, subjects
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    beside,
+    heading,
+    inline,
+    layered,
+    mark,
+    scale,
+    word,
+)
+from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -34,7 +45,7 @@ _TERMS = {
 }
 _SPAN = (0.0005, 0.2)
 _STEPS = 36
-_ALPHAS = 41
+_ALPHAS = 21
 _OF_FPR, _OF_FNR = "of FPR (impostors in)", "of FNR (locked out)"
 
 
@@ -45,12 +56,12 @@ def over_alpha(
     operating_point: str | None = None,
     allocation: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """FDR, GARBE and IR of every system over alpha, the weight of FPR.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -58,7 +69,6 @@ def over_alpha(
         If fewer than two groups have both rates.
     """
     chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
-    alt = altair()
     alphas = np.linspace(0, 1, _ALPHAS)
     rows = []
     for one, (fpr, fnr), _ in _audited(chosen):
@@ -70,19 +80,19 @@ def over_alpha(
         msg = f"fewer than two groups of {chosen.grouping} have both rates: nothing to weigh"
         raise ConfigError(msg)
     names = [*dict.fromkeys(row["c"] for row in rows)]
-    weight = alt.X(
-        "x:Q",
+    weight = amount(
+        "x",
         title="alpha: weight of FPR",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f", grid=False),
+        scale={"domain": [0, 1]},
+        axis={"values": [0, 0.25, 0.5, 0.75, 1], "format": ".2~f", "grid": False},
     )
-    width = (theme.width - 130) / 3
+    width = (theme.width - 130) // 3
     panels = []
     for measure in (m.upper() for m in _JOINT):
         own = [row for row in rows if row["p"] == measure]
         if own:
             panels.append(_panel(own, names, weight, measure, theme, width))
-    return theme.of(alt.hconcat(*panels, spacing=16))
+    return theme.of(beside(panels, 16))
 
 
 def over_fpr(
@@ -92,12 +102,12 @@ def over_fpr(
     allocation: str | None = None,
     alpha: float | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """The joint measures and their terms over pooled FPR, crossings of the terms marked.
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -105,7 +115,6 @@ def over_fpr(
         If the audit has no scores, or fewer than two groups both rates.
     """
     chosen = choose(audit, by=by, allocation=allocation)
-    alt = altair()
     weight = audit.record["options"]["alpha"][0] if alpha is None else alpha
     rows = [row for found in _swept(chosen) for row in _over_fpr(*found, weight) if row["x"]]
     if not rows:
@@ -116,18 +125,18 @@ def over_fpr(
     names = [*dict.fromkeys(row["c"] for row in rows)]
     held = [
         row["fpr"]
-        for row in audit.operating_points.where(within="").rows()
+        for row in rows_of(audit, "operating_points", within="")
         if row["fpr"] is not None and low <= row["fpr"] <= high
     ]
     held = sorted({float(f"{rate:.4g}") for rate in held})
-    width = (theme.width - 130) / 3
+    width = (theme.width - 130) // 3
     axis = as_logs("FPR of all (%)", low, high, grid=False)
-    axis["axis"] = alt.Axis(
-        values=[tick for tick in ticks(low, high) if f"{tick:g}"[-1] == "1"],
-        labelExpr="format(100 * datum.value, '~r')",
-        grid=False,
-    )
-    x = alt.X("x:Q", **axis)
+    axis["axis"] = {
+        "values": [tick for tick in ticks(low, high) if f"{tick:g}"[-1] == "1"],
+        "labelExpr": "format(100 * datum.value, '~r')",
+        "grid": False,
+    }
+    x = amount("x", **axis)
     lines = []
     for panels in ([m.upper() for m in _JOINT], [label for _, _, label in _TERMS.values()]):
         drawn = []
@@ -136,10 +145,9 @@ def over_fpr(
             if own:
                 drawn.append(_panel(own, names, x, name, theme, width, held=held))
         if drawn:
-            lines.append(alt.hconcat(*drawn, spacing=16))
-    return theme.of(
-        alt.vconcat(*lines, spacing=14).resolve_scale(color="independent", strokeDash="independent")
-    )
+            lines.append(beside(drawn, 16))
+    apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
+    return theme.of({"vconcat": lines, "spacing": 14, "resolve": apart})
 
 
 def _over_fpr(one: str, rates: Rates, pooled: NDArray[np.float64], alpha: float) -> Iterator[Row]:
@@ -168,8 +176,8 @@ def told_over_alpha(chosen: Chosen) -> Told:
         f"Which error counts how much: {cut(chosen.grouping)} at {cut(chosen.point)}",
         "On the left only locking people out counts, on the right only letting impostors in. "
         "Where lines cross, which system is fairer is a choice of alpha. FDR: higher is fairer; "
-        "GARBE, IR: lower is fairer. A line ends where the measure is undefined. Of the groups "
-        "that pass the gates.",
+        "GARBE, IR: lower is fairer. A line ends where the measure is undefined. "
+        + _of_whom(chosen),
         "; ".join(parts) + ".",
     )
 
@@ -189,7 +197,7 @@ def told_over_fpr(chosen: Chosen) -> Told:
         "Below: its two terms, solid of FPR, dashed of FNR; a cross marks where one overtakes the "
         "other, so that the measure tells of another error to its right than to its left. Thin "
         "vertical lines are the audited points. FDR: higher is fairer; all others: lower is "
-        "fairer. Of the groups that pass the gates.",
+        "fairer. " + _of_whom(chosen),
         ("; ".join(parts) or "The terms do not cross") + ".",
     )
 
@@ -219,10 +227,19 @@ def _both(of_fpr: str, of_fnr: str, fpr: Any, fnr: Any) -> tuple[Any, Any]:
 
 
 def _passed(chosen: Chosen, names: Sequence[str]) -> list[int]:
-    """Groups that pass the gates, of the first point; all of them where nobody was judged."""
+    """Groups that pass the gates, of the first point; all of them where fewer than two do."""
     passed = [i for i, name in enumerate(names) if name != "pooled" and name not in chosen.gates]
     every = [i for i, name in enumerate(names) if name != "pooled"]
     return passed if len(passed) > 1 else every
+
+
+def _of_whom(chosen: Chosen) -> str:
+    """A sentence on the groups that the lines are of."""
+    gated = [len(set(one.groups) - set(one.gates)) > 1 for one in _each(chosen)]
+    if all(gated):
+        return "Of the groups that pass the gates."
+    short = "Fewer than two groups pass the gates" + (" in one of these" if any(gated) else "")
+    return f"{short}, so the lines are of all groups there: take them for hints."
 
 
 def _each(chosen: Chosen) -> Iterator[Chosen]:
@@ -269,7 +286,7 @@ def _line(
         "c": system,
         "d": line,
         "x": [float(f"{v:.4g}") for v in x[defined]],
-        "y": [float(f"{v:.4g}") for v in np.asarray(y)[defined]],
+        "y": [float(f"{v:.5g}") for v in np.asarray(y)[defined]],
     }
 
 
@@ -280,58 +297,54 @@ def _told(values: NDArray[np.float64]) -> str:
 def _panel(
     rows: Sequence[Row],
     names: Sequence[str],
-    x: Any,
+    x: Spec,
     title: str,
     theme: Theme,
     width: float,
     *,
     held: Sequence[float] = (),
-) -> Any:
-    alt = altair()
-    inks = theme.inks
-    is_ratio = title.startswith(("IR", "max"))
-    if is_ratio:
+) -> Spec:
+    if title.startswith(("IR", "max")):
         low, high = log_domain([value for row in rows for value in row["y"]])
-        y = alt.Y("y:Q", **as_logs(None, low, high, percent=False))
+        y = amount("y", **as_logs(None, low, high, percent=False))
     else:
-        y = alt.Y(
-            "y:Q",
-            title=None,
-            scale=alt.Scale(zero=False, nice=True),
-            axis=alt.Axis(tickCount=4, format="~g"),
-        )
-    of_terms = any(row["d"] for row in rows)
-    dashes = theme.dashes(names)
-    dash = alt.StrokeDash("c:N", title=None, scale=alt.Scale(**dashes))
-    if of_terms:
-        dash = alt.StrokeDash(
-            "d:N",
-            title=None,
-            scale=alt.Scale(domain=[_OF_FPR, _OF_FNR], range=[[1, 0], [4, 3]]),
-            legend=alt.Legend(symbolType="stroke", columns=1),
-        )
-    colour = alt.Color(
-        "c:N", title=None, scale=alt.Scale(**theme.colours(names)), legend=alt.Legend(columns=3)
-    )
-    base = alt.Chart(inline(rows)).transform_flatten(["x", "y"])
+        axis = {"tickCount": 4, "format": "~g"}
+        y = amount("y", title=None, scale={"zero": False, "nice": True}, axis=axis)
+    dash = word("c", title=None, scale=theme.dashes(names), legend={"columns": 3})
+    if any(row["d"] for row in rows):
+        legend = {"symbolType": "stroke", "columns": 1}
+        terms = scale([_OF_FPR, _OF_FNR], [[1, 0], [4, 3]])
+        dash = word("d", title=None, scale=terms, legend=legend)
+    colour = word("c", title=None, scale=theme.colours(names), legend={"columns": 3})
     layers = [
-        base.transform_filter("datum.k != 1")
-        .mark_line(strokeWidth=1.6)
-        .encode(x=x, y=y, color=colour, strokeDash=dash),
+        mark(
+            "line",
+            {"x": x, "y": y, "color": colour, "strokeDash": dash},
+            when="datum.k != 1",
+            strokeWidth=1.6,
+        )
     ]
     if any(row.get("k") for row in rows):
         layers.append(
-            base.transform_filter("datum.k == 1")
-            .mark_point(shape="cross", angle=45, size=60, filled=True, opacity=1)
-            .encode(x=x, y=y, color=colour)
+            mark(
+                "point",
+                {"x": x, "y": y, "color": colour},
+                when="datum.k == 1",
+                shape="cross",
+                angle=45,
+                size=60,
+                filled=True,
+                opacity=1,
+            )
         )
-    if held:
-        layers.insert(
-            0,
-            alt.Chart(inline([{"h": rate} for rate in held]))
-            .mark_rule(color=inks.muted, strokeWidth=0.8)
-            .encode(x=alt.X("h:Q")),
-        )
-    return alt.layer(*layers).properties(
-        width=width, height=130, title=alt.Title(title, anchor="start", frame="group")
+    lines = layered(layers, data=inline(rows), transform=[{"flatten": ["x", "y"]}])
+    points = mark(
+        "rule",
+        {"x": amount("h", title=x["title"])},
+        rows=[{"h": rate} for rate in held],
+        color=theme.inks.muted,
+        strokeWidth=0.8,
+    )
+    return layered(
+        [points, lines] if held else [lines], width=width, height=130, title=heading(title)
     )

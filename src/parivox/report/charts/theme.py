@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["DARK", "INKS", "LIGHT", "PAGE", "PAPER", "Inks", "Theme", "altair", "inline", "theme"]
+    from parivox.report.charts.grammar import Spec
 
+__all__ = ["DARK", "INKS", "LIGHT", "PAGE", "PAPER", "Inks", "Theme", "altair", "theme"]
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _PAGE_WIDTH = 640
 _PER_INCH = 96
+_NARROW = 400
 _WIDEST = 20
 
 
@@ -133,8 +137,22 @@ class Theme:
             "range": [SHAPES[i % len(SHAPES)] for i in range(len(names))],
         }
 
-    def of(self, chart: Any, *, view: Mapping[str, Any] | None = None) -> Any:
-        """The chart in this theme."""
+    @property
+    def is_narrow(self) -> bool:
+        """Whether panels with words on both sides have no room beside each other."""
+        return self.width < _NARROW
+
+    def arranged(self, panels: Sequence[Spec], spacing: int) -> Spec:
+        """Panels beside each other, or one below the other where there is no room."""
+        how = "vconcat" if self.is_narrow else "hconcat"
+        return {how: [*panels], "spacing": spacing}
+
+    def of(self, chart: Spec, *, view: Mapping[str, Any] | None = None) -> Spec:
+        """The chart in this theme.
+
+        No word has a limit of width, at which it would be measured again and again: names are cut
+        before they are drawn.
+        """
         inks, size = self.inks, self.size
         axis = {
             "labelColor": inks.muted,
@@ -146,11 +164,15 @@ class Theme:
             "titleFontSize": size,
             "titleFontWeight": "normal",
             "labelFontWeight": "normal",
+            "labelLimit": 0,
+            "titleLimit": 0,
             "tickSize": 4,
             "gridWidth": 0.7,
         }
         legend = {
             "orient": "top",
+            "labelLimit": 0,
+            "titleLimit": 0,
             "labelColor": inks.ink,
             "titleColor": inks.muted,
             "labelFontSize": size,
@@ -159,10 +181,10 @@ class Theme:
             "symbolStrokeWidth": 2,
             "symbolBaseFillColor": inks.muted,
             "symbolBaseStrokeColor": inks.muted,
-            "labelLimit": 180,
             "columnPadding": 12,
             "rowPadding": 2,
-            "titleLimit": 300,
+            "titleOrient": "left",
+            "titlePadding": 8,
         }
         title = {
             "color": inks.ink,
@@ -171,7 +193,7 @@ class Theme:
             "subtitleColor": inks.muted,
             "subtitleFontSize": size,
             "offset": 6,
-            "limit": 200,
+            "limit": 0,
         }
         header = {
             "labelColor": inks.ink,
@@ -179,21 +201,24 @@ class Theme:
             "labelFontWeight": "bold",
             "titleColor": inks.muted,
             "labelPadding": 4,
+            "labelLimit": 0,
         }
         around = {"stroke": inks.grid, "strokeWidth": 1, **(view or {})}
-        return chart.configure(
-            background="transparent" if inks is INKS else inks.paper,
-            font="Helvetica, Arial, Liberation Sans, sans-serif",  # three of one width
-            padding=4,
-            axis=axis,
-            legend=legend,
-            title=title,
-            header=header,
-            view=around,
-            text={"color": inks.ink, "fontSize": size},
-            point={"size": 40, "filled": True},
-            line={"strokeWidth": 1.6},
-        )
+        ground = "transparent" if inks is INKS else inks.paper
+        config = {
+            "background": ground,
+            "font": "Helvetica, Arial, Liberation Sans, sans-serif",  # three of one width
+            "padding": 4,
+            "axis": axis,
+            "legend": legend,
+            "title": title,
+            "header": header,
+            "view": around,
+            "text": {"color": inks.ink, "fontSize": size},
+            "point": {"size": 40, "filled": True},
+            "line": {"strokeWidth": 1.6},
+        }
+        return {"$schema": _SCHEMA, **chart, "config": config}
 
 
 PAGE = Theme(INKS, _PAGE_WIDTH, 12)
@@ -224,27 +249,10 @@ def theme(*, for_page: bool, width: float = 7) -> Theme:
 
 
 def altair() -> Any:
-    """Altair, if it is installed with what draws its charts."""
+    """Altair, if it is installed."""
     try:
         import altair as alt  # noqa: PLC0415 - an optional dependency
-        import vl_convert  # noqa: F401, PLC0415 - which writes SVG, PNG and PDF
     except ImportError as error:
         msg = "charts need altair: pip install 'parivox[report]'"
         raise ConfigError(msg) from error
     return alt
-
-
-def inline(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Data of a chart, to five digits: no eye sees more.
-
-    They are a tuple, as Altair copies lists, row by row, for every layer they pass through.
-    """
-    return altair().InlineData(values=tuple(_rounded(row) for row in rows))
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.5g}")
-    if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return tuple(map(_rounded, value)) if isinstance(value, (list, tuple)) else value

@@ -6,9 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import as_logs, log_domain
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out
+from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
 from parivox.report.charts.figure import Told
-from parivox.report.charts.theme import PAPER, Theme, altair, inline
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    heading,
+    inline,
+    layered,
+    mark,
+    names_axis,
+    scale,
+    word,
+    words,
+)
+from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import short, span
 
 if TYPE_CHECKING:
@@ -19,7 +31,10 @@ __all__ = ["thresholds", "told"]
 MOST = 60
 """Groups drawn at most."""
 _ROW = 17
-_KINDS = {"threshold_bias": "on the same people", "threshold_bias_cv": "on other people"}
+_WORDS = 100
+"""Room for the figures beside a panel."""
+_MEASURES = ("threshold_bias", "threshold_bias_cv")
+_KINDS = {"v": "on the same people", "cv": "on other people"}
 
 
 def thresholds(
@@ -30,12 +45,12 @@ def thresholds(
     list: str | None = None,  # noqa: A002 - the audit's word
     allocation: str | None = None,
     theme: Theme = PAPER,
-) -> Any:
+) -> Spec:
     """Own thresholds of smallest cost, and threshold bias (paper 001, eq. 3).
 
     Returns
     -------
-    altair.Chart
+    Spec
 
     Raises
     ------
@@ -43,66 +58,79 @@ def thresholds(
         If the audit has no smallest costs.
     """
     chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
-    alt = altair()
     inks = theme.inks
     rows, common = _rows(chosen)
-    names = [chosen.marked(row["g"]) for row in rows]
-    for row, name in zip(rows, names, strict=True):
-        row["group"] = name
-    width = (theme.width - 250) / 2
-    base = alt.Chart(inline(rows))
-    label = alt.Axis(labelLimit=140, labelColor=inks.ink, ticks=False, domain=False)
-    y = alt.Y("group:N", sort=names, title=None, axis=label)
-    bare = alt.Y("group:N", sort=names, title=None, axis=None)
+    common = float(f"{common:.5g}")
+    width = (theme.width - 250) // (1 if theme.is_narrow else 2)
+    axis = names_axis(inks.ink)
+    y = word(
+        "group", title=None, axis=axis, scale={"domain": [chosen.marked(row["g"]) for row in rows]}
+    )
+    for row in rows:
+        row["group"] = chosen.marked(row["g"])
     places = [row["t"] for row in rows] + [common]
     pad = (max(places) - min(places)) * 0.08 or abs(common) * 0.1 or 0.1
-    scale = alt.Scale(domain=[min(places) - pad, max(places) + pad], nice=False, zero=False)
-    x = alt.X("t:Q", title="score", scale=scale, axis=alt.Axis(tickCount=4))
-    point = {"size": 46, "filled": True, "opacity": 1}
-    left = alt.layer(
-        alt.Chart(inline([{"c": common}]))
-        .mark_rule(color=inks.ink, strokeDash=[4, 3])
-        .encode(x=alt.X("c:Q", scale=scale)),
-        base.mark_rule(color=inks.muted).encode(y=y, x=x, x2=alt.datum(common)),
-        base.mark_point(color=inks.series[0], shape="diamond", **point).encode(y=y, x=x),
-    ).properties(width=width, height=_ROW * len(rows), title=_title("own best threshold"))
-    costs = [row[name] for row in rows for name in ("v", "l", "h", "cv") if name in row]
+    ends = [float(f"{end:.5g}") for end in (min(places) - pad, max(places) + pad)]
+    x = amount(
+        "t",
+        title="score",
+        scale={"domain": ends, "nice": False, "zero": False},
+        axis={"tickCount": 4},
+    )
+    point: Spec = {"size": 46, "filled": True, "opacity": 1}
+    size = {"width": width, "height": _ROW * len(rows)}
+    dashed: Spec = {"color": inks.ink, "strokeDash": [4, 3]}
+    left = layered(
+        [
+            mark("rule", {"x": _datum(common, title="score")}, rows=[{}], **dashed),
+            mark("rule", {"y": y, "x": x, "x2": {"datum": common}}, color=inks.muted),
+            mark("point", {"y": y, "x": x}, color=inks.series[0], shape="diamond", **point),
+        ],
+        **size,
+        title=heading("own best threshold"),
+    )
+    costs = [row[n] for row in rows for n in ("v", "l", "h", "cv") if n in row]
     low, high = log_domain([*costs, 1.0])
     low, high = max(low, 0.2), max(min(high, 20), 1.5)
     cost = as_logs("times", low, high, percent=False)
-    places_of = {"domain": [*_KINDS.values()], "range": ["circle", "diamond"]}
-    inked = {"domain": [*_KINDS.values()], "range": [inks.ink, inks.series[1]]}
-    right_layers = [
-        alt.Chart(inline([{"c": 1}]))
-        .mark_rule(color=inks.ink, strokeDash=[4, 3])
-        .encode(x=alt.X("c:Q", **cost)),
-        base.transform_filter("isValid(datum.h)")
-        .mark_rule(color=inks.ink, strokeWidth=1.2)
-        .encode(y=bare, x=alt.X("l:Q", **cost), x2="h:Q"),
+    cost["scale"]["range"] = [0, width]
+    bare = y if theme.is_narrow else {**y, "axis": None}
+    found = [
+        {"group": row["group"], "x": row[field], "kind": kind}
+        for field, kind in _KINDS.items()
+        for row in rows
+        if field in row
     ]
-    for name, kind in (("v", "threshold_bias"), ("cv", "threshold_bias_cv")):
-        right_layers.append(
-            base.transform_filter(f"isValid(datum.{name})")
-            .transform_calculate(kind=f"'{_KINDS[kind]}'")
-            .mark_point(**point)
-            .encode(
-                y=bare,
-                x=alt.X(f"{name}:Q", **cost),
-                shape=alt.Shape(
-                    "kind:N", title="own threshold found", scale=alt.Scale(**places_of)
-                ),
-                color=alt.Color("kind:N", title="own threshold found", scale=alt.Scale(**inked)),
-            )
-        )
-    right_layers.append(
-        base.mark_text(align="left", color=inks.muted, fontSize=theme.size - 1.5).encode(
-            y=bare, x=alt.value(width + 6), text="s:N"
-        )
+    shape, colour = (
+        word("kind", title="own threshold found", scale=scale(_KINDS.values(), drawn_as))
+        for drawn_as in (("circle", "diamond"), (inks.ink, inks.series[1]))
     )
-    right = alt.layer(*right_layers).properties(
-        width=width, height=_ROW * len(rows), title=_title("cost at the common one over own")
+    costly = {"y": bare, "x": amount("x", **cost), "shape": shape, "color": colour}
+    right = layered(
+        [
+            mark("rule", {"x": _datum(1, title="times")}, rows=[{}], **dashed),
+            mark(
+                "rule",
+                {"y": bare, "x": amount("l", **cost), "x2": {"field": "h"}},
+                when="isValid(datum.h)",
+                color=inks.ink,
+                strokeWidth=1.2,
+            ),
+            mark("point", costly, rows=found, **point),
+            words(
+                "s",
+                {"y": bare, "x": {"value": width + 6}},
+                size=theme.size - 1.5,
+                align="left",
+                color=inks.muted,
+            ),
+        ],
+        **{**size, "width": width + _WORDS},
+        title=heading("cost at the common one over own"),
     )
-    return theme.of(alt.hconcat(left, right, spacing=12), view={"stroke": None})
+    return theme.of(
+        {**theme.arranged([left, right], 12), "data": inline(rows)}, view={"stroke": None}
+    )
 
 
 def told(chosen: Chosen) -> Told:
@@ -124,8 +152,8 @@ def told(chosen: Chosen) -> Told:
     )
 
 
-def _title(text: str) -> Any:
-    return altair().Title(text, anchor="start", frame="group")
+def _datum(value: float, **more: Any) -> Spec:
+    return {"datum": value, "type": "quantitative", **more}
 
 
 def _rows(chosen: Chosen) -> tuple[list[Row], float]:
@@ -133,13 +161,13 @@ def _rows(chosen: Chosen) -> tuple[list[Row], float]:
     model = chosen.audit.record["options"]["cost"][0]
     own = chosen.metric("min_cdet_norm", model)
     asked = {"system": chosen.system, "list": chosen.list, "grouping": "all", "within": ""}
-    whole = chosen.audit.groups.where(**asked, metric="min_cdet_norm", definition=model).rows()
+    whole = rows_of(chosen.audit, "groups", **asked, metric="min_cdet_norm", definition=model)
     common = whole[0]["threshold"] if whole else None
     bias: dict[str, dict[str, Row]] = {}
-    for measure in _KINDS:
-        for found in chosen.audit.bias.where(
-            **chosen.where, measure=measure, definition=model
-        ).rows():
+    for measure in _MEASURES:
+        for found in rows_of(
+            chosen.audit, "bias", **chosen.where, measure=measure, definition=model
+        ):
             bias.setdefault(found["group"], {})[measure] = found
     rows: list[Row] = []
     for name in kept(chosen, MOST):
@@ -147,7 +175,7 @@ def _rows(chosen: Chosen) -> tuple[list[Row], float]:
             continue
         row: Row = {"g": name, "t": float(f"{own[name]['threshold']:.5g}"), "s": "–"}
         of = bias.get(name, {})
-        main, other = (of.get(measure, {}) for measure in _KINDS)
+        main, other = (of.get(measure, {}) for measure in _MEASURES)
         if main.get("value") is not None:
             row |= {"v": main["value"], "s": f"{short(main['value'])} "}
             row["s"] += span(main["low"], main["high"])

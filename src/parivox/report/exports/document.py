@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parivox.report.exports.measured import measures
-from parivox.report.exports.rates import by_system, crosstabs, group_rates, name_of, thresholds
+from parivox.report.exports.rates import by_system, crosstabs, group_rates, thresholds
 from parivox.report.facts import headline, why_unsure
 from parivox.report.judged import RATES, differing, figures, has_rate, judged, rates_of
+from parivox.report.scopes import name_of, points, scopes, systems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,58 +33,51 @@ class Answer:
 
 def answers(audit: Audit) -> Iterator[Answer]:
     """The answer in sentences, system by system."""
-    for system in _systems(audit):
-        yield Answer(name_of(system), tuple(_of_data(audit, system)))
+    for system in systems(audit):
+        name = name_of(system["system"], system["list"])
+        yield Answer(name, tuple(_of_data(audit, system)))
         for where in _scopes(audit, system):
             rates = rates_of(audit, where)
             for at in _points(audit, system):
                 told = tuple(_verdicts(audit, {**where, "operating_point": at}, rates))
                 if told:
-                    yield Answer(f"{name_of(system)}: {where['grouping']} at {at}", told)
+                    yield Answer(f"{name}: {where['grouping']} at {at}", told)
 
 
 def tables(audit: Audit) -> Iterator[Printed]:
     """Thresholds; rates, crosstabs and measures of each system; systems side by side."""
-    systems = _systems(audit)
+    every = systems(audit)
     yield thresholds(audit)
-    for system in systems:
+    for system in every:
         for where in _scopes(audit, system):
             for at in _points(audit, system):
                 yield group_rates(audit, where, at)
                 yield from crosstabs(audit, where, at)
                 if (found := measures(audit, where, at)).rows:
                     yield found
-    if len(systems) > 1:
-        for where in _scopes(audit, systems[0]):
-            for at in _points(audit, systems[0]):
-                yield from by_system(audit, systems, where, at)
+    if len(every) > 1:
+        for where in _scopes(audit, every[0]):
+            for at in _points(audit, every[0]):
+                yield from by_system(audit, every, where, at)
 
 
 def headlines(audit: Audit) -> Iterator[Printed]:
     """Rates of every grouping at the first operating point."""
-    for system in _systems(audit):
+    for system in systems(audit):
         for where in _scopes(audit, system):
             for at in _points(audit, system)[:1]:
                 yield group_rates(audit, where, at)
 
 
-def _systems(audit: Audit) -> list[Row]:
-    return [{"system": one["system"], "list": one["list"]} for one in audit.record["inputs"]]
-
-
 def _scopes(audit: Audit, system: Row) -> Iterator[Row]:
     """Every grouping and allocation of a system that has rates."""
-    for grouping in audit.record["groupings"]:
-        for allocation in audit.record["options"]["allocate"]:
-            where = {**system, "grouping": grouping, "allocation": allocation, "within": ""}
-            if len(audit.groups.where(**where)):
-                yield where
+    for scope in scopes(audit):
+        if (scope.system, scope.list) == (system["system"], system["list"]):
+            yield scope.where
 
 
 def _points(audit: Audit, system: Row) -> list[str]:
-    """Operating points of a system that came to a threshold, or to decisions."""
-    rows = audit.operating_points.where(**system, within="").rows()
-    return [row["operating_point"] for row in rows if not row["reason"]]
+    return [row["operating_point"] for row in points(audit, system)]
 
 
 def _of_data(audit: Audit, system: Row) -> Iterator[str]:

@@ -3,7 +3,8 @@ r"""An audit's tables for a paper: LaTeX with booktabs, captions that say how to
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from dataclasses import replace
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from parivox.errors import shown
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["escaped", "latex"]
 
-_MOST_ROWS = 45
+_MOST_ROWS = 40
 """Of a table on one page."""
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -63,34 +64,59 @@ def escaped(text: str) -> str:
 
 
 def _parts(number: int, table: Printed) -> Iterator[str]:
-    rows = list(table.rows)
-    for start in range(0, max(len(rows), 1), _MOST_ROWS):
-        part = rows[start : start + _MOST_ROWS]
-        is_last = start + _MOST_ROWS >= len(rows)
-        yield "\n".join(_float(number, table, part, start=start, is_last=is_last))
+    columns, lines = _panels(table)
+    for start in range(0, max(len(lines), 1), _MOST_ROWS):
+        part = lines[start : start + _MOST_ROWS]
+        yield "\n".join(_float(number, table, columns, part, is_first=not start))
+
+
+def _panels(table: Printed) -> tuple[list[Column], list[str]]:
+    """Columns and rows: what stands twice side by side, as both rates do, one below the other."""
+    overs = dict.fromkeys(one.over for one in table.columns if one.over)
+    heads = [[one.head for one in table.columns if one.over == over] for over in overs]
+    if len(overs) < 2 or any(of != heads[0] for of in heads):
+        return list(table.columns), list(_lines(table, range(len(table.columns))))
+    lines: list[str] = []
+    for over in overs:
+        chosen = [at for at, one in enumerate(table.columns) if one.over in {"", over}]
+        rule = [r"\midrule"] if lines else []
+        title = rf"\multicolumn{{{len(chosen)}}}{{l}}{{\textit{{{escaped(over)}}}}} \\"
+        own = _lines(table, chosen)
+        # a heading stays with its first row where a page ends
+        lines += ["\n".join([*rule, title, *islice(own, 1)]), *own]
+    return [replace(table.columns[at], over="") for at in chosen], lines
+
+
+def _lines(table: Printed, chosen: Sequence[int]) -> Iterator[str]:
+    for place, row in enumerate(table.rows, 1):
+        is_apart = table.last_apart and place == len(table.rows) > 1
+        told = _row([row[at] for at in chosen])
+        yield "\\midrule\n" + told if is_apart else told
 
 
 def _float(
-    number: int, table: Printed, rows: Sequence[Sequence[str]], *, start: int, is_last: bool
+    number: int,
+    table: Printed,
+    columns: Sequence[Column],
+    lines: Sequence[str],
+    *,
+    is_first: bool,
 ) -> Iterator[str]:
     """One part of a table; only the first has a number and a label."""
     told = [f"{table.title}.", table.reading, *table.notes]
     caption = escaped(" ".join(told))
     yield ""
     yield r"\begin{table*}[p]"
-    yield r"\centering\footnotesize\setlength{\tabcolsep}{4pt}"
-    if start:
-        yield rf"\textit{{Table~\ref{{tab:parivox-{number}}}, continued}}\par\smallskip"
-    else:
+    yield r"\centering\footnotesize\setlength{\tabcolsep}{3pt}"
+    if is_first:
         yield rf"\caption{{{caption}}}\label{{tab:parivox-{number}}}"
-    yield rf"\begin{{tabular}}{{{''.join('l' if one.is_words else 'r' for one in table.columns)}}}"
+    else:
+        yield rf"\textit{{Table~\ref{{tab:parivox-{number}}}, continued}}\par\smallskip"
+    yield rf"\begin{{tabular}}{{{''.join('l' if one.is_words else 'r' for one in columns)}}}"
     yield r"\toprule"
-    yield from _heads(table.columns)
+    yield from _heads(columns)
     yield r"\midrule"
-    for place, row in enumerate(rows):
-        if table.last_apart and is_last and place == len(rows) - 1 and place:
-            yield r"\midrule"
-        yield _row(row)
+    yield from lines
     yield r"\bottomrule"
     yield r"\end{tabular}"
     yield r"\end{table*}"

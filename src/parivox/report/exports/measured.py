@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.report.exports.printed import UNDEFINED, Column, Printed
-from parivox.report.exports.rates import name_of
 from parivox.report.plain import why
+from parivox.report.scopes import name_of
 from parivox.report.words import Row, chance, number
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def measures(audit: Audit, where: Row, at: str) -> Printed:
     known = list(NAMES)
     rows.sort(key=lambda row: (known.index(row["measure"]), list(_OF).index(row["metric"])))
     whose = "groups that are not under-represented" if is_gated else "all groups"
+    name = name_of(where["system"], where["list"])
     columns = (
         Column("measure", is_words=True),
         Column("of", is_words=True),
@@ -68,7 +69,7 @@ def measures(audit: Audit, where: Row, at: str) -> Printed:
         Column("fairer", is_words=True),
     )
     return Printed(
-        title=f"{name_of(where)}: spread over {where['grouping']} at {at}, {whose}",
+        title=f"{name}: spread over {where['grouping']} at {at}, {whose}",
         reading=_FLOORS if any(row["floor_mean"] is not None for row in rows) else _PLAIN,
         columns=columns,
         rows=tuple(_cells(row) for row in rows if row["value"] is not None),

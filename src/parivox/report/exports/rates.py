@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parivox.report import crossed
 from parivox.report.exports.printed import UNDEFINED, Column, Printed
 from parivox.report.facts import why_unsure
 from parivox.report.judged import (
@@ -17,28 +18,24 @@ from parivox.report.judged import (
     others_told,
     rates_of,
 )
+from parivox.report.scopes import name_of
 from parivox.report.words import Row, chance, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
+    from parivox.report.crossed import Crossed, Rate
 
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
     Judged = Mapping[str, Mapping[str, Row]]
 
-__all__ = ["by_system", "crosstabs", "group_rates", "name_of", "thresholds"]
+__all__ = ["by_system", "crosstabs", "group_rates", "thresholds"]
 
 _IN_CELLS = (
     "In each cell the rate in percent, with its interval, else with errors/trials. "
     f"* under-represented; {UNDEFINED} no such group, or no trials."
 )
-
-
-def name_of(system: Row) -> str:
-    """A system and its list in words."""
-    told = f"{system['system']} on {system['list']}" if system["list"] else system["system"]
-    return str(told)
 
 
 def thresholds(audit: Audit) -> Printed:
@@ -51,7 +48,7 @@ def thresholds(audit: Audit) -> Printed:
     )
     rows = [
         (
-            name_of(row),
+            name_of(row["system"], row["list"]),
             row["operating_point"],
             UNDEFINED if row["threshold"] is None else f"{row['threshold']:.6g}",
             *(_percent(row[rate]) for rate in RATES),
@@ -75,16 +72,17 @@ def group_rates(audit: Audit, where: Row, at: str) -> Printed:
         over = f"{words} ({metric.upper()})"
         columns += [Column(head, over) for head in ("errors/trials", "%", "times", "p")]
     rows = []
-    for group in _in_order(rates):
+    for group in crossed.in_order(rates):
         cells = [group + "*" * (group in lacking), number(rates[group]["fnr", at]["speakers"])]
         for metric in RATES:
             row = rates[group][metric, at]
             cells += [_counts(row), _rate(row)]
             cells += _ratio(ratios.get(metric, {}).get(group))
         rows.append(tuple(cells))
+    name = name_of(where["system"], where["list"])
     told = "" if where["allocation"] == "both" else f", allocated by {where['allocation']}"
     return Printed(
-        title=f"{name_of(where)}: {where['grouping']}{told} at {at}",
+        title=f"{name}: {where['grouping']}{told} at {at}",
         reading=_reading(audit, where),
         columns=tuple(columns),
         rows=tuple(rows),
@@ -95,72 +93,38 @@ def group_rates(audit: Audit, where: Row, at: str) -> Printed:
 
 def crosstabs(audit: Audit, where: Row, at: str) -> Iterator[Printed]:
     """Both rates of an intersection of two attributes; its margins, where they were audited."""
-    values = _values(audit, where)
-    if len(values) != 2 or not all(values.values()):
-        return
-    down, across = sorted(values, key=lambda name: -len(values[name]))
-    is_turned = next(iter(values)) != down
-    own = _Cells(audit, where, at)
-    margin = {name: _Cells(audit, {**where, "grouping": name}, at) for name in values}
-    for metric, words in RATES.items():
-        rows: list[tuple[str, ...]] = []
-        for value in values[down]:
-            pairs = [(value, other) for other in values[across]]
-            names = ["+".join(pair[::-1] if is_turned else pair) for pair in pairs]
-            cells = [own.cell(name, metric) for name in names]
-            rows.append((value, *cells, margin[down].cell(value, metric)))
-        total = [margin[across].cell(other, metric) for other in values[across]]
-        rows.append(("all", *total, own.cell("pooled", metric)))
-        heads = [*values[across], "all"]
-        columns = (Column(down, is_words=True), *(Column(head, across) for head in heads))
-        title = f"{name_of(where)}: {words} ({metric.upper()}), %, {down} by {across} at {at}"
-        yield Printed(title, _IN_CELLS, columns, tuple(rows), last_apart=True).filled()
+    name = name_of(where["system"], where["list"])
+    for one in crossed.crosstabs(audit, where, at):
+        yield _printed(
+            one,
+            f"{name}: {RATES[one.metric]} ({one.metric.upper()}), %, {one.down} by {one.across} "
+            f"at {at}",
+        )
 
 
 def by_system(audit: Audit, systems: Sequence[Row], where: Row, at: str) -> Iterator[Printed]:
     """A rate of each group in every system and list."""
-    found = [_Cells(audit, {**where, **system}, at) for system in systems]
-    every = {group: rows for one in found for group, rows in one.rates.items()}
-    for metric, words in RATES.items():
-        rows = tuple(
-            (group, *(one.cell(group, metric) for one in found)) for group in _in_order(every)
-        )
-        columns = (Column("group", is_words=True), *(Column(name_of(one)) for one in systems))
-        title = f"{where['grouping']}: {words} ({metric.upper()}), %, by system at {at}"
-        yield Printed(title, _IN_CELLS, columns, rows, last_apart="pooled" in every).filled()
+    for one in crossed.by_system(audit, [({**where, **system}, at) for system in systems]):
+        told = f"{RATES[one.metric]} ({one.metric.upper()}), %, by system at {at}"
+        yield _printed(one, f"{where['grouping']}: {told}")
 
 
-def _values(audit: Audit, where: Row) -> dict[str, list[str]]:
-    """Values of each attribute of an intersection, whatever signs stand in them.
-
-    The means over one attribute are told by attribute and value, so that names of groups, which
-    may hold a plus sign of their own, need not be taken apart.
-    """
-    found: dict[str, dict[str, None]] = {name: {} for name in where["grouping"].split("+")}
-    for row in audit.bias.where(**where, measure="mean_difference").rows():
-        name, _, value = row["group"].partition("=")
-        found.setdefault(name, {})[value] = None
-    return {name: sorted(values) for name, values in found.items()}
+def _printed(table: Crossed, title: str) -> Printed:
+    columns = (
+        Column(table.down, is_words=True),
+        *(Column(head, table.across) for head in table.heads),
+    )
+    rows = tuple((name, *map(_cell, cells)) for name, cells in table.rows)
+    return Printed(title, _IN_CELLS, columns, rows, last_apart=table.has_sum).filled()
 
 
-def _in_order(rates: Rates) -> list[str]:
-    return sorted(rates, key=lambda group: (group == "pooled", group))
-
-
-class _Cells:
-    """Rates of a grouping, each as a cell that stands by itself."""
-
-    def __init__(self, audit: Audit, where: Row, at: str) -> None:
-        self.rates, self.at = rates_of(audit, where), at
-        self._lacking = lacks(judged(audit, {**where, "operating_point": at}), self.rates, at)
-
-    def cell(self, group: str, metric: str) -> str:
-        """The rate with its interval, else with its counts; a star if the group is small."""
-        row = self.rates.get(group, {}).get((metric, self.at))
-        if row is None or row["value"] is None:
-            return UNDEFINED
-        counts = f" ({_counts(row)})" if row["high"] is None else ""
-        return f"{_rate(row)}{counts}{'*' * (group in self._lacking)}"
+def _cell(found: Rate) -> str:
+    """The rate with its interval, else with its counts; a star if the group is small."""
+    row = found.row
+    if row is None or row["value"] is None:
+        return UNDEFINED
+    counts = f" ({_counts(row)})" if row["high"] is None else ""
+    return f"{_rate(row)}{counts}{'*' * found.is_small}"
 
 
 def _rate(row: Row) -> str:

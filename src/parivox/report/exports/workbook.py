@@ -34,9 +34,10 @@ SHEETS = {
     "matrix": "false accepts between groups",
     "operating_points": "thresholds, and what they do to all trials",
     "data": "what was read, left out, and why",
-    "offenders": "speakers behind most errors, as ids were asked for",
 }
 """What stands in a row of each table."""
+_OF_PEOPLE = "offenders"
+"""The table of ids of speakers, which no export holds."""
 _MOST_ROWS, _MOST_CHARACTERS = (1 << 20) - 1, 32_767
 """Of a sheet below its heading, and of a cell."""
 _WIDE = {"group": 24, "sentence": 60, "reason": 30, "note": 40, "item": 40, "metric": 16}
@@ -69,7 +70,8 @@ def workbook(audit: Audit) -> bytes:
     from openpyxl import Workbook  # noqa: PLC0415 - an optional dependency
 
     book = Workbook(write_only=True)
-    tables = {name: table for name, table in audit.tables().items() if name not in CURVES}
+    kept_out = {*CURVES, _OF_PEOPLE}
+    tables = {name: table for name, table in audit.tables().items() if name not in kept_out}
     _explain(book.create_sheet("about"), audit, tables)
     for name, table in tables.items():
         if len(table) <= _MOST_ROWS:

@@ -6,11 +6,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from parivox.core.verdict import WHY
+from parivox.report.confounding import confounded
 from parivox.report.facts import deployed_at, headline, noted, why_unsure
 from parivox.report.judged import (
     RATES,
     differing,
+    differing_told,
     figures,
+    gated,
     gates_told,
     grouped,
     has_rate,
@@ -19,9 +22,12 @@ from parivox.report.judged import (
     others_told,
     rates_of,
 )
+from parivox.report.own_thresholds import own_told
+from parivox.report.page.checked import SET_APART, by_findings
 from parivox.report.page.context import Choice, Context
 from parivox.report.page.failures import failures
-from parivox.report.page.views import Cell, Grid, listed, name_of, point_told, scopes
+from parivox.report.page.views import Cell, Grid, abreast, by_grouping, listed, point_told
+from parivox.report.scopes import first_point, name_of, points, scopes, systems
 from parivox.report.words import number, percent, short, span
 
 if TYPE_CHECKING:
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
     from parivox.report.judged import Judged, Rates
-    from parivox.report.page.views import Scope
+    from parivox.report.scopes import Scope
     from parivox.report.words import Row
 
 __all__ = ["Answer", "answer"]
@@ -57,6 +63,7 @@ class OfPoint:
 
     at: str
     where: str
+    short: str
     sentences: list[tuple[str, str]]
     groups: list[tuple[str, str]]
     unknown: list[str]
@@ -70,6 +77,7 @@ class OfScope:
 
     label: str
     points: list[OfPoint]
+    own: list[tuple[str, str]]
     missing: str
 
 
@@ -79,44 +87,77 @@ class Answer:
 
     glance: Grid
     unsure: list[str]
+    limits: list[tuple[str, str]]
     points: Grid
     chosen: list[str]
     systems: list[tuple[str, str, list[str]]]
-    said: list[OfScope]
-    context: list[tuple[str, str, bool]]
+    said: list[list[OfScope]]
+    context: list[tuple[str, str]]
+    lacking: list[str]
     context_sha256: str
     failures: list[Grid]
     gates: str
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the glance is of values as counted, without verdicts."""
+        return not any(point for of in self.said for scope in of for point in scope.points)
 
 
 def answer(audit: Audit, context: Context | None) -> Answer:
     """What a reader learns first."""
     every = list(scopes(audit))
-    unsure = {why_unsure(audit, one): name_of(*one.values()) for one in _names(audit)}
+    unsure = {why_unsure(audit, one): name_of(*one.values()) for one in systems(audit)}
+    told = dict(_context(context))
     return Answer(
         glance=_glance(audit, every),
         unsure=[f"{name}: {why}" for why, name in unsure.items() if why],
+        limits=list(_limits(audit, every, told)),
         points=_points(audit),
         chosen=list(_chosen(audit, context)),
-        systems=[_system(audit, one) for one in _names(audit)],
-        said=[_said(audit, one) for one in every],
-        context=list(_context(context)),
+        systems=[_system(audit, one) for one in systems(audit)],
+        said=abreast([[_said(audit, one) for one in of] for of in by_grouping(every)]),
+        context=[(label, words) for label, words in told.items() if words],
+        lacking=[label for label, words in told.items() if not words],
         context_sha256=context.sha256 if context else "",
         failures=failures(audit),
         gates=gates_told(audit),
     )
 
 
-def _names(audit: Audit) -> list[dict[str, str]]:
-    """Every system and list."""
-    return [{"system": one["system"], "list": one["list"]} for one in audit.record["inputs"]]
+def _limits(
+    audit: Audit, every: Sequence[Scope], told: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """What a reader must know before relying on the answer, and the section that tells more."""
+    for names, failed in by_findings(audit):
+        apart = [one["sentence"] for one in failed if one["id"] in SET_APART]
+        if apart:
+            yield f"Groups are not compared alike on {', '.join(names)}: {'; '.join(apart)}", "list"
+    sentences = (words for scope in every for words, _ in confounded(audit, scope.where))
+    for words in dict.fromkeys(sentences):
+        yield words.removesuffix("."), "groups"
+    for of in by_grouping(every):
+        at = first_point(audit, of[0].where)
+        small = {
+            group for scope in of for group in gated(audit, {**scope.where, "operating_point": at})
+        }
+        if small:
+            n = len(rates_of(audit, of[0].where).keys() - {"pooled"})
+            words = f"{len(small)} of {n} groups by {of[0].of} are too small to count at {at}"
+            yield f"{words} for one error or both ({gates_told(audit)})", "groups"
+    sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
+    if "these trials" in sources:
+        yield "Thresholds were found on the audited trials themselves, not taken from use", "points"
+    if not len(audit.groups.where(metric="fta")):
+        yield "People whose recordings the system refuses are not counted", "failures"
+    missing = [label for label, words in told.items() if not words]
+    if missing:
+        yield f"Not supplied: {'; '.join(_lowered(missing))}", "context"
 
 
-def _first_point(audit: Audit, where: Row) -> str | None:
-    """The first operating point that has a threshold."""
-    name = {"system": where["system"], "list": where["list"]}
-    points = audit.operating_points.where(**name, within="").rows()
-    return next((one["operating_point"] for one in points if not one["reason"]), None)
+def _lowered(names: Sequence[str]) -> list[str]:
+    """Names as they stand within a sentence."""
+    return [f"{name[:1].lower()}{name[1:]}" for name in names]
 
 
 def _glance(audit: Audit, every: Sequence[Scope]) -> Grid:
@@ -129,13 +170,42 @@ def _glance(audit: Audit, every: Sequence[Scope]) -> Grid:
         stacks=True,
     )
     for scope in every:
-        at = _first_point(audit, scope.where)
+        at = first_point(audit, scope.where)
         of = judged(audit, {**scope.where, "operating_point": at})
         if at is None or not of:
             continue
         cells = [_worse(of.get(metric, {})) for metric in RATES]
         made.add(scope.label, at, *cells, "; ".join(_how_many_unknown(of)))
+    return made if made.rows else _as_counted(audit, every)
+
+
+def _as_counted(audit: Audit, every: Sequence[Scope]) -> Grid:
+    """Who was counted to fare worst, where nothing is known of chance."""
+    made = Grid(
+        "At a glance: who was counted to fare worst, which chance alone may explain",
+        ("Of", "At", "Locked out most", "Most exposed to impostors"),
+        words=(1, 2, 3, 4),
+        wide=(3, 4),
+        stacks=True,
+    )
+    for scope in every:
+        at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
+        if at is not None:
+            made.add(scope.label, at, *(_highest(rates, metric, at) for metric in RATES))
     return made
+
+
+def _highest(rates: Rates, metric: str, at: str) -> str:
+    """The group with the highest rate, its counts, and how it stands to all together."""
+    rows = {group: one[metric, at] for group, one in rates.items()}
+    pooled = rows.pop("pooled", {"value": None})["value"]
+    known = [row for row in rows.values() if row["value"]]
+    if not known:
+        return "–"
+    most = max(known, key=lambda row: float(row["value"]))
+    counts = "" if most["trials"] is None else f" ({most['errors']:,} of {most['trials']:,} trials)"
+    times = f", {short(most['value'] / pooled)} times everyone together" if pooled else ""
+    return f"{most['group']}: {percent(most['value'])}{counts}{times}"
 
 
 def _how_many_unknown(of: Judged) -> Iterator[str]:
@@ -162,26 +232,24 @@ def _worse(rows: Mapping[str, Row]) -> str | Cell:
 
 def _said(audit: Audit, scope: Scope) -> OfScope:
     rates = rates_of(audit, scope.where)
-    name = {"system": scope.system, "list": scope.list}
-    points = audit.operating_points.where(**name, within="").rows()
+    known = points(audit, scope.where)
     told = [
         _at_point(audit, scope, point, rates)
-        for point in points
-        if not point["reason"]
-        and len(audit.verdicts.where(**scope.where, operating_point=point["operating_point"]))
+        for point in known
+        if len(audit.verdicts.where(**scope.where, operating_point=point["operating_point"]))
     ]
     missing = ""
     if not told:
-        why = why_unsure(audit, name)
+        why = why_unsure(audit, {"system": scope.system, "list": scope.list})
         reference = audit.record["options"]["reference"][0]
         missing = (
             f"No verdicts: {why}. Section 2 has the rates as they were counted."
             if why
             else "No verdicts: no operating point has a threshold."
-            if all(point["reason"] for point in points)
+            if not known
             else f"No verdicts, as {reference} is no group of this grouping."
         )
-    return OfScope(scope.label, told, missing)
+    return OfScope(scope.label, told, list(own_told(audit, scope.where))[:1], missing)
 
 
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> OfPoint:
@@ -196,6 +264,11 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> OfPoint:
     return OfPoint(
         at=at,
         where=point_told(at),
+        short="; ".join(
+            f"{words}: {differing_told(of[metric])}"
+            for metric, words in RATES.items()
+            if has_rate(metric, at, rates)
+        ),
         sentences=[
             (f"{words[0].upper()}{words[1:]} ({metric.upper()})", _sentence(system, metric, rates))
             for metric, words in RATES.items()
@@ -298,18 +371,19 @@ def _choice(choice: Choice) -> str:
     return f"{choice.chosen_by or NOT_SUPPLIED}{when}{why}"
 
 
-def _context(context: Context | None) -> Iterator[tuple[str, str, bool]]:
-    """Each item with what was told of it, and whether anything was."""
+def _context(context: Context | None) -> Iterator[tuple[str, str]]:
+    """Each item with what was told of it; nothing, if nothing was."""
     told = context or Context()
     for one in fields(Context):
         if one.name in _ASKED:
             value = getattr(told, one.name)
-            is_there = value != (Choice() if isinstance(value, Choice) else "")
-            words = _choice(value) if isinstance(value, Choice) else value
-            yield _ASKED[one.name], words if is_there else NOT_SUPPLIED, is_there
+            if isinstance(value, Choice):
+                yield _ASKED[one.name], "" if value == Choice() else _choice(value)
+            else:
+                yield _ASKED[one.name], value
 
 
-def _system(audit: Audit, name: dict[str, str]) -> tuple[str, str, list[str]]:
+def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     """A system, how much of it was audited, and what was set aside."""
     whole = audit.groups.where(**name, grouping="all", within="").rows()
     first = whole[0]

@@ -78,7 +78,7 @@ def _of_list(names: list[str], failed: list[Row]) -> OfList:
 
 def _pairing(audit: Audit) -> str:
     """Who is compared with whom, from the matrix of the groupings."""
-    told = []
+    told, is_alike = [], True
     for grouping in audit.record["groupings"]:
         rows = audit.matrix.where(grouping=grouping, within="").rows()
         if not rows:
@@ -88,17 +88,21 @@ def _pairing(audit: Audit) -> str:
         total = sum(row["trials"] or 0 for row in own)
         alike = sum(row["trials"] or 0 for row in own if row["enrol_group"] == row["test_group"])
         if total:
+            is_alike &= alike == total
             told.append(
                 f"by {grouping}, {100 * alike / total:.3g} % of the nontarget trials compare "
                 "speakers of one group"
             )
     if not told:
         return "Who is compared with whom: not known of this audit."
-    words = "; ".join(told)
-    return (
-        f"Who is compared with whom: {words}. Impostors of another group are told apart more "
-        "easily, so a list of few impostors of the own group shows an FPR that is too low."
+    rest = (
+        "Nothing is known of impostors of another group, whom a system mostly tells apart more "
+        "easily."
+        if is_alike
+        else "Impostors of another group are mostly told apart more easily, so the fewer of them "
+        "a list holds, the higher is its FPR: compare rates only of lists that are paired alike."
     )
+    return f"Who is compared with whom: {'; '.join(told)}. {rest}"
 
 
 def _grades(audit: Audit) -> str:

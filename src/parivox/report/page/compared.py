@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parivox.report.judged import RATES
-from parivox.report.page.views import Grid, name_of
+from parivox.report.page.views import Grid
+from parivox.report.scopes import name_of
 from parivox.report.words import chance, percent, span
 
 if TYPE_CHECKING:

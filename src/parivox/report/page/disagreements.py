@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from parivox.report.judged import BOTH, RATES, rates_of
-from parivox.report.page.views import Scope, name_of, scopes
+from parivox.report.judged import BOTH, RATES, gated, judged, rates_of
+from parivox.report.scopes import Scope, first_point, name_of, scopes
 from parivox.report.words import chance, percent, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.judged import Rates
+    from parivox.report.judged import Judged, Rates
     from parivox.report.words import Row
 
 __all__ = ["disagreements"]
@@ -21,6 +21,8 @@ __all__ = ["disagreements"]
 _JOINT = {"fdr": "FDR", "ir": "IR", "garbe": "GARBE"}
 _MOST = {"fnr": "locked out most", "fpr": "most exposed to impostors"}
 _CHANCE = 0.05
+_FAINT = (0.01, 0.2)
+"""Values of p on either side of chance that are not far apart."""
 _REVERSED = -0.3
 """Rank correlation below which two orders are told to be opposite."""
 _HOW = {
@@ -35,17 +37,17 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
     within = {}
     joint: dict[Scope, dict[str, dict[bool, Row]]] = {}
     for scope in scopes(audit):
-        points = audit.operating_points.where(system=scope.system, list=scope.list, within="")
-        at = next((one["operating_point"] for one in points.rows() if not one["reason"]), None)
+        at = first_point(audit, scope.where)
         if at is None:
             continue
         joint[scope] = _joint(audit, scope, at)
         rates = rates_of(audit, scope.where)
-        gated = _gated(audit, scope, at)
+        asked = {**scope.where, "operating_point": at}
+        small, of = gated(audit, asked), judged(audit, asked)
         within[scope] = [
-            *_errors_against_each_other(rates, at, gated),
-            *_points_against_times(rates, at, gated),
-            *_own_against_common(audit, scope, rates, at, gated),
+            *_errors_against_each_other(rates, at, small, of),
+            *_points_against_times(rates, at, small),
+            *_own_against_common(audit, scope, rates, at, small, of),
             *_measures_against_chance(joint[scope]),
             *_all_against_gated(joint[scope]),
         ]
@@ -62,45 +64,43 @@ def _joint(audit: Audit, scope: Scope, at: str) -> dict[str, dict[bool, Row]]:
     }
 
 
-def _gated(audit: Audit, scope: Scope, at: str) -> set[str]:
-    """Groups too small to count, for either rate."""
-    rows = audit.verdicts.where(**scope.where, operating_point=at).rows()
-    return {row["group"] for row in rows if row["gates"]}
-
-
-def _counting(rates: Rates, at: str, gated: set[str]) -> dict[str, dict[str, float]]:
+def _counting(rates: Rates, at: str, small: set[str]) -> dict[str, dict[str, float]]:
     """Both rates of the groups that count."""
     return {
         group: {metric: float(one[metric, at]["value"]) for metric in RATES}
         for group, one in rates.items()
         if group != "pooled"
-        and group not in gated
+        and group not in small
         and all(one[metric, at]["value"] is not None for metric in RATES)
     }
 
 
-def _errors_against_each_other(rates: Rates, at: str, gated: set[str]) -> Iterator[str]:
+def _errors_against_each_other(rates: Rates, at: str, small: set[str], of: Judged) -> Iterator[str]:
     """Whether those who are locked out more are those who let fewer impostors in."""
-    found = _counting(rates, at, gated)
+    found = _counting(rates, at, small)
     if len(found) < 2:
         return
     rank = _kendall([one["fnr"] for one in found.values()], [one["fpr"] for one in found.values()])
     worst = {metric: max(found, key=lambda g: found[g][metric]) for metric in RATES}
+    told = " and ".join(f"{worst[m]} is {_MOST[m]}{_surely(of, m, worst[m])}" for m in RATES)
     if rank < _REVERSED and len(found) > 2:
         yield (
-            f"The two errors order the groups mostly the other way round (rank correlation "
-            f"{rank:.2f} over {len(found)} groups): {worst['fnr']} is locked out most, "
-            f"{worst['fpr']} is most exposed to impostors. At one threshold a group whose scores "
-            "lie lower is rejected more and lets fewer impostors in, so a sum of both errors hides "
-            "both."
+            f"The two errors order the groups mostly the other way round: {told} (Kendall's tau "
+            f"{rank:.2f} over {len(found)} groups; -1 is opposite, 1 alike). It is what one "
+            "threshold does to groups whose scores lie at different heights: the lower ones are "
+            "locked out more and let fewer impostors in. One number for both errors hides it."
         )
     elif worst["fnr"] != worst["fpr"]:
         yield (
-            f"The two errors do not fall on the same group: {worst['fnr']} is locked out most, "
-            f"{worst['fpr']} is most exposed to impostors. At one "
-            "threshold a group whose scores lie lower is rejected more and lets fewer impostors "
-            "in, which one number for both errors hides."
+            f"The two errors do not fall on the same group: {told}. One number for both errors "
+            "hides which is which."
         )
+
+
+def _surely(of: Judged, metric: str, group: str) -> str:
+    """That chance may explain why a group is the worst, where it is not shown to be worse."""
+    told = of.get(metric, {}).get(group)
+    return "" if told and told["verdict"] == "worse" else " (which chance may explain)"
 
 
 def _kendall(one: Sequence[float], other: Sequence[float]) -> float:
@@ -112,9 +112,9 @@ def _kendall(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(signs) / len(signs)
 
 
-def _points_against_times(rates: Rates, at: str, gated: set[str]) -> Iterator[str]:
+def _points_against_times(rates: Rates, at: str, small: set[str]) -> Iterator[str]:
     """Whether one error differs more in percentage points and the other in times."""
-    found = _counting(rates, at, gated)
+    found = _counting(rates, at, small)
     if len(found) < 2:
         return
     ends = {
@@ -136,17 +136,18 @@ def _points_against_times(rates: Rates, at: str, gated: set[str]) -> Iterator[st
             f"Differences and ratios disagree: in points {by_gap.upper()} varies more "
             f"({told[by_gap]}), in ratios {by_times.upper()} does ({told[by_times]}). A small rate "
             "cannot differ by many points, yet may differ many times: measures of differences "
-            "(FDR) follow the larger rate, measures of ratios (IR, GARBE) the smaller one as much."
+            "(FDR) follow the larger rate, measures of ratios (IR, GARBE) weigh the smaller one as "
+            "much."
         )
 
 
 def _own_against_common(
-    audit: Audit, scope: Scope, rates: Rates, at: str, gated: set[str]
+    audit: Audit, scope: Scope, rates: Rates, at: str, small: set[str], of: Judged
 ) -> Iterator[str]:
     """Whether the group that is hardest for the system is the one that errors fall on."""
     rows = audit.groups.where(**scope.where, metric="eer").rows()
     first = rows[0]["definition"] if rows else ""
-    found = _counting(rates, at, gated)
+    found = _counting(rates, at, small)
     eer = {
         row["group"]: row["value"]
         for row in rows
@@ -156,7 +157,9 @@ def _own_against_common(
         return
     hardest = max(eer, key=eer.__getitem__)
     worst = {metric: max(found, key=lambda g: found[g][metric]) for metric in RATES}
-    other = [f"{worst[m]} is {_MOST[m]}" for m in RATES if worst[m] != hardest]
+    other = [
+        f"{worst[m]} is {_MOST[m]}{_surely(of, m, worst[m])}" for m in RATES if worst[m] != hardest
+    ]
     if other:
         yield (
             f"Base metrics disagree: {hardest} has the highest EER ({percent(eer[hardest])}), each "
@@ -176,8 +179,13 @@ def _measures_against_chance(joint: Mapping[str, Mapping[bool, Row]]) -> Iterato
     if beyond and rest:
         ps = ", ".join(f"{_JOINT[m]} p {chance(row['p'])}" for m, row in told.items())
         whys = "; ".join(_HOW[m] for m in (*beyond[:1], *rest[:1]))
+        is_near = max(told[m]["p"] for m in beyond) > _FAINT[0] and (
+            min(told[m]["p"] for m in rest) < _FAINT[1]
+        )
+        near = " Values of p on either side of 0.05 may yet tell much the same." if is_near else ""
         yield (
-            f"Joint measures disagree on whether a fair system could show as much ({ps}). {whys}."
+            f"Joint measures disagree on whether a fair system would often show as much ({ps}). "
+            f"A reason: {whys}.{near}"
         )
 
 
@@ -197,8 +205,8 @@ def _all_against_gated(joint: Mapping[str, Mapping[bool, Row]]) -> Iterator[str]
     if told:
         yield (
             f"Small groups change the conclusion: {'; '.join(told)}. A group of few speakers "
-            "errs much or little by chance alone, which the measures take for a difference as far "
-            "as the floor does not; go by the groups that count."
+            "may err much or little by chance alone, so go by the groups that count; they say "
+            "nothing of the small ones."
         )
 
 
@@ -225,5 +233,6 @@ def _systems(joint: Mapping[Scope, Mapping[str, Mapping[bool, Row]]]) -> Iterato
             yield (
                 f"By {one.grouping}, measures rank {names} differently: {told}. "
                 f"{'; '.join(_HOW[m] for m in better)}. Fewer errors overall make "
-                "differences smaller, yet ratios may grow."
+                "differences smaller, yet ratios may grow. These are values as counted, not "
+                "tested against chance."
             )

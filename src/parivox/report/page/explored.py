@@ -6,104 +6,47 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.counts import Curve
-from parivox.core.meta import MEASURES
-from parivox.report.page.views import Scope
+from parivox.report.page.axes import Drawn, fitted
+from parivox.report.page.cells import REASONS, Cell, difference, figure, general, points, told
+from parivox.report.page.cells import rate as rate_cell
+from parivox.report.page.interpolated import LIMITS
+from parivox.report.page.measured import measured
+from parivox.report.scopes import Scope
 from parivox.report.words import number, percent, short, span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.result import Audit
     from parivox.core.bias import Measured
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
     from parivox.report.binned import Binned
+    from parivox.report.page.axes import Axis
+    from parivox.report.page.interpolated import Bands
+    from parivox.report.page.measured import Row
 
-__all__ = ["REASONS", "ROWS", "Bands", "Cell", "Line", "Row", "View", "held", "shown_alpha", "view"]
+__all__ = ["Line", "View", "held", "shown_alpha", "view"]
 
 RATES = ("fpr", "fnr")
-LIMITS = ("fpr_low", "fpr_high", "fnr_low", "fnr_high")
-REASONS = {
-    "undefined_value": "no trials",
-    "undefined_reference": "no trials",
-    "zero_reference": "0 there",
-    "zero_over_zero": "0/0",
-    "zero_own_min": "own is 0",
-    "zero_cell": "a group has 0",
-    "no_errors": "no errors",
-    "one_group": "one group",
-    "no_groups": "no group",
-    "too_few": "too few trials",
-    "out_of_reach": "out of reach",
-    "several_priors": "several priors",
-}
-"""Why a figure is missing, infinite or a convention, as short as a table wants it."""
-
-
-class Row(NamedTuple):
-    """A row of the table of meta-measures.
-
-    Attributes
-    ----------
-    id, label : str
-    fair : str
-        The value of a fair system.
-    single : mapping of str to str
-        The measure of each metric alone.
-    joint : str
-        The measure of both rates, empty where there is none.
-    """
-
-    id: str
-    label: str
-    fair: str
-    single: Mapping[str, str]
-    joint: str = ""
-
-
-def _each(measure: str) -> dict[str, str]:
-    return dict.fromkeys(("fpr", "fnr", "cost"), measure)
-
-
-ROWS = (
-    Row("fdr", "Largest − smallest (both: FDR, 1 − weighted)", "0; FDR 1", {}, "fdr"),
-    Row("gini", "Gini (both: GARBE)", "0", _each("gini"), "garbe"),
-    Row("ir", "Largest / smallest (both: inequity rate)", "1", _each("max_min"), "ir"),
-    Row("min_max", "Smallest / largest", "1", _each("min_max")),
-    Row("max_geomean", "Largest / geometric mean", "1", _each("max_geomean")),
-    Row("max_mean", "Largest / mean", "1", _each("max_mean")),
-    Row("nrb", "Mean |ln(group / pooled)| (NRB)", "0", _each("nrb")),
-    Row("sd", "Standard deviation", "0", _each("sd")),
-    Row("cv", "Standard deviation / mean", "0", _each("cv")),
-    Row("eo_diff", "Equalised odds: difference", "0", {}, "eo_diff"),
-    Row("eo_ratio", "Equalised odds: ratio", "1", {}, "eo_ratio"),
-)
-ROWS = (ROWS[0]._replace(single={"fpr": "fdr_fpd", "fnr": "fdr_fnd"}), *ROWS[1:])
-
-
-class Cell(NamedTuple):
-    """A figure as it is shown, and as it is."""
-
-    text: str
-    value: float = math.nan
 
 
 @dataclass(frozen=True)
 class Line:
-    """One group at one threshold: its cells, and where its pictures stand from 0 to 100."""
+    """One group at one threshold: its cells, its rates to be drawn, and its place beside others."""
 
     group: str
     is_marked: bool
     cells: Mapping[str, Cell]
-    places: Mapping[str, Sequence[float | None]]
+    drawn: Mapping[str, Drawn]
+    beside: Sequence[float | None] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +65,8 @@ class View:
         What each group's own threshold holds.
     lines, own : list of Line
         Groups at the common threshold, and at their own; the pooled row comes last.
+    axes : mapping of str to Axis
+        Of each rate, for both tables.
     measures : list of (Row, mapping of str to Cell)
     alpha : float
     cost : CostModel
@@ -141,6 +86,7 @@ class View:
     target: str
     lines: Sequence[Line]
     own: Sequence[Line]
+    axes: Mapping[str, Axis]
     measures: Sequence[tuple[Row, Mapping[str, Cell]]]
     alpha: float
     cost: CostModel
@@ -151,73 +97,6 @@ class View:
     def where(self) -> str:
         """Which groups of which system."""
         return Scope(self.system, self.list, self.grouping, self.allocation).label
-
-
-@dataclass(frozen=True)
-class Bands:
-    """Limits of every group's rates at some of the thresholds.
-
-    Attributes
-    ----------
-    nodes : int array of shape (node,)
-        Places among the thresholds, rising.
-    limits : float64 of shape (limit, group, node)
-        Lower and upper limit of FPR, of FNR; NaN where there is none.
-    """
-
-    nodes: IntArray
-    limits: FloatArray
-
-    @classmethod
-    def of(cls, audit: Audit, one: Binned) -> Bands:
-        """The bands of a grouping, of those thresholds that its bins have."""
-        found = audit.bands.where(
-            system=one.system, list=one.list, grouping=one.grouping, allocation=one.allocation
-        ).to_dict()
-        place = {threshold: k for k, threshold in enumerate(one.thresholds.tolist())}
-        at = [place.get(threshold, -1) for threshold in found["threshold"]]
-        nodes = sorted({k for k in at if k >= 0})
-        column = {k: j for j, k in enumerate(nodes)}
-        row = {group: i for i, group in enumerate(one.groups)}
-        limits = np.full((len(LIMITS), len(one.groups), len(nodes)), np.nan)
-        for n, (group, k) in enumerate(zip(found["group"], at, strict=True)):
-            if k >= 0 and group in row:
-                cells = [found[name][n] for name in LIMITS]
-                limits[:, row[group], column[k]] = np.array(cells, dtype=np.float64)
-        return cls(np.array(nodes, dtype=np.int64), limits)
-
-    def at(self, k: int, thresholds: FloatArray) -> FloatArray:
-        """Limits at a threshold, ``[limit, group]``: between two nodes those of both, mixed.
-
-        Mixed in logits, by where the threshold lies between them; plainly, where either limit is
-        0 or 1. Beyond the nodes there are none.
-        """
-        j = int(np.searchsorted(self.nodes, k))
-        if j < self.nodes.size and self.nodes[j] == k:
-            return np.asarray(self.limits[..., j])
-        if j in (0, self.nodes.size):
-            return np.full(self.limits.shape[:-1], np.nan)
-        before, after = thresholds[self.nodes[j - 1]], thresholds[self.nodes[j]]
-        share = (thresholds[k] - before) / (after - before)
-        low, high = self.limits[..., j - 1], self.limits[..., j]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logit = (1 - share) * np.log(low / (1 - low)) + share * np.log(high / (1 - high))
-            mixed = 1 / (1 + np.exp(-logit))
-        inside = (low > 0) & (low < 1) & (high > 0) & (high < 1)
-        return np.asarray(np.where(inside, mixed, (1 - share) * low + share * high))
-
-    def codes(self) -> list[int]:
-        """Every limit to four digits, as one integer: 0 for none, 1 for zero."""
-        return [_code(limit) for limit in self.limits.ravel().tolist()]
-
-    def exact(self, places: Iterable[int]) -> dict[str, list[float | None]]:
-        """All digits of the limits at some of the nodes."""
-        found = {}
-        for j, k in enumerate(self.nodes.tolist()):
-            if k in places:
-                cells = self.limits[..., j].ravel().tolist()
-                found[str(k)] = [None if math.isnan(cell) else cell for cell in cells]
-        return found
 
 
 def view(
@@ -259,7 +138,7 @@ def view(
     lines = _lines(one, bands, common, cost, marked)
     own = _lines(one, bands, places, cost, marked)
     _add_references(lines, one, k, cost, zero)
-    _add_own(own, one, k, places, why, cost, minima)
+    own = _with_own(own, one, k, places, why, cost, minima)
     threshold = float(one.thresholds[k])
     told = Cell(general(threshold), threshold)
     return View(
@@ -278,7 +157,8 @@ def view(
         target(hold, at, cost),
         lines,
         own,
-        _measures(one, k, cost, zero, alpha),
+        {m: fitted(line.drawn[m] for line in (*lines, *own)) for m in RATES},
+        measured(one, k, _costs(one, cost)[:, k], zero, alpha),
         alpha,
         cost,
         one.thresholds.size,
@@ -339,7 +219,9 @@ def noted(nodes: int, *, is_node: bool, point: str) -> str:
     if nodes:
         told = (
             f"Intervals were computed at {nodes} thresholds"
-            f"{', this one among them' if is_node else ''}; between them, limits are interpolated."
+            f"{', this one among them' if is_node else ''}; between them, limits are interpolated. "
+            "Beside thresholds at which a group has no errors its interval can jump: there it is "
+            "made from what the other groups show."
         )
     star = f" * under-represented at {point}: see “Groups”." if point else ""
     return told + star
@@ -360,44 +242,11 @@ def sentence(threshold: str, lines: Sequence[Line]) -> str:
         if len(groups) > 1 and known:
             worst = max(known, key=lambda line: line.cells[metric].value)
             limits = worst.cells[f"{metric}_span"].text
-            most.append(f"{words}: {worst.group} ({worst.cells[metric].text}{_after(limits)})")
+            rate = f"{worst.cells[metric].text} {limits}".rstrip()
+            most.append(f"{words}: {worst.group} ({rate})")
     first = f"At {threshold}, {' and '.join(told)}." if told else f"At {threshold}, no trials."
     ending = "; ".join(most)
     return f"{first} {ending[0].upper()}{ending[1:]}." if ending else first
-
-
-def _after(limits: str) -> str:
-    return "" if limits == "–" else f" {limits}"
-
-
-def general(number: float) -> str:
-    """A threshold, to six digits."""
-    return f"{number:.6g}".replace("inf", "∞")
-
-
-def figure(value: float, reason: str = "") -> Cell:
-    """A number of four digits, and why it is missing or a convention."""
-    text = f"{value:#.4g}".rstrip(".") if value else "0"
-    return Cell(_told(value, text, reason), value)
-
-
-def _told(value: float, text: str, reason: str) -> str:
-    text = "–" if math.isnan(value) else "∞" if math.isinf(value) else text
-    return f"{text} ({REASONS[reason]})" if reason in REASONS else text
-
-
-def _rate(value: float) -> Cell:
-    return Cell(_told(value, percent(value), "undefined_value" if math.isnan(value) else ""), value)
-
-
-def _difference(value: float, text: str) -> Cell:
-    sign = "+" if value > 0 else "−" if value < 0 else ""
-    return Cell("–" if math.isnan(value) else sign + text, value)
-
-
-def _points(value: float) -> Cell:
-    """A difference of rates in percentage points."""
-    return _difference(value, percent(abs(value)).removesuffix(" %"))
 
 
 def _lines(
@@ -408,26 +257,26 @@ def _lines(
     lines = []
     for i, (group, k) in enumerate(zip(one.groups, places.tolist(), strict=True)):
         cells: dict[str, Cell] = {}
-        drawn: dict[str, Sequence[float | None]] = {}
+        drawn: dict[str, Drawn] = {}
         limits = bands.at(k, one.thresholds)[:, i] if k >= 0 else np.full(len(LIMITS), np.nan)
         for m, metric in enumerate(RATES):
             errors, trials = (one.fp, one.n_nontarget) if m == 0 else (one.fn, one.n_target)
             rate = float((one.fpr, one.fnr)[m][i, k]) if k >= 0 else math.nan
             low, high = _round_rate(rate, *limits[2 * m : 2 * m + 2].tolist())
-            cells[metric] = _rate(rate) if k >= 0 else Cell("–")
-            cells[f"{metric}_span"] = Cell(span(low, high, times=100))
+            cells[metric] = rate_cell(rate) if k >= 0 else Cell("–")
+            cells[f"{metric}_span"] = Cell("" if math.isnan(high) else span(low, high, times=100))
             counts = f"{number(int(errors[i, k]))}/{number(int(trials[i]))}" if k >= 0 else "–"
             cells[f"{metric}_counts"] = Cell(counts)
-            drawn[metric] = [_place(rate), _place(low), _place(high)]
+            drawn[metric] = Drawn(rate, low, high)
         cells["cost"] = figure(float(costs[i, k])) if k >= 0 else Cell("–")
         lines.append(Line(group, i in marked, cells, drawn))
     return lines
 
 
-def _round_rate(rate: float, low: float, high: float) -> tuple[float | None, float | None]:
+def _round_rate(rate: float, low: float, high: float) -> tuple[float, float]:
     """Limits, as far apart as to hold the rate between them, which mixed ones may not."""
     if math.isnan(high):
-        return None, None
+        return math.nan, math.nan
     return min(low, rate), max(high, rate)
 
 
@@ -451,17 +300,17 @@ def _add_references(lines: Sequence[Line], one: Binned, k: int, cost: CostModel,
         others["fpr"][1],
     )
     found["cost"] = _against(_costs(one, cost)[:, k], cdet(curve, cost)[:, 0])
-    for metric, (ratio, difference) in found.items():
+    for metric, (ratio, gaps) in found.items():
         for i, line in enumerate(lines):
             cells = cast("dict[str, Cell]", line.cells)
             if i == len(lines) - 1:
                 cells[f"{metric}_ratio"] = cells[f"{metric}_difference"] = Cell("")
                 continue
             value, reason = float(ratio.value[i]), str(ratio.reason[i])
-            gap = float(difference.value[i])
-            cells[f"{metric}_ratio"] = Cell(_told(value, short(value), reason), value)
+            gap = float(gaps.value[i])
+            cells[f"{metric}_ratio"] = Cell(told(value, short(value), reason), value)
             cells[f"{metric}_difference"] = (
-                _difference(gap, figure(abs(gap)).text) if metric == "cost" else _points(gap)
+                difference(gap, figure(abs(gap)).text) if metric == "cost" else points(gap)
             )
 
 
@@ -470,7 +319,7 @@ def _against(values: FloatArray, refs: FloatArray) -> tuple[Measured, Measured]:
     return bias.ratio(values[:, None], refs).flat, bias.difference(values[:, None], refs).flat
 
 
-def _add_own(
+def _with_own(
     own: Sequence[Line],
     one: Binned,
     k: int,
@@ -478,8 +327,8 @@ def _add_own(
     why: Sequence[str],
     cost: CostModel,
     minima: Sequence[float | None],
-) -> None:
-    """Add each group's own threshold, and what the common one costs beyond its smallest cost."""
+) -> list[Line]:
+    """Add own thresholds, and what the common one costs beyond each group's smallest cost."""
     common = _costs(one, cost)[:, k]
     known = [math.nan if least is None else least for least in minima] or [math.nan] * len(own)
     lost = bias.threshold_bias(common, np.array(known))
@@ -496,49 +345,17 @@ def _add_own(
             threshold = float(one.thresholds[place])
             shift = threshold - here
             cells["own"] = Cell(general(threshold), threshold)
-            cells["shift"] = _difference(shift, f"{abs(shift):.4g}")
-        places_of = cast("dict[str, Sequence[float | None]]", line.places)
-        places_of["shift"] = _beside(shifts[i], widest)
+            cells["shift"] = difference(shift, f"{abs(shift):.4g}")
         cells["common_cost"] = figure(float(common[i]))
         cells["least"] = figure(known[i])
         several = len(cost.p_target) > 1
         reason = "several_priors" if several else str(lost.reason[i])
         value = math.nan if several else float(lost.value[i])
-        cells["bias"] = Cell(_told(value, short(value), reason), value)
-
-
-def _measures(
-    one: Binned, k: int, cost: CostModel, zero: str, alpha: float
-) -> list[tuple[Row, Mapping[str, Cell]]]:
-    """Every meta-measure of all groups."""
-    raw = {"fpr": one.fpr[:, k], "fnr": one.fnr[:, k], "cost": _costs(one, cost)[:, k]}
-    policy = cast("bias.ZeroPolicy", zero)
-    smooth = {
-        "fpr": bias.smoothed(one.fp[:, k], one.n_nontarget, policy),
-        "fnr": bias.smoothed(one.fn[:, k], one.n_target, policy),
-        "cost": raw["cost"],
-    }
-    above = raw if zero == "nist" else smooth
-    made: list[tuple[Row, Mapping[str, Cell]]] = []
-    for row in ROWS:
-        cells = {"fpr": Cell(""), "fnr": Cell(""), "cost": Cell(""), "both": Cell("")}
-        for metric, name in row.single.items():
-            spec = MEASURES[name]
-            more: dict[str, Any] = {}
-            if zero == "nist" and "nist" in spec.zero_policies:
-                more["denominator"] = smooth[metric][:-1]
-            average = (smooth[metric][-1],) if spec.uses_average else ()
-            found = spec.function(above[metric][:-1], *average, **more)
-            cells[metric] = figure(float(found.value), str(found.reason))
-        if row.joint:
-            spec = MEASURES[row.joint]
-            more = {"alpha": alpha} if spec.uses_alpha else {}
-            if zero == "nist" and "nist" in spec.zero_policies:
-                more["denominator"] = smooth["fpr"][:-1], smooth["fnr"][:-1]
-            found = spec.function(above["fpr"][:-1], above["fnr"][:-1], **more)
-            cells["both"] = figure(float(found.value), str(found.reason))
-        made.append((row, cells))
-    return made
+        cells["bias"] = Cell(told(value, short(value), reason), value)
+    return [
+        replace(line, beside=_beside(shift, widest))
+        for line, shift in zip(own, shifts, strict=True)
+    ]
 
 
 def _costs(one: Binned, cost: CostModel) -> FloatArray:
@@ -556,27 +373,9 @@ def _last(mask: Any) -> int:
     return int(np.flatnonzero(mask)[-1])
 
 
-def _place(rate: float | None) -> float | None:
-    """Where a rate stands on an axis of decades, from 0.01 % at 0 to 100 % at 100."""
-    if rate is None or math.isnan(rate):
-        return None
-    if rate <= 0:
-        return 0.0
-    return round(min(max(25 * (math.log10(rate) + 4), 0.0), 100.0), 2)
-
-
 def _beside(shift: float, widest: float) -> Sequence[float | None]:
     """Where a threshold stands that lies so far from the common one, which is at 50."""
     if not math.isfinite(shift):
         return (None, None, None)
     at = 50 + (round(45 * shift / widest, 2) if widest else 0.0)
     return (at, min(at, 50.0), max(at, 50.0))
-
-
-def _code(limit: float) -> int:
-    if math.isnan(limit):
-        return 0
-    mantissa, exponent = f"{limit:.3e}".split("e")
-    if limit <= 0 or int(exponent) < -12:
-        return 1
-    return 2 - 9000 * int(exponent) + int(mantissa.replace(".", "")) - 1000

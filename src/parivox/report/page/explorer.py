@@ -17,7 +17,10 @@ import numpy as np
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.binned import binned
-from parivox.report.page.explored import REASONS, ROWS, Bands, View, shown_alpha, view
+from parivox.report.page.cells import REASONS
+from parivox.report.page.explored import View, shown_alpha, view
+from parivox.report.page.interpolated import Bands
+from parivox.report.page.measured import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

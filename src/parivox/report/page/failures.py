@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.report.page.views import Grid, rate_cells, scopes
+from parivox.report import beside
+from parivox.report.judged import rates_of
+from parivox.report.page.views import of_sheet
+from parivox.report.scopes import first_point, scopes
 
 if TYPE_CHECKING:
     from parivox.auditing.result import Audit
+    from parivox.report.page.views import Grid
 
 __all__ = ["failures"]
 
-_SHARES = {"fte": "FTE (failed to enrol)", "fta": "FTA (failed to acquire)"}
-
 
 def failures(audit: Audit) -> list[Grid]:
-    """A table of each system and grouping; none where no failures were told of."""
-    made = []
-    for scope in scopes(audit):
-        by_group: dict[str, list[str]] = {}
-        for metric in _SHARES:
-            for row in audit.groups.where(**scope.where, metric=metric).rows():
-                by_group.setdefault(row["group"], []).extend(rate_cells(row))
-        if by_group:
-            heads = [f"{words}, %" for words in _SHARES.values()]
-            grid = Grid(
-                f"Failures of {scope.label}",
-                ("Group", heads[0], "Interval", "Failed / tried", heads[1], "Interval", "Failed"),
-                last=1,
-            )
-            for group, cells in by_group.items():
-                grid.add(group, *cells, *["–"] * (6 - len(cells)))
-            made.append(grid)
-    return made
+    """Tables of each system and grouping; none where no failures were told of."""
+    return [
+        of_sheet(sheet, scope.label if sheet.told else f"Time of a trial, {scope.label}")
+        for scope in scopes(audit)
+        if (at := first_point(audit, scope.where)) is not None
+        for sheet in beside.failures(audit, scope.where, rates_of(audit, scope.where), at)
+    ]

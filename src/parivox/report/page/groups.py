@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parivox.report.beside import standardised, trends
+from parivox.report.confounding import confounded
 from parivox.report.judged import (
     INTERVAL_IS_SHORT,
     IS_REFERENCE,
@@ -19,8 +21,11 @@ from parivox.report.judged import (
     others_told,
     rates_of,
 )
-from parivox.report.page.views import Cell, Grid, point_told, rate_cells, scopes
-from parivox.report.people import limits_told, tenth_told
+from parivox.report.own_thresholds import own_told
+from parivox.report.page.views import Cell, Grid, of_sheet, point_told, rate_cells
+from parivox.report.people import attempts, limits, people, tenth
+from parivox.report.scopes import first_point, points, scopes
+from parivox.report.sheet import POOLED
 from parivox.report.words import chance, number, percent, short, span
 
 if TYPE_CHECKING:
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
     from parivox.report.judged import Rates
-    from parivox.report.page.views import Scope
+    from parivox.report.scopes import Scope
     from parivox.report.words import Row
 
 __all__ = ["Groups", "groups"]
@@ -53,10 +58,13 @@ class OfScope:
     """All groups of one grouping of one system."""
 
     label: str
+    n: int
+    is_first: bool
     points: list[AtPoint]
-    own: Grid | None
-    levels: Grid | None
     told: list[str]
+    own_told: list[tuple[str, str]]
+    own: Grid | None
+    beside: list[Grid]
 
 
 @dataclass(frozen=True)
@@ -83,17 +91,29 @@ def groups(audit: Audit) -> Groups:
 
 
 def _scope(audit: Audit, scope: Scope) -> OfScope:
-    rates = rates_of(audit, scope.where)
-    name = {"system": scope.system, "list": scope.list}
-    points = audit.operating_points.where(**name, within="").rows()
-    known = [point for point in points if not point["reason"]]
-    first = known[0]["operating_point"] if known else ""
+    where, rates = scope.where, rates_of(audit, scope.where)
+    known = points(audit, where)
+    at = first_point(audit, where) or ""
+    tables = [
+        *people(audit, where, at),
+        *attempts(audit, where, at),
+        *standardised(audit, where, rates, at, audit.record["options"]["standardise"]),
+    ]
+    levels = _levels(audit, scope, at)
     return OfScope(
         label=scope.label,
+        n=len(rates.keys() - {POOLED}),
+        is_first=scope.grouping == audit.record["groupings"][0],
         points=[_at_point(audit, scope, point["operating_point"], rates) for point in known],
+        told=[
+            *(words for words, _ in confounded(audit, where)),
+            *limits(audit, where, known),
+            *tenth(audit, where, at),
+            *trends(audit, where, at),
+        ],
+        own_told=list(own_told(audit, where)),
         own=_own(audit, scope),
-        levels=_levels(audit, scope, first),
-        told=[*limits_told(audit, scope.where, known), *tenth_told(audit, scope.where, first)],
+        beside=[of_sheet(one, scope.label) for one in tables] + ([levels] if levels else []),
     )
 
 
@@ -121,10 +141,10 @@ def _every(
             *(f"Times {others_told(audit)}", "Interval", "p, adjusted"),
         ),
         words=(1, 2),
-        last=int("pooled" in rates),
+        last=int(POOLED in rates),
         sortable=True,
     )
-    order = sorted(rates, key=lambda g: (g == "pooled", -(rates[g][metric, at]["value"] or -1), g))
+    order = sorted(rates, key=lambda g: (g == POOLED, -(rates[g][metric, at]["value"] or -1), g))
     for group in order:
         row, told = rates[group][metric, at], of.get(group)
         mark = " *" if told and told["gates"] else ""
@@ -176,7 +196,7 @@ def _own(audit: Audit, scope: Scope) -> Grid | None:
     made = Grid(
         f"Each group at the threshold that suits it best, {scope.label}",
         ("Group", "Speakers", *heads),
-        last=int("pooled" in found),
+        last=int(POOLED in found),
         sortable=True,
     )
     for group, cells in found.items():
@@ -195,7 +215,7 @@ def _levels(audit: Audit, scope: Scope, at: str) -> Grid | None:
     )
     for level in filter(None, dict.fromkeys(levels)):
         where = {**scope.where, "within": level}
-        pooled = rates_of(audit, where).get("pooled")
+        pooled = rates_of(audit, where).get(POOLED)
         of = judged(audit, {**where, "operating_point": at})
         if pooled is not None:
             cells = []

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from parivox.report.confounding import confounded
 from parivox.report.facts import why_unsure
-from parivox.report.judged import gates_told, judged
+from parivox.report.judged import gated, gates_told, judged
 from parivox.report.page.checked import SET_APART, by_findings
 from parivox.report.page.context import Context
-from parivox.report.page.views import listed, name_of, scopes
+from parivox.report.page.views import listed
+from parivox.report.scopes import first_point, name_of, scopes
 from parivox.report.words import number, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parivox.auditing.result import Audit
-    from parivox.report.words import Row
 
 __all__ = ["Harm", "harms"]
 
@@ -98,20 +99,17 @@ def _representation(audit: Audit) -> Iterator[str]:
                 f"By {scope.grouping}{on}: {number(len(sizes))} groups, from {least} with "
                 f"{number(sizes[least])} speakers to {most} with {number(sizes[most])}."
             )
-        lacking = sorted({row["group"] for row in _gated(audit, scope.where)})
+        at = first_point(audit, scope.where)
+        lacking = sorted(gated(audit, {**scope.where, "operating_point": at}))
         if lacking:
             yield (
-                f"Too small to count by {scope.grouping} ({gates_told(audit)}): "
+                f"Too small to count by {scope.grouping} at {at} ({gates_told(audit)}): "
                 f"{', '.join(listed(lacking, most=12))}. No interval can see who is not there."
             )
     unknown = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
     lost = max((row["count"] or 0 for row in unknown if row["source"] == "speakers"), default=0)
     if lost:
         yield f"Of {number(lost)} speakers the group is unknown or left out; they are in no group."
-
-
-def _gated(audit: Audit, where: Row) -> list[Row]:
-    return [row for row in audit.verdicts.where(**where).rows() if row["group"] and row["gates"]]
 
 
 def _measurement(audit: Audit) -> Iterator[str]:
@@ -143,23 +141,30 @@ def _aggregation(audit: Audit) -> Iterator[str]:
         if row["value"] is not None
     ]
     for scope in scopes(audit):
-        gated = {row["group"] for row in _gated(audit, scope.where)}
+        small = gated(audit, scope.where)
         own = [
             row
             for row in rows
-            if row["group"] not in gated
+            if row["group"] not in small
             and all(row[key] == value for key, value in scope._asdict().items())
         ]
         measure = own[0]["measure"] if own else ""
         own = [row for row in own if row["measure"] == measure]
         if own:
-            worst = max(own, key=lambda row: float(row["value"]))
-            is_shown = worst["low"] is not None and worst["low"] > 1
-            yield (
-                f"{scope.label}: the common threshold is {'' if is_shown else 'not '}shown to cost "
-                f"a group more than one of its own would; the most, {worst['group']}, "
-                f"{short(worst['value'])} times {span(worst['low'], worst['high'])}."
+            most = max(own, key=lambda row: float(row["value"]))
+            alone = (
+                ", an interval of that group alone, not adjusted for its being the largest"
+                if most["high"] is not None and len(own) > 1
+                else ""
             )
+            interval = "" if most["high"] is None else f" {span(most['low'], most['high'])}"
+            yield (
+                f"{scope.label}: next to a threshold of its own, the common one costs "
+                f"{most['group']} most, {short(most['value'])} times as much{interval} (the "
+                f"largest of {len(own)} groups{alone})."
+            )
+    sentences = (words for scope in scopes(audit) for words, _ in confounded(audit, scope.where))
+    yield from dict.fromkeys(sentences)
 
 
 def _learning(audit: Audit) -> Iterator[str]:
@@ -193,9 +198,9 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         every = {row["group"] for row in rows}
         if unknown:
             yield (
-                f"{scope.label}: of {len(unknown)} of {len(every)} groups it cannot be told, at "
-                "one operating point or more, whether they fare worse, so no sentence here says "
-                "that they fare as well."
+                f"{scope.label}: of {len(unknown)} of {len(every)} groups it cannot be told, for "
+                "one error or operating point at least, whether they fare worse or better than "
+                "the rest; that is no finding that they fare alike."
             )
 
 
@@ -205,4 +210,4 @@ def _deployment(audit: Audit, told: Context) -> Iterator[str]:
     points = ", ".join(dict.fromkeys(row["operating_point"] for row in audit.operating_points))
     who = told.threshold.chosen_by or "not supplied"
     yield f"Audited at {points}; who chose that for use: {who}. Another threshold, another answer."
-    yield "Rates are of single trials; spoofed and replayed speech was not tested."
+    yield "Rates are of single trials. Nothing is said of spoofed or replayed speech."

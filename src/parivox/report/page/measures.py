@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 
 from parivox.report.judged import BOTH, RATES, gates_told
 from parivox.report.page.disagreements import disagreements
-from parivox.report.page.views import Grid, scopes
+from parivox.report.page.views import Grid, abreast, by_grouping
 from parivox.report.plain import why
+from parivox.report.scopes import first_point, scopes
 from parivox.report.words import chance, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parivox.auditing.result import Audit
-    from parivox.report.page.views import Scope
+    from parivox.report.scopes import Scope
     from parivox.report.words import Row
 
 __all__ = ["Measures", "measures"]
 
-_JOINT = ("fdr", "ir", "garbe", "au_fdr", "eo_diff", "eo_ratio")
+_JOINT = ("fdr", "ir", "garbe")
+_JOINT_TOO = ("au_fdr", "eo_diff", "eo_ratio")
 _QUOTED = ("tau_log", "max_min")
 _OF_RATES = (
     *("max_geomean", "max_mean", "gini", "nrb", "cv", "sd"),
@@ -56,6 +58,7 @@ class OfScope:
     """The measures of one grouping of one system."""
 
     label: str
+    is_first: bool
     grids: list[Grid]
     disagree: list[str]
 
@@ -64,20 +67,33 @@ class OfScope:
 class Measures:
     """The sixth section."""
 
-    scopes: list[OfScope]
+    scopes: list[list[OfScope]]
     between: list[str]
     gates: str
+
+    @property
+    def has_disagreements(self) -> bool:
+        """Whether any grouping has a sentence of them."""
+        return any(one.disagree for of in self.scopes for one in of)
 
 
 def measures(audit: Audit) -> Measures:
     """Tables of meta-measures, and where they contradict each other."""
     within, between = disagreements(audit)
-    made = []
-    for scope in scopes(audit):
-        points = audit.operating_points.where(system=scope.system, list=scope.list, within="")
-        at = next((one["operating_point"] for one in points.rows() if not one["reason"]), "")
-        made.append(OfScope(scope.label, list(_grids(audit, scope, at)), within.get(scope, [])))
-    return Measures(scopes=made, between=between, gates=gates_told(audit))
+    first = audit.record["groupings"][0]
+    made = [
+        [
+            OfScope(
+                scope.label,
+                scope.grouping == first,
+                list(_grids(audit, scope, first_point(audit, scope.where) or "")),
+                within.get(scope, []),
+            )
+            for scope in of
+        ]
+        for of in by_grouping(list(scopes(audit)))
+    ]
+    return Measures(scopes=abreast(made), between=between, gates=gates_told(audit))
 
 
 def _grids(audit: Audit, scope: Scope, at: str) -> Iterator[Grid]:
@@ -87,21 +103,21 @@ def _grids(audit: Audit, scope: Scope, at: str) -> Iterator[Grid]:
     sizes = {row["gated"]: row["groups"] for row in kept if row["metric"] == BOTH}
     has_gated = sizes.get(True) != sizes.get(False)
     told = [row for row in kept if not row["gated"] or has_gated or _differs(row, kept)]
-    joint = [(BOTH, measure) for measure in _JOINT]
+    joint, more = ([(BOTH, measure) for measure in of] for of in (_JOINT, _JOINT_TOO))
     quoted, others = ([(m, one) for one in of for m in RATES] for of in (_QUOTED, _OF_RATES))
-    for words, order in (("Measures", joint + quoted), ("Further measures", others)):
+    for words, order in (("Measures", joint + quoted), ("Further measures", more + others)):
         made = Grid(
             f"{words} of how much groups differ, {scope.label} at {at}",
             (
                 *("Measure", "Groups", "Value", "Varies within", "Fair system: mean", "95 % below"),
-                *("p", "Fairer", "Least", "Most", "Undefined, as"),
+                *("p", "Fairer", "Least", "Most"),
             ),
-            words=(1, 8, 9, 10, 11),
+            words=(1, 8, 9, 10),
         )
         for row in _ordered(told, order):
             made.add(*_cells(row))
         if made.rows:
-            yield made
+            yield made.filled()
 
 
 def _differs(row: Row, rows: list[Row]) -> bool:
@@ -141,7 +157,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         label,
         f"{number(row['groups'])} ({which})",
-        told(row["value"]),
+        told(row["value"]) if is_there else f"– ({why(row['reason'])})",
         f"[{told(row['low'])}, {told(row['high'])}]" if row["high"] is not None else "–",
         told(row["floor_mean"]),
         _beyond(row),
@@ -149,7 +165,6 @@ def _cells(row: Row) -> tuple[str, ...]:
         "higher" if row["higher_is_fairer"] else "lower",
         row["low_group"] or "–",
         row["high_group"] or "–",
-        "" if is_there else why(row["reason"]),
     )
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from parivox.report.page.harms import Harm, harms
 from parivox.report.page.places import Place, places
 from parivox.report.page.reproduced import command
-from parivox.report.page.views import Grid, name_of
+from parivox.report.page.views import Grid
+from parivox.report.scopes import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +50,7 @@ class Method:
     versions: list[tuple[str, str]]
     references: dict[str, str]
     command: str
-    standard: list[Place]
+    standard: dict[str, list[Place]]
     harms: list[Harm]
     sha256: str
 

@@ -1,11 +1,11 @@
-"""The speakers behind most errors, by id: only where it was asked for, twice."""
+"""The speakers behind most errors, by id: only where audit and page were asked for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.errors import ConfigError
-from parivox.report.page.views import Grid, name_of
+from parivox.report.page.views import Grid
+from parivox.report.scopes import name_of
 
 if TYPE_CHECKING:
     from parivox.auditing.result import Audit
@@ -14,19 +14,7 @@ __all__ = ["offenders"]
 
 
 def offenders(audit: Audit) -> list[Grid]:
-    """A table of each system, grouping and error.
-
-    Raises
-    ------
-    ConfigError
-        If the audit did not keep them.
-    """
-    if audit.record["options"].get("speaker_ids", "never") != "offenders":
-        msg = (
-            "--speaker-ids offenders: the audit kept no ids of speakers; audit again with "
-            "--speaker-ids offenders"
-        )
-        raise ConfigError(msg)
+    """A table of each system, grouping and error."""
     made: dict[tuple[str, ...], Grid] = {}
     for row in audit.offenders.rows():
         keys = ("system", "list", "grouping", "allocation", "metric", "operating_point")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.report.page.views import Grid, name_of
+from parivox.report.page.views import Grid
+from parivox.report.scopes import first_point, name_of, systems
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -19,10 +20,8 @@ _MOST = 40
 def pairs(audit: Audit) -> list[Grid]:
     """The pairs of groups with trials, the highest false accept rate first, of each system."""
     made = []
-    for one in audit.record["inputs"]:
-        name = {"system": one["system"], "list": one["list"]}
-        points = audit.operating_points.where(**name, within="").rows()
-        at = next((p["operating_point"] for p in points if not p["reason"]), None)
+    for name in systems(audit):
+        at = first_point(audit, name)
         for grouping in audit.record["groupings"]:
             asked = {**name, "grouping": grouping, "operating_point": at, "within": ""}
             rows = [row for row in audit.matrix.where(**asked).rows() if row["trials"]]

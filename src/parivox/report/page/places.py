@@ -29,10 +29,10 @@ class Place(NamedTuple):
     anchor: str
 
 
-def places(audit: Audit, context: Context | None) -> list[Place]:
-    """Every item that is asked about."""
+def places(audit: Audit, context: Context | None) -> dict[str, list[Place]]:
+    """Every item, by who asks about it."""
     told = context or Context()
-    return [*_of_standard(audit, told), *_of_act(audit, told)]
+    return {STANDARD: _of_standard(audit, told), ACT: _of_act(audit, told)}
 
 
 def _of_standard(audit: Audit, told: Context) -> list[Place]:
@@ -52,16 +52,16 @@ def _of_standard(audit: Audit, told: Context) -> list[Place]:
         place("Error rates by group", "2", "groups", is_there=_has(audit, "fnr", "fpr")),
         place(
             "Differences of comparison scores by group (score shifts)",
-            "9, the tables",
+            "9, definitions; the figures: groups.csv of the audit",
             "definitions",
             is_there=_has(audit, "shift_target", "shift_nontarget"),
         ),
-        place("Time per trial, by group", "9", "definitions", is_there=_has(audit, "seconds")),
+        place("Time per trial, by group", "1", "failures", is_there=_has(audit, "seconds")),
         place(
             "Threshold in operation",
             "1, the operating point",
             "points",
-            is_there=any(not row["reason"] for row in audit.operating_points.rows()),
+            is_there=told.threshold != Choice() or "these trials" not in _sources(audit),
         ),
         place(
             "Uncertainty of what is reported",
@@ -96,7 +96,7 @@ def _of_act(audit: Audit, told: Context) -> list[Place]:
         inside(
             "2 Validation and testing: potentially discriminatory impacts", "1, 2 and 5", "answer"
         ),
-        inside("2 Test reports, dated and signed", "at the end, to be signed", "signature"),
+        inside("2 Test reports, dated and signed", "the end, to be signed by hand", "signature"),
         outside("2 Robustness and cybersecurity"),
         inside("3 Accuracy for specific groups of persons, and overall", "1 and 2", "groups"),
         supplied("3 Persons on whom the system is meant to be used", told.population),
@@ -119,7 +119,13 @@ def _of_act(audit: Audit, told: Context) -> list[Place]:
 def _place(item: str, asked_in: str, section: str, anchor: str, *, is_there: bool) -> Place:
     if not is_there:
         return Place(item, asked_in, "not supplied", "")
-    return Place(item, asked_in, f"section {section}" if section[:1].isdigit() else section, anchor)
+    where = f"section {section}" if section[:1].isdigit() else section
+    return Place(item, asked_in, where, anchor)
+
+
+def _sources(audit: Audit) -> set[str]:
+    """Where thresholds come from; those found on these trials are in nobody's use yet."""
+    return {row["source"] for row in audit.operating_points.rows()} or {"these trials"}
 
 
 def _has(audit: Audit, *metrics: str) -> bool:

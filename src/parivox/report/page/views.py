@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from parivox.report.sheet import POOLED
 from parivox.report.words import number, percent, span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.report.scopes import Scope
+    from parivox.report.sheet import Sheet
     from parivox.report.words import Row
 
-__all__ = ["Cell", "Grid", "Scope", "listed", "name_of", "point_told", "rate_cells", "scopes"]
+__all__ = [
+    "Cell",
+    "Grid",
+    "abreast",
+    "by_grouping",
+    "listed",
+    "of_sheet",
+    "point_told",
+    "rate_cells",
+]
 
 
 class Cell(NamedTuple):
-    """A cell with a mark for the stylesheet: what it says must be in its text, too."""
+    """A cell with a mark for the stylesheet: what it says must be in its text, too.
+
+    What is `below` stands in a line of its own.
+    """
 
     text: str
-    mark: str
+    mark: str = ""
+    below: str = ""
+
+
+T = TypeVar("T")
+_LONG = 24
+"""Letters of a cell that may take several lines."""
 
 
 @dataclass
@@ -48,48 +69,44 @@ class Grid:
     sortable: bool = False
     stacks: bool = False
 
+    @property
+    def topic(self) -> str:
+        """What it is about, in a few words of its caption."""
+        return self.caption.partition(":")[0].partition(",")[0]
+
     def add(self, *cells: str | Cell) -> None:
         """Add a row."""
         self.rows.append(list(cells))
 
-
-class Scope(NamedTuple):
-    """One grouping of one system on one list, under one allocation."""
-
-    system: str
-    list: str
-    grouping: str
-    allocation: str
-
-    @property
-    def where(self) -> Row:
-        """As a table is asked."""
-        return {**self._asdict(), "within": ""}
-
-    @property
-    def label(self) -> str:
-        """As a reader is told."""
-        how = "" if self.allocation == "both" else f", nontarget trials by {self.allocation}"
-        return f"{name_of(self.system, self.list)}, {self.grouping}{how}"
+    def filled(self) -> Grid:
+        """The table without columns that hold nothing but dashes."""
+        kept = [0, *(i for i in range(1, len(self.heads)) if any(r[i] != "–" for r in self.rows))]
+        places = {old + 1: new for new, old in enumerate(kept, 1)}
+        return replace(
+            self,
+            heads=[self.heads[i] for i in kept],
+            words=[places[i] for i in self.words if i in places],
+            wide=[places[i] for i in self.wide if i in places],
+            rows=[[row[i] for i in kept] for row in self.rows],
+        )
 
 
-def name_of(system: str, list_: str) -> str:
-    """A system, and the list it was audited on."""
-    return f"{system} on {list_}" if list_ else system
+def of_sheet(sheet: Sheet, label: str) -> Grid:
+    """A table that the terminal shows, too."""
+    caption = f"{sheet.told.removesuffix(':')} ({label})" if sheet.told else label
+    last = int(bool(sheet.rows) and sheet.rows[-1][0] == POOLED)
+    heads = [head[:1].upper() + head[1:] for head in sheet.heads]
+    rows = [list[str | Cell](row) for row in sheet.rows]
+    long = [i for i in range(len(heads)) if any(len(row[i]) > _LONG for row in sheet.rows)]
+    return Grid(caption, heads, wide=[i + 1 for i in long if i], rows=rows, last=last)
 
 
-def scopes(audit: Audit) -> Iterator[Scope]:
-    """Everything that has groups of its own, in the order of the audit."""
-    known = {
-        (row["system"], row["list"], row["grouping"], row["allocation"])
-        for row in audit.groups.where(metric="fnr", definition="", within="").rows()
-    }
-    for one in audit.record["inputs"]:
-        for grouping in audit.record["groupings"]:
-            for allocation in audit.record["options"]["allocate"]:
-                key = (one["system"], one["list"], grouping, allocation)
-                if key in known:
-                    yield Scope(*key)
+def by_grouping(every: Sequence[Scope]) -> list[list[Scope]]:
+    """Systems that stand beside each other, of each grouping."""
+    found: dict[tuple[str, str], list[Scope]] = {}
+    for scope in every:
+        found.setdefault((scope.grouping, scope.allocation), []).append(scope)
+    return list(found.values())
 
 
 def rate_cells(row: Row, *, mark: str = "") -> tuple[str, str, str]:
@@ -99,6 +116,15 @@ def rate_cells(row: Row, *, mark: str = "") -> tuple[str, str, str]:
     counts = "–" if row["trials"] is None else f"{number(row['errors'])} / {row['trials']:,}"
     interval = span(row["low"], row["high"], times=100) + mark
     return percent(row["value"]).removesuffix(" %"), interval, counts
+
+
+def abreast(rows: Sequence[Sequence[T]]) -> list[list[T]]:
+    """Rows, in which those of one thing only are put together."""
+    made: list[list[T]] = []
+    for is_alone, same in groupby(rows, key=lambda row: len(row) == 1):
+        found = [list(row) for row in same]
+        made += [[one for row in found for one in row]] if is_alone else found
+    return made
 
 
 def listed(names: Sequence[str], *, most: int) -> list[str]:

@@ -1,0 +1,264 @@
+"""Bias of one system, or list, against that of another."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError
+from parivox.report.charts.axes import as_logs, log_domain
+from parivox.report.charts.chosen import (
+    RATES,
+    Chosen,
+    Row,
+    choose,
+    cut,
+    kept,
+    named,
+    rows_of,
+)
+from parivox.report.charts.figure import Told
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    beside,
+    heading,
+    inline,
+    layered,
+    mark,
+    word,
+)
+from parivox.report.charts.pairs import Pair, paired
+from parivox.report.charts.theme import PAPER, Theme
+from parivox.report.words import short, span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parivox.auditing.result import Audit
+
+__all__ = ["against", "told_against"]
+
+MOST = 40
+"""Groups drawn at most."""
+_APART = 1.0
+"""So far in logarithms a name reaches; a quarter of it upwards."""
+
+
+def against(
+    audit: Audit,
+    *,
+    by: str | None = None,
+    operating_point: str | None = None,
+    allocation: str | None = None,
+    pair: Pair | None = None,
+    theme: Theme = PAPER,
+) -> Spec:
+    """Each group's ratio to the reference in one system against that in another (001, Fig. 5).
+
+    Parameters
+    ----------
+    audit
+        What to draw.
+    by, operating_point, allocation
+        Of it; the first that it has where not told.
+    pair
+        Two of its systems and lists, as ``(("V2", ""), ("L", ""))``; the first two if not told.
+    theme
+        How it looks.
+
+    Returns
+    -------
+    Spec
+
+    Raises
+    ------
+    ConfigError
+        If the audit has one system and list only, or no ratios.
+    """
+    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
+    inks = theme.inks
+    one, other = paired(chosen, pair)
+    found = _ratios(chosen, (one, other))
+    values = [row[axis] for rows in found.values() for row in rows for axis in "xy"]
+    low, high = log_domain([*(value / 1.7 for value in values), *(1.7 * v for v in values)])
+    low, high = max(low, 0.05), min(high, 20)
+    for rows in found.values():
+        for row in rows:
+            for name in ("x", "y", "xl", "xh", "yl", "yh"):
+                if name in row:
+                    row[name] = min(max(row[name], low), high)
+    side = min((theme.width - 90) // 2, 300)
+    words = f"times {_reference(chosen)}"
+    x, y = (
+        as_logs(f"{cut(named(*of), 20)}: {words}", low, high, percent=False, labelOverlap=True)
+        for of in (one, other)
+    )
+    same = {axis: {"title": of["title"]} for axis, of in zip("xy", (x, y), strict=True)}
+    inner = low * 1.0001, high / 1.0001
+    panels = []
+    for metric, rows in found.items():
+        cross: Spec = {"color": inks.muted, "strokeWidth": 1}
+        faint = {"condition": {"test": "datum.few", "value": 0.35}, "value": 0.9}
+        hollow = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
+        here = {"x": amount("x", **x), "y": amount("y", **y)}
+        thin: Spec = {"rows": [{"c": 1}], "color": inks.muted, "strokeWidth": 0.8}
+        diagonal = {
+            "x": amount("a", **same["x"]),
+            "x2": {"field": "b"},
+            "y": amount("a", **same["y"]),
+            "y2": {"field": "b"},
+        }
+        wide = {
+            **here,
+            "x": amount("xl", **same["x"]),
+            "x2": {"field": "xh"},
+            "strokeOpacity": faint,
+        }
+        high_ = {
+            **here,
+            "y": amount("yl", **same["y"]),
+            "y2": {"field": "yh"},
+            "strokeOpacity": faint,
+        }
+        tooltip = [word("group"), word("s", title="ratios")]
+        marks = [
+            mark(
+                "rule",
+                diagonal,
+                rows=[{"a": inner[0], "b": inner[1]}],
+                color=inks.ink,
+                strokeDash=[4, 3],
+            ),
+            mark("rule", {"x": amount("c", **same["x"])}, **thin),
+            mark("rule", {"y": amount("c", **same["y"])}, **thin),
+            mark("rule", wide, when="isValid(datum.xh)", **cross),
+            mark("rule", high_, when="isValid(datum.yh)", **cross),
+            mark(
+                "point",
+                {**here, "fill": hollow, "tooltip": tooltip},
+                size=42,
+                opacity=1,
+                stroke=inks.series[0],
+                strokeWidth=1.5,
+            ),
+            mark(
+                "text",
+                {**here, "text": {"field": "group"}},
+                when="datum.near",
+                align="left",
+                dx=6,
+                dy=-5,
+                fontSize=theme.size - 1.5,
+            ),
+        ]
+        panels.append(
+            layered(
+                marks,
+                data=inline(sorted(rows, key=lambda row: not row["few"])),
+                width=side,
+                height=side,
+                title=heading(RATES[metric]),
+            )
+        )
+    return theme.of(beside(panels, 16))
+
+
+def told_against(chosen: Chosen, pair: Pair | None = None) -> Told:
+    """Words for the figure of ratios."""
+    one, other = paired(chosen, pair)
+    parts = []
+    for metric, rows in _ratios(chosen, (one, other)).items():
+        far = sorted(rows, key=lambda row: -abs(math.log(row["x"] / row["y"])))[:2]
+        parts.append(
+            f"{RATES[metric]}, furthest apart: "
+            + "; ".join(f"{row['group']} {row['s']}" for row in far)
+        )
+    a, b = cut(named(*one)), cut(named(*other))
+    return Told(
+        f"Bias of {a} against {b}: {cut(chosen.grouping)} at {cut(chosen.point)}",
+        f"A dot is a group: how many times the rate of {_reference(chosen)} it has in {a} (to the "
+        f"right) and in {b} (upwards), with both intervals. On the dashed diagonal both systems "
+        "treat it alike; upper right: worse off in both; upper left or lower right: only one of "
+        "them disfavours it. Hollow dots, marked *, rest on too few people or errors."
+        + (
+            f" Of {len(chosen.groups)} groups, the {MOST} with the most speakers are drawn."
+            if len(chosen.groups) > MOST
+            else ""
+        ),
+        ". ".join(parts) + ".",
+    )
+
+
+def _reference(chosen: Chosen) -> str:
+    first = chosen.audit.record["options"]["reference"][0]
+    return {"others": "everyone else", "pooled": "all"}.get(first, cut(first))
+
+
+def _ratios(chosen: Chosen, pair: Pair) -> dict[str, list[Row]]:
+    """Groups with a ratio in both, by metric."""
+    audit = chosen.audit
+    reference = audit.record["options"]["reference"][0]
+    found: dict[str, list[Row]] = {}
+    for metric in RATES:
+        by = [
+            {
+                row["group"]: row
+                for row in rows_of(
+                    audit,
+                    "bias",
+                    **{**chosen.at, "system": system, "list": listed},
+                    measure="ratio",
+                    zero="none",
+                )
+                if row["metric"] == metric
+                and row["reference"] == reference
+                and row["value"] is not None
+                and 0 < row["value"] < math.inf
+            }
+            for system, listed in pair
+        ]
+        rows: list[Row] = []
+        for name in kept(chosen, MOST):
+            if name not in by[0] or name not in by[1]:
+                continue
+            row: Row = {"group": chosen.marked(name), "few": name in chosen.gates}
+            for axis, of in zip("xy", by, strict=True):
+                row |= {axis: of[name]["value"]} | _limits(axis, of[name])
+            row["s"] = " and ".join(
+                f"{short(of[name]['value'])} {span(of[name]['low'], of[name]['high'])}" for of in by
+            )
+            rows.append(row)
+        if rows:
+            _name(rows)
+            found[metric] = rows
+    if not found:
+        msg = f"no group of {chosen.grouping} has a ratio in both at {chosen.point}"
+        raise ConfigError(msg)
+    return found
+
+
+def _name(rows: Sequence[Row]) -> None:
+    """Mark the groups to be named: those furthest off, as far as names do not meet."""
+    placed: list[tuple[float, float]] = []
+    for row in sorted(
+        (row for row in rows if not row["few"]),
+        key=lambda r: -max(abs(math.log(r["x"])), abs(math.log(r["y"]))),
+    ):
+        across, up = math.log(row["x"]), math.log(row["y"])
+        is_free = all(abs(across - a) > _APART or abs(up - b) > _APART / 4 for a, b in placed)
+        covered = [
+            one
+            for one in rows
+            if 0 < math.log(one["x"]) - across < _APART
+            and -_APART / 20 < math.log(one["y"]) - up < _APART / 3
+        ]
+        if is_free and (not covered or not placed):
+            placed.append((across, up))
+            row["near"] = True
+
+
+def _limits(axis: str, row: Mapping[str, Any]) -> Row:
+    if row["low"] is None or row["high"] is None:
+        return {}
+    return {f"{axis}l": max(row["low"], 1e-6), f"{axis}h": min(row["high"], 1e6)}

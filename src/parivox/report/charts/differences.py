@@ -1,0 +1,178 @@
+"""Two systems or lists compared group by group, on what both share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from parivox.errors import ConfigError
+from parivox.report.charts.axes import as_logs, log_domain
+from parivox.report.charts.chosen import (
+    RATES,
+    Chosen,
+    Row,
+    choose,
+    cut,
+    kept,
+    named,
+    rows_of,
+)
+from parivox.report.charts.figure import Told
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    beside,
+    heading,
+    inline,
+    layered,
+    mark,
+    names_axis,
+    scale,
+    word,
+)
+from parivox.report.charts.pairs import Pair, better, between, paired
+from parivox.report.charts.theme import PAPER, Theme
+
+if TYPE_CHECKING:
+    from parivox.auditing.result import Audit
+
+__all__ = ["differences", "told_differences"]
+
+MOST = 40
+"""Groups drawn at most."""
+_ROW = 17
+
+
+def differences(
+    audit: Audit,
+    *,
+    by: str | None = None,
+    operating_point: str | None = None,
+    allocation: str | None = None,
+    pair: Pair | None = None,
+    theme: Theme = PAPER,
+) -> Spec:
+    """Paired comparison of two systems group by group: one's rate over the other's.
+
+    Returns
+    -------
+    Spec
+
+    Raises
+    ------
+    ConfigError
+        If the audit compares nothing.
+    """
+    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
+    inks = theme.inks
+    one, other = paired(chosen, pair)
+    found = _differences(chosen, one, other)
+    names = [*dict.fromkeys(row["group"] for rows in found.values() for row in rows)]
+    values = [
+        row[n] for rows in found.values() for row in rows for n in ("v", "l", "h") if n in row
+    ]
+    low, high = log_domain([*values, 1.0])
+    low, high = max(low, 0.02), min(high, 50)
+    width = (theme.width - 160) // len(found) - 12
+    states = [better(one), "no sure difference", better(other)]
+    colour, shape = (
+        word("is", title=None, scale=scale(states, drawn_as))
+        for drawn_as in (
+            (inks.series[0], inks.muted, inks.series[1]),
+            ("triangle-left", "circle", "triangle-right"),
+        )
+    )
+    x = as_logs("times", low, high, percent=False, labelOverlap=True)
+    same = {"title": x["title"]}
+    panels = []
+    for place, (metric, rows) in enumerate(found.items()):
+        for row in rows:
+            row |= {n: min(max(row[n], low), high) for n in ("v", "l", "h") if n in row}
+        axis = names_axis(inks.ink) if place == 0 else None
+        y = word("group", title=None, axis=axis, scale={"domain": names})
+        even = {"x": {"datum": 1, "type": "quantitative", **same}}
+        marks = [
+            mark("rule", even, rows=[{}], color=inks.ink, strokeDash=[4, 3]),
+            mark(
+                "rule",
+                {"y": y, "x": amount("l", **same), "x2": {"field": "h"}, "color": colour},
+                when="isValid(datum.h)",
+                strokeWidth=1.3,
+            ),
+            mark(
+                "point",
+                {"y": y, "x": amount("v", **x), "color": colour, "shape": shape},
+                when="isValid(datum.h)",
+                size=46,
+                filled=True,
+                opacity=1,
+            ),
+            mark(
+                "point",
+                {"y": y, "x": amount("v", **same)},
+                when="!isValid(datum.h)",
+                size=30,
+                filled=False,
+                fill=inks.paper,
+                color=inks.muted,
+                opacity=1,
+            ),
+        ]
+        panels.append(
+            layered(
+                marks,
+                data=inline(rows),
+                width=width,
+                height=_ROW * len(names),
+                title=heading(RATES[metric]),
+            )
+        )
+    return theme.of(beside(panels, 12), view={"stroke": None})
+
+
+def told_differences(chosen: Chosen, pair: Pair | None = None) -> Told:
+    """Words for the figure of paired differences."""
+    one, other = paired(chosen, pair)
+    a, b = cut(named(*one)), cut(named(*other))
+    parts = []
+    for metric, rows in _differences(chosen, one, other).items():
+        counts = [
+            f"{sum(row['is'] == better(of) for row in rows)} groups err less in {cut(named(*of))}"
+            for of in (one, other)
+        ]
+        parts.append(f"{RATES[metric]}: {', '.join(counts)}, of {len(rows)}")
+    return Told(
+        f"{a} over {b}, group by group: {cut(chosen.grouping)} at {cut(chosen.point)}",
+        f"How many times the rate in {b} a group's rate in {a} is, compared on what both share, "
+        f"with interval. Left of the dashed line the group fares better in {a}, right of it in "
+        f"{b}; triangles are sure by themselves, without correction for the number of groups; "
+        "a hollow dot has no interval, so nothing follows from it.",
+        "; ".join(parts) + ".",
+    )
+
+
+def _differences(
+    chosen: Chosen, one: tuple[str, str], other: tuple[str, str]
+) -> dict[str, list[Row]]:
+    """Log ratios of two systems by group, by metric."""
+    found: dict[str, list[Row]] = {}
+    asked = between(one, other) | {"grouping": chosen.grouping, "allocation": chosen.allocation}
+    asked |= {"operating_point": chosen.point, "measure": "value", "definition": "", "within": ""}
+    names = kept(chosen, MOST)
+    for metric in RATES:
+        rows = rows_of(chosen.audit, "comparison", **asked, metric=metric)
+        by = {row["group"]: row for row in rows if row["log_ratio"] is not None}
+        for name in [name for name in names if name in by]:
+            row = by[name]
+            drawn: Row = {"group": chosen.marked(name), "v": math.exp(row["log_ratio"])}
+            state = "no sure difference"
+            if row["log_low"] is not None and row["log_high"] is not None:
+                limits = (math.exp(max(min(row[n], 14), -14)) for n in ("log_low", "log_high"))
+                drawn["l"], drawn["h"] = limits
+                if drawn["h"] < 1 or drawn["l"] > 1:
+                    state = better(one if drawn["h"] < 1 else other)
+            found.setdefault(metric, []).append({**drawn, "is": state})
+    if not found:
+        msg = f"the audit compares no group of {chosen.grouping}; audit again with --compare"
+        raise ConfigError(msg)
+    return found

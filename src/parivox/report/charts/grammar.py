@@ -1,0 +1,124 @@
+"""The grammar of charts (Vega-Lite) as plain dictionaries, many times faster than as objects."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = [
+    "WITHIN",
+    "Spec",
+    "amount",
+    "beside",
+    "compact",
+    "facets",
+    "heading",
+    "inline",
+    "layered",
+    "mark",
+    "names_axis",
+    "scale",
+    "word",
+    "words",
+]
+
+Spec = dict[str, Any]
+
+WITHIN = "within"
+"""Style of words that lie within their panel, whatever their width."""
+_KINDS = {bool: "boolean", int: "number", float: "number", str: "string"}
+
+
+def amount(field: str, **more: Any) -> Spec:
+    """A channel that shows a number of each row."""
+    return {"field": field, "type": "quantitative", **more}
+
+
+def word(field: str, **more: Any) -> Spec:
+    """A channel that shows a word of each row."""
+    return {"field": field, "type": "nominal", **more}
+
+
+def scale(domain: Iterable[Any], range: Iterable[Any], **more: Any) -> Spec:  # noqa: A002 - Vega's
+    """What each name or number of a domain is drawn as."""
+    return {"domain": [*domain], "range": [*range], **more}
+
+
+def mark(
+    kind: str, channels: Spec, *, when: str = "", rows: Iterable[Spec] | None = None, **look: Any
+) -> Spec:
+    """Marks of one kind, for all rows or those of which an expression holds."""
+    made: Spec = {"mark": {"type": kind, **look}, "encoding": channels}
+    if rows is not None:
+        made["data"] = inline(rows)
+    if when:
+        made["transform"] = [{"filter": when}]
+    return made
+
+
+def words(field: str, places: Spec, *, size: float, when: str = "", **look: Any) -> Spec:
+    """Words for which their panel has room."""
+    channels = {**places, "text": {"field": field}}
+    return mark("text", channels, when=when, fontSize=size, style=WITHIN, **look)
+
+
+def layered(marks: Sequence[Spec], **more: Any) -> Spec:
+    """Marks on one another, in one panel."""
+    return {"layer": [*marks], **more}
+
+
+def beside(panels: Sequence[Spec], spacing: int) -> Spec:
+    """Panels in a row."""
+    return {"hconcat": [*panels], "spacing": spacing}
+
+
+def facets(panel: Spec, field: str, order: Iterable[str], columns: int, spacing: int) -> Spec:
+    """A panel for each value of a field, in this order."""
+    by = word(field, title=None, sort=[*order])
+    return {"facet": by, "spec": panel, "columns": columns, "spacing": spacing}
+
+
+def heading(text: str) -> Spec:
+    """The words above a panel."""
+    return {"text": text, "anchor": "start", "frame": "group"}
+
+
+def names_axis(ink: str) -> Spec:
+    """An axis of groups' names, which are cut already: nothing is measured to cut them."""
+    return {"labelColor": ink, "ticks": False, "domain": False, "grid": False}
+
+
+def inline(rows: Iterable[Mapping[str, Any]]) -> Spec:
+    """Data of a chart, to five digits: no eye sees more."""
+    return {"values": [_rounded(row) for row in rows]}
+
+
+def compact(rows: Sequence[Mapping[str, Any]]) -> Spec:
+    """The same of flat rows, without telling each column's name in each row."""
+    columns: dict[str, str] = {}
+    for row in rows:
+        for column, value in row.items():
+            columns.setdefault(column, _KINDS[type(value)])
+    text = io.StringIO()
+    told = csv.DictWriter(text, [*columns], restval="", lineterminator="\n")
+    told.writeheader()
+    told.writerows({c: _plain(value) for c, value in row.items()} for row in rows)
+    return {"values": text.getvalue(), "format": {"type": "csv", "parse": columns}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.5g}" if isinstance(value, float) else value
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,157 @@
+"""Which of two systems or lists is better, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parivox.errors import ConfigError
+from parivox.report.charts.chosen import (
+    Chosen,
+    Row,
+    choose,
+    cut,
+    named,
+    rows_of,
+)
+from parivox.report.charts.figure import Told
+from parivox.report.charts.grammar import (
+    Spec,
+    amount,
+    facets,
+    inline,
+    layered,
+    mark,
+    names_axis,
+    scale,
+    word,
+    words,
+)
+from parivox.report.charts.pairs import Pair, between, paired
+from parivox.report.charts.theme import PAPER, Theme
+from parivox.report.words import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.auditing.result import Audit
+
+__all__ = ["ranks", "told_ranks"]
+
+_RANKS = {
+    "p_more_accurate": "errs less",
+    "p_less_spread": "groups differ less",
+    "p_both": "both",
+}
+_CALLED = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"}
+_NEITHER = "neither"
+
+
+def ranks(
+    audit: Audit,
+    *,
+    by: str | None = None,
+    operating_point: str | None = None,
+    allocation: str | None = None,
+    pair: Pair | None = None,
+    theme: Theme = PAPER,
+) -> Spec:
+    """How often one system comes out better than another when speakers are drawn anew.
+
+    Returns
+    -------
+    Spec
+
+    Raises
+    ------
+    ConfigError
+        If the audit was made without replicates or compares nothing.
+    """
+    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
+    inks = theme.inks
+    one, other = paired(chosen, pair)
+    found = _ranks(chosen, one, other)
+    names = [cut(named(*one), 24), cut(named(*other), 24)]
+    order = [*dict.fromkeys(row["metric"] for row in found)]
+    rows = []
+    for row in found:
+        first, second = row["value"], row["other"] or 0
+        place = {"m": row["metric"], "p": row["what"]}
+        ends = ((names[0], 0, first), (_NEITHER, first, 1 - second), (names[1], 1 - second, 1))
+        rows += [
+            {**place, "c": name, "a": a, "b": b, "s": f"{100 * (b - a):.0f}"}
+            for name, a, b in ends
+            if b - a > 1e-9
+        ]
+    drawn_as = scale([names[0], _NEITHER, names[1]], [inks.series[0], inks.grid, inks.series[1]])
+    y = word("m", title=None, axis=names_axis(inks.muted), scale={"domain": order})
+    x = amount(
+        "a",
+        title="of draws",
+        axis={"format": "%", "values": [0, 0.5, 1], "grid": False},
+        scale={"domain": [0, 1]},
+    )
+    panels = [title for title in _RANKS.values() if any(row["p"] == title for row in rows)]
+    for row in rows:
+        row["mid"] = (row["a"] + row["b"]) / 2
+    marks = [
+        mark(
+            "bar",
+            {
+                "y": y,
+                "x": x,
+                "x2": {"field": "b"},
+                "color": word("c", title="better", scale=drawn_as),
+            },
+            height={"band": 0.72},
+            stroke=inks.paper,
+        ),
+        words(
+            "s",
+            {"y": y, "x": amount("mid", title=x["title"])},
+            size=theme.size - 1.5,
+            when=f"datum.b - datum.a > 0.14 && datum.c != '{_NEITHER}'",
+            color=inks.paper,
+        ),
+    ]
+    width = (theme.width - 70) // len(panels) - 18
+    panel = layered(marks, width=width, height=22 * len(order))
+    return theme.of({**facets(panel, "p", panels, len(panels), 14), "data": inline(rows)})
+
+
+def told_ranks(chosen: Chosen, pair: Pair | None = None) -> Told:
+    """Words for the figure of ranks."""
+    one, other = paired(chosen, pair)
+    a, b = cut(named(*one)), cut(named(*other))
+    parts = [
+        f"{row['what']}, by {row['metric']}: {a} {percent(row['value'])}, "
+        f"{b} {percent(row['other'])}"
+        for row in _ranks(chosen, one, other)
+    ]
+    return Told(
+        f"Which is better, and how sure that is: {a} or {b}, by {cut(chosen.grouping)}",
+        "Had other speakers been tested, which system would have come out better? Each bar is "
+        "split by how often either did when speakers were drawn anew, in percent. A bar of one "
+        "colour is a firm rank; one that is split in the middle is none. Grey: better on one but "
+        "not on both. An empty row: the operating point holds that rate, so none can win.",
+        "; ".join(parts) + ".",
+    )
+
+
+def _ranks(chosen: Chosen, one: tuple[str, str], other: tuple[str, str]) -> Sequence[Row]:
+    asked = between(one, other) | {"grouping": chosen.grouping, "allocation": chosen.allocation}
+    rows = []
+    compared = rows_of(chosen.audit, "comparison", **asked, within="")
+    for metric, called in _CALLED.items():
+        for measure, told in _RANKS.items():
+            for row in compared:
+                if (row["metric"], row["measure"]) != (metric, measure) or row["value"] is None:
+                    continue
+                if row["operating_point"] not in {"", chosen.point}:
+                    continue
+                at = f" at {cut(row['operating_point'], 12)}" if row["operating_point"] else ""
+                what = {"metric": called + at, "what": told}
+                rows.append({**what, "value": row["value"], "other": row["other"] or 0})
+    if not rows:
+        msg = "the audit has no ranks; audit again with --compare and intervals"
+        raise ConfigError(msg)
+    return rows

@@ -1,0 +1,154 @@
+"""Meta-measures in the explorer: which, in what words, and their values at a threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from parivox.core import bias
+from parivox.core.meta import MEASURES
+from parivox.report.page.cells import Cell, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parivox.core.counts import FloatArray
+    from parivox.report.binned import Binned
+
+__all__ = ["ROWS", "Row", "measured"]
+
+
+class Row(NamedTuple):
+    """A row of the table of meta-measures.
+
+    Attributes
+    ----------
+    id : str
+    label, name : str
+        What it tells, and what it is called.
+    fair : str
+        The value of a fair system.
+    single : mapping of str to str
+        The measure of each metric alone.
+    joint : str
+        The measure of both rates, empty where there is none.
+    """
+
+    id: str
+    label: str
+    name: str
+    fair: str
+    single: Mapping[str, str]
+    joint: str = ""
+
+
+def _each(measure: str) -> dict[str, str]:
+    return dict.fromkeys(("fpr", "fnr", "cost"), measure)
+
+
+ROWS = (
+    Row(
+        "fdr",
+        "From the lowest group to the highest",
+        "largest − smallest; both: FDR, 1 − weighted",
+        "0; FDR 1",
+        {},
+        "fdr",
+    ),
+    Row(
+        "gini",
+        "How unevenly errors are shared out",
+        "Gini; both: GARBE",
+        "0",
+        _each("gini"),
+        "garbe",
+    ),
+    Row(
+        "ir",
+        "The highest group, in times the lowest",
+        "largest / smallest; both: inequity rate, IR",
+        "1",
+        _each("max_min"),
+        "ir",
+    ),
+    Row(
+        "min_max",
+        "The lowest group, as a part of the highest",
+        "smallest / largest",
+        "1",
+        _each("min_max"),
+    ),
+    Row(
+        "max_geomean",
+        "The highest group, in times the typical one",
+        "largest / geometric mean",
+        "1",
+        _each("max_geomean"),
+    ),
+    Row(
+        "max_mean",
+        "The highest group, in times the average",
+        "largest / mean",
+        "1",
+        _each("max_mean"),
+    ),
+    Row(
+        "nrb",
+        "How far groups are from pooled, as a logarithm",
+        "mean |ln(group / pooled)|, NRB",
+        "0",
+        _each("nrb"),
+    ),
+    Row("sd", "How far groups are from their average", "standard deviation", "0", _each("sd")),
+    Row("cv", "The same, as a part of the average", "standard deviation / mean", "0", _each("cv")),
+    Row(
+        "eo_diff",
+        "The larger of both gaps, lowest to highest",
+        "equalised odds: difference",
+        "0",
+        {},
+        "eo_diff",
+    ),
+    Row(
+        "eo_ratio",
+        "The smaller part: of impostors in, of own let in",
+        "equalised odds: ratio",
+        "1",
+        {},
+        "eo_ratio",
+    ),
+)
+ROWS = (ROWS[0]._replace(single={"fpr": "fdr_fpd", "fnr": "fdr_fnd"}), *ROWS[1:])
+
+
+def measured(
+    one: Binned, k: int, costs: FloatArray, zero: str, alpha: float
+) -> list[tuple[Row, Mapping[str, Cell]]]:
+    """Every meta-measure of all groups at a threshold, where these are their costs."""
+    raw = {"fpr": one.fpr[:, k], "fnr": one.fnr[:, k], "cost": costs}
+    policy = cast("bias.ZeroPolicy", zero)
+    smooth = {
+        "fpr": bias.smoothed(one.fp[:, k], one.n_nontarget, policy),
+        "fnr": bias.smoothed(one.fn[:, k], one.n_target, policy),
+        "cost": raw["cost"],
+    }
+    above = raw if zero == "nist" else smooth
+    made: list[tuple[Row, Mapping[str, Cell]]] = []
+    for row in ROWS:
+        cells = {"fpr": Cell(""), "fnr": Cell(""), "cost": Cell(""), "both": Cell("")}
+        for metric, name in row.single.items():
+            spec = MEASURES[name]
+            more: dict[str, Any] = {}
+            if zero == "nist" and "nist" in spec.zero_policies:
+                more["denominator"] = smooth[metric][:-1]
+            average = (smooth[metric][-1],) if spec.uses_average else ()
+            found = spec.function(above[metric][:-1], *average, **more)
+            cells[metric] = figure(float(found.value), str(found.reason))
+        if row.joint:
+            spec = MEASURES[row.joint]
+            more = {"alpha": alpha} if spec.uses_alpha else {}
+            if zero == "nist" and "nist" in spec.zero_policies:
+                more["denominator"] = smooth["fpr"][:-1], smooth["fnr"][:-1]
+            found = spec.function(above["fpr"][:-1], above["fnr"][:-1], **more)
+            cells["both"] = figure(float(found.value), str(found.reason))
+        made.append((row, cells))
+    return made
