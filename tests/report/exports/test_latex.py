@@ -105,9 +105,10 @@ def test_the_same_audit_gives_the_same_text(odd):
 
 def test_both_rates_stand_one_below_the_other_so_that_the_table_fits_a_column(odd):
     tables = re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", latex(odd), re.DOTALL)
-    rates = [(columns, rows) for columns, rows in tables if "& errors/trials &" in rows]
+    rates = [
+        (columns, rows) for columns, rows in tables if "(FNR)}} " in rows and "(FPR)}} " in rows
+    ]
     assert rates
     for columns, rows in rates:
         assert len(columns) <= 6
         assert rows.index("locked out (FNR)") < rows.index("impostors in (FPR)")
-        assert rows.count("{}pooled &") == 2
