@@ -140,7 +140,7 @@ def test_recordings_that_are_not_embedded_are_counted(parivox, home, tmp_path):
 
 
 @pytest.fixture
-def leveled(tmp_path):
+def levelled(tmp_path):
     """Recordings of four speakers who differ in level, and a system that tells them by it."""
     soundfile = pytest.importorskip("soundfile")
     draw = np.random.default_rng(1)
@@ -154,14 +154,14 @@ def leveled(tmp_path):
     return tmp_path
 
 
-def test_a_system_that_compares_itself_scores_a_folder(parivox, leveled):
+def test_a_system_that_compares_itself_scores_a_folder(parivox, levelled):
     ids = [f"s{s}/{k}.wav" for s in range(4) for k in range(3)]
     rows = [f"{int(a[:2] == b[:2])} {a} {b}" for i, a in enumerate(ids) for b in ids[i + 1 :]]
-    (leveled / "trials.txt").write_text("\n".join(rows) + "\n")
+    (levelled / "trials.txt").write_text("\n".join(rows) + "\n")
     done = parivox("score", "trials.txt", "--system", "level:verifier", "--recordings", "audio",
-                   "--out", "s.parquet", "--quiet", cwd=leveled)  # fmt: skip
+                   "--out", "s.parquet", "--quiet", cwd=levelled)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = pl.read_parquet(leveled / "s.parquet")
+    found = pl.read_parquet(levelled / "s.parquet")
     assert found.filter(pl.col("label") == "target")["score"].min() > -0.02
     assert found.filter(pl.col("label") == "nontarget")["score"].max() < -0.03
 
@@ -213,13 +213,13 @@ def test_twenty_kills_change_no_byte(home, tmp_path):
 
 
 @pytest.mark.slow
-def test_kills_change_no_byte_of_what_a_verifying_system_says(leveled):
+def test_kills_change_no_byte_of_what_a_verifying_system_says(levelled):
     draw = np.random.default_rng(5)
     ids = pl.Series([f"s{s}/{k}.wav" for s in range(4) for k in range(3)])
     sides = {side: ids.gather(draw.integers(0, len(ids), 270_000)) for side in ("enrol", "test")}
-    pl.DataFrame(sides).write_parquet(leveled / "trials.parquet")
+    pl.DataFrame(sides).write_parquet(levelled / "trials.parquet")
     words = ["trials.parquet", "--system", "level:verifier", "--recordings", "audio"]
-    undisturbed_after(5, words, leveled)
+    undisturbed_after(5, words, levelled)
 
 
 def digest(path):
