@@ -27,8 +27,8 @@ def main() -> None:
     data = folder()
     audit = pv.audit(
         {
-            "ResNetSE34V2": data / "resnetse34v2_H-eval_scores.csv",
-            "ResNetSE34L": data / "resnetse34l_H-eval_scores.csv",
+            "V2": data / "resnetse34v2_H-eval_scores.csv",
+            "L": data / "resnetse34l_H-eval_scores.csv",
         },
         speakers=data / "vox1_meta.csv",
         by=["gender", "gender+nationality"],

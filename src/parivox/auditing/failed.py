@@ -85,6 +85,7 @@ def failed(
     layouts: Sequence[Layout],
     people: Sequence[tuple[People, People]],
     found: Sequence[Found],
+    scored: Sequence[tuple[Involved, Involved]],
 ) -> list[tuple[Failed, Failed]]:
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
@@ -92,6 +93,8 @@ def failed(
     ----------
     trials, layouts, people, found
         As in :func:`~parivox.auditing.involved.involve`.
+    scored
+        What that gives, of the trials that have a score.
     """
     if trials.failures is None:
         return [(Failed(), Failed())] * len(layouts)
@@ -101,9 +104,10 @@ def failed(
         recorded.add(part, part.failed)
         if part.failed is not None:
             stages |= set(np.unique(part.failed.more["failed"]).tolist())
-    attempted: list[list[tuple[Involved, Involved]]] = []
+    # where no trial was lost, those with a score are all that were tried
+    attempted: list[Sequence[tuple[Involved, Involved]]] = [] if stages else [scored]
     for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
-        if stages and not (attempted and ENROL not in stages):
+        if not attempted or ENROL in stages:
             seats = seated(trials, layouts, some)
             attempted.append(involve(trials, layouts, seats, found, people))
     are_many = trials.utterance_speaker.size > MOST_RECORDINGS
@@ -115,8 +119,7 @@ def failed(
                 None if are_many else _tally(trials, one, recorded, who, at, groups)
                 for at in range(len(STAGES))
             ]
-            every = (attempted[0][i][k], attempted[-1][i][k]) if attempted else None
-            parts.append(Failed(shares[0], shares[1], every))
+            parts.append(Failed(shares[0], shares[1], (attempted[0][i][k], attempted[-1][i][k])))
         made.append((parts[0], parts[1]))
     return made
 

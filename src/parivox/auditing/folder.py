@@ -225,7 +225,7 @@ def read_folder(
     if version != SCHEMA_VERSION:
         msg = (
             f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}; "
-            "audit again"
+            "audit again, or use the Parivox that wrote it"
         )
         raise DataError(msg)
     _check_hashes(home)

@@ -113,7 +113,7 @@ class Sample:
             pairs = max(cells.nontarget.cell.size for cells, _ in involved)
             self._bands = self._between(trials, layouts[:n], held, people, nodes, pairs)
         self.strata = list(zip(layouts[n:], (cells for cells, _ in involved[n:]), strict=True))
-        lost = failed(trials, layouts[:n], people[:n], points.found)
+        lost = failed(trials, layouts[:n], people[:n], points.found, involved[:n])
         if draws is not None and trials.failures is not None:
             texts = [one.point.text for one in points.found]
             replicated = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.report.judged import RATES, judged, lacks, rates_of
+from parivox.report.judged import RATES, judged, rates_of
 from parivox.report.scopes import name_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _TWO = 2
 
 
 class Rate(NamedTuple):
-    """A row of the groups, if there is such a group, and whether the group is too small."""
+    """A row of the groups, if there is such a group, and whether it has too little to count."""
 
     row: Row | None
     is_small: bool
@@ -100,12 +100,14 @@ def _values(audit: Audit, where: Row) -> dict[str, list[str]]:
 
 
 class _Rates:
-    """Rates of a grouping at an operating point, and which groups are too small."""
+    """Rates of a grouping at an operating point, and which groups have too little for them."""
 
     def __init__(self, audit: Audit, where: Row, at: str) -> None:
         self.rates, self.at = rates_of(audit, where), at
-        self._small = lacks(judged(audit, {**where, "operating_point": at}), self.rates, at)
+        self._judged = judged(audit, {**where, "operating_point": at})
 
     def rate(self, group: str, metric: str) -> Rate:
         """One of them."""
-        return Rate(self.rates.get(group, {}).get((metric, self.at)), group in self._small)
+        verdict = self._judged.get(metric, {}).get(group)
+        is_small = verdict is not None and bool(verdict["gates"])
+        return Rate(self.rates.get(group, {}).get((metric, self.at)), is_small)

@@ -196,3 +196,22 @@ def test_rates_that_count_failures_stay_within_one(people):
     assert all(row["high"] <= 1 for row in told)
     none = [row for row in rows if row["metric"] == "far" and row["value"] == 0]
     assert all(0 < row["high"] <= 1 and row["note"] == "as of FPR" for row in none)
+
+
+def test_where_nothing_failed_the_rates_of_attempts_are_as_sure_as_those_of_comparisons(bank):
+    scored = [row for row in bank.rows if not row["stage"]]
+    found = pv.audit(
+        bank.table(scored, "status", "stage"),
+        speakers=bank.customers,
+        utterances=bank.calls,
+        by="gender",
+        operating_points="threshold=1.0",
+    ).groups
+    for of_attempts, metric in (("frr", "fnr"), ("far", "fpr")):
+        attempts = found.where(metric=of_attempts, definition="attempts").rows()
+        compared = found.where(metric=metric).rows()
+        assert len(attempts) == len(compared) > 2
+        for one, other in zip(attempts, compared, strict=True):
+            assert one["interval"]
+            for name in ("value", "low", "high", "trials", "errors"):
+                assert one[name] == other[name]

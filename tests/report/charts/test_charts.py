@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import numpy as np
 import pytest
 
@@ -15,18 +12,16 @@ from parivox.report.charts.axes import simplified, ticks
 from parivox.report.charts.chosen import choose
 from parivox.report.charts.det import _places
 from parivox.report.charts.forest import forest
-from parivox.report.charts.grammar import compact
 from parivox.report.charts.sweep import crossings
 
 
 def marks(part):
-    """Every row of data in a chart's specification; of a table without names in each row, text."""
+    """Every row of data in a chart's specification."""
     if isinstance(part, list):
         return [row for one in part for row in marks(one)]
     if not isinstance(part, dict):
         return []
-    values = part.get("data", {}).get("values", [])
-    rows = [*csv.DictReader(io.StringIO(values))] if isinstance(values, str) else [*values]
+    rows = part.get("data", {}).get("values", [])
     return rows + [row for name, one in part.items() if name != "data" for row in marks(one)]
 
 
@@ -89,6 +84,22 @@ def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair):
         ]
         assert float(row["v"]) == pytest.approx(rows[group]["value"], rel=1e-4)
         assert float(row["h"]) == pytest.approx(rows[group]["high"], rel=1e-4)
+
+
+def test_a_dot_is_hollow_only_for_the_rate_that_has_too_little(small):
+    audit = small(["f", "m"], each=6, gates=["speakers=2", "errors=0", "pairs=1000"])
+    drawn = {row["n"]: row["is"] for row in marks(forest(audit)) if row.get("is")}
+    for metric, few in (("fnr", False), ("fpr", True)):
+        asked = {"grouping": "group", "metric": metric, "definition": "", "within": ""}
+        at = audit.operating_points.rows()[0]["operating_point"]
+        rows = audit.groups.where(**asked, operating_point=at).rows()
+        told = [
+            drawn[f"{row['errors']:,} / {row['trials']:,}"]
+            for row in rows
+            if row["group"] != "pooled"
+        ]
+        assert len(told) == 2
+        assert all((words == "too few to say") == few for words in told)
 
 
 def test_an_order_of_groups_is_by_value_or_by_name(of):
@@ -159,20 +170,6 @@ def test_a_logarithmic_axis_has_at_least_two_ticks():
 def test_a_width_that_no_paper_has_is_refused():
     with pytest.raises(ConfigError, match=r"as 3\.5 or 7"):
         charts.theme(for_page=False, width=336)
-
-
-def test_rows_told_once_by_column_hold_what_they_held():
-    rows = [{"g": 'a, "b"\nc', "v": 0.5, "few": True}, {"g": "1", "n": 3, "few": False}]
-    told = compact(rows)
-    assert told["format"]["parse"] == {
-        "g": "string",
-        "v": "number",
-        "few": "boolean",
-        "n": "number",
-    }
-    first, second = csv.DictReader(io.StringIO(told["values"]))
-    assert first == {"g": 'a, "b"\nc', "v": "0.5", "few": "true", "n": ""}
-    assert second == {"g": "1", "v": "", "few": "false", "n": "3"}
 
 
 def test_long_names_that_begin_alike_stay_two_groups(small):

@@ -127,11 +127,13 @@ def test_whether_groups_passed_the_gates_is_said_as_it_is(small):
         next(one.reading for one in charts.figures(audit) if one.id.startswith("over-alpha"))
         for audit in (
             small(["f", "m"], each=6, gates=["speakers=2", "errors=0", "pairs=1"]),
+            small(["f", *("m", "n") * 2], gates=["speakers=4", "errors=0", "pairs=1"]),
             small(["f", "m"], each=6, gates=["speakers=50"]),
         )
     ]
-    assert "Of the groups that pass the gates." in words[0]
-    assert "Fewer than two groups pass the gates" in words[1]
+    assert "Of all groups." in words[0]
+    assert "Of the groups that pass the gates." in words[1]
+    assert "Fewer than two groups pass the gates" in words[2]
 
 
 def test_png_and_pdf_come_without_a_browser(found):

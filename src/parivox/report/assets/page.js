@@ -86,7 +86,8 @@
       drawn.setAttribute("aria-hidden", "true");
       chart.classList.add("live");
       return view;
-    } catch {
+    } catch (error) {
+      console.warn(error);
       place.remove(); // the drawing stays
       return null;
     }

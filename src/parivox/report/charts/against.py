@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
@@ -218,11 +219,14 @@ def _ratios(chosen: Chosen, pair: Pair) -> dict[str, list[Row]]:
             }
             for system, listed in pair
         ]
+        few = set[str]().union(
+            *(replace(chosen, system=s, list=listed).few(metric) for s, listed in pair)
+        )
         rows: list[Row] = []
         for name in kept(chosen, MOST):
             if name not in by[0] or name not in by[1]:
                 continue
-            row: Row = {"group": chosen.marked(name), "few": name in chosen.gates}
+            row: Row = {"group": chosen.marked(name), "few": name in few}
             for axis, of in zip("xy", by, strict=True):
                 row |= {axis: of[name]["value"]} | _limits(axis, of[name])
             row["s"] = " and ".join(

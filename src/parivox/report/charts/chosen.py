@@ -84,6 +84,11 @@ class Chosen:
         judged.sort(key=lambda row: ("fpr+fnr", *RATES).index(row["metric"]))
         return {row["group"]: row["gates"] for row in judged if row["group"] and row["gates"]}
 
+    def few(self, metric: str) -> set[str]:
+        """Groups that have too little for this rate to count."""
+        judged = [r for r in rows_of(self.audit, "verdicts", **self.at) if r["metric"] == metric]
+        return {row["group"] for row in judged if row["group"] and row["gates"]}
+
     @cached_property
     def _labels(self) -> dict[str, str]:
         """Names that charts have room for, no two alike."""

@@ -145,7 +145,8 @@ def told_together(chosen: Chosen) -> Told:
     return Told(
         "Every threshold at once: all systems and lists",
         "Each curve is a system, or a list: to the left fewer impostors get in, below fewer people "
-        "are locked out, so the lower curve errs less. Marks are the audited thresholds.",
+        "are locked out, so the lower curve errs less. Shades are intervals. Filled marks are the "
+        "audited thresholds, hollow circles where a system would cost least.",
         " ".join(_words(audit, one) for one in subjects(audit)),
     )
 

@@ -20,8 +20,8 @@ from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
     Spec,
     amount,
-    compact,
     heading,
+    inline,
     layered,
     mark,
     names_axis,
@@ -48,7 +48,7 @@ _VERDICTS = {
     "worse": "worse",
     "better": "better",
     "": "no sure difference",
-    "*": "* too few to say",
+    "*": "too few to say",
 }
 _SHAPES = ("triangle-right", "triangle-left", "circle", "circle")
 
@@ -122,9 +122,9 @@ def told(chosen: Chosen) -> Told:
         "A dot is a group's rate, its line the interval, on a logarithmic axis; further right is "
         "worse. The dashed line is the rate of all. Within the grey band a group of a fair "
         "system would lie 95 times in 100. Triangles point where a group surely differs; hollow "
-        "dots, marked *, rest on too few people or errors. An arrow from the left says that there "
-        "was no error: the rate is at most so much. Groups with the highest FNR come first."
-        + left_out(chosen, MOST),
+        "dots are rates of too few people or errors, and * marks their groups. An arrow from the "
+        "left says that there was no error: the rate is at most so much. Groups with the highest "
+        "FNR come first." + left_out(chosen, MOST),
         "; ".join(parts) + ".",
     )
 
@@ -263,7 +263,7 @@ def _panel(
     layers.append({"layer": marks, "encoding": {"y": y, "tooltip": tooltip}})
     return layered(
         layers,
-        data=compact(rows),
+        data=inline(rows),
         width=width + _COUNTS,
         height=_ROW * len(order),
         title=heading(RATES[metric]),
@@ -279,7 +279,6 @@ def _row(
     chosen: Chosen, row: Row | None, judged: Row | None, group: str, low: float, high: float
 ) -> Row:
     """What is drawn of a group."""
-    is_few = group in chosen.gates
     made: Row = {"group": chosen.marked(group)}
     if made["group"].removesuffix("*") != group:
         made["g"] = shown(group)
@@ -287,7 +286,8 @@ def _row(
         why = "no trials" if row is None else row["reason"]
         return {**made, "n": "–", "told": f"– ({why})", "is": _VERDICTS["*"]}
     verdict = judged["verdict"] if judged else ""
-    state = "*" if is_few else verdict if verdict in {"worse", "better"} else ""
+    is_few = judged is not None and bool(judged["gates"])
+    state = verdict if verdict in {"worse", "better"} else "*" if is_few else ""
     made |= {
         "v": float(row["value"]),
         "n": f"{row['errors']:,} / {row['trials']:,}",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +12,6 @@ __all__ = [
     "Spec",
     "amount",
     "beside",
-    "compact",
     "facets",
     "heading",
     "inline",
@@ -30,7 +27,6 @@ Spec = dict[str, Any]
 
 WITHIN = "within"
 """Style of words that lie within their panel, whatever their width."""
-_KINDS = {bool: "boolean", int: "number", float: "number", str: "string"}
 
 
 def amount(field: str, **more: Any) -> Spec:
@@ -93,27 +89,11 @@ def names_axis(ink: str) -> Spec:
 
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> Spec:
-    """Data of a chart, to five digits: no eye sees more."""
+    """Data of a chart, to five digits: no eye sees more.
+
+    Rows, not a table as text: Vega evaluates code to read one, which a page's policy forbids.
+    """
     return {"values": [_rounded(row) for row in rows]}
-
-
-def compact(rows: Sequence[Mapping[str, Any]]) -> Spec:
-    """The same of flat rows, without telling each column's name in each row."""
-    columns: dict[str, str] = {}
-    for row in rows:
-        for column, value in row.items():
-            columns.setdefault(column, _KINDS[type(value)])
-    text = io.StringIO()
-    told = csv.DictWriter(text, [*columns], restval="", lineterminator="\n")
-    told.writeheader()
-    told.writerows({c: _plain(value) for c, value in row.items()} for row in rows)
-    return {"values": text.getvalue(), "format": {"type": "csv", "parse": columns}}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"{value:.5g}" if isinstance(value, float) else value
 
 
 def _rounded(value: Any) -> Any:

@@ -13,7 +13,7 @@ from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
     Spec,
     amount,
-    compact,
+    inline,
     layered,
     mark,
     scale,
@@ -139,7 +139,7 @@ def matrix(
         ]
         for row in marks:
             row |= {"mx": row["x"] + 0.5, "my": row["y"] + 0.5}
-    return theme.of(layered(layers, data=compact(marks), width=side, height=side))
+    return theme.of(layered(layers, data=inline(marks), width=side, height=side))
 
 
 def told(chosen: Chosen) -> Told:

@@ -159,7 +159,11 @@ def told(chosen: Chosen) -> Told:
         "of 100 fair systems stay within on these very speakers, the tick what they show on "
         "average. Only what lies to the right of the grey says that groups differ; beside it stand "
         "the value and its p. FDR, EO ratio: higher is fairer; all others: lower is fairer. "
-        f"Of the {few} groups that pass the gates.",
+        + (
+            f"Of all {few} groups."
+            if min(groups) == len(chosen.groups)
+            else f"Of the {few} groups that pass the gates."
+        ),
         "; ".join(parts) + ".",
     )
 

@@ -236,6 +236,8 @@ def _passed(chosen: Chosen, names: Sequence[str]) -> list[int]:
 def _of_whom(chosen: Chosen) -> str:
     """A sentence on the groups that the lines are of."""
     gated = [len(set(one.groups) - set(one.gates)) > 1 for one in _each(chosen)]
+    if not any(one.gates for one in _each(chosen)):
+        return "Of all groups."
     if all(gated):
         return "Of the groups that pass the gates."
     short = "Fewer than two groups pass the gates" + (" in one of these" if any(gated) else "")

@@ -144,7 +144,8 @@ def told(chosen: Chosen) -> Told:
     return Told(
         f"One threshold for all, or each its own: {cut(chosen.label)} by {cut(chosen.grouping)}",
         "Left: the score at which each group would cost least; the dashed line is the common "
-        "threshold. Right: how many times its smallest cost a group has at the common one, with "
+        "threshold, at which all trials together cost least. Right: how many times its smallest "
+        "cost a group has at the common one, with "
         "interval; 1 means that the common threshold costs it nothing. Dots are at least 1 by "
         "construction, and further right for small groups; diamonds, with the own threshold found "
         "on other people of the group, are free of that." + left_out(chosen, MOST),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from parivox.core.verdict import WHY
+from parivox.core import verdict
 from parivox.report.confounding import confounded
 from parivox.report.facts import deployed_at, headline, noted, why_unsure
 from parivox.report.judged import (
@@ -26,9 +26,10 @@ from parivox.report.own_thresholds import own_told
 from parivox.report.page.checked import SET_APART, by_findings
 from parivox.report.page.context import Choice, Context
 from parivox.report.page.failures import failures
-from parivox.report.page.views import Cell, Grid, abreast, by_grouping, listed, point_told
+from parivox.report.page.glance import glance
+from parivox.report.page.views import Grid, abreast, by_grouping, listed, point_told
 from parivox.report.scopes import first_point, name_of, points, scopes, systems
-from parivox.report.words import number, percent, short, span
+from parivox.report.words import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +43,11 @@ __all__ = ["Answer", "answer"]
 
 NOT_SUPPLIED = "not supplied"
 _MOST_TOLD = 6
+_WHY = verdict.WHY | {
+    "too_wide": "interval too wide, for want of speakers or errors",
+    "no_errors": "no errors, but too few trials to say that it fares better",
+}
+"""As a reader needs them who also reads of groups that are too small to count."""
 _ASKED = {
     "purpose": "Purpose",
     "deployer": "Deployer",
@@ -77,7 +83,7 @@ class OfScope:
 
     label: str
     points: list[OfPoint]
-    own: list[tuple[str, str]]
+    own: str
     missing: str
 
 
@@ -110,7 +116,7 @@ def answer(audit: Audit, context: Context | None) -> Answer:
     unsure = {why_unsure(audit, one): name_of(*one.values()) for one in systems(audit)}
     told = dict(_context(context))
     return Answer(
-        glance=_glance(audit, every),
+        glance=glance(audit, every),
         unsure=[f"{name}: {why}" for why, name in unsure.items() if why],
         limits=list(_limits(audit, every, told)),
         points=_points(audit),
@@ -160,76 +166,6 @@ def _lowered(names: Sequence[str]) -> list[str]:
     return [f"{name[:1].lower()}{name[1:]}" for name in names]
 
 
-def _glance(audit: Audit, every: Sequence[Scope]) -> Grid:
-    """Who is shown to fare worse, in a line for each grouping, at the first operating point."""
-    made = Grid(
-        "At a glance: who is shown to fare worse, at the first operating point",
-        ("Of", "At", "Locked out more", "More exposed to impostors", "Cannot be told, of groups"),
-        words=(1, 2, 3, 4, 5),
-        wide=(3, 4, 5),
-        stacks=True,
-    )
-    for scope in every:
-        at = first_point(audit, scope.where)
-        of = judged(audit, {**scope.where, "operating_point": at})
-        if at is None or not of:
-            continue
-        cells = [_worse(of.get(metric, {})) for metric in RATES]
-        made.add(scope.label, at, *cells, "; ".join(_how_many_unknown(of)))
-    return made if made.rows else _as_counted(audit, every)
-
-
-def _as_counted(audit: Audit, every: Sequence[Scope]) -> Grid:
-    """Who was counted to fare worst, where nothing is known of chance."""
-    made = Grid(
-        "At a glance: who was counted to fare worst, which chance alone may explain",
-        ("Of", "At", "Locked out most", "Most exposed to impostors"),
-        words=(1, 2, 3, 4),
-        wide=(3, 4),
-        stacks=True,
-    )
-    for scope in every:
-        at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
-        if at is not None:
-            made.add(scope.label, at, *(_highest(rates, metric, at) for metric in RATES))
-    return made
-
-
-def _highest(rates: Rates, metric: str, at: str) -> str:
-    """The group with the highest rate, its counts, and how it stands to all together."""
-    rows = {group: one[metric, at] for group, one in rates.items()}
-    pooled = rows.pop("pooled", {"value": None})["value"]
-    known = [row for row in rows.values() if row["value"]]
-    if not known:
-        return "–"
-    most = max(known, key=lambda row: float(row["value"]))
-    counts = "" if most["trials"] is None else f" ({most['errors']:,} of {most['trials']:,} trials)"
-    times = f", {short(most['value'] / pooled)} times everyone together" if pooled else ""
-    return f"{most['group']}: {percent(most['value'])}{counts}{times}"
-
-
-def _how_many_unknown(of: Judged) -> Iterator[str]:
-    """Of how many groups it cannot be told, of either error."""
-    for metric, words in (("fnr", "lock-outs"), ("fpr", "impostors")):
-        rows = of.get(metric, {}).values()
-        unknown = sum(row["verdict"] == "cannot_tell" for row in rows)
-        yield f"{words}: {unknown or 'none'} of {len(rows)}"
-
-
-def _worse(rows: Mapping[str, Row]) -> str | Cell:
-    """Groups that fare worse, with their figures."""
-    worse = [row for row in rows.values() if row["verdict"] == "worse"]
-    worse.sort(key=lambda row: -row["ratio"])
-    told = [
-        f"{row['group']}: {short(row['ratio'])} times {span(row['low'], row['high'])}"
-        for row in worse
-    ]
-    if told:
-        return Cell("; ".join(listed(told, most=_MOST_TOLD)), "v-worse")
-    is_known = rows and all(row["verdict"] != "cannot_tell" for row in rows.values())
-    return "no group" if is_known else "no group is shown to" if rows else "–"
-
-
 def _said(audit: Audit, scope: Scope) -> OfScope:
     rates = rates_of(audit, scope.where)
     known = points(audit, scope.where)
@@ -249,7 +185,18 @@ def _said(audit: Audit, scope: Scope) -> OfScope:
             if not known
             else f"No verdicts, as {reference} is no group of this grouping."
         )
-    return OfScope(scope.label, told, list(own_told(audit, scope.where))[:1], missing)
+    return OfScope(scope.label, told, _own(audit, scope), missing)
+
+
+def _own(audit: Audit, scope: Scope) -> str:
+    """Whom the system finds harder, each group at a threshold of its own, in a sentence."""
+    of = list(own_told(audit, scope.where))
+    names = [
+        f"{group} {words.partition(':')[0]}"
+        for group, words in of
+        if words.startswith(("harder:", "easier:"))
+    ]
+    return "; ".join(filter(None, (", ".join(names), of[0][1]))) if of else ""
 
 
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> OfPoint:
@@ -295,7 +242,7 @@ def _unknown(of: Judged) -> Iterator[str]:
         by_reason: dict[str, list[str]] = {}
         for group, row in of.get(metric, {}).items():
             if row["verdict"] == "cannot_tell":
-                why = str(WHY.get(row["reason"], row["reason"]))
+                why = str(_WHY.get(row["reason"], row["reason"]))
                 by_reason.setdefault(why, []).append(group)
         for why, groups in by_reason.items():
             told = ", ".join(listed(groups, most=12))
@@ -306,7 +253,7 @@ def _reasons(of: Judged) -> list[str]:
     """Why it cannot be told, of whatever group."""
     rows = [row for metric in RATES for row in of.get(metric, {}).values()]
     found = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
-    return list(dict.fromkeys(WHY.get(one, one) for one in found))
+    return list(dict.fromkeys(_WHY.get(one, one) for one in found))
 
 
 def _points(audit: Audit) -> Grid:
@@ -362,7 +309,7 @@ def _chosen(audit: Audit, context: Context | None) -> Iterator[str]:
 def _who(choice: Choice) -> str:
     if choice == Choice():
         return f"who chose it: {NOT_SUPPLIED}"
-    return f"chosen by {_choice(choice)}"
+    return f"the context file says: chosen by {_choice(choice)}"
 
 
 def _choice(choice: Choice) -> str:

@@ -210,6 +210,11 @@ def _all_against_gated(joint: Mapping[str, Mapping[bool, Row]]) -> Iterator[str]
         )
 
 
+def _has_small(of: Mapping[bool, Row]) -> bool:
+    """Whether a measure is of groups, too, that do not count."""
+    return len(of) > 1 and of[False]["groups"] != of[True]["groups"]
+
+
 def _systems(joint: Mapping[Scope, Mapping[str, Mapping[bool, Row]]]) -> Iterator[str]:
     """Whether joint measures rank two systems differently."""
     for one, other in combinations(joint, 2):
@@ -218,8 +223,10 @@ def _systems(joint: Mapping[Scope, Mapping[str, Mapping[bool, Row]]]) -> Iterato
             continue
         better: dict[str, str] = {}
         values = {}
+        has_small = False
         for measure, words in _JOINT.items():
             rows = [joint[scope][measure].get(False) for scope in (one, other)]
+            has_small |= any(_has_small(joint[scope][measure]) for scope in (one, other))
             found = [row for row in rows if row and row["value"] is not None]
             if len(found) < 2 or found[0]["value"] == found[1]["value"]:
                 continue
@@ -229,9 +236,10 @@ def _systems(joint: Mapping[Scope, Mapping[str, Mapping[bool, Row]]]) -> Iterato
             values[measure] = f"{words} {found[0]['value']:.3g} against {found[1]['value']:.3g}"
         if len(set(better.values())) > 1:
             names = " and ".join(name_of(s.system, s.list) for s in (one, other))
+            whose = ", of all groups, those marked * too" if has_small else ""
             told = "; ".join(f"{values[m]}: {name} fairer" for m, name in better.items())
             yield (
-                f"By {one.grouping}, measures rank {names} differently: {told}. "
+                f"By {one.grouping}{whose}, measures rank {names} differently: {told}. "
                 f"{'; '.join(_HOW[m] for m in better)}. Fewer errors overall make "
                 "differences smaller, yet ratios may grow. These are values as counted, not "
                 "tested against chance."

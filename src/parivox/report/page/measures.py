@@ -109,8 +109,8 @@ def _grids(audit: Audit, scope: Scope, at: str) -> Iterator[Grid]:
         made = Grid(
             f"{words} of how much groups differ, {scope.label} at {at}",
             (
-                *("Measure", "Groups", "Value", "Varies within", "Fair system: mean", "95 % below"),
-                *("p", "Fairer", "Least", "Most"),
+                *("Measure", "Groups", "Value", "Varies within", "Fair system: mean"),
+                *("95 % within", "p", "Fairer", "Least", "Most"),
             ),
             words=(1, 8, 9, 10),
         )
