@@ -226,6 +226,26 @@ def test_hashes_that_are_missing_or_damaged_are_told(small, tmp_path, content):
         pv.load(tmp_path / "a")
 
 
+@pytest.mark.parametrize("name", ["groups.csv", "bins.parquet", "provenance.json"])
+@pytest.mark.parametrize("altered", [False, True])
+def test_a_file_whose_hash_was_taken_out_is_told(small, tmp_path, name, altered):
+    small.write(tmp_path / "a")
+    path = tmp_path / "a" / "SHA256SUMS"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.endswith(f"  {name}\n")))
+    if altered:
+        file = tmp_path / "a" / name
+        file.write_bytes(file.read_bytes() + b" ")
+    with pytest.raises(DataError, match=f"SHA256SUMS is altered: it does not name {name}"):
+        pv.load(tmp_path / "a")
+
+
+def test_a_page_beside_the_tables_is_not_the_audits(small, tmp_path):
+    small.write(tmp_path / "a")
+    (tmp_path / "a" / "report.html").write_text("x")
+    assert pv.load(tmp_path / "a").to_json() == small.to_json()
+
+
 def test_an_older_folder_without_hashes_is_told_by_its_version(small, tmp_path):
     small.write(tmp_path / "a")
     (tmp_path / "a" / "SHA256SUMS").unlink()

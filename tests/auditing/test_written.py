@@ -318,6 +318,23 @@ def test_what_is_no_audit_is_told_in_a_sentence(tmp_path, content):
     assert "\n" not in str(told.value)
 
 
+def test_why_there_is_no_audit_is_told_in_plain_words(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "audit.json").write_text("{}")
+    for path, why in (
+        (tmp_path, "there is no audit.json in it"),
+        (tmp_path / "gone", "there is no such folder"),
+        (tmp_path / "file", "it is a file, not a folder"),
+        (tmp_path / "odd", "its audit.json cannot be read, or is not one of Parivox's"),
+    ):
+        with pytest.raises(DataError) as told:
+            pv.load(path)
+        assert str(told.value) == (
+            f"{path}: does not hold an audit ({why}); name the --out folder of one"
+        )
+
+
 def test_another_version_is_told(small, tmp_path):
     small.write(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"

@@ -219,8 +219,7 @@ def read_folder(
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if (home / "audit.json").is_file() and (home / HASHES).is_file():
             _check_hashes(home)
-        why = "writing one was interrupted; audit again" if _begun(home) else error
-        msg = f"{folder}: does not hold an audit ({why}); name the --out folder of one"
+        msg = f"{folder}: does not hold an audit ({_why_none(home)}); name the --out folder of one"
         raise DataError(msg) from error
     if version != SCHEMA_VERSION:
         msg = (
@@ -252,7 +251,7 @@ def read_folder(
 
 
 def _check_hashes(home: Path) -> None:
-    """Refuse a folder of which a file is not as it was written."""
+    """Refuse a folder of which a file is not as it was written, or not named among the hashes."""
     mend = "audit again or fetch the folder anew"
     try:
         lines = (home / HASHES).read_text(encoding="utf-8").splitlines()
@@ -260,7 +259,8 @@ def _check_hashes(home: Path) -> None:
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {mend}"
         raise DataError(msg) from error
-    wrong = sorted({"audit.json", "provenance.json"} - told.keys())
+    there = {name for name in _own_files() - {HASHES} if (home / name).is_file()}
+    wrong = sorted((there | {"audit.json", "provenance.json"}) - told.keys())
     if wrong:
         msg = f"{home}: {HASHES} is altered: it does not name {wrong[0]}; {mend}"
         raise DataError(msg)
@@ -272,6 +272,17 @@ def _check_hashes(home: Path) -> None:
         except (OSError, ValueError) as error:
             msg = f"{home}: {name} is missing; {mend}"
             raise DataError(msg) from error
+
+
+def _why_none(home: Path) -> str:
+    """Why a folder holds no audit that can be read, in plain words."""
+    if not home.is_dir():
+        return "it is a file, not a folder" if home.exists() else "there is no such folder"
+    if _begun(home):
+        return "writing one was interrupted; audit again"
+    if not (home / "audit.json").is_file():
+        return "there is no audit.json in it"
+    return "its audit.json cannot be read, or is not one of Parivox's"
 
 
 def _begun(home: Path) -> bool:

@@ -264,9 +264,9 @@ WHY = {
     "undefined_ratio": "there is no ratio to compare",
     "no_interval": "there is no interval",
     "no_p": "there is no p value",
-    "too_wide": "too few speakers or errors",
+    "too_wide": "interval too wide, for want of speakers or errors",
     "not_after_holm": "too weak for the number of groups looked at",
-    "no_errors": "no errors, but too little data to bound them below the reference",
+    "no_errors": "no errors, but too few trials to say that it fares better",
 }
 
 
@@ -301,8 +301,8 @@ def sentence(
     >>> sentence("fpr", "worse", 4.31, 1.44, 12.9)
     'impostors get in 4.3 times as often as for everyone else [1.4, 12.9]'
     >>> sentence("fnr", "cannot_tell", 2.58, 0.77, 8.7, reason="too_wide")
-    'whether locked out more or less often cannot be told: 2.6 times [0.77, 8.7], too few speakers \
-or errors'
+    'whether locked out more or less often cannot be told: 2.6 times [0.77, 8.7], interval \
+too wide, for want of speakers or errors'
     """
     than = f"for {against}" if error == "fpr" else against
     numbers = f"{_times(ratio)} times [{_times(low)}, {_times(high)}]"

@@ -37,6 +37,7 @@ class Crossed(NamedTuple):
     heads : the columns
     rows : the name of each, and a rate for each column
     has_sum : whether the last row is of all the others together
+    lacks : attributes that were not audited by themselves, and so have no margin
     """
 
     metric: str
@@ -45,6 +46,15 @@ class Crossed(NamedTuple):
     heads: tuple[str, ...]
     rows: list[tuple[str, list[Rate]]]
     has_sum: bool
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why margins are missing."""
+        return tuple(
+            f"No margin of {name}, which was not audited by itself: add --by {name}."
+            for name in self.lacks
+        )
 
 
 def crosstabs(audit: Audit, where: Row, at: str) -> Iterator[Crossed]:
@@ -59,16 +69,19 @@ def crosstabs(audit: Audit, where: Row, at: str) -> Iterator[Crossed]:
     is_turned = next(iter(values)) != down
     own = _Rates(audit, where, at)
     margin = {name: _Rates(audit, {**where, "grouping": name}, at) for name in values}
+    lacks = tuple(name for name in (down, across) if not margin[name].rates)
+    heads = (*values[across], *(() if down in lacks else ("all",)))
     for metric in RATES:
         rows = []
         for value in values[down]:
             pairs = [(value, other) for other in values[across]]
             names = ["+".join(pair[::-1] if is_turned else pair) for pair in pairs]
             cells = [own.rate(name, metric) for name in names]
-            rows.append((value, [*cells, margin[down].rate(value, metric)]))
-        total = [margin[across].rate(other, metric) for other in values[across]]
-        rows.append(("all", [*total, own.rate("pooled", metric)]))
-        yield Crossed(metric, down, across, (*values[across], "all"), rows, has_sum=True)
+            rows.append((value, [*cells, margin[down].rate(value, metric)][: len(heads)]))
+        if across not in lacks:
+            total = [margin[across].rate(other, metric) for other in values[across]]
+            rows.append(("all", [*total, own.rate("pooled", metric)][: len(heads)]))
+        yield Crossed(metric, down, across, heads, rows, across not in lacks, lacks)
 
 
 def by_system(audit: Audit, found: Sequence[tuple[Row, str]]) -> Iterator[Crossed]:

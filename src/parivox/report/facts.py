@@ -1,24 +1,65 @@
-"""What an audit is of, in words that the terminal and the page share."""
+"""What an audit is of, in words that the terminal and the page share, and whether it has ids."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.report.words import Row, percent
+from parivox.errors import ConfigError
+from parivox.report.words import Row, number, percent
 
 if TYPE_CHECKING:
     from parivox.auditing.result import Audit
 
-__all__ = ["deployed_at", "headline", "noted", "why_unsure"]
+__all__ = [
+    "check_speaker_ids",
+    "deployed_at",
+    "headline",
+    "noted",
+    "recordings_told",
+    "why_unsure",
+]
 
 _FEW_THRESHOLDS = 5
-_READ = {"rows", "trials", "target trials", "nontarget trials", "files of counts"}
+_READ = {
+    *("rows", "trials", "target trials", "nontarget trials", "files of counts"),
+    *("models", "recordings"),
+}
 _NO_INTERVAL = "no interval: "
 
 
 def noted(audit: Audit, name: Row) -> list[str]:
     """What was left out, kept or counted once, but not how much was read."""
     return [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
+
+
+def recordings_told(audit: Audit, name: Row) -> str:
+    """How many recordings, and models, the trials are of; empty where that is not known."""
+    counts = {row["item"]: row["count"] for row in audit.data.where(**name, source="scores").rows()}
+    recordings, models = counts.get("recordings"), counts.get("models")
+    if recordings is None:
+        return ""
+    if models is None:
+        return f"{number(recordings)} recordings"
+    return f"{number(models)} models and {number(recordings)} test recordings"
+
+
+def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
+    """Refuse to name speakers that the audit did not note.
+
+    Raises
+    ------
+    ConfigError
+        If the option is not known, or the audit was made without it.
+    """
+    if speaker_ids not in {"never", "offenders"}:
+        msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
+        raise ConfigError(msg)
+    if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
+        msg = (
+            "--speaker-ids offenders: the audit holds no ids of speakers; audit again with "
+            "--speaker-ids offenders"
+        )
+        raise ConfigError(msg)
 
 
 def why_unsure(audit: Audit, name: Row) -> str:

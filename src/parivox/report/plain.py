@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 
+from parivox.auditing.meta_intervals import WITHHELD
 from parivox.report.words import add, grid, number, percent, text
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
 
-__all__ = ["plain_groups", "plain_levels", "sizes", "why"]
+__all__ = ["plain_groups", "plain_levels", "sizes", "why", "why_no_p"]
 
 _REASONS = {
     "zero_cell": "a group has no errors",
@@ -152,3 +153,16 @@ def _spread(audit: Audit, where: Row) -> Iterator[RenderableType]:
 def why(reason: str) -> str:
     """Why a meta-measure is undefined, in words."""
     return _REASONS.get(reason, reason)
+
+
+def why_no_p(row: Row) -> str:
+    """Why a meta-measure that has a value has no p; empty where it has one."""
+    if row["value"] is None or row["p"] is not None:
+        return ""
+    if row["floor_95"] is None:
+        return "no fair system is drawn"
+    if row["metric"] == "fpr" and row["measure"] in WITHHELD:
+        return (
+            "up to 9 in 100 fair systems, not 5, exceeded its floor in simulation: that says less"
+        )
+    return "a group has no errors, and so no logarithm"

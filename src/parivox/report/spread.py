@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 
-from parivox.report.plain import why
+from parivox.report.plain import why, why_no_p
 from parivox.report.words import GAP, Row, add, chance, grid, number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -63,7 +63,10 @@ def spread(audit: Audit, where: Row) -> Iterator[RenderableType]:
             add(made, weighted, *(GAP + cell for cell in cells))
     if made.row_count:
         yield Padding(made, (1, 0, 0, 2))
-    for words in _undefined(every, blocks):
+    for words in (
+        *_told(every, blocks, _why_undefined, "Undefined"),
+        *_told(every, blocks, why_no_p, "No p"),
+    ):
         yield text(words)
 
 
@@ -78,21 +81,27 @@ def _against_floor(row: Row) -> tuple[str, str, str, str]:
     return n, _value(row["value"]), floor, chance(row["p"])
 
 
-def _undefined(every: Found, blocks: Blocks) -> Iterator[str]:
-    """Which measures have no value, by the reason."""
+def _why_undefined(row: Row) -> str:
+    return why(row["reason"]) if row["value"] is None else ""
+
+
+def _told(
+    every: Found, blocks: Blocks, reason_of: Callable[[Row], str], what: str
+) -> Iterator[str]:
+    """Which measures lack something, by the reason."""
     missing: dict[str, dict[str, list[str]]] = {}
     for label, found in every.items():
         for name, is_gated in blocks:
-            row = found[is_gated]
-            if row["value"] is None:
-                missing.setdefault(why(row["reason"]), {}).setdefault(name, []).append(label)
+            reason = reason_of(found[is_gated])
+            if reason:
+                missing.setdefault(reason, {}).setdefault(name, []).append(label)
     for reason, by_block in missing.items():
         is_same = len(by_block) == len(blocks) and len(set(map(tuple, by_block.values()))) == 1
         told = (
             ", ".join(labels) + ("" if is_same else _WHOSE[name])
             for name, labels in by_block.items()
         )
-        yield f"Undefined, as {reason}: {'; '.join(dict.fromkeys(told))}."
+        yield f"{what}, as {reason}: {'; '.join(dict.fromkeys(told))}."
 
 
 def _value(value: float) -> str:

@@ -11,10 +11,12 @@ import importlib.util
 import os
 import re
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.report.facts import check_speaker_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +27,6 @@ __all__ = [
     "TABLES",
     "check_format",
     "check_page",
-    "check_speaker_ids",
     "check_tables",
     "format_of",
     "is_ours",
@@ -181,25 +182,6 @@ def format_of(path: str | os.PathLike[str]) -> str:
     raise ConfigError(msg)
 
 
-def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
-    """Refuse to name speakers that the audit did not note.
-
-    Raises
-    ------
-    ConfigError
-        If the option is not known, or the audit was made without it.
-    """
-    if speaker_ids not in {"never", "offenders"}:
-        msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
-        raise ConfigError(msg)
-    if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
-        msg = (
-            "--speaker-ids offenders: the audit holds no ids of speakers; audit again with "
-            "--speaker-ids offenders"
-        )
-        raise ConfigError(msg)
-
-
 def need(what: str, *packages: str) -> None:
     """Refuse to go on without packages; nothing is imported for it.
 
@@ -252,9 +234,13 @@ def is_ours(file: Path) -> bool:
 
 
 def _put(file: Path, data: bytes) -> None:
-    """Write a file aside, then put it in its place."""
-    aside = file.with_name(f"{_ASIDE}{os.urandom(6).hex()}")
+    """Write a file aside, then put it in its place; clear what a killed write of it left aside."""
+    own = f"{_ASIDE}{sha256(os.fsencode(file.name)).hexdigest()[:8]}-"  # names may be long
+    aside = file.with_name(f"{own}{os.urandom(6).hex()}")
     try:
+        for left in file.parent.glob(f"{own}{'[0-9a-f]' * 12}"):
+            if left.is_file() and not left.is_symlink():
+                left.unlink(missing_ok=True)
         aside.write_bytes(data)
         aside.replace(file)
     except OSError as error:

@@ -148,7 +148,7 @@ def test_few_speakers_who_differ_leave_it_open(people):
     assert row["ratio"] > 1.5
     assert (row["verdict"], row["reason"]) == ("cannot_tell", "too_wide")
     assert "cannot be told" in row["sentence"]
-    assert row["sentence"].endswith("too few speakers or errors")
+    assert row["sentence"].endswith("interval too wide, for want of speakers or errors")
 
 
 def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):

@@ -87,3 +87,12 @@ def test_the_same_audit_gives_the_same_text(odd):
 )
 def test_escapes(text, shown):
     assert escaped(text) == shown
+
+
+def test_a_measure_without_p_is_named_with_the_reason(odd):
+    asked = {"measure": "cv", "metric": "fpr", "zero": "none"}
+    rows = [row for row in odd.meta.where(**asked).rows() if row["floor_95"] is not None]
+    assert rows
+    told = re.findall(r"No p, as up to 9 in 100 [^:]*: [^:]*: (.*)", markdown(odd))
+    assert told
+    assert all("coefficient of variation of FPR" in names for names in told)

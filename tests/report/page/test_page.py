@@ -15,6 +15,7 @@ import parivox as pv
 from parivox.errors import ConfigError
 from parivox.report.page import page
 from parivox.report.page.assembly import SECTIONS
+from parivox.report.page.views import Grid
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 ODD = [
@@ -268,3 +269,21 @@ def test_the_packed_script_is_the_same_each_time_and_unpacks():
     assert packed == assembly._packed(script)
     assert zlib.decompress(base64.b64decode(packed)).decode() == script
     assert len(packed) < len(script) / 3
+
+
+def test_a_measure_without_p_has_the_reason_below_its_table(small, html):
+    asked = {"grouping": "gender", "measure": "cv", "metric": "fpr", "zero": "none"}
+    row = small.meta.where(**asked, operating_point="fpr=0.05", gated=False).rows()[0]
+    assert row["p"] is None
+    assert row["floor_95"] is not None
+    table = html.partition("<caption>Further measures")[2].partition("</p>")[0]
+    mark = re.search(r"coefficient of variation of FPR.*<td>–\u00a0([¹²³⁴])<td>", table)[1]
+    assert f"{mark} no p: up to 9 in 100 fair systems" in table.partition("</table>")[2]
+
+
+def test_a_table_has_no_footnotes_of_columns_that_were_left_out():
+    grid = Grid("x", ("a", "b", "c"))
+    grid.add("one", grid.dash("no b"), grid.dash("no c"))
+    grid.add("two", grid.dash("no b"), "1")
+    assert grid.filled().heads == ["a", "c"]
+    assert grid.filled().footnotes == ["² no c"]

@@ -148,17 +148,21 @@ def told(chosen: Chosen) -> Told:
     """Words for the figure."""
     parts = []
     groups: list[int] = []
+    is_lacking = False
     for label, rows in _found(chosen).items():
         above = [name for name, row in rows.items() if row["is"] == _STATES[0]]
         parts.append(f"{label}: above the floor {', '.join(above) or 'none'} (of {len(rows)})")
         groups += [row["n"] for row in rows.values()]
+        is_lacking |= any(row["p"] == "–" for row in rows.values())
     few = f"{min(groups)} to {max(groups)}" if min(groups) < max(groups) else str(groups[0])
     return Told(
         f"How unequal, by every measure: {cut(chosen.grouping)} at {cut(chosen.point)}",
         "Each measure's distance from fair, in units of its noise floor: the grey area is what 95 "
         "of 100 fair systems stay within on these very speakers, the tick what they show on "
         "average. Only what lies to the right of the grey says that groups differ; beside it stand "
-        "the value and its p. FDR, EO ratio: higher is fairer; all others: lower is fairer. "
+        "the value and its p"
+        + (" (a dash: none; the tables of measures say why)" if is_lacking else "")
+        + ". FDR, EO ratio: higher is fairer; all others: lower is fairer. "
         + (
             f"Of all {few} groups."
             if min(groups) == len(chosen.groups)

@@ -141,6 +141,8 @@ def told(chosen: Chosen) -> Told:
         f"{cut(row['g'])}: own threshold {row['t']:.4g}, cost {short(row['v'])} times {row['s']}"
         for row in most
     ]
+    lacking = dict.fromkeys(row["why"] for row in rows if "why" in row)
+    unsure = f" Without interval where it is {'; '.join(lacking)}." if lacking else ""
     return Told(
         f"One threshold for all, or each its own: {cut(chosen.label)} by {cut(chosen.grouping)}",
         "Left: the score at which each group would cost least; the dashed line is the common "
@@ -148,7 +150,7 @@ def told(chosen: Chosen) -> Told:
         "cost a group has at the common one, with "
         "interval; 1 means that the common threshold costs it nothing. Dots are at least 1 by "
         "construction, and further right for small groups; diamonds, with the own threshold found "
-        "on other people of the group, are free of that." + left_out(chosen, MOST),
+        "on other people of the group, are free of that." + unsure + left_out(chosen, MOST),
         "; ".join(parts) + ".",
     )
 
@@ -179,8 +181,13 @@ def _rows(chosen: Chosen) -> tuple[list[Row], float]:
         main, other = (of.get(measure, {}) for measure in _MEASURES)
         if main.get("value") is not None:
             row |= {"v": main["value"], "s": f"{short(main['value'])} "}
-            row["s"] += span(main["low"], main["high"])
-            if main["high"] is not None:
+            if main["high"] is None:
+                row |= {
+                    "s": f"{row['s']}(no interval)",
+                    "why": main["note"].removeprefix("no interval: "),
+                }
+            else:
+                row["s"] += span(main["low"], main["high"])
                 row |= {"l": main["low"], "h": main["high"]}
         if other.get("value") is not None:
             row["cv"] = other["value"]

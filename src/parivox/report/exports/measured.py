@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.report.exports.printed import UNDEFINED, Column, Printed
-from parivox.report.plain import why
+from parivox.report.plain import why, why_no_p
 from parivox.report.scopes import name_of
 from parivox.report.words import Row, chance, number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from parivox.auditing.result import Audit
 
 __all__ = ["NAMES", "measures"]
@@ -73,7 +75,7 @@ def measures(audit: Audit, where: Row, at: str) -> Printed:
         reading=_FLOORS if any(row["floor_mean"] is not None for row in rows) else _PLAIN,
         columns=columns,
         rows=tuple(_cells(row) for row in rows if row["value"] is not None),
-        notes=tuple(_undefined([row for row in rows if row["value"] is None])),
+        notes=(*_undefined([row for row in rows if row["value"] is None]), *_without_p(rows)),
     ).filled()
 
 
@@ -90,11 +92,23 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _undefined(rows: list[Row]) -> list[str]:
-    by_reason: dict[str, list[str]] = {}
-    for row in rows:
-        name = f"{NAMES[row['measure']]} of {_OF[row['metric']]}"
-        by_reason.setdefault(why(row["reason"] or row["note"]), []).append(name)
-    return [f"Undefined, as {reason}: {', '.join(names)}." for reason, names in by_reason.items()]
+    found = _by_reason((why(row["reason"] or row["note"]), row) for row in rows)
+    return [f"Undefined, as {reason}: {', '.join(names)}." for reason, names in found.items()]
+
+
+def _without_p(rows: list[Row]) -> list[str]:
+    """Why measures have no p; nothing, if none has one."""
+    if all(row["floor_95"] is None for row in rows):
+        return []
+    found = _by_reason((reason, row) for row in rows if (reason := why_no_p(row)))
+    return [f"No p, as {reason}: {', '.join(names)}." for reason, names in found.items()]
+
+
+def _by_reason(rows: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for reason, row in rows:
+        found.setdefault(reason, []).append(f"{NAMES[row['measure']]} of {_OF[row['metric']]}")
+    return found
 
 
 def _number(value: float | None) -> str:

@@ -115,7 +115,8 @@ def _printed(table: Crossed, title: str) -> Printed:
         *(Column(head, table.across) for head in table.heads),
     )
     rows = tuple((name, *map(_cell, cells)) for name, cells in table.rows)
-    return Printed(title, _IN_CELLS, columns, rows, last_apart=table.has_sum).filled()
+    made = Printed(title, _IN_CELLS, columns, rows, table.notes, last_apart=table.has_sum)
+    return made.filled()
 
 
 def _cell(found: Rate) -> str:

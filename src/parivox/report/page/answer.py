@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parivox.core import verdict
 from parivox.report.confounding import confounded
-from parivox.report.facts import deployed_at, headline, noted, why_unsure
+from parivox.report.facts import deployed_at, headline, noted, recordings_told, why_unsure
 from parivox.report.judged import (
     RATES,
     differing,
@@ -43,11 +43,6 @@ __all__ = ["Answer", "answer"]
 
 NOT_SUPPLIED = "not supplied"
 _MOST_TOLD = 6
-_WHY = verdict.WHY | {
-    "too_wide": "interval too wide, for want of speakers or errors",
-    "no_errors": "no errors, but too few trials to say that it fares better",
-}
-"""As a reader needs them who also reads of groups that are too small to count."""
 _ASKED = {
     "purpose": "Purpose",
     "deployer": "Deployer",
@@ -242,7 +237,7 @@ def _unknown(of: Judged) -> Iterator[str]:
         by_reason: dict[str, list[str]] = {}
         for group, row in of.get(metric, {}).items():
             if row["verdict"] == "cannot_tell":
-                why = str(_WHY.get(row["reason"], row["reason"]))
+                why = str(verdict.WHY.get(row["reason"], row["reason"]))
                 by_reason.setdefault(why, []).append(group)
         for why, groups in by_reason.items():
             told = ", ".join(listed(groups, most=12))
@@ -253,7 +248,7 @@ def _reasons(of: Judged) -> list[str]:
     """Why it cannot be told, of whatever group."""
     rows = [row for metric in RATES for row in of.get(metric, {}).values()]
     found = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
-    return list(dict.fromkeys(_WHY.get(one, one) for one in found))
+    return list(dict.fromkeys(verdict.WHY.get(one, one) for one in found))
 
 
 def _points(audit: Audit) -> Grid:
@@ -336,9 +331,10 @@ def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     first = whole[0]
     speakers = first["speakers"]
     of_whom = "" if speakers is None else f" of {number(speakers)} speakers"
+    of_what = recordings_told(audit, name)
     said = (
         f"{number(first['target_trials'])} target trials (a person against themselves) and "
         f"{number(first['nontarget_trials'])} nontarget trials (against someone else)"
-        f"{of_whom}. Over all of them: {headline(whole)}"
+        f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: {headline(whole)}"
     )
     return name_of(*name.values()), said, noted(audit, name)

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, shown
+from parivox.report.facts import check_speaker_ids
 from parivox.report.page.answer import answer
 from parivox.report.page.checked import checked
 from parivox.report.page.compared import compared
@@ -26,7 +27,6 @@ from parivox.report.page.offenders import offenders
 from parivox.report.page.pairs import pairs
 from parivox.report.page.views import abreast
 from parivox.report.scopes import name_of, systems
-from parivox.report.written import check_speaker_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -25,6 +25,7 @@ class Beside(NamedTuple):
 
     label: str
     grids: list[Grid]
+    notes: tuple[str, ...] = ()
 
 
 def crosstabs(audit: Audit) -> list[Beside]:
@@ -34,8 +35,10 @@ def crosstabs(audit: Audit) -> list[Beside]:
         at = first_point(audit, scope.where)
         if at is not None:
             told = f"of {scope.label} at {at}"
-            grids = _grids(crossed.crosstabs(audit, scope.where, at), told)
-            made += [Beside(f"{scope.label} at {at}", grids)] if grids else []
+            tables = list(crossed.crosstabs(audit, scope.where, at))
+            if tables:
+                label = f"{scope.label} at {at}"
+                made.append(Beside(label, _grids(tables, told), tables[0].notes))
     return made
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from parivox.auditing.options import parse_gates
 from parivox.report.beside import standardised, trends
 from parivox.report.confounding import confounded
 from parivox.report.judged import (
@@ -74,6 +75,7 @@ class Groups:
     scopes: list[OfScope]
     others: str
     gates: str
+    inference: int
     confidence: str
     margin: str
 
@@ -85,6 +87,7 @@ def groups(audit: Audit) -> Groups:
         scopes=[_scope(audit, one) for one in scopes(audit)],
         others=others_told(audit),
         gates=gates_told(audit),
+        inference=parse_gates(options["gate"]).inference,
         confidence=f"{100 * options['confidence']:g}",
         margin=f"{options['margin']:g}",
     )
@@ -182,6 +185,7 @@ def _own(audit: Audit, scope: Scope) -> Grid | None:
     """What groups have at thresholds of their own: how hard they are for the system."""
     found: dict[str, list[str]] = {}
     heads: list[str] = []
+    made = Grid(f"Each group at the threshold that suits it best, {scope.label}", (), sortable=True)
     for metric, words in _OWN.items():
         rows = audit.groups.where(**scope.where, metric=metric).rows()
         for definition in dict.fromkeys(row["definition"] for row in rows):
@@ -190,15 +194,12 @@ def _own(audit: Audit, scope: Scope) -> Grid | None:
             for row in (one for one in rows if one["definition"] == definition):
                 cells = found.setdefault(row["group"], [number(row["speakers"])])
                 value = "–" if row["value"] is None else f"{times * row['value']:#.3g}".rstrip(".")
-                cells += [value, span(row["low"], row["high"], times=times)]
+                is_missing = row["value"] is not None and row["high"] is None
+                interval = span(row["low"], row["high"], times=times)
+                cells += [value, made.dash(row["note"]) if is_missing else interval]
     if not heads:
         return None
-    made = Grid(
-        f"Each group at the threshold that suits it best, {scope.label}",
-        ("Group", "Speakers", *heads),
-        last=int(POOLED in found),
-        sortable=True,
-    )
+    made = replace(made, heads=("Group", "Speakers", *heads), last=int(POOLED in found))
     for group, cells in found.items():
         made.add(group, *cells)
     return made

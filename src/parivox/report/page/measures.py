@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parivox.report.judged import BOTH, RATES, gates_told
 from parivox.report.page.disagreements import disagreements
 from parivox.report.page.views import Grid, abreast, by_grouping
-from parivox.report.plain import why
+from parivox.report.plain import why, why_no_p
 from parivox.report.scopes import first_point, scopes
 from parivox.report.words import chance, number
 
@@ -115,7 +115,7 @@ def _grids(audit: Audit, scope: Scope, at: str) -> Iterator[Grid]:
             words=(1, 8, 9, 10),
         )
         for row in _ordered(told, order):
-            made.add(*_cells(row))
+            made.add(*_cells(row, made))
         if made.rows:
             yield made.filled()
 
@@ -142,7 +142,7 @@ def _ordered(rows: list[Row], order: list[tuple[str, str]]) -> list[Row]:
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Row, made: Grid) -> tuple[str, ...]:
     label = WORDS[row["measure"]]
     if row["metric"] in RATES:
         label = f"{label} of {row['metric'].upper()}"
@@ -154,18 +154,27 @@ def _cells(row: Row) -> tuple[str, ...]:
         label = f"{label}, alpha {row['alpha']:g}"
     which = "without *" if row["gated"] else "all"
     is_there = row["value"] is not None
+    no_p = why_no_p(row)
     return (
         label,
         f"{number(row['groups'])} ({which})",
         told(row["value"]) if is_there else f"– ({why(row['reason'])})",
-        f"[{told(row['low'])}, {told(row['high'])}]" if row["high"] is not None else "–",
+        f"[{told(row['low'])}, {told(row['high'])}]"
+        if row["high"] is not None
+        else made.dash(_note(row)),
         told(row["floor_mean"]),
         _beyond(row),
-        chance(row["p"]),
+        made.dash(f"no p: {no_p}") if no_p else chance(row["p"]),
         "higher" if row["higher_is_fairer"] else "lower",
         row["low_group"] or "–",
         row["high_group"] or "–",
     )
+
+
+def _note(row: Row) -> str:
+    """Why a measure that has a value has no interval."""
+    is_there = row["value"] is not None
+    return (row["note"] or "no interval: none is known to be right for it") if is_there else ""
 
 
 def _beyond(row: Row) -> str:

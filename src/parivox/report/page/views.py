@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from parivox.report.sheet import POOLED
-from parivox.report.words import number, percent, span
+from parivox.report.words import GAP, number, percent, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,7 @@ class Cell(NamedTuple):
 
 
 T = TypeVar("T")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LONG = 24
 """Letters of a cell that may take several lines."""
 
@@ -58,6 +59,7 @@ class Grid:
     last : how many rows at the end are sums, which stay there when the table is sorted
     sortable : whether a reader may order the rows
     stacks : whether rows become lists on a phone, for what every reader must see whole
+    notes : reasons of dashes, each told once below the table
     """
 
     caption: str
@@ -68,6 +70,7 @@ class Grid:
     last: int = 0
     sortable: bool = False
     stacks: bool = False
+    notes: dict[str, str] = field(default_factory=dict)
 
     @property
     def topic(self) -> str:
@@ -78,9 +81,20 @@ class Grid:
         """Add a row."""
         self.rows.append(list(cells))
 
+    def dash(self, why: str) -> str:
+        """What stands for a missing figure: a dash with the mark of its reason."""
+        return f"–{GAP}{self.notes.setdefault(why, _mark(len(self.notes) + 1))}" if why else "–"
+
+    @property
+    def footnotes(self) -> list[str]:
+        """Every reason that is marked in the table, behind its mark."""
+        used = {_text(cell).partition(GAP)[2] for row in self.rows for cell in row}
+        return [f"{mark} {why}" for why, mark in self.notes.items() if mark in used]
+
     def filled(self) -> Grid:
         """The table without columns that hold nothing but dashes."""
-        kept = [0, *(i for i in range(1, len(self.heads)) if any(r[i] != "–" for r in self.rows))]
+        columns = range(1, len(self.heads))
+        kept = [0, *(i for i in columns if not all(_is_dash(row[i]) for row in self.rows))]
         places = {old + 1: new for new, old in enumerate(kept, 1)}
         return replace(
             self,
@@ -89,6 +103,20 @@ class Grid:
             wide=[places[i] for i in self.wide if i in places],
             rows=[[row[i] for i in kept] for row in self.rows],
         )
+
+
+def _is_dash(cell: str | Cell) -> bool:
+    """Whether a cell has no figure, nor the reason in it."""
+    return _text(cell).partition(GAP)[0] == "–"
+
+
+def _text(cell: str | Cell) -> str:
+    return cell.text if isinstance(cell, Cell) else cell
+
+
+def _mark(place: int) -> str:
+    """A footnote's mark."""
+    return str(place).translate(_RAISED)
 
 
 def of_sheet(sheet: Sheet, label: str) -> Grid:
