@@ -53,7 +53,7 @@ def read():
     return parsed
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def without_figures():
     """Make pages quick: figures have tests of their own, and one here."""
     from parivox.report.page import assembly
@@ -74,7 +74,7 @@ def named(audited):
     return audited(by=["gender"], operating_points=["fpr=0.05"], speaker_ids="offenders")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def html(small, without_figures):
     from parivox.report.page import page
 
