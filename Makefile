@@ -12,6 +12,7 @@ PY := $(BIN)/python
 BUILD := build
 PYTEST_ARGS ?= -n auto
 DOCS_ARGS ?= --strict
+EXAMPLES := $(wildcard examples/*.py)
 
 # Named by what is installed (the head of pyproject.toml) and where, so that nothing is installed twice
 # and a moved copy is made anew.
@@ -76,8 +77,10 @@ types: $(STAMP) ## mypy, strict
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/zensical build --clean $(DOCS_ARGS)
 
-examples: $(STAMP) ## run every example
-	@for example in examples/*.py; do echo "$$example"; $(PY) "$$example" || exit 1; done
+examples: $(EXAMPLES:%=run-%) ## run every example; with -j2 two at a time
+
+run-examples/%: $(STAMP)
+	$(PY) examples/$*
 
 bench: $(STAMP) ## measure speed and memory, write the tables
 	@failed=0; for part in benchmarks "benchmarks.scoring --embedding --write"; do \

@@ -49,7 +49,7 @@ def test_help_names_the_command_and_its_options(parivox):
 
 
 def test_a_page_is_written_with_what_the_documentation_tells_of_it(parivox, home, optional):
-    optional("altair")
+    optional("vl_convert")
     page = (DOCS / "report.md").read_text(encoding="utf-8")
     (home / "context.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
     done = parivox("report", "audit", "--out", "page.html", "--title", "Doors <1>",
@@ -62,7 +62,7 @@ def test_a_page_is_written_with_what_the_documentation_tells_of_it(parivox, home
 
 
 def test_an_audit_writes_the_same_page_at_its_end(parivox, home, files, optional, tmp_path):
-    optional("altair")
+    optional("vl_convert")
     done = parivox("audit", *scores(files), "--operating-point", "fpr=0.2", "--quiet",
                    "--out", tmp_path / "audit", "--report", tmp_path / "a.html")  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -74,7 +74,7 @@ def test_an_audit_writes_the_same_page_at_its_end(parivox, home, files, optional
 
 
 def test_json_stays_json_with_a_page(parivox, files, optional, tmp_path):
-    optional("altair")
+    optional("vl_convert")
     done = parivox("audit", *scores(files), "--no-intervals", "--quiet", "--json",
                    "--report", tmp_path / "a.html")  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -112,7 +112,7 @@ def test_a_workbook_is_written(parivox, home, optional):
 
 
 def test_figures_and_page_may_be_asked_for_at_once(parivox, home, optional):
-    optional("altair")
+    optional("vl_convert")
     done = parivox("report", "audit", "--out", "b.html", "--figures", "f", "--formats", "svg",
                    cwd=home)  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -186,7 +186,7 @@ def test_a_folder_that_holds_no_whole_audit_is_refused(parivox, home, tmp_path, 
     ],
 )
 def test_an_audit_refuses_before_it_reads_a_score(parivox, files, tmp_path, words, told, optional):
-    optional("altair")
+    optional("vl_convert")
     (tmp_path / "new").mkdir()
     done = parivox("audit", *scores(files), "--quiet", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
@@ -195,7 +195,7 @@ def test_an_audit_refuses_before_it_reads_a_score(parivox, files, tmp_path, word
 
 
 def test_a_report_of_someone_else_is_kept(parivox, files, tmp_path, optional):
-    optional("altair")
+    optional("vl_convert")
     (tmp_path / "a.html").write_text("<title>mine</title>")
     done = parivox("audit", *scores(files), "--no-intervals", "--report", tmp_path / "a.html")
     assert done.returncode == 2
@@ -204,7 +204,7 @@ def test_a_report_of_someone_else_is_kept(parivox, files, tmp_path, optional):
 
 
 def test_speakers_are_named_only_if_that_is_asked_for_twice(parivox, files, tmp_path, optional):
-    optional("altair")
+    optional("vl_convert")
     where = ("--quiet", "--operating-point", "fpr=0.2", "--replicates", "50")
     done = parivox("audit", *scores(files), *where, "--out", tmp_path / "audit",
                    "--speaker-ids", "offenders", "--report", tmp_path / "a.html")  # fmt: skip

@@ -52,8 +52,11 @@ def account_for(
         for note in (*trials.data, *of_people):
             told = {"source": note.source, "item": note.item, "count": note.count}
             rows.add(**{**plain, "grouping": "", **told, "note": note.note})
-        for item, count in _recordings(trials).items():
-            rows.add(**{**plain, "source": "scores", "grouping": "", "item": item, "count": count})
+        models, recordings = tally.recordings or (0, 0)
+        for item, count in (("models", models), ("recordings", recordings)):
+            if count or item == "recordings":
+                counted = {"source": "scores", "grouping": "", "item": item, "count": count}
+                rows.add(**{**plain, **counted})
     _left_out(rows, plain, tally, is_counted=trials.is_counted)
     if not trials.is_counted:
         _per_group(rows, name, trials, groupings)
@@ -65,16 +68,6 @@ def account_for(
             rows.add(**{**plain, **lost, "note": "counted in FTE or FTA alone"})
     _undecided(rows, name, trials, tally)
     _thresholds(rows, name, tally)
-
-
-def _recordings(trials: TrialSet) -> dict[str, int]:
-    """Different recordings of the trials, and models."""
-    used = np.zeros(len(trials.utterance_ids), dtype=bool)
-    for part in trials.partitions():
-        kept = part.without_conflicts()
-        used[kept.enrol] = used[kept.test] = True
-    models = {"models": int(used[: trials.n_models].sum())} if trials.n_models else {}
-    return {**models, "recordings": int(used[trials.n_models :].sum())}
 
 
 def _left_out(rows: Rows, plain: dict[str, Any], tally: Tally, *, is_counted: bool) -> None:

@@ -106,6 +106,8 @@ class Tally:
         Trials that are in no level, by the name of the grouping that the levels are of.
     unmet : (int, int)
         Failed enrolments and test recordings that no trial has on that side.
+    recordings : (int, int) or None
+        Different models, and different recordings, of the trials; None for counts.
     bound : float
         Largest share of one class of a cell's trials in one bin, in [0, 1]: no rate at a
         threshold found on the curve (EER, minimum cost, FNR at an FPR) nor the AUC is further
@@ -118,6 +120,7 @@ class Tally:
     cells: list[Cells] = field(default_factory=list)
     outside: dict[str, int] = field(default_factory=dict)
     unmet: tuple[int, int] = (0, 0)
+    recordings: tuple[int, int] | None = None
     bound: float = 0.0
     width: float = 0.0
 
@@ -299,6 +302,7 @@ def count_cells(
                 levels.add_failed(failed, [where.level])
     tally = _tallied(layouts, counter, besides, people, left_out)
     tally.unmet = people.unmet()
+    tally.recordings = people.recordings()
     return tally
 
 
@@ -350,6 +354,7 @@ class _Everyone:
             n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
             self.people = [People(one, n_speakers) for one in layouts]
             self.attempts = Recorded(trials)
+            self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
 
     def add(
         self,
@@ -369,6 +374,8 @@ class _Everyone:
             own = sides[id(grouping)] if grouping is not None else _nowhere(len(part))
             self.people[i].add(speakers, own, at)
         self.attempts.add(part, failed)
+        for side in sides_of:
+            self.used[side] = True
 
     def count(self, i: int) -> Sequence[Sequence[int | None]]:
         """Speakers of each group and, last, of all groups, for each level."""
@@ -385,6 +392,13 @@ class _Everyone:
     def unmet(self) -> tuple[int, int]:
         """Failed enrolments and test recordings that no trial has on that side."""
         return (0, 0) if self.trials.is_counted else self.attempts.unmet()
+
+    def recordings(self) -> tuple[int, int] | None:
+        """Different models and recordings of the trials, which come in this order."""
+        if self.trials.is_counted:
+            return None
+        models = self.trials.n_models
+        return int(self.used[:models].sum()), int(self.used[models:].sum())
 
     def recorded(
         self, i: int, cells: Sequence[Beside], levels: Sequence[Beside]

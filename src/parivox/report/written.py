@@ -74,7 +74,8 @@ def write_page(
     Raises
     ------
     ConfigError
-        If the file cannot be written there, an option is wrong, or altair and jinja2 are missing.
+        If the file cannot be written there, an option is wrong, or vl_convert or jinja2 is
+        missing.
     """
     file = check_page(path)
     check_speaker_ids(audit, speaker_ids)
@@ -133,7 +134,7 @@ def check_page(path: str | os.PathLike[str]) -> Path:
     ConfigError
         If not.
     """
-    need("pages", "altair", "vl_convert", "jinja2")
+    need("pages", "vl_convert", "jinja2")
     return _check_file(path, _PAGES[0])
 
 
@@ -191,8 +192,7 @@ def need(what: str, *packages: str) -> None:
         If one of them is not installed.
     """
     if any(importlib.util.find_spec(one) is None for one in packages):
-        told = "altair and jinja2" if "jinja2" in packages else "altair"
-        msg = f"{what} need {told}: pip install 'parivox[report]'"
+        msg = f"{what} need {' and '.join(packages)}: pip install 'parivox[report]'"
         raise ConfigError(msg)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from parivox.report.charts.axes import simplified, ticks
 from parivox.report.charts.chosen import choose
 from parivox.report.charts.det import _places
 from parivox.report.charts.forest import forest
+from parivox.report.charts.matrix import matrix
 from parivox.report.charts.sweep import crossings
 
 
@@ -165,6 +168,24 @@ def test_a_logarithmic_axis_has_at_least_two_ticks():
     for low in (1e-6, 0.003, 0.7, 0.9):
         for span in (1.9, 4, 30, 1e4):
             assert len(ticks(low, low * span)) >= 2, (low, span)
+
+
+@pytest.mark.parametrize("width", [3.5, 7])
+@pytest.mark.parametrize("n", [2, 8, 9, 30])
+def test_every_group_of_a_heat_map_has_its_name_on_both_sides(small, width, n):
+    groups = [f"g{i:02}" for i in range(n)]
+    chart = matrix(
+        small(groups, each=max(3, 12 // n)), theme=charts.theme(for_page=False, width=width)
+    )
+    drawn = re.findall(r">(g\d\d)\*?<", charts.svg(chart))
+    assert sorted(drawn) == sorted(2 * groups)
+
+
+def test_figures_stand_in_cells_that_have_room_for_them(small):
+    audit = small([f"g{i}" for i in range(8)])
+    for width, has_room in ((3.5, False), (7, True)):
+        chart = matrix(audit, theme=charts.theme(for_page=False, width=width))
+        assert (" %<" in charts.svg(chart)) == has_room
 
 
 def test_a_width_that_no_paper_has_is_refused():

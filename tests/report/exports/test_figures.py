@@ -1,5 +1,7 @@
 """The folder of figures: every figure in every format, an index, and nothing else touched."""
 
+import re
+
 import pytest
 
 import parivox as pv
@@ -22,7 +24,7 @@ def drawn(monkeypatch):
 
 
 def test_every_figure_is_written_with_an_index(unsure, tmp_path, optional):
-    optional("altair")
+    optional("vl_convert")
     home = tmp_path / "figures"
     pv.write_figures(unsure, home, formats=("svg", "png", "pdf"))
     names = {path.name for path in home.iterdir()}
@@ -40,8 +42,28 @@ def test_every_figure_is_written_with_an_index(unsure, tmp_path, optional):
     assert [path.name for path in tmp_path.iterdir()] == ["figures"]
 
 
+def test_what_is_for_one_column_of_a_paper_fits_it(unsure, tmp_path, optional):
+    optional("vl_convert")
+    pv.write_figures(unsure, tmp_path / "f")
+    told = re.findall(
+        r"For (one column|two columns) of a paper: \[svg\]\((.*?)\)",
+        (tmp_path / "f" / "index.md").read_text(encoding="utf-8"),
+    )
+    assert {columns for columns, _ in told} == {"one column", "two columns"}
+    assert {name for _, name in told} == {path.name for path in (tmp_path / "f").glob("*.svg")}
+    for columns, name in told:
+        drawn = (tmp_path / "f" / name).read_text(encoding="utf-8")
+        width, height = (
+            float(side) / 96 for side in re.findall(r'(?:th|ght)="([\d.]+)"', drawn)[:2]
+        )
+        if columns == "one column":
+            assert width <= 3.5 * 1.2, name
+            assert height <= 5, name
+        assert width <= 7 * 1.2, name
+
+
 def test_the_same_audit_gives_the_same_bytes(unsure, tmp_path, optional):
-    optional("altair")
+    optional("vl_convert")
     for name in ("a", "b"):
         pv.write_figures(unsure, tmp_path / name, formats=module.FORMATS)
     for path in (tmp_path / "a").iterdir():

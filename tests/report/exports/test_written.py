@@ -138,6 +138,6 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch, tmp_path):
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
-        ConfigError, match=r"pages need altair and jinja2: pip install 'parivox\[re"
+        ConfigError, match=r"pages need vl_convert and jinja2: pip install 'parivox\[re"
     ):
         check_page(tmp_path / "a.html")

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.report.charts.theme import Theme
 
-__all__ = ["across", "as_logs", "log_domain", "probit", "probit_axis", "simplified", "ticks"]
+__all__ = [
+    "across",
+    "as_logs",
+    "log_domain",
+    "probit",
+    "probit_axis",
+    "room",
+    "simplified",
+    "ticks",
+]
 
 _PROBIT_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8)
 _LEAST = 1e-7
@@ -37,7 +47,12 @@ def probit_axis(title: str | None, least: float, most: float) -> dict[str, Any]:
     return {
         "title": title,
         "scale": {"domain": probit([least, most]).round(6).tolist(), "nice": False},
-        "axis": {"values": places, "labelExpr": f"{told} : ''", "labelOverlap": False},
+        "axis": {
+            "values": places,
+            "tickCount": len(places),  # else Vega leaves some out
+            "labelExpr": f"{told} : ''",
+            "labelOverlap": False,
+        },
     }
 
 
@@ -107,12 +122,27 @@ def simplified(
     return np.array(sorted(kept), dtype=np.intp)
 
 
+_WIDTH = 0.57
+_WIDE = {"W", "F"}
+
+
+def room(words: Iterable[str], size: float) -> float:
+    """Pixels that the longest of some words takes, about.
+
+    Examples
+    --------
+    >>> room(["f", "m+India*"], 10) < 60 < room(["f+New Zealand"], 10)
+    True
+    """
+    letters = (sum(1 + (east_asian_width(c) in _WIDE) for c in word) for word in words)
+    return _WIDTH * size * max(letters, default=0)
+
+
 _ACROSS = 4
-_NARROW = 400
 
 
 def across(panels: int, theme: Theme) -> int:
     """How many panels stand in a row: as many as there is room for, in rows of even length."""
-    most = min(panels, _ACROSS if theme.width > _NARROW else 2)
+    most = min(panels, 2 if theme.is_narrow else _ACROSS)
     rows = -(-panels // most)
     return -(-panels // rows)

@@ -241,7 +241,8 @@ def _chart(
     inks = theme.inks
     panels = [*dict.fromkeys(row["p"] for row in rows)]
     columns = across(len(panels), theme)
-    side = min((theme.width - 46) // columns - 18, 0.6 * theme.width if columns == 1 else 260)
+    most = (0.6 if not theme.is_narrow else 1) * theme.width if columns == 1 else 260
+    side = min((theme.width - 46) // columns - 18, most)
     held = rows_of(audit, "operating_points", within="")
     points = [*dict.fromkeys(cut(row["operating_point"]) for row in held)]
     colours, dashes = theme.colours(names), theme.dashes(names)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain
+from parivox.report.charts.axes import as_logs, log_domain, room
 from parivox.report.charts.chosen import (
     RATES,
     Chosen,
@@ -73,7 +73,7 @@ def differences(
     ]
     low, high = log_domain([*values, 1.0])
     low, high = max(low, 0.02), min(high, 50)
-    width = (theme.width - 160) // len(found) - 12
+    width = (theme.width - 20 - room(names, theme.size)) // len(found) - 12
     states = [better(one), "no sure difference", better(other)]
     colour, shape = (
         word("is", title=None, scale=scale(states, drawn_as))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
+from parivox.report.charts.axes import room
 from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out
 from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
@@ -60,7 +61,8 @@ def failures(
     inks = theme.inks
     found = _found(chosen)
     names = [chosen.marked(group) for group in kept(chosen, MOST)]
-    width = (theme.width - 150) // (1 if theme.is_narrow else len(found)) - _WORDS
+    beside = 1 if theme.is_narrow else len(found)
+    width = (theme.width - 20 - room(names, theme.size)) // beside - _WORDS
     panels = []
     for place, (metric, rows) in enumerate(found.items()):
         most = max(float(row["h"] if "h" in row else row["v"]) for row in rows) or 0.01

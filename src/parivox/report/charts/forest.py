@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
-from parivox.report.charts.axes import as_logs, log_domain
+from parivox.report.charts.axes import as_logs, log_domain, room
 from parivox.report.charts.chosen import (
     RATES,
     Chosen,
@@ -205,7 +205,7 @@ def _panel(
         if name_ in floors and pooled:
             row["b0"] = max(pooled / floors[name_], low)
             row["b1"] = min(pooled * floors[name_], high)
-    width = _width(theme, n)
+    width = _width(theme, n, [*map(chosen.marked, order)])
     axis = names_axis(inks.ink) if is_first else None
     y = word("group", title=None, axis=axis, scale={"domain": [*map(chosen.marked, order)]})
     tooltip = [
@@ -220,7 +220,12 @@ def _panel(
     same = {"title": "%"}  # one layer tells the axis, the others share it
     states = [*_VERDICTS.values()]
     colours = [inks.series[1], inks.series[0], inks.ink, inks.muted]
-    colour = word("is", title=None, scale=scale(states, colours), legend={"columns": 4})
+    colour = word(
+        "is",
+        title=None,
+        scale=scale(states, colours),
+        legend={"columns": 2 if theme.is_narrow else 4},
+    )
     marks = [
         mark(
             "rule",
@@ -270,9 +275,9 @@ def _panel(
     )
 
 
-def _width(theme: Theme, n: int) -> float:
+def _width(theme: Theme, n: int, names: Sequence[str]) -> float:
     """Of a panel without the counts beside it."""
-    return (theme.width - 150) // n - _COUNTS
+    return (theme.width - 20 - room(names, theme.size)) // n - _COUNTS
 
 
 def _row(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain
+from parivox.report.charts.axes import as_logs, log_domain, room
 from parivox.report.charts.chosen import RATES, Chosen, Row, choose, cut, kept, left_out
 from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
@@ -68,7 +68,7 @@ def levels(
     drawn = [*dict.fromkeys(row["c"] for rows in found.values() for row in rows)]
     groups = [*kept(chosen, MOST), "pooled"]
     names = [_ALL if group == "pooled" else chosen.marked(group) for group in groups]
-    width = (theme.width - 160) // len(found) - 12
+    width = (theme.width - 20 - room(names, theme.size)) // len(found) - 12
     colours, shapes = (
         word("c", title=None, scale=of(drawn)) for of in (theme.colours, theme.shapes)
     )

@@ -8,6 +8,7 @@ from math import floor, log10
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
+from parivox.report.charts.axes import room
 from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
 from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
@@ -74,6 +75,7 @@ def matrix(
     told = json.dumps([chosen.marked(group) for group in names], ensure_ascii=False)
     every = {
         "values": [i + 0.5 for i in range(n)],
+        "tickCount": n,  # else Vega leaves some out
         "labelExpr": f"({told})[floor(datum.value)]",
         "ticks": False,
         "domain": False,
@@ -89,7 +91,8 @@ def matrix(
         axis={"orient": "top", "labelAngle": angle, **every},
     )
     y = amount("y", title="who speaks (test)", scale={**ends, "reverse": True}, axis=every)
-    marks = [*_marks(names, cells, edges, labels, is_apart=n <= _APART)]
+    is_told = n <= _WITH_FIGURES and side / n >= room(["00.0 %"], theme.size)
+    marks = [*_marks(names, cells, edges, labels, is_apart=n <= _APART, is_told=is_told)]
     marks.sort(key=lambda row: labels.index(row["c"]))  # one class after the other is smaller
     tooltip = [
         word("e", title="enrolled"),
@@ -110,7 +113,7 @@ def matrix(
                 "orient": "bottom",
                 "titleOrient": "top",
                 "symbolType": "square",
-                "columns": len(labels),
+                "columns": 4 if theme.is_narrow else len(labels),
             },
         },
         **({"tooltip": tooltip} if n <= _APART else {}),
@@ -126,7 +129,7 @@ def matrix(
         ),
         mark("rect", cell, stroke=inks.paper, strokeWidth=0.5 if n <= _APART else 0),
     ]
-    if n <= _WITH_FIGURES:
+    if is_told:
         layers += [
             words(
                 "s",
@@ -210,6 +213,7 @@ def _marks(
     labels: Sequence[str],
     *,
     is_apart: bool,
+    is_told: bool,
 ) -> Iterator[Row]:
     """Cells with trials; neighbours in a row of one class are one mark if there are many."""
     for j, test in enumerate(names):
@@ -226,7 +230,7 @@ def _marks(
                     "k": k,
                     "e": cut(enrol),
                     "t": cut(test),
-                    **({"s": percent(rate)} if len(names) <= _WITH_FIGURES else {}),
+                    **({"s": percent(rate)} if is_told else {}),
                     "r": f"{percent(rate)} ({row['errors']:,} of {row['trials']:,})",
                 }
         if not is_apart:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.charts.chosen import Chosen, choose, cut, kept, left_out, rows_of
+from parivox.report.charts.axes import room
+from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
 from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
     Spec,
@@ -22,6 +23,8 @@ from parivox.report.charts.grammar import (
 from parivox.report.charts.theme import PAPER, Theme
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parivox.auditing.result import Audit
 
 __all__ = ["speakers", "told"]
@@ -61,10 +64,10 @@ def speakers(
     sizes = _sizes(chosen)
     names = kept(chosen, MOST)
     order = [chosen.marked(name) for name in names]
-    width = (theme.width - 190) // len(_COUNTS)
+    width = (theme.width - 40 - room(order, theme.size)) // len(_COUNTS)
     panels = []
     for place, (count, title) in enumerate(_COUNTS.items()):
-        rows = [
+        rows: Sequence[Row] = [
             {
                 "group": label,
                 "n": int(sizes[group][count] or 0),
@@ -73,11 +76,15 @@ def speakers(
             }
             for group, label in zip(names, order, strict=True)
         ]
-        most = max((int(sizes[group][count] or 0) for group in names), default=1) or 1
+        most = max((row["n"] for row in rows), default=1) or 1
+        beyond = min(room([row["told"] for row in rows], theme.size) + 6, 0.6 * width)
         axis = names_axis(inks.ink) if place == 0 else None
         y = word("group", title=None, axis=axis, scale={"domain": order})
         x = amount(
-            "n", title=None, axis=None, scale={"domain": [0, round(most * 1.45)], "nice": False}
+            "n",
+            title=None,
+            axis=None,
+            scale={"domain": [0, most * width / (width - beyond)], "nice": False},
         )
         fill = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
         bars = mark(

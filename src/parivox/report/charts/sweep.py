@@ -80,11 +80,12 @@ def over_alpha(
         msg = f"fewer than two groups of {chosen.grouping} have both rates: nothing to weigh"
         raise ConfigError(msg)
     names = [*dict.fromkeys(row["c"] for row in rows)]
+    steps = [0, 0.5, 1] if theme.is_narrow else [0, 0.25, 0.5, 0.75, 1]
     weight = amount(
         "x",
         title="alpha: weight of FPR",
         scale={"domain": [0, 1]},
-        axis={"values": [0, 0.25, 0.5, 0.75, 1], "format": ".2~f", "grid": False},
+        axis={"values": steps, "format": ".2~f", "grid": False},
     )
     width = (theme.width - 130) // 3
     panels = []

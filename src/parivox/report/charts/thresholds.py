@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain
+from parivox.report.charts.axes import as_logs, log_domain, room
 from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
 from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
@@ -61,13 +61,12 @@ def thresholds(
     inks = theme.inks
     rows, common = _rows(chosen)
     common = float(f"{common:.5g}")
-    width = (theme.width - 250) // (1 if theme.is_narrow else 2)
+    names = [chosen.marked(row["g"]) for row in rows]
+    width = (theme.width - 120 - room(names, theme.size)) // (1 if theme.is_narrow else 2)
     axis = names_axis(inks.ink)
-    y = word(
-        "group", title=None, axis=axis, scale={"domain": [chosen.marked(row["g"]) for row in rows]}
-    )
-    for row in rows:
-        row["group"] = chosen.marked(row["g"])
+    y = word("group", title=None, axis=axis, scale={"domain": names})
+    for row, name in zip(rows, names, strict=True):
+        row["group"] = name
     places = [row["t"] for row in rows] + [common]
     pad = (max(places) - min(places)) * 0.08 or abs(common) * 0.1 or 0.1
     ends = [float(f"{end:.5g}") for end in (min(places) - pad, max(places) + pad)]

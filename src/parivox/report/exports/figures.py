@@ -25,8 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "check_figures", "write_figures"]
 
 FORMATS = ("svg", "png", "pdf")
+COLUMNS = {"one column": 3.5, "two columns": 7.0}
+"""Inches across of a paper."""
+_OVER = 1.2
+"""Times a column that a figure in it may be wide: what is shrunk to fit is still read."""
+_TALL = 5.0
+"""Inches that a figure in one column may be high."""
+_PER_INCH = 96
 _INDEX = "index.md"
 _ASIDE = ".parivox-"
+_SIDES = re.compile(r'\b(?:width|height)="([\d.]+)"')
 _LINKED = re.compile(r"\]\(([a-z0-9-]+\.(?:svg|png|pdf))\)")
 
 
@@ -47,8 +55,8 @@ def write_figures(
     Raises
     ------
     ConfigError
-        If the folder holds something else or cannot be written, a format is not known, or altair
-        is missing.
+        If the folder holds something else or cannot be written, a format is not known, or
+        vl_convert is missing.
     """
     home = check_figures(folder, formats)
     made = _drawn(audit, formats)
@@ -71,23 +79,36 @@ def write_figures(
 
 def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
     """Every file of the folder."""
-    from parivox.report.charts import PAPER, figures  # noqa: PLC0415 - Altair
     from parivox.report.exports.markdown import escaped  # noqa: PLC0415
 
     version = audit.record["versions"]["parivox"]
     lines = [f"<!-- Parivox {version}: parivox report --figures -->", "", "# Figures"]
     made: dict[str, bytes] = {}
-    for figure in figures(audit, theme=PAPER):
+    for figure, columns in _fitted(audit):
         made |= {f"{figure.id}.{kind}": _as(figure, kind) for kind in formats}
         links = ", ".join(f"[{kind}]({figure.id}.{kind})" for kind in formats)
         lines += ["", f"## {escaped(figure.title)}", "", escaped(figure.reading), ""]
-        lines += [escaped(figure.description), "", links]
+        lines += [escaped(figure.description), "", f"For {columns} of a paper: {links}"]
     made[_INDEX] = ("\n".join(lines) + "\n").encode()
     return made
 
 
+def _fitted(audit: Audit) -> Iterator[tuple[Figure, str]]:
+    """Every figure as wide as a column where it can be read there, else as wide as two."""
+    from parivox.report.charts import figures, svg, theme  # noqa: PLC0415 - takes time to load
+
+    (one, narrow), (both, wide) = (
+        (name, figures(audit, theme=theme(for_page=False, width=width)))
+        for name, width in COLUMNS.items()
+    )
+    for small, large in zip(narrow, wide, strict=True):
+        width, height = (float(side) / _PER_INCH for side in _SIDES.findall(svg(small.chart))[:2])
+        fits = width <= _OVER * COLUMNS[one] and height <= _TALL
+        yield (small, one) if fits else (large, both)
+
+
 def _as(figure: Figure, kind: str) -> bytes:
-    from parivox.report.charts import pdf, png, svg  # noqa: PLC0415 - Altair
+    from parivox.report.charts import pdf, png, svg  # noqa: PLC0415 - takes time to load
 
     if kind == "png":
         return png(figure.chart)
@@ -110,7 +131,7 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
         what = repr(odd[0]) if odd else "nothing"
         msg = f"--formats: {what} is no format of figures; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
-    need("figures", "altair", "vl_convert")
+    need("figures", "vl_convert")
     text = os.fsdecode(folder)
     home = Path(os.path.realpath(text))
     try:
