@@ -12,7 +12,6 @@ from parivox.auditing.curves import nodes, shared_thresholds
 from parivox.core.counts import Counts
 
 KEY = ("system", "list", "grouping", "group", "allocation")
-BAND = ("fpr", "fpr_low", "fpr_high", "fnr", "fnr_low", "fnr_high")
 POINTS = ("threshold=1.25", "fpr=0.02", "eer", "min-cdet", "threshold=99")
 
 
@@ -95,12 +94,46 @@ def check_bands(audit):
             np.testing.assert_array_equal((band["fpr"][i], band["fnr"][i]), wanted)
 
 
+def check_ratios(audit):
+    """At audited thresholds they are the ratios to all others in closed form; elsewhere alike."""
+    bands, seen = by_cell(audit.bands), 0
+    asked = {"measure": "ratio", "reference": "others", "zero": "none", "within": ""}
+    for row in audit.bias.where(**asked, definition=""):
+        key = tuple(row[name] for name in KEY)
+        threshold = audit.operating_points.where(
+            operating_point=row["operating_point"], system=key[0], list=key[1], within=""
+        ).rows()
+        if row["metric"] not in {"fpr", "fnr"} or threshold[0]["threshold"] is None:
+            continue
+        band = bands[key]
+        (at,) = np.flatnonzero(band["threshold"] == threshold[0]["threshold"])
+        found = [band[f"{row['metric']}_ratio_{end}"][at] for end in ("low", "high")]
+        if key[-1] == "either":  # whose groups share trials: told from replicates
+            assert np.isnan(found).all()
+            continue
+        np.testing.assert_array_equal(found, [number(row["low"]), number(row["high"])])
+        seen += not np.isnan(found).any()
+    assert seen
+    for key, band in bands.items():
+        for metric in ("fpr", "fnr"):
+            low, high = (band[f"{metric}_ratio_{end}"] for end in ("low", "high"))
+            if key[3] in {"all", "pooled"} or key[-1] == "either":
+                assert np.isnan([low, high]).all()
+            else:
+                assert (~np.isnan(high)).mean() > 0.5
+                assert (low <= high)[~np.isnan(high)].all()
+
+
 def test_bins_add_up_to_the_trials_and_to_the_errors_at_every_audited_threshold(told):
     check_bins(told)
 
 
 def test_bands_are_the_intervals_of_the_groups_at_every_audited_threshold(told):
     check_bands(told)
+
+
+def test_bands_hold_the_limits_of_the_ratios_to_all_others(told):
+    check_ratios(told)
 
 
 def test_all_cells_of_a_system_and_list_share_thresholds(told):
@@ -136,6 +169,7 @@ def test_bands_follow_the_method_that_is_asked_for(trials, speakers):
             replicates=50,
         )
         check_bands(audit)
+        assert np.isnan(audit.bands.to_polars()["fpr_ratio_high"].to_numpy()).all()
         n = len(audit.bands.where(grouping="all"))
         assert (n == 2) == (interval == "bootstrap")  # which tells of the audited points only
 
@@ -145,6 +179,7 @@ def test_the_pooled_band_of_a_grouping_without_everybody_is_its_own(trials, spea
     audit = pv.audit(trials, speakers={**speakers, "nation": nation}, by="nation", replicates=50)
     check_bins(audit)
     check_bands(audit)
+    check_ratios(audit)
     every, pooled = (audit.bands.where(group=name).to_dict() for name in ("all", "pooled"))
     assert every["threshold"] == pooled["threshold"]
     assert every["fnr"] != pooled["fnr"]

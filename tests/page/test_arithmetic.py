@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parivox.core import bias, meta
+from parivox.core.ratios import Ratio, to_pooled
 from parivox.report.page.axes import Drawn, fitted
 from parivox.report.page.explorer import packed
 from parivox.report.page.interpolated import Bands
@@ -148,15 +149,15 @@ def test_ratios_and_threshold_bias_have_the_reasons_of_the_core(script, value, t
 @OFTEN
 @given(
     st.lists(
-        st.one_of(st.just(math.nan), st.just(0.0), st.floats(1e-9, 0.99)), min_size=8, max_size=8
+        st.one_of(st.just(math.nan), st.just(0.0), st.floats(1e-9, 0.99)), min_size=16, max_size=16
     )
 )
 def test_limits_between_nodes_are_mixed_as_python_mixes_them_to_four_digits(script, limits):
     thresholds = np.array([-np.inf, 0.1, 0.4, 0.5, 0.9])
-    bands = Bands(np.array([1, 3]), np.array(limits).reshape(4, 1, 2))
+    bands = Bands(np.array([1, 3]), np.array(limits).reshape(8, 1, 2))
     grouping = {"nodes": [1, 3], "limits": packed(bands.codes()), "exact": bands.exact([3])}
     found = script(
-        "((b) => [1, 2, 3, 4].map((k) => [0, 2].flatMap((m) => N.limitsAt("
+        "((b) => [1, 2, 3, 4].map((k) => [0, 2, 4, 6].flatMap((m) => N.limitsAt("
         "x.grouping.nodes, x.thresholds.map(Number), b[m][0], b[m + 1][0], k))))"
         "(N.bands(x.grouping, 1))",
         {"grouping": grouping, "thresholds": ["-Infinity", *thresholds[1:].tolist()]},
@@ -165,6 +166,18 @@ def test_limits_between_nodes_are_mixed_as_python_mixes_them_to_four_digits(scri
         expected = bands.at(k, thresholds)[:, 0]
         tolerance = 0 if k == 3 else 5e-3  # that of an audited point is exact
         assert numbers(one) == pytest.approx(expected, rel=tolerance, abs=1e-12, nan_ok=True)
+
+
+@OFTEN
+@given(st.tuples(st.floats(1e-3, 1e3), st.floats(1, 9)), st.floats(0.01, 0.99))
+def test_limits_of_a_ratio_to_all_others_are_those_to_everyone_too(script, ends, share):
+    low, high = ends[0], ends[0] * ends[1]
+    kept = [low / (1 + low), high / (1 + high)]
+    assert numbers(script("N.ratioLimits(x)", kept)) == pytest.approx([low, high], rel=1e-9)
+    one = np.array([low]), np.array([high])
+    expected = to_pooled(Ratio(one[0], *one, one[0], np.array([""])), share)
+    found = numbers(script("N.ratioLimits(...x)", [kept, share]))
+    assert found == pytest.approx([expected.low[0], expected.high[0]], rel=1e-9)
 
 
 @OFTEN

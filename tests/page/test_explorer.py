@@ -12,7 +12,7 @@ from parivox.core.costs import cdet, min_cdet, parse_cost
 from parivox.core.counts import Counts
 from parivox.report.binned import binned
 from parivox.report.page.measured import ROWS
-from parivox.report.words import percent, short, span
+from parivox.report.words import chance, percent, short, span
 
 READ = """() => {
   const exact = ({ exact = NaN }) => Number.isNaN(exact) ? null : String(exact);
@@ -212,6 +212,68 @@ def audited_measures():
 
 def told_in(metric):
     return {"cdet_norm": "cost", "fpr+fnr": "both"}.get(metric, metric)
+
+
+def test_ratios_have_the_intervals_of_the_audited_point(opened, h_page, h_audit):
+    with opened(h_page) as page:
+        for button in page.locator("#x-points button").all():
+            button.click()
+            point = button.inner_text()
+            for reference in ("pooled", "others"):
+                page.locator("#x-reference").select_option(reference)
+                rows = h_audit.bias.where(
+                    system="V2",
+                    grouping="gender+nationality",
+                    operating_point=point,
+                    measure="ratio",
+                    reference=reference,
+                    zero="none",
+                    within="",
+                ).rows()
+                audited = {(row["metric"], row["group"]): row for row in rows}
+                for cells in read(page)["common"][:-1]:
+                    for metric in ("fpr", "fnr"):
+                        row = audited[metric, cells["group"][0].removesuffix("*")]
+                        told = span(row["low"], row["high"]).replace("–", "")
+                        assert cells[f"{metric}_ratio_span"][0] == told
+
+
+def floors_of(found, rows):
+    """Floors that are shown, each with what the audit's row of it says."""
+    for row in rows:
+        for id_, metric, name in audited_measures():
+            is_it = (row["measure"], row["metric"]) == (name, metric) and metric != "cdet_norm"
+            if is_it and row["alpha"] in {None, 0.5}:
+                p = "" if row["p"] is None else f", p {chance(row['p'])}"
+                shown = found["measures"][id_][f"{told_in(metric)}_floor"][0]
+                yield shown, f"floor {figure(row['floor_95'])}{p}"
+
+
+def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(opened, h_page, h_audit):
+    where = {"system": "V2", "grouping": "gender+nationality", "zero": "none", "within": ""}
+    with opened(h_page) as page:
+        for button in page.locator("#x-points button").all():
+            button.click()
+            for gated in (False, True):
+                page.locator("#x-gated").set_checked(gated)
+                rows = h_audit.meta.where(
+                    **where, operating_point=button.inner_text(), gated=gated
+                ).rows()
+                pairs = [*floors_of(read(page), (row for row in rows if row["value"] is not None))]
+                assert len(pairs) > 15
+                assert all(shown == told for shown, told in pairs)
+
+        def floor():
+            return read(page)["measures"]["gini"]["fpr_floor"][0]
+
+        assert floor()
+        page.locator("#x-alpha").fill("0.25")
+        assert floor() == ""
+        page.locator("#x-alpha").fill("0.5")
+        assert floor()
+        page.locator("#x-slider").focus()
+        page.keyboard.press("PageDown")
+        assert floor() == ""
 
 
 def test_between_nodes_limits_lie_between_those_of_the_nodes(opened, h_page, h_audit):

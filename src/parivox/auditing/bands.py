@@ -39,7 +39,8 @@ class Band(NamedTuple):
     ----------
     thresholds : float64 ndarray of shape (threshold,)
     columns : dict of str to float64 ndarray of shape (threshold, cell)
-        ``fpr``, ``fpr_low``, ``fpr_high`` and the same of ``fnr``; the pooled cell last.
+        ``fpr``, ``fpr_low``, ``fpr_high``, limits ``fpr_ratio_low``, ``fpr_ratio_high`` of the
+        ratio to all other cells, and the same of ``fnr``; the pooled cell last.
     """
 
     thresholds: FloatArray
@@ -52,7 +53,13 @@ class Band(NamedTuple):
         told = {}
         for metric in RATES:
             one = sure.rates[metric]
-            for name, numbers in (("", one.rate), ("_low", one.low), ("_high", one.high)):
+            ratio = sure.to_others(metric)
+            none = np.full(one.rate.shape, np.nan)
+            for name, numbers in (
+                *(("", one.rate), ("_low", one.low), ("_high", one.high)),
+                ("_ratio_low", none if ratio is None else _beside(ratio.low, one.rate)),
+                ("_ratio_high", none if ratio is None else _beside(ratio.high, one.rate)),
+            ):
                 told[metric + name] = numbers[at, -cells:]
         return cls(np.fromiter(points, float), told)
 
@@ -72,6 +79,12 @@ class Band(NamedTuple):
         names = parts[0].columns
         told = {name: np.concatenate([one.columns[name] for one in parts]) for name in names}
         return cls(thresholds[order], {name: of[order] for name, of in told.items()})
+
+
+def _beside(of_groups: FloatArray, whole: FloatArray) -> FloatArray:
+    """What is known of groups only, with a place for the pooled cell if there is one."""
+    none = np.full((*whole.shape[:-1], whole.shape[-1] - of_groups.shape[-1]), np.nan)
+    return np.concatenate((of_groups, none), axis=-1)
 
 
 def audited(found: Iterable[Found]) -> dict[float, int]:

@@ -192,9 +192,13 @@ TABLES: dict[str, dict[str, str]] = {
         "fpr": "float",
         "fpr_low": "float",
         "fpr_high": "float",
+        "fpr_ratio_low": "float",
+        "fpr_ratio_high": "float",
         "fnr": "float",
         "fnr_low": "float",
         "fnr_high": "float",
+        "fnr_ratio_low": "float",
+        "fnr_ratio_high": "float",
     },
     "offenders": {
         **_KEY,

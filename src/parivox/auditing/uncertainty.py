@@ -307,26 +307,44 @@ class Uncertainty:
 
         None where the two are not independent, or where it is not the method asked for.
         """
-        if self.options.interval != "speakers" or not self.are_disjoint or len(names) < 2:
+        if not self._has_ratios:
             return None
         asked = metric, reference
         if asked not in self._ratios:  # several measures are of the same ratio
             self._ratios[asked] = self._ratio(metric, reference, names)
         return self._ratios[asked]
 
+    def to_others(self, metric: str) -> Ratio | None:
+        """Each group's rate against all others together, as :meth:`ratio` has it."""
+        return ratio_interval(self._own(metric), self._others[metric]) if self._has_ratios else None
+
+    @property
+    def _has_ratios(self) -> bool:
+        """Whether groups are compared in closed form."""
+        is_asked = self.options.interval == "speakers"
+        return is_asked and self._n_groups > 1 and self.are_disjoint
+
+    @property
+    def _n_groups(self) -> int:
+        return self.groups.target.speakers.size
+
+    def _own(self, metric: str) -> Interval:
+        """Intervals of a rate of the groups alone."""
+        return _of(self.rates[metric], slice(0, self._n_groups))
+
     @cached_property
     def _ratios(self) -> dict[tuple[str, str], Ratio | None]:
         return {}
 
     def _ratio(self, metric: str, reference: str, names: Sequence[str]) -> Ratio | None:
-        own = _of(self.rates[metric], slice(0, -1))
+        own = self._own(metric)
         if reference in names:
             at = names.index(reference)
             return ratio_interval(own, _of(own, slice(at, at + 1)))
         if reference not in {"others", "pooled"}:
             return None
-        against = ratio_interval(own, self._others[metric])
-        if reference == "others":
+        against = self.to_others(metric)
+        if reference == "others" or against is None:
             return against
         trials = self.moments[metric].trials
         return to_pooled(against, over(trials, trials.sum(axis=-1, keepdims=True)))

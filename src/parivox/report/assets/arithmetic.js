@@ -56,7 +56,7 @@ const explorerNumbers = (() => {
     return Number(`${1000 + ((code - 2) % 9000)}e-${exponent + 3}`);
   }
 
-  /** Limits by kind (low and high of FPR, of FNR), group and node. */
+  /** Limits by kind (low and high of FPR, of FNR, of ratios r as r / (1 + r)), group and node. */
   function bands(grouping, size) {
     const nodes = grouping.nodes;
     const all = unpacked(grouping.limits).map(limit);
@@ -66,7 +66,7 @@ const explorerNumbers = (() => {
     }
     const of = (kind, i) =>
       all.slice((kind * size + i) * nodes.length, (kind * size + i + 1) * nodes.length);
-    return [0, 1, 2, 3].map((kind) => Array.from({ length: size }, (_, i) => of(kind, i)));
+    return [0, 1, 2, 3, 4, 5, 6, 7].map((kind) => Array.from({ length: size }, (_, i) => of(kind, i)));
   }
 
   // ---- rates, costs, and where a target is held
@@ -141,6 +141,14 @@ const explorerNumbers = (() => {
     if (!(a > 0 && a < 1 && b > 0 && b < 1)) return (1 - share) * a + share * b;
     const logit = (1 - share) * Math.log(a / (1 - a)) + share * Math.log(b / (1 - b));
     return 1 / (1 + Math.exp(-logit));
+  }
+
+  /** Limits of a ratio to all others; with a share of all trials, of that to everyone. */
+  function ratioLimits(kept, share = 0) {
+    return kept.map((limit) => {
+      const ratio = limit / (1 - limit);
+      return share ? 1 / (share + (1 - share) / ratio) : ratio;
+    });
   }
 
   // ---- axes of rates
@@ -391,9 +399,9 @@ const explorerNumbers = (() => {
     return fixed(value, size >= 0.995 ? 1 : 2);
   }
 
-  function span(low, high) {
+  function span(low, high, times = 100) {
     if (Number.isNaN(high)) return "–";
-    return `[${short(100 * low)}, ${short(100 * high)}]`;
+    return `[${short(times * low)}, ${short(times * high)}]`;
   }
 
   const sized = (value, text) =>
@@ -402,8 +410,8 @@ const explorerNumbers = (() => {
   const figure = (value) => (value === 0 ? "0" : significant(value, 4));
 
   return Object.freeze({
-    RATES, unpacked, curves, bands, rate, smoothed, costOf, costAt, nearest, held, limitsAt, ratio,
-    thresholdBias, measures, count, significant, general, fixed, percent, short, span, sized, points,
-    figure, fitted, ticks, place,
+    RATES, unpacked, curves, bands, rate, smoothed, costOf, costAt, nearest, held, limitsAt,
+    ratioLimits, ratio, thresholdBias, measures, count, significant, general, fixed, percent, short,
+    span, sized, points, figure, fitted, ticks, place,
   });
 })();

@@ -182,8 +182,22 @@
         const gap = above - ref;
         const size = m < 2 ? N.points(gap) : N.sized(gap, N.figure(Math.abs(gap)));
         row.put(`${metric}_ratio`, told(times, N.short), times.value);
+        row.put(`${metric}_ratio_span`, m < 2 ? ratioSpan(i, m, times.value, less) : "");
         row.put(`${metric}_difference`, size, gap);
       });
+    }
+
+    /** Limits of a group's ratio to all others, or to pooled, as far apart as to hold it. */
+    function ratioSpan(i, m, value, isOfOthers) {
+      const { curves, bands } = numbers(grouping());
+      const trials = m ? "targets" : "nontargets";
+      const share = isOfOthers ? 0 : curves[i][trials] / curves[curves.length - 1][trials];
+      const kept = N.limitsAt(
+        grouping().nodes, thresholds(), bands[4 + 2 * m][i], bands[5 + 2 * m][i], state.k,
+      );
+      const [below, above] = N.ratioLimits(kept, share);
+      const [low, high] = [Math.min(below, value), Math.max(above, value)];
+      return Number.isNaN(low + high) ? "" : N.span(low, high, 1);
     }
 
     function fillOwn(row, i, found, widest) {
@@ -250,11 +264,20 @@
       const found = N.measures(
         data.rows, groups(values), groups(below), used, average, state.alpha,
       );
+      const floors = knownFloors();
       for (const [id, row] of measured) {
         for (const [metric, one] of Object.entries(found[id])) {
           row.put(metric, told(one, N.figure), one.value);
+          row.put(`${metric}_floor`, (floors[id] || {})[metric] || "");
         }
       }
+    }
+
+    /** What chance alone would show: known at audited points, as the audit weighed. */
+    function knownFloors() {
+      const point = list().points.find((one) => one.k === state.k && one.text === state.point);
+      const isAsAudited = state.alpha === data.alpha && state.zero === data.zero[0];
+      return (point && isAsAudited && (grouping().floors[point.text] || [])[Number(state.isGated)]) || {};
     }
 
     function sentence(rows) {
@@ -320,8 +343,7 @@
         fillRates(row, i, k);
         if (i < curves.length - 1) return fillReferences(row, i);
         for (const metric of [...N.RATES, "cost"]) {
-          row.put(`${metric}_ratio`, "");
-          row.put(`${metric}_difference`, "");
+          for (const name of ["ratio", "ratio_span", "difference"]) row.put(`${metric}_${name}`, "");
         }
       });
       const goal = aim();

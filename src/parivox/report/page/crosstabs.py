@@ -79,10 +79,10 @@ def _grids(tables: Iterable[Crossed], told: str) -> list[Grid]:
 
 
 def _cell(found: Rate) -> str | Cell:
-    """A rate and its interval above its counts; a dash where there is no such group."""
+    """A rate and its interval above its counts; or that there is no such group."""
     row = found.row
     if row is None:
-        return "–"
+        return "no one"
     if row["value"] is None:
         return f"– ({row['reason']})"
     counts = [] if row["trials"] is None else [f"{row['errors']:,}\u00a0/\u00a0{row['trials']:,}"]

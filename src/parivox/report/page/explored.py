@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parivox.report.binned import Binned
     from parivox.report.page.axes import Axis
     from parivox.report.page.interpolated import Bands
-    from parivox.report.page.measured import Row
+    from parivox.report.page.measured import Floors, Row
 
 __all__ = ["Line", "View", "held", "shown_alpha", "view"]
 
@@ -108,6 +108,7 @@ def view(
     cost: CostModel,
     minima: Sequence[float | None],
     marked: set[int],
+    floors: Floors,
     options: Mapping[str, Any],
 ) -> View:
     """One grouping at one threshold.
@@ -126,6 +127,8 @@ def view(
         Each group's own smallest cost; empty where that is unknown.
     marked
         Groups that fail a gate.
+    floors
+        Of the meta-measures there.
     options
         Of the audit.
     """
@@ -137,7 +140,7 @@ def view(
     places, why = held(one, hold, at, cost)
     lines = _lines(one, bands, common, cost, marked)
     own = _lines(one, bands, places, cost, marked)
-    _add_references(lines, one, k, cost, zero)
+    _add_references(lines, one, k, cost, zero, bands.ratios_at(k, one.thresholds))
     own = _with_own(own, one, k, places, why, cost, minima)
     threshold = float(one.thresholds[k])
     told = Cell(general(threshold), threshold)
@@ -158,7 +161,7 @@ def view(
         lines,
         own,
         {m: fitted(line.drawn[m] for line in (*lines, *own)) for m in RATES},
-        measured(one, k, _costs(one, cost)[:, k], zero, alpha),
+        measured(one, k, _costs(one, cost)[:, k], zero, alpha, floors),
         alpha,
         cost,
         one.thresholds.size,
@@ -280,7 +283,9 @@ def _round_rate(rate: float, low: float, high: float) -> tuple[float, float]:
     return min(low, rate), max(high, rate)
 
 
-def _add_references(lines: Sequence[Line], one: Binned, k: int, cost: CostModel, zero: str) -> None:
+def _add_references(
+    lines: Sequence[Line], one: Binned, k: int, cost: CostModel, zero: str, limits: FloatArray
+) -> None:
     """Add each group's ratio to, and difference from, all trials but its own."""
     wrong = {"fpr": (one.fp[:, k], one.n_nontarget), "fnr": (one.fn[:, k], one.n_target)}
     others = {
@@ -304,9 +309,15 @@ def _add_references(lines: Sequence[Line], one: Binned, k: int, cost: CostModel,
         for i, line in enumerate(lines):
             cells = cast("dict[str, Cell]", line.cells)
             if i == len(lines) - 1:
-                cells[f"{metric}_ratio"] = cells[f"{metric}_difference"] = Cell("")
+                names = ("ratio", "ratio_span", "difference")
+                cells |= {f"{metric}_{name}": Cell("") for name in names}
                 continue
             value, reason = float(ratio.value[i]), str(ratio.reason[i])
+            low, high = math.nan, math.nan
+            if metric in RATES:
+                at = 2 * RATES.index(metric)
+                low, high = _round_rate(value, *limits[at : at + 2, i].tolist())
+            cells[f"{metric}_ratio_span"] = Cell("" if math.isnan(low + high) else span(low, high))
             gap = float(gaps.value[i])
             cells[f"{metric}_ratio"] = Cell(told(value, short(value), reason), value)
             cells[f"{metric}_difference"] = (

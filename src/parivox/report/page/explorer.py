@@ -20,7 +20,7 @@ from parivox.report.binned import binned
 from parivox.report.page.cells import REASONS
 from parivox.report.page.explored import View, shown_alpha, view
 from parivox.report.page.interpolated import Bands
-from parivox.report.page.measured import ROWS
+from parivox.report.page.measured import ROWS, floors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.core.costs import CostModel
     from parivox.report.binned import Binned
+    from parivox.report.page.measured import Floors
 
 __all__ = ["Explorer", "explorer"]
 
@@ -88,6 +89,7 @@ def explorer(audit: Audit) -> Explorer | None:
         cost=costs[0],
         minima=shown.groupings[0].minima.get(costs[0].name, ()),
         marked=shown.groupings[0].marked(point["text"]),
+        floors=shown.groupings[0].floors.get(point["text"], ({}, {}))[0],
         options=options,
     )
     return Explorer(text.translate(_SCRIPT), first)
@@ -101,6 +103,7 @@ class _Grouping:
     bands: Bands
     gates: Mapping[str, Mapping[str, Sequence[str]]]
     minima: Mapping[str, Sequence[float | None]]
+    floors: Mapping[str, tuple[Floors, Floors]]
 
     def marked(self, point: str) -> set[int]:
         """Groups that lack something for either rate at an audited point."""
@@ -119,6 +122,7 @@ class _Grouping:
             "exact": self.bands.exact(exact),
             "gates": self.gates,
             "minima": self.minima,
+            "floors": self.floors,
         }
 
 
@@ -207,7 +211,10 @@ def _grouping(audit: Audit, one: Binned, points: Sequence[str]) -> _Grouping:
         least = minima.setdefault(row["definition"], [None] * size)
         if row["group"] in place:
             least[place[row["group"]]] = row["value"]
-    return _Grouping(one, Bands.of(audit, one), gates, minima)
+    options = audit.record["options"]
+    weighed = options["zero"][0], shown_alpha(options["alpha"])
+    known = floors(audit.meta.where(**where, within="").rows(), points, *weighed)
+    return _Grouping(one, Bands.of(audit, one), gates, minima, known)
 
 
 def _model(cost: CostModel) -> dict[str, Any]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["LIMITS", "Bands"]
 
 LIMITS = ("fpr_low", "fpr_high", "fnr_low", "fnr_high")
+OF_RATIOS = ("fpr_ratio_low", "fpr_ratio_high", "fnr_ratio_low", "fnr_ratio_high")
+"""Limits of ratios r are kept as r / (1 + r): in [0, 1], and mixed in logits, as rates are."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Bands:
     nodes : int array of shape (node,)
         Places among the thresholds, rising.
     limits : float64 of shape (limit, group, node)
-        Lower and upper limit of FPR, of FNR; NaN where there is none.
+        Lower and upper limit of FPR, of FNR, of their ratios to all other groups; NaN where there
+        is none.
     """
 
     nodes: IntArray
@@ -46,11 +49,12 @@ class Bands:
         nodes = sorted({k for k in at if k >= 0})
         column = {k: j for j, k in enumerate(nodes)}
         row = {group: i for i, group in enumerate(one.groups)}
-        limits = np.full((len(LIMITS), len(one.groups), len(nodes)), np.nan)
+        limits = np.full((len(LIMITS + OF_RATIOS), len(one.groups), len(nodes)), np.nan)
         for n, (group, k) in enumerate(zip(found["group"], at, strict=True)):
             if k >= 0 and group in row:
-                cells = [found[name][n] for name in LIMITS]
+                cells = [found[name][n] for name in LIMITS + OF_RATIOS]
                 limits[:, row[group], column[k]] = np.array(cells, dtype=np.float64)
+        limits[len(LIMITS) :] = _share(limits[len(LIMITS) :])
         return cls(np.array(nodes, dtype=np.int64), limits)
 
     def at(self, k: int, thresholds: FloatArray) -> FloatArray:
@@ -73,6 +77,12 @@ class Bands:
         inside = (low > 0) & (low < 1) & (high > 0) & (high < 1)
         return np.asarray(np.where(inside, mixed, (1 - share) * low + share * high))
 
+    def ratios_at(self, k: int, thresholds: FloatArray) -> FloatArray:
+        """Limits of the ratios at a threshold, ``[limit, group]``: low and high of FPR, of FNR."""
+        share = self.at(k, thresholds)[len(LIMITS) :]
+        with np.errstate(divide="ignore"):
+            return np.asarray(share / (1 - share))
+
     def codes(self) -> list[int]:
         """Every limit to four digits, as one integer: 0 for none, 1 for zero."""
         return [_code(limit) for limit in self.limits.ravel().tolist()]
@@ -85,6 +95,10 @@ class Bands:
                 cells = self.limits[..., j].ravel().tolist()
                 found[str(k)] = [None if math.isnan(cell) else cell for cell in cells]
         return found
+
+
+def _share(ratio: FloatArray) -> FloatArray:
+    return 1 - 1 / (1 + ratio)
 
 
 def _code(limit: float) -> int:

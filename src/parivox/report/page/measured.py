@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from parivox.core import bias
 from parivox.core.meta import MEASURES
 from parivox.report.page.cells import Cell, figure
+from parivox.report.words import chance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parivox.core.counts import FloatArray
     from parivox.report.binned import Binned
 
-__all__ = ["ROWS", "Row", "measured"]
+__all__ = ["ROWS", "Row", "floors", "measured"]
+
+Floors = dict[str, dict[str, str]]
+"""In words, by row and metric."""
 
 
 class Row(NamedTuple):
@@ -120,10 +124,41 @@ ROWS = (
 ROWS = (ROWS[0]._replace(single={"fpr": "fdr_fpd", "fnr": "fdr_fnd"}), *ROWS[1:])
 
 
+def floors(
+    rows: Iterable[Mapping[str, Any]], points: Sequence[str], zero: str, alpha: float
+) -> dict[str, tuple[Floors, Floors]]:
+    """What a fair system would show, at audited points: of all groups, and of those not marked.
+
+    Parameters
+    ----------
+    rows
+        Of the audit's meta-measures, those of one grouping.
+    points
+        Where.
+    zero, alpha
+        The zero policy and the weight of FPR that they are of.
+    """
+    place = {(m, name): (row.id, m) for row in ROWS for m, name in row.single.items()}
+    place |= {("fpr+fnr", row.joint): (row.id, "both") for row in ROWS if row.joint}
+    found: dict[str, tuple[Floors, Floors]] = {}
+    for one in rows:
+        at = place.get((one["metric"], one["measure"]))
+        is_shown = one["zero"] == zero and one["alpha"] in {None, alpha}
+        if at is None or not is_shown or one["operating_point"] not in points:
+            continue
+        if one["value"] is None or one["floor_95"] is None:
+            continue
+        text = f"floor {figure(one['floor_95']).text}"
+        text += "" if one["p"] is None else f", p {chance(one['p'])}"
+        both = found.setdefault(one["operating_point"], ({}, {}))
+        both[one["gated"]].setdefault(at[0], {})[at[1]] = text
+    return found
+
+
 def measured(
-    one: Binned, k: int, costs: FloatArray, zero: str, alpha: float
+    one: Binned, k: int, costs: FloatArray, zero: str, alpha: float, known: Floors
 ) -> list[tuple[Row, Mapping[str, Cell]]]:
-    """Every meta-measure of all groups at a threshold, where these are their costs."""
+    """Every meta-measure of all groups at a threshold, where these are their costs and floors."""
     raw = {"fpr": one.fpr[:, k], "fnr": one.fnr[:, k], "cost": costs}
     policy = cast("bias.ZeroPolicy", zero)
     smooth = {
@@ -150,5 +185,7 @@ def measured(
                 more["denominator"] = smooth["fpr"][:-1], smooth["fnr"][:-1]
             found = spec.function(above["fpr"][:-1], above["fnr"][:-1], **more)
             cells["both"] = figure(float(found.value), str(found.reason))
+        told = known.get(row.id, {})
+        cells |= {f"{name}_floor": Cell(told.get(name, "")) for name in list(cells)}
         made.append((row, cells))
     return made

@@ -161,26 +161,34 @@ def _cells(row: Row, made: Grid) -> tuple[str, ...]:
         told(row["value"]) if is_there else f"– ({why(row['reason'])})",
         f"[{told(row['low'])}, {told(row['high'])}]"
         if row["high"] is not None
-        else made.dash(_note(row)),
-        told(row["floor_mean"]),
-        _beyond(row),
-        made.dash(f"no p: {no_p}") if no_p else chance(row["p"]),
+        else made.dash(_note(row))
+        if is_there
+        else "",
+        *_floor(row, made),
+        made.dash(f"no p: {no_p}") if no_p else "" if row["p"] is None else chance(row["p"]),
         "higher" if row["higher_is_fairer"] else "lower",
-        row["low_group"] or "–",
-        row["high_group"] or "–",
+        row["low_group"] or "",
+        row["high_group"] or "",
     )
 
 
 def _note(row: Row) -> str:
     """Why a measure that has a value has no interval."""
-    is_there = row["value"] is not None
-    return (row["note"] or "no interval: none is known to be right for it") if is_there else ""
+    return str(row["note"] or "no interval: none is known to be right for it")
+
+
+def _floor(row: Row, made: Grid) -> tuple[str, str]:
+    """What fair systems show on average, and what 95 % of them do not exceed."""
+    if row["value"] is None:
+        return "", ""
+    if row["floor_95"] is None:
+        none = made.dash("no floor: no fair system was drawn for it")
+        return none, none
+    return told(row["floor_mean"]), _beyond(row)
 
 
 def _beyond(row: Row) -> str:
     """The floor that 95 % of fair systems do not exceed, and which side of it the value is on."""
-    if row["floor_95"] is None or row["value"] is None:
-        return told(row["floor_95"])
     is_beyond = (row["value"] < row["floor_95"]) == row["higher_is_fairer"] and (
         row["value"] != row["floor_95"]
     )

@@ -92,7 +92,7 @@ class Grid:
         return [f"{mark} {why}" for why, mark in self.notes.items() if mark in used]
 
     def filled(self) -> Grid:
-        """The table without columns that hold nothing but dashes."""
+        """The table without columns that hold no figure."""
         columns = range(1, len(self.heads))
         kept = [0, *(i for i in columns if not all(_is_dash(row[i]) for row in self.rows))]
         places = {old + 1: new for new, old in enumerate(kept, 1)}
@@ -107,7 +107,7 @@ class Grid:
 
 def _is_dash(cell: str | Cell) -> bool:
     """Whether a cell has no figure, nor the reason in it."""
-    return _text(cell).partition(GAP)[0] == "–"
+    return _text(cell).partition(GAP)[0] in {"–", ""}
 
 
 def _text(cell: str | Cell) -> str:
