@@ -247,6 +247,9 @@ def read_folder(
         is_there = name not in ON_REQUEST or record.get("options", {}).get(name)
         path = home / f"{name}.parquet"
         found[name] = Table.read(path) if is_there else Table.empty(TABLES[name])
+        if [*found[name].columns] != [*TABLES[name]]:
+            msg = f"{path}: its columns are not those of version {SCHEMA_VERSION}; audit again"
+            raise DataError(msg)
     return found, record, provenance
 
 

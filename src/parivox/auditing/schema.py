@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["CURVES", "ON_REQUEST", "SCHEMA_VERSION", "TABLES"]
 
-SCHEMA_VERSION = "4"
+SCHEMA_VERSION = "5"
 _KEY = {"system": "str", "list": "str", "grouping": "str"}
 _METRIC = {"allocation": "str", "metric": "str", "definition": "str", "operating_point": "str"}
 
