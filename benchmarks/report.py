@@ -4,7 +4,7 @@
 
 The cost is that of a whole audit of two systems on VoxCeleb1-H with `--report` against the same
 without, cold starts of all libraries included. Sizes are those of the demo's page, of one of 100
-groups and three systems, and of pages of a million trials and of ten times as many.
+groups and three systems, and of pages of a million trials and of a hundred times as many.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from benchmarks.measure import Gate, Usage, demo_data, interleave, least_cpu, ra
 ROUNDS = 3
 COST = 1.5  # times the CPU of the audit without a page
 DEMO, MANY = 1.6, 3.0  # MB (10^6 bytes)
-GROWTH = 1.05  # times the size of a page of a tenth of the trials: counts have a digit more
-SIZES = (1_000_000, 10_000_000)
+GROWTH = 1.05  # times the size of a page of a hundredth of the trials: counts have digits more
+SIZES = (1_000_000, 100_000_000)
 PLAIN, WITH = "without a page", "with a page"
 GROUPS, SPEAKERS_EACH, UTTERANCES_EACH, SYSTEMS = 100, 8, 6, 3
 NONTARGET_EACH = 400
@@ -126,7 +126,7 @@ def report(rounds: int = ROUNDS, data: Path = scale.FOLDER) -> tuple[list[str], 
         Gate("CPU of an audit with its page / without", ratio(shown, plain), COST),
         Gate("page of the demo", sizes["two systems, 20 groups"], DEMO, " MB"),
         Gate(f"page of {told}", sizes[told], MANY, " MB"),
-        Gate("size of a page of ten times the trials", ratio(big, small), GROWTH, "x"),
+        Gate("size of a page of a hundred times the trials", ratio(big, small), GROWTH, "x"),
     ]
     return lines, gates
 

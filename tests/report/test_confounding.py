@@ -116,3 +116,14 @@ def test_without_a_mean_group_everyone_together_is_the_reference(page):
 def test_without_intervals_nothing_is_said_of_own_thresholds(page):
     assert "group's own (EER)" not in page(intervals=False)
     assert "group's own (EER)" not in page(reference="others")
+
+
+def test_a_group_that_the_system_never_takes_wrong_is_told_as_such(page, material):
+    trials, people = material
+    women = {
+        one for one, gender in zip(people["id"], people["gender"], strict=True) if gender == "f"
+    }
+    sides = zip(trials["enrol"], trials["test"], trials["score"], strict=True)
+    apart = [score + (9 if a[:3] == b[:3] else -9) * (a[:3] in women) for a, b, score in sides]
+    told = page({"S": {**trials, "score": apart}}, by="gender")
+    assert "cannot be told no interval, or an EER of 0, of f" in told

@@ -57,6 +57,10 @@ def own_told(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
             ratios.setdefault(row["reference"], {})[row["group"]] = row
     reference = next((one for one in (wanted, *_REFERENCES) if one in ratios), None)
     if len(known) < _PAIR or reference is None:
+        lack = [row["group"] for row in rows if row["high"] is None or not row["value"]]
+        if known and lack:
+            told = f"of {', '.join(lack[:_MOST_TOLD])}{' and others' * (len(lack) > _MOST_TOLD)}"
+            yield "cannot be told", f"no interval, or an EER of 0, {told}"
         return
     level = 1 - options["confidence"]
     if len(rows) == _PAIR and reference == "geomean":
