@@ -194,7 +194,9 @@ def main() -> int:
     sections: dict[str, Callable[[], tuple[list[str], list[Gate]]]] = {
         "Computing in memory": partial(compute_section, rounds),
         "Bootstrap over speakers": partial(bootstrap.report, min(rounds, bootstrap.ROUNDS)),
-        "The page of an audit": partial(report.report, min(rounds, report.ROUNDS), options.folder),
+        "The page of an audit": partial(
+            report.report, min(rounds, report.ROUNDS), options.folder, is_scaled=options.scale
+        ),
         "Start-up": partial(startup.report, 5 if options.quick else startup.ROUNDS),
     }
     if options.scale:
