@@ -4,8 +4,8 @@
 
 The cost is that of a whole audit of two systems on VoxCeleb1-H with `--report` against the same
 without, cold starts of all libraries included. Sizes are those of the demo's page, of one of 100
-groups and three systems, and of pages of a million trials and of ten times (with `--scale` a hundred
-times) as many.
+groups and three systems, and of pages of a million trials and of ten times (with `--scale` a
+hundred times) as many.
 """
 
 from __future__ import annotations
