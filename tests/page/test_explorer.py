@@ -11,6 +11,7 @@ from parivox.core import bias, meta
 from parivox.core.costs import cdet, min_cdet, parse_cost
 from parivox.core.counts import Counts
 from parivox.report.binned import binned
+from parivox.report.page.interpolated import Bands
 from parivox.report.page.measured import ROWS
 from parivox.report.words import chance, percent, short, span
 
@@ -32,6 +33,7 @@ READ = """() => {
 }"""
 VOXSRC = parse_cost("voxsrc")
 POSITIONS = 50
+RATES = ("fpr", "fnr")
 
 
 def read(page):
@@ -290,7 +292,7 @@ def test_between_nodes_limits_lie_between_those_of_the_nodes(opened, h_page, h_a
             if j in (0, nodes.size):
                 assert not shown or found["threshold"] in nodes
                 continue
-            low, high = (float(one) / 100 for one in shown.strip("[]").split(", "))
+            low, high = (float(one) / 100 for one in shown.strip("≈\u00a0[]").split(", "))
             for limit, name in ((low, "fnr_low"), (high, "fnr_high")):
                 ends = bands[name][j - 1 : j + 1]
                 # two digits are shown, and no limit leaves the rate out
@@ -298,6 +300,64 @@ def test_between_nodes_limits_lie_between_those_of_the_nodes(opened, h_page, h_a
             assert low <= float(row["fnr"][1]) * 1.06
             checked += 1
     assert checked > 5
+
+
+def test_between_nodes_intervals_are_mixed_as_python_mixes_them_and_rough_ones_marked(
+    opened, h_page, h_audit
+):
+    grouping = "gender+nationality"
+    one = next(o for o in binned(h_audit) if (o.system, o.grouping) == ("V2", grouping))
+    bands = Bands.of(h_audit, one)
+    same_text, seen = 0, 0
+    with opened(h_page) as page:
+        for i in range(12):
+            move(page, i)
+            found = read(page)
+            k = found["k"]
+            rates, ratios = bands.at(k, one.thresholds), bands.ratios_at(k, one.thresholds)
+            for g, cells in enumerate(found["common"][:-1]):
+                for m, (errors, trials) in enumerate(
+                    ((one.fp[:, k], one.n_nontarget), (one.fn[:, k], one.n_target))
+                ):
+                    rest = errors[-1] - errors[g], trials[-1] - trials[g]
+                    few = [min(e, n - e) <= 20 for e, n in ((errors[g], trials[g]), rest)]
+                    at = 2 * m
+                    for name, limits, times, is_few in (
+                        ("", rates, 100, few[0]),
+                        ("_ratio", ratios, 1, any(few)),
+                    ):
+                        shown = cells[f"{RATES[m]}{name}_span"][0]
+                        value = float(cells[f"{RATES[m]}{name}"][1] or "nan")
+                        low, high = limits[at : at + 2, g]
+                        if math.isnan(low + high + value):
+                            assert shown == ""
+                            continue
+                        is_rough = is_few and k not in bands.nodes
+                        assert shown.startswith("≈\u00a0") == is_rough
+                        told = span(min(low, value), max(high, value), times=times)
+                        same_text += shown.removeprefix("≈\u00a0") == told
+                        seen += 1
+    assert seen > 400
+    assert same_text > 0.97 * seen  # four digits of a limit are packed, two are shown
+
+
+def test_under_another_rule_for_zero_errors_ratios_have_no_interval(opened, h_page):
+    with opened(h_page) as page:
+        page.locator("#x-points button").first.click()
+        assert all(row["fpr_ratio_span"][0] for row in read(page)["common"][:-1])
+        page.locator("#x-zero").select_option("1")
+        assert not any(row["fpr_ratio_span"][0] for row in read(page)["common"][:-1])
+
+
+def test_who_slides_to_an_audited_point_finds_its_floors(opened, h_page):
+    with opened(h_page) as page:
+        first, second = page.locator("#x-points button").all()
+        first.click()
+        k, told = read(page)["k"], read(page)["measures"]["gini"]["fpr_floor"][0]
+        second.click()
+        page.locator("#x-slider").fill(str(k))
+        assert first.get_attribute("aria-pressed") == "true"
+        assert read(page)["measures"]["gini"]["fpr_floor"][0] == told
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ const explorerNumbers = (() => {
     return Number(`${1000 + ((code - 2) % 9000)}e-${exponent + 3}`);
   }
 
-  /** Limits by kind (low and high of FPR, of FNR, of ratios r as r / (1 + r)), group and node. */
+  /** Limits by kind (low and high of FPR, of FNR, of both ratios in millionths), group and node. */
   function bands(grouping, size) {
     const nodes = grouping.nodes;
     const all = unpacked(grouping.limits).map(limit);
@@ -146,10 +146,14 @@ const explorerNumbers = (() => {
   /** Limits of a ratio to all others; with a share of all trials, of that to everyone. */
   function ratioLimits(kept, share = 0) {
     return kept.map((limit) => {
-      const ratio = limit / (1 - limit);
+      const ratio = limit * 1e6;
       return share ? 1 / (share + (1 - share) / ratio) : ratio;
     });
   }
+
+  /** Whether limits at a threshold are mixed, and of so few errors that they may be far off. */
+  const isRough = (nodes, k, errors, trials) =>
+    !nodes.includes(k) && Math.min(errors, trials - errors) <= 20;
 
   // ---- axes of rates
 
@@ -399,9 +403,10 @@ const explorerNumbers = (() => {
     return fixed(value, size >= 0.995 ? 1 : 2);
   }
 
-  function span(low, high, times = 100) {
-    if (Number.isNaN(high)) return "–";
-    return `[${short(times * low)}, ${short(times * high)}]`;
+  /** An interval, marked where it is rough; empty where there is none. */
+  function span(low, high, times, isRough) {
+    if (Number.isNaN(low + high)) return "";
+    return `${isRough ? "≈\u00a0" : ""}[${short(times * low)}, ${short(times * high)}]`;
   }
 
   const sized = (value, text) =>
@@ -411,7 +416,7 @@ const explorerNumbers = (() => {
 
   return Object.freeze({
     RATES, unpacked, curves, bands, rate, smoothed, costOf, costAt, nearest, held, limitsAt,
-    ratioLimits, ratio, thresholdBias, measures, count, significant, general, fixed, percent, short,
-    span, sized, points, figure, fitted, ticks, place,
+    ratioLimits, isRough, ratio, thresholdBias, measures, count, significant, general, fixed,
+    percent, short, span, sized, points, figure, fitted, ticks, place,
   });
 })();

@@ -148,7 +148,8 @@
         );
         const [low, high] = [Math.min(below, value), Math.max(above, value)];
         row.put(metric, told({ value, reason }, N.percent), value);
-        row.put(`${metric}_span`, Number.isNaN(high) ? "" : N.span(low, high));
+        const isRough = N.isRough(grouping().nodes, k, errors[k], trials);
+        row.put(`${metric}_span`, N.span(low, high, 100, isRough));
         row.put(`${metric}_counts`, `${N.count(errors[k])}/${N.count(trials)}`);
         row.drawn[metric] = [value, low, high];
       });
@@ -182,22 +183,22 @@
         const gap = above - ref;
         const size = m < 2 ? N.points(gap) : N.sized(gap, N.figure(Math.abs(gap)));
         row.put(`${metric}_ratio`, told(times, N.short), times.value);
-        row.put(`${metric}_ratio_span`, m < 2 ? ratioSpan(i, m, times.value, less) : "");
+        const isTold = m < 2 && state.zero === "none";
+        row.put(`${metric}_ratio_span`, isTold ? ratioSpan(i, m, times.value, pairs[m]) : "");
         row.put(`${metric}_difference`, size, gap);
       });
     }
 
     /** Limits of a group's ratio to all others, or to pooled, as far apart as to hold it. */
-    function ratioSpan(i, m, value, isOfOthers) {
-      const { curves, bands } = numbers(grouping());
-      const trials = m ? "targets" : "nontargets";
-      const share = isOfOthers ? 0 : curves[i][trials] / curves[curves.length - 1][trials];
-      const kept = N.limitsAt(
-        grouping().nodes, thresholds(), bands[4 + 2 * m][i], bands[5 + 2 * m][i], state.k,
-      );
-      const [below, above] = N.ratioLimits(kept, share);
-      const [low, high] = [Math.min(below, value), Math.max(above, value)];
-      return Number.isNaN(low + high) ? "" : N.span(low, high, 1);
+    function ratioSpan(i, m, value, { own, ref }) {
+      const { bands } = numbers(grouping());
+      const { nodes } = grouping();
+      const [low, high] = [bands[4 + 2 * m][i], bands[5 + 2 * m][i]];
+      const isOfPooled = state.reference === "pooled";
+      const kept = N.limitsAt(nodes, thresholds(), low, high, state.k);
+      const [below, above] = N.ratioLimits(kept, isOfPooled ? own[1] / ref[1] : 0);
+      const isRough = [own, ref].some((counts) => N.isRough(nodes, state.k, ...counts));
+      return N.span(Math.min(below, value), Math.max(above, value), 1, isRough);
     }
 
     function fillOwn(row, i, found, widest) {
@@ -275,7 +276,8 @@
 
     /** What chance alone would show: known at audited points, as the audit weighed. */
     function knownFloors() {
-      const point = list().points.find((one) => one.k === state.k && one.text === state.point);
+      const here = list().points.filter((one) => one.k === state.k);
+      const point = here.find((one) => one.text === state.point) || here[0];
       const isAsAudited = state.alpha === data.alpha && state.zero === data.zero[0];
       return (point && isAsAudited && (grouping().floors[point.text] || [])[Number(state.isGated)]) || {};
     }
@@ -373,7 +375,7 @@
       all("#x-note", note(grouping().groups.some((_, i) => marks(i))));
       for (const button of at("points").querySelectorAll("button")) {
         const point = list().points[button.dataset.point];
-        button.setAttribute("aria-pressed", String(point.k === k && point.text === state.point));
+        button.setAttribute("aria-pressed", String(point.k === k));
       }
     }
 
@@ -381,7 +383,7 @@
       const { nodes } = grouping();
       const here = nodes.includes(state.k) ? ", this one among them" : "";
       const how = nodes.length
-        ? `Intervals were computed at ${nodes.length} thresholds${here}; between them, limits are interpolated. Beside thresholds at which a group has no errors its interval can jump: there it is made from what the other groups show.`
+        ? `Intervals were computed at ${nodes.length} thresholds${here}; between them, limits are interpolated. ≈ marks rough ones, of 20 errors or fewer: they may be off by half, or more.`
         : "The audit computed no intervals.";
       return isAnyMarked ? `${how} * under-represented at ${state.point}: see “Groups”.` : how;
     }

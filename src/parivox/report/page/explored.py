@@ -17,7 +17,7 @@ from parivox.core.counts import Curve
 from parivox.report.page.axes import Drawn, fitted
 from parivox.report.page.cells import REASONS, Cell, difference, figure, general, points, told
 from parivox.report.page.cells import rate as rate_cell
-from parivox.report.page.interpolated import LIMITS
+from parivox.report.page.interpolated import FEW, LIMITS
 from parivox.report.page.measured import measured
 from parivox.report.scopes import Scope
 from parivox.report.words import number, percent, short, span
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Line", "View", "held", "shown_alpha", "view"]
 
 RATES = ("fpr", "fnr")
+ROUGH = "≈\u00a0"
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def view(
     places, why = held(one, hold, at, cost)
     lines = _lines(one, bands, common, cost, marked)
     own = _lines(one, bands, places, cost, marked)
-    _add_references(lines, one, k, cost, zero, bands.ratios_at(k, one.thresholds))
+    _add_references(lines, one, bands, k, cost, zero)
     own = _with_own(own, one, k, places, why, cost, minima)
     threshold = float(one.thresholds[k])
     told = Cell(general(threshold), threshold)
@@ -223,8 +224,7 @@ def noted(nodes: int, *, is_node: bool, point: str) -> str:
         told = (
             f"Intervals were computed at {nodes} thresholds"
             f"{', this one among them' if is_node else ''}; between them, limits are interpolated. "
-            "Beside thresholds at which a group has no errors its interval can jump: there it is "
-            "made from what the other groups show."
+            f"≈ marks rough ones, of {FEW} errors or fewer: they may be off by half, or more."
         )
     star = f" * under-represented at {point}: see “Groups”." if point else ""
     return told + star
@@ -267,13 +267,21 @@ def _lines(
             rate = float((one.fpr, one.fnr)[m][i, k]) if k >= 0 else math.nan
             low, high = _round_rate(rate, *limits[2 * m : 2 * m + 2].tolist())
             cells[metric] = rate_cell(rate) if k >= 0 else Cell("–")
-            cells[f"{metric}_span"] = Cell("" if math.isnan(high) else span(low, high, times=100))
+            is_rough = bands.is_rough(k, int(errors[i, k]), int(trials[i]))
+            cells[f"{metric}_span"] = Cell(_span(low, high, 100, is_rough=is_rough))
             counts = f"{number(int(errors[i, k]))}/{number(int(trials[i]))}" if k >= 0 else "–"
             cells[f"{metric}_counts"] = Cell(counts)
             drawn[metric] = Drawn(rate, low, high)
         cells["cost"] = figure(float(costs[i, k])) if k >= 0 else Cell("–")
         lines.append(Line(group, i in marked, cells, drawn))
     return lines
+
+
+def _span(low: float, high: float, times: float, *, is_rough: bool) -> str:
+    """An interval, marked where it is rough; empty where there is none."""
+    if math.isnan(low + high):
+        return ""
+    return ROUGH * is_rough + span(low, high, times=times)
 
 
 def _round_rate(rate: float, low: float, high: float) -> tuple[float, float]:
@@ -284,7 +292,7 @@ def _round_rate(rate: float, low: float, high: float) -> tuple[float, float]:
 
 
 def _add_references(
-    lines: Sequence[Line], one: Binned, k: int, cost: CostModel, zero: str, limits: FloatArray
+    lines: Sequence[Line], one: Binned, bands: Bands, k: int, cost: CostModel, zero: str
 ) -> None:
     """Add each group's ratio to, and difference from, all trials but its own."""
     wrong = {"fpr": (one.fp[:, k], one.n_nontarget), "fnr": (one.fn[:, k], one.n_target)}
@@ -297,6 +305,7 @@ def _add_references(
         ref = bias.smoothed(*others[metric], cast("bias.ZeroPolicy", zero))
         above = bias.smoothed(*counts) if zero == "nist" else own
         found[metric] = _against(above, ref)
+    limits = bands.ratios_at(k, one.thresholds)
     curve = Curve(
         one.thresholds[k : k + 1],
         others["fpr"][0][:, None],
@@ -313,11 +322,16 @@ def _add_references(
                 cells |= {f"{metric}_{name}": Cell("") for name in names}
                 continue
             value, reason = float(ratio.value[i]), str(ratio.reason[i])
-            low, high = math.nan, math.nan
-            if metric in RATES:
+            cells[f"{metric}_ratio_span"] = Cell("")
+            if metric in RATES and zero == "none":
                 at = 2 * RATES.index(metric)
                 low, high = _round_rate(value, *limits[at : at + 2, i].tolist())
-            cells[f"{metric}_ratio_span"] = Cell("" if math.isnan(low + high) else span(low, high))
+                both = wrong[metric][0][i], others[metric][0][i]
+                of = wrong[metric][1][i], others[metric][1][i]
+                is_rough = any(
+                    bands.is_rough(k, *map(int, one)) for one in zip(both, of, strict=True)
+                )
+                cells[f"{metric}_ratio_span"] = Cell(_span(low, high, 1, is_rough=is_rough))
             gap = float(gaps.value[i])
             cells[f"{metric}_ratio"] = Cell(told(value, short(value), reason), value)
             cells[f"{metric}_difference"] = (

@@ -19,7 +19,10 @@ __all__ = ["LIMITS", "Bands"]
 
 LIMITS = ("fpr_low", "fpr_high", "fnr_low", "fnr_high")
 OF_RATIOS = ("fpr_ratio_low", "fpr_ratio_high", "fnr_ratio_low", "fnr_ratio_high")
-"""Limits of ratios r are kept as r / (1 + r): in [0, 1], and mixed in logits, as rates are."""
+MOST_RATIO = 1e6
+"""Limits of ratios are kept as parts of this, below 1, so that they are mixed as rates are."""
+FEW = 20
+"""Up to so many errors, or trials without, what is mixed from nodes may be far off."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Bands:
             if k >= 0 and group in row:
                 cells = [found[name][n] for name in LIMITS + OF_RATIOS]
                 limits[:, row[group], column[k]] = np.array(cells, dtype=np.float64)
-        limits[len(LIMITS) :] = _share(limits[len(LIMITS) :])
+        limits[len(LIMITS) :] = np.minimum(limits[len(LIMITS) :] / MOST_RATIO, 0.9999)
         return cls(np.array(nodes, dtype=np.int64), limits)
 
     def at(self, k: int, thresholds: FloatArray) -> FloatArray:
@@ -79,9 +82,11 @@ class Bands:
 
     def ratios_at(self, k: int, thresholds: FloatArray) -> FloatArray:
         """Limits of the ratios at a threshold, ``[limit, group]``: low and high of FPR, of FNR."""
-        share = self.at(k, thresholds)[len(LIMITS) :]
-        with np.errstate(divide="ignore"):
-            return np.asarray(share / (1 - share))
+        return self.at(k, thresholds)[len(LIMITS) :] * MOST_RATIO
+
+    def is_rough(self, k: int, errors: int, trials: int) -> bool:
+        """Whether limits at a threshold are mixed, and of so few errors that they may be off."""
+        return k not in self.nodes and min(errors, trials - errors) <= FEW
 
     def codes(self) -> list[int]:
         """Every limit to four digits, as one integer: 0 for none, 1 for zero."""
@@ -95,10 +100,6 @@ class Bands:
                 cells = self.limits[..., j].ravel().tolist()
                 found[str(k)] = [None if math.isnan(cell) else cell for cell in cells]
         return found
-
-
-def _share(ratio: FloatArray) -> FloatArray:
-    return 1 - 1 / (1 + ratio)
 
 
 def _code(limit: float) -> int:
