@@ -78,8 +78,10 @@ def bias_columns(
     drawn = replicates(sure.replicated, stack, measure, reference)
     df = _freedom(sure, reference, names)
     own = _from_replicates(sure, found, drawn, df, kind)
-    if is_plain and kind != "difference":
-        _in_closed_form(own, sure, stack, kind, reference, names)
+    if kind != "difference":
+        _without_errors(own, sure, stack)
+        if is_plain:
+            _in_closed_form(own, sure, stack, kind, reference, names)
     floors = list(_floors(sure, stack, measure, kind))
     for rows, draws in floors:
         own["floor_mean"][rows], own["floor_95"][rows] = away(draws, kind)
@@ -202,6 +204,19 @@ def _from_replicates(
         none = np.strings.add("no interval: ", told.reason).astype(object)
         made["note"] = np.where(np.isnan(df), sure.options.gates.too_few, none)
     return made
+
+
+def _without_errors(own: Columns, sure: Uncertainty, stack: Stack) -> None:
+    """No interval from replicates of a group without errors, which has none in any of them."""
+    for metric in RATES:
+        rows, _ = _rows(sure, stack, metric)
+        if not rows:
+            continue
+        silent = stack.errors[rows] == 0
+        for name in ("low", "high", "p"):
+            own[name][rows] = np.where(silent, np.nan, own[name][rows])
+        told = "no interval: no errors, nor in any replicate"
+        own["note"][rows] = np.where(silent, told, own["note"][rows])
 
 
 def _in_closed_form(

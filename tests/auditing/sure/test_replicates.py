@@ -205,3 +205,24 @@ def test_development_thresholds_stay_as_they_are(people, alike):
     for one, two in zip(kept.groups, fixed.groups, strict=True):
         if one["metric"] in {"hter", "cdet_norm"} and one["operating_point"] == "eer":
             assert (one["low"], one["high"]) == (two["low"], two["high"])
+
+
+def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulate):
+    """Half an error more in every replicate varies little, however few its trials are."""
+    trials, people = simulate(nontarget=400)
+    gender = dict(zip(people["id"], people["gender"], strict=True))
+    women = [gender[name.split("/")[0]] == "f" for name in trials["enrol"]]
+    columns = zip(trials["score"], trials["label"], women, strict=True)
+    apart = [score + 99 * (1 if label else -1) * is_f for score, label, is_f in columns]
+    audit = pv.audit(
+        {**trials, "score": apart}, speakers=people, by="gender", zero=["none", "jeffreys"],
+        operating_points="threshold=1", replicates=50,
+    )  # fmt: skip
+    for metric in ("fpr", "fnr"):
+        asked = {"group": "f", "metric": metric, "measure": "ratio", "reference": "others"}
+        plain, smoothed = audit.bias.where(**asked, definition="").rows()
+        assert (plain["zero"], plain["value"]) == ("none", 0)
+        assert plain["high"] > 0  # in closed form
+        assert smoothed["value"] > 0
+        assert smoothed["high"] is None
+        assert smoothed["note"] == "no interval: no errors, nor in any replicate"
