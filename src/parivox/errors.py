@@ -18,6 +18,10 @@ __all__ = ["ConfigError", "DataError", "ParivoxError", "UndefinedMetric", "shown
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal, reorder its text or break the line."""
 
+_PICTURE = "[\u2190-\u2bff\U0001f000-\U0001faff]"
+_IN_EMOJI = re.compile(f"((?<={_PICTURE})\u200d|(?<={_PICTURE}\ufe0f)\u200d)(?={_PICTURE})")
+"""A joiner that makes one emoji of two; any other is not seen, and may hide in a name."""
+
 _LONG_WORD = re.compile(r"\S{300,}")
 _LONG = 2_000
 """Characters of a sentence that can still be read."""
@@ -28,7 +32,7 @@ def shown(text: str) -> str:
 
     Control and formatting characters, line and paragraph separators and surrogates are written
     as ``\xNN``, ``\uNNNN`` or ``\UNNNNNNNN``, a byte of a name that is not UTF-8 as ``\xNN``;
-    the rest is as it is. Done twice it changes nothing more.
+    the rest is as it is, also what joins emoji. Done twice it changes nothing more.
 
     Examples
     --------
@@ -37,7 +41,11 @@ def shown(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escaped(c) if unicodedata.category(c) in _UNSEEN else c for c in text)
+    joiners = {found.start() for found in _IN_EMOJI.finditer(text)}
+    return "".join(
+        _escaped(c) if unicodedata.category(c) in _UNSEEN and i not in joiners else c
+        for i, c in enumerate(text)
+    )
 
 
 def _escaped(character: str) -> str:

@@ -312,6 +312,8 @@ def test_a_lazy_frame_is_not_resolved(optional):
         ("\x1b[1m\x9b\x7f\t\r\n", r"\x1b[1m\x9b\x7f\x09\x0d\x0a"),
         ("\u202e\u2028\u2029\u200b", r"\u202e\u2028\u2029\u200b"),
         ("\udcff\ud800\U000e0001", r"\xff\ud800\U000e0001"),
+        ("👩🏽\u200d🚀 🏳️\u200d🌈", "👩🏽\u200d🚀 🏳️\u200d🌈"),
+        ("a\u200db 👩\u200d \u200d👩\u202e", r"a\u200db 👩\u200d \u200d👩\u202e"),
     ],
 )
 def test_shown(text, wanted):

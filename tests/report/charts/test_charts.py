@@ -182,7 +182,7 @@ def test_every_group_of_a_heat_map_has_its_name_on_both_sides(small, width, n):
 
 
 def test_figures_stand_in_cells_that_have_room_for_them(small):
-    audit = small([f"g{i}" for i in range(8)])
+    audit = small([f"g{i}" for i in range(9)])
     for width, has_room in ((3.5, False), (7, True)):
         chart = matrix(audit, theme=charts.theme(for_page=False, width=width))
         assert (" %<" in charts.svg(chart)) == has_room

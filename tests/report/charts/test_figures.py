@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from parivox.report import charts
+from parivox.report.charts.against import _name as name_groups
 
 SECTIONS = ["answer", "groups", "explorer", "det", "pairs", "measures", "compared", "list"]
 ODD = [
@@ -150,6 +151,7 @@ def test_names_with_markup_or_of_any_length_are_words_and_break_nothing(small):
         assert "<b>" not in text
         assert "<script" not in text
         assert "\u202e" not in text
+        assert "\\u200d" not in text
 
 
 def test_one_group_is_drawn_without_what_compares_groups(small):
@@ -199,6 +201,60 @@ def test_without_intervals_what_needs_none_is_drawn(small):
     made = drawn(small(["f", "m"], each=6, intervals=False))
     assert {"forest-s-group", "det-s-group"} <= set(made)
     assert not [name for name in made if name.startswith("measures")]
+
+
+@pytest.mark.parametrize("width", [3.5, 7])
+def test_labels_and_legends_count_in_the_width_of_a_chart(small, width):
+    audit = small(["f", "a name of a group", "m"], each=8, replicates=100)
+    told = charts.theme(for_page=False, width=width)
+    for one in charts.figures(audit, theme=told):
+        if width == 7 or not one.id.startswith("over-fpr"):  # headings of three panels
+            across = float(ET.fromstring(svg(one)).get("width"))
+            assert across <= told.width, one.id
+
+
+def test_systems_differ_by_more_than_colour(pair):
+    made = {one.id: svg(one) for one in charts.figures(pair, theme=charts.PAPER)}
+    lines = looks(made["over-fpr-group"], "path", "stroke-dasharray", "stroke-width")
+    by_system = [lines[ink] for ink in charts.LIGHT.series[:2]]
+    assert len(by_system[0]) == len(by_system[1]) >= 3  # a measure's line, and those of both terms
+    assert not by_system[0] & by_system[1]
+    ranks = next(text for name, text in made.items() if name.startswith("ranks"))
+    bars = looks(ranks, "path", "fill")
+    filled, hollow = (bars[ink] for ink in charts.LIGHT.series[:2])
+    assert filled == {(charts.LIGHT.series[0],)}
+    assert hollow == {(charts.LIGHT.paper,)}
+
+
+def looks(text, tag, *names):
+    """How what is drawn in each ink looks, without its colour."""
+    found = {}
+
+    def walk(one, have):
+        have = have | one.attrib
+        if one.tag.endswith(f"}}{tag}") and "stroke" in have:
+            found.setdefault(have["stroke"], set()).add(tuple(have.get(name) for name in names))
+        for child in one:
+            walk(child, have)
+
+    walk(ET.fromstring(text), {})
+    return found
+
+
+@pytest.mark.parametrize("scale", ["dashes", "shapes"])
+def test_where_colours_recur_dashes_and_shapes_do_not(scale):
+    names = [f"s{i}" for i in range(30)]
+    colours, others = (getattr(charts.PAPER, of)(names)["range"] for of in ("colours", scale))
+    assert len({(a, str(b)) for a, b in zip(colours, others, strict=True)}) == len(names)
+
+
+def test_names_beside_dots_meet_no_dot_and_no_name():
+    rows = [{"group": f"a group {i}", "x": 1.5 + i / 50, "y": 2.0, "few": False} for i in range(9)]
+    rows.append({"group": "far off", "x": 0.2, "y": 0.3, "few": False})
+    name_groups(rows, (0.1, 10), 250, 9)
+    named = [row["group"] for row in rows if row.get("near")]
+    assert "far off" in named
+    assert len(named) <= 3
 
 
 def test_in_a_column_of_a_paper_no_panel_is_squeezed_away(pair):

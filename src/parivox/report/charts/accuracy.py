@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy", "told_accuracy"]
 
+_LABELS = 110
+"""Room for the labels of two panels and between them."""
+
 
 def accuracy(
     audit: Audit,
@@ -59,14 +62,18 @@ def accuracy(
     inks = theme.inks
     found = _spreads(chosen)
     names = [*dict.fromkeys(row["c"] for rows in found.values() for row in rows)]
-    side = (theme.width - 110) // 2
+    side = (theme.width - _LABELS) // 2
     drawn = [row for rows in found.values() for row in rows]
     most = max(float(row["yh"] if "yh" in row else row["y"]) for row in drawn)
     y = {
         "scale": {"domain": [0, round(most * 1.08, 4) or 1], "nice": False},
         "title": "spread (tau_log)",
     }
-    colour, shape = (word("c", title=None, scale=of(names)) for of in (theme.colours, theme.shapes))
+    legend = {"columns": theme.columns(names, beside=_LABELS / 2)}
+    colour, shape = (
+        word("c", title=None, scale=of(names), legend=legend)
+        for of in (theme.colours, theme.shapes)
+    )
     panels = []
     for metric, rows in found.items():
         values = [row[n] for row in rows for n in ("x", "xl", "xh") if n in row]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain
+from parivox.report.charts.axes import as_logs, log_domain, room
 from parivox.report.charts.chosen import (
     RATES,
     Chosen,
@@ -38,12 +38,20 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
 
+    Box = tuple[float, float, float, float]
+
 __all__ = ["against", "told_against"]
 
 MOST = 40
 """Groups drawn at most."""
-_APART = 1.0
-"""So far in logarithms a name reaches; a quarter of it upwards."""
+_LABELS = 10.4
+"""Times the size of type, room for the labels of two panels and between them."""
+_LARGEST = 300
+"""Pixels that a side of a panel has at most."""
+_OF_A_GROUP = 8
+"""Pixels of a side that a group takes at least: many are too much for a narrow chart."""
+_DOT, _OFF = 4, 7
+"""Pixels from the middle of a dot to its edge, and to its name."""
 
 
 def against(
@@ -89,7 +97,9 @@ def against(
             for name in ("x", "y", "xl", "xh", "yl", "yh"):
                 if name in row:
                     row[name] = min(max(row[name], low), high)
-    side = min((theme.width - 90) // 2, 300)
+    side = min((theme.width - _LABELS * theme.size) // 2, _LARGEST)
+    if theme.is_narrow:
+        side = max(side, *(_OF_A_GROUP * len(rows) for rows in found.values()))
     words = f"times {_reference(chosen)}"
     x, y = (
         as_logs(f"{cut(named(*of), 20)}: {words}", low, high, percent=False, labelOverlap=True)
@@ -99,6 +109,7 @@ def against(
     inner = low * 1.0001, high / 1.0001
     panels = []
     for metric, rows in found.items():
+        _name(rows, (low, high), side, theme.size - 1.5)
         cross: Spec = {"color": inks.muted, "strokeWidth": 1}
         faint = {"condition": {"test": "datum.few", "value": 0.35}, "value": 0.9}
         hollow = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
@@ -147,9 +158,9 @@ def against(
                 "text",
                 {**here, "text": {"field": "group"}},
                 when="datum.near",
-                align="left",
-                dx=6,
-                dy=-5,
+                align={"expr": "datum.near"},
+                dx={"expr": f"datum.near == 'left' ? {_OFF} : -{_OFF}"},
+                dy=-_OFF,
                 fontSize=theme.size - 1.5,
             ),
         ]
@@ -234,7 +245,6 @@ def _ratios(chosen: Chosen, pair: Pair) -> dict[str, list[Row]]:
             )
             rows.append(row)
         if rows:
-            _name(rows)
             found[metric] = rows
     if not found:
         msg = f"no group of {chosen.grouping} has a ratio in both at {chosen.point}"
@@ -242,24 +252,26 @@ def _ratios(chosen: Chosen, pair: Pair) -> dict[str, list[Row]]:
     return found
 
 
-def _name(rows: Sequence[Row]) -> None:
-    """Mark the groups to be named: those furthest off, as far as names do not meet."""
-    placed: list[tuple[float, float]] = []
-    for row in sorted(
-        (row for row in rows if not row["few"]),
-        key=lambda r: -max(abs(math.log(r["x"])), abs(math.log(r["y"]))),
-    ):
-        across, up = math.log(row["x"]), math.log(row["y"])
-        is_free = all(abs(across - a) > _APART or abs(up - b) > _APART / 4 for a, b in placed)
-        covered = [
-            one
-            for one in rows
-            if 0 < math.log(one["x"]) - across < _APART
-            and -_APART / 20 < math.log(one["y"]) - up < _APART / 3
-        ]
-        if is_free and (not covered or not placed):
-            placed.append((across, up))
-            row["near"] = True
+def _name(rows: Sequence[Row], ends: tuple[float, float], side: float, size: float) -> None:
+    """Name the groups furthest off, left or right of their dots, where no name or dot is met."""
+    least, most = map(math.log, ends)
+    scale = side / (most - least)
+    dots = [[scale * (math.log(row[axis]) - least) for axis in "xy"] for row in rows]
+    taken = [(x - _DOT, x + _DOT, y - _DOT, y + _DOT) for x, y in dots]
+    order = sorted(range(len(rows)), key=lambda i: -max(abs(math.log(rows[i][a])) for a in "xy"))
+    for i in (i for i in order if not rows[i]["few"]):
+        (x, y), long = dots[i], room([rows[i]["group"]], size)
+        for align, start in (("left", x + _OFF), ("right", x - _OFF - long)):
+            box = (start, start + long, y + _OFF - size / 2, y + _OFF + size / 2)
+            others = taken[:i] + taken[i + 1 :]
+            if start >= 0 and box[1] <= side and not any(_meet(box, one) for one in others):
+                taken.append(box)
+                rows[i]["near"] = align
+                break
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _limits(axis: str, row: Mapping[str, Any]) -> Row:

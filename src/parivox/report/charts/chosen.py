@@ -228,13 +228,15 @@ def _known(name: str, asked: str | None, known: Sequence[str]) -> str | None:
 
 
 _CUT = 40
+_JOINER = "\u200d"
+"""Of emoji; none ends a name that is cut."""
 _LABEL = 22
 
 
 def cut(name: str, most: int = _CUT) -> str:
     """A name as a sentence has room for it, on one line."""
     safe = shown(name)
-    return safe if len(safe) <= most else f"{safe[: most - 1]}…"
+    return safe if len(safe) <= most else f"{safe[: most - 1].rstrip(_JOINER)}…"
 
 
 def kept(chosen: Chosen, most: int) -> list[str]:

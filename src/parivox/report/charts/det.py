@@ -8,7 +8,7 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
-from parivox.report.charts.axes import across, probit_axis
+from parivox.report.charts.axes import across, probit_axis, room
 from parivox.report.charts.chosen import (
     Chosen,
     Row,
@@ -47,6 +47,9 @@ MOST = 36
 _IN_ONE = 5
 _ALL = "all groups"
 _OWN = "own smallest cost"
+_AT = "threshold at"
+_LABELS = 46
+"""Room for the labels at the left of panels."""
 
 
 def det(
@@ -242,13 +245,18 @@ def _chart(
     panels = [*dict.fromkeys(row["p"] for row in rows)]
     columns = across(len(panels), theme)
     most = (0.6 if not theme.is_narrow else 1) * theme.width if columns == 1 else 260
-    side = min((theme.width - 46) // columns - 18, most)
+    side = min((theme.width - _LABELS) // columns - 18, most)
     held = rows_of(audit, "operating_points", within="")
     points = [*dict.fromkeys(cut(row["operating_point"]) for row in held)]
     colours, dashes = theme.colours(names), theme.dashes(names)
     if _ALL in names:
         colours["range"][-1], dashes["range"][-1] = inks.muted, [2, 2]
-    legend = {"symbolType": "stroke", "symbolFillColor": "transparent", "symbolOpacity": 1}
+    legend = {
+        "symbolType": "stroke",
+        "symbolFillColor": "transparent",
+        "symbolOpacity": 1,
+        "columns": theme.columns(names, beside=_LABELS),
+    }
     colour = word("c", title=None, scale=colours, legend=legend)
     dash = word("c", title=None, scale=dashes, legend=legend)
     shapes = scale(points, [*_SHAPES][: len(points)] or ["square"])
@@ -261,7 +269,8 @@ def _chart(
         word("t", title="rates"),
     ]
     at = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
-    shape = word("m", title="threshold at", scale=shapes)
+    held_at = {"columns": theme.columns(points, beside=_LABELS + room([_AT], theme.size))}
+    shape = word("m", title=_AT, scale=shapes, legend=held_at)
     detail = {"field": "c"}
     layers = [
         mark(

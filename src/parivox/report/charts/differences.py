@@ -75,8 +75,9 @@ def differences(
     low, high = max(low, 0.02), min(high, 50)
     width = (theme.width - 20 - room(names, theme.size)) // len(found) - 12
     states = [better(one), "no sure difference", better(other)]
+    columns = theme.columns(states, beside=room(names, theme.size))
     colour, shape = (
-        word("is", title=None, scale=scale(states, drawn_as))
+        word("is", title=None, scale=scale(states, drawn_as), legend={"columns": columns})
         for drawn_as in (
             (inks.series[0], inks.muted, inks.series[1]),
             ("triangle-left", "circle", "triangle-right"),

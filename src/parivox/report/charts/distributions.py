@@ -8,7 +8,7 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
-from parivox.report.charts.axes import across
+from parivox.report.charts.axes import across, room
 from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
 from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
@@ -38,6 +38,7 @@ _KINDS = ("own trials", "impostor trials")
 _PLACES = 35
 _SEEN = 0.002
 _ALL = "all groups"
+_AT = "threshold at"
 
 
 def distributions(
@@ -101,15 +102,17 @@ def distributions(
         scale={"domain": ends, "nice": False, "zero": False},
         axis={"tickCount": 4, "grid": False},
     )
+    hollow = scale(_KINDS, [inks.series[0], "transparent"])
     hill = {
         "x": x,
         "y": amount("y", title=None, axis=None, stack=None),
-        "fill": word("c", title=None, scale=colours),
+        "fill": word("c", title=None, scale=hollow),
         "stroke": word("c", title=None, scale=colours),
     }
-    layers = [mark("area", hill, when="datum.k != 'at'", fillOpacity=0.3, strokeWidth=1)]
+    layers = [mark("area", hill, when="datum.k != 'at'", fillOpacity=0.4, strokeWidth=1.2)]
     if points:
-        dash = word("c", title="threshold at", scale=theme.dashes([*points]))
+        legend = {"columns": theme.columns([*points], beside=room([_AT], theme.size))}
+        dash = word("c", title=_AT, scale=theme.dashes([*points]), legend=legend)
         layers.append(
             mark(
                 "rule",
@@ -135,10 +138,10 @@ def told(chosen: Chosen) -> Told:
     n = len(kept(chosen, MOST))
     return Told(
         f"Where scores lie: {cut(chosen.label)} by {cut(chosen.grouping)}",
-        "Two hills for each group: scores of the right speakers (right hill) and of impostors "
-        "(left hill). What lies left of a threshold is locked out, what lies right of it comes "
-        "in. A group whose hills lie further left or right than others is served worse by a "
-        "common threshold. Each hill has the same area." + left_out(chosen, MOST),
+        "Two hills for each group: scores of the right speakers (filled, on the right) and of "
+        "impostors (hollow, on the left). What lies left of a threshold is locked out, what lies "
+        "right of it comes in. A group whose hills lie further left or right than others is served "
+        "worse by a common threshold. Each hill has the same area." + left_out(chosen, MOST),
         f"Densities of scores of {n} groups and of all, with the audited thresholds.",
     )
 

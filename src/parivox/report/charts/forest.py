@@ -205,9 +205,10 @@ def _panel(
         if name_ in floors and pooled:
             row["b0"] = max(pooled / floors[name_], low)
             row["b1"] = min(pooled * floors[name_], high)
-    width = _width(theme, n, [*map(chosen.marked, order)])
+    names = [*map(chosen.marked, order)]
+    width = _width(theme, n, names)
     axis = names_axis(inks.ink) if is_first else None
-    y = word("group", title=None, axis=axis, scale={"domain": [*map(chosen.marked, order)]})
+    y = word("group", title=None, axis=axis, scale={"domain": names})
     tooltip = [
         word("g" if any("g" in row for row in rows) else "group", title="group"),
         word("told", title=metric.upper()),
@@ -224,7 +225,7 @@ def _panel(
         "is",
         title=None,
         scale=scale(states, colours),
-        legend={"columns": 2 if theme.is_narrow else 4},
+        legend={"columns": theme.columns(states, beside=room(names, theme.size))},
     )
     marks = [
         mark(
@@ -277,7 +278,7 @@ def _panel(
 
 def _width(theme: Theme, n: int, names: Sequence[str]) -> float:
     """Of a panel without the counts beside it."""
-    return (theme.width - 20 - room(names, theme.size)) // n - _COUNTS
+    return (theme.width - 24 - room(names, theme.size)) // n - _COUNTS
 
 
 def _row(

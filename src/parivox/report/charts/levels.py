@@ -69,8 +69,10 @@ def levels(
     groups = [*kept(chosen, MOST), "pooled"]
     names = [_ALL if group == "pooled" else chosen.marked(group) for group in groups]
     width = (theme.width - 20 - room(names, theme.size)) // len(found) - 12
+    legend = {"columns": theme.columns(drawn, beside=room(names, theme.size))}
     colours, shapes = (
-        word("c", title=None, scale=of(drawn)) for of in (theme.colours, theme.shapes)
+        word("c", title=None, scale=of(drawn), legend=legend)
+        for of in (theme.colours, theme.shapes)
     )
     panels = []
     for place, (metric, rows) in enumerate(found.items()):

@@ -41,6 +41,8 @@ _WITH_FIGURES = 9
 _CLASSES = 6
 _ACROSS = 6
 """Names that stand side by side above the cells; more are turned."""
+_TITLE = 30
+"""Room for the title of an axis and what is around a chart."""
 _NO_ERROR = "none"
 
 
@@ -71,8 +73,10 @@ def matrix(
     n = len(names)
     edges = _edges([row["value"] for row in cells.values() if row["value"]])
     labels = [_NO_ERROR, *(_class(low, high) for low, high in pairwise(edges))]
-    side = min(theme.width - 150, max(42 * n, 160))
-    told = json.dumps([chosen.marked(group) for group in names], ensure_ascii=False)
+    drawn = [chosen.marked(group) for group in names]
+    beside = _TITLE + room(drawn, theme.size)
+    side = min(theme.width - beside, max(42 * n, 160))
+    told = json.dumps(drawn, ensure_ascii=False)
     every = {
         "values": [i + 0.5 for i in range(n)],
         "tickCount": n,  # else Vega leaves some out
@@ -113,7 +117,7 @@ def matrix(
                 "orient": "bottom",
                 "titleOrient": "top",
                 "symbolType": "square",
-                "columns": 4 if theme.is_narrow else len(labels),
+                "columns": theme.columns(labels, beside=beside),
             },
         },
         **({"tooltip": tooltip} if n <= _APART else {}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
+from parivox.report.charts.axes import room
 from parivox.report.charts.chosen import (
     Chosen,
     Row,
@@ -39,7 +40,7 @@ __all__ = ["ranks", "told_ranks"]
 
 _RANKS = {
     "p_more_accurate": "errs less",
-    "p_less_spread": "groups differ less",
+    "p_less_spread": "more even",
     "p_both": "both",
 }
 _CALLED = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"}
@@ -78,11 +79,19 @@ def ranks(
         place = {"m": row["metric"], "p": row["what"]}
         ends = ((names[0], 0, first), (_NEITHER, first, 1 - second), (names[1], 1 - second, 1))
         rows += [
-            {**place, "c": name, "a": a, "b": b, "s": f"{100 * (b - a):.0f}"}
-            for name, a, b in ends
+            {**place, "c": name, "i": i, "a": a, "b": b, "s": f"{100 * (b - a):.0f}"}
+            for i, (name, a, b) in enumerate(ends)
             if b - a > 1e-9
         ]
-    drawn_as = scale([names[0], _NEITHER, names[1]], [inks.series[0], inks.grid, inks.series[1]])
+    states = [names[0], _NEITHER, names[1]]
+    columns = theme.columns(states, beside=room(order, theme.size) + room(["better"], theme.size))
+    fill, stroke = (
+        word("c", title="better", scale=scale(states, drawn_as), legend={"columns": columns})
+        for drawn_as in (
+            (inks.series[0], inks.grid, inks.paper),
+            (inks.series[0], inks.grid, inks.series[1]),
+        )
+    )
     y = word("m", title=None, axis=names_axis(inks.muted), scale={"domain": order})
     x = amount(
         "a",
@@ -91,6 +100,8 @@ def ranks(
         scale={"domain": [0, 1]},
     )
     panels = [title for title in _RANKS.values() if any(row["p"] == title for row in rows)]
+    width = (theme.width - 24 - room(order, theme.size)) // len(panels) - 16
+    wide = room(["00"], theme.size) / width
     for row in rows:
         row["mid"] = (row["a"] + row["b"]) / 2
     marks = [
@@ -100,20 +111,23 @@ def ranks(
                 "y": y,
                 "x": x,
                 "x2": {"field": "b"},
-                "color": word("c", title="better", scale=drawn_as),
+                "fill": fill,
+                "stroke": stroke,
             },
             height={"band": 0.72},
-            stroke=inks.paper,
+            strokeWidth=1.2,
         ),
-        words(
-            "s",
-            {"y": y, "x": amount("mid", title=x["title"])},
-            size=theme.size - 1.5,
-            when=f"datum.b - datum.a > 0.14 && datum.c != '{_NEITHER}'",
-            color=inks.paper,
+        *(
+            words(
+                "s",
+                {"y": y, "x": amount("mid", title=x["title"])},
+                size=theme.size - 1.5,
+                when=f"datum.b - datum.a > {wide:.3f} && datum.i === {place}",
+                color=ink,
+            )
+            for place, ink in ((0, inks.paper), (2, inks.ink))
         ),
     ]
-    width = (theme.width - 70) // len(panels) - 18
     panel = layered(marks, width=width, height=22 * len(order))
     return theme.of({**facets(panel, "p", panels, len(panels), 14), "data": inline(rows)})
 
@@ -129,10 +143,12 @@ def told_ranks(chosen: Chosen, pair: Pair | None = None) -> Told:
     ]
     return Told(
         f"Which is better, and how sure that is: {a} or {b}, by {cut(chosen.grouping)}",
-        "Had other speakers been tested, which system would have come out better? Each bar is "
-        "split by how often either did when speakers were drawn anew, in percent. A bar of one "
-        "colour is a firm rank; one that is split in the middle is none. Grey: better on one but "
-        "not on both. An empty row: the operating point holds that rate, so none can win.",
+        "Had other speakers been tested, which system would have come out better: with fewer "
+        "errors, with groups that differ less, or both? Each bar is "
+        "split by how often either did when speakers were drawn anew, in percent: full for "
+        f"{a}, hollow for {b}. A bar that is all full or all hollow is a firm rank; one that is "
+        "split in the middle is none. Grey: better on one but not on both. An empty row: "
+        "the operating point holds that rate, so none can win.",
         "; ".join(parts) + ".",
     )
 

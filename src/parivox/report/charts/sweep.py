@@ -46,7 +46,9 @@ _TERMS = {
 _SPAN = (0.0005, 0.2)
 _STEPS = 36
 _ALPHAS = 21
-_OF_FPR, _OF_FNR = "of FPR (impostors in)", "of FNR (locked out)"
+_LABELS = 140
+"""Room for the labels of three panels and between them."""
+_WIDTHS = {"of FPR (impostors in)": 2.8, "of FNR (locked out)": 1.0}
 
 
 def over_alpha(
@@ -83,11 +85,11 @@ def over_alpha(
     steps = [0, 0.5, 1] if theme.is_narrow else [0, 0.25, 0.5, 0.75, 1]
     weight = amount(
         "x",
-        title="alpha: weight of FPR",
+        title="alpha" if theme.is_narrow else "alpha: weight of FPR",
         scale={"domain": [0, 1]},
         axis={"values": steps, "format": ".2~f", "grid": False},
     )
-    width = (theme.width - 130) // 3
+    width = _width(theme)
     panels = []
     for measure in (m.upper() for m in _JOINT):
         own = [row for row in rows if row["p"] == measure]
@@ -130,7 +132,7 @@ def over_fpr(
         if row["fpr"] is not None and low <= row["fpr"] <= high
     ]
     held = sorted({float(f"{rate:.4g}") for rate in held})
-    width = (theme.width - 130) // 3
+    width = _width(theme)
     axis = as_logs("FPR of all (%)", low, high, grid=False)
     axis["axis"] = {
         "values": [tick for tick in ticks(low, high) if f"{tick:g}"[-1] == "1"],
@@ -147,8 +149,13 @@ def over_fpr(
                 drawn.append(_panel(own, names, x, name, theme, width, held=held))
         if drawn:
             lines.append(beside(drawn, 16))
-    apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
+    apart = {"scale": {"strokeWidth": "independent"}}
     return theme.of({"vconcat": lines, "spacing": 14, "resolve": apart})
+
+
+def _width(theme: Theme) -> int:
+    """Of each of three panels, with labels at the left of each."""
+    return (theme.width - _LABELS) // 3
 
 
 def _over_fpr(one: str, rates: Rates, pooled: NDArray[np.float64], alpha: float) -> Iterator[Row]:
@@ -158,7 +165,7 @@ def _over_fpr(one: str, rates: Rates, pooled: NDArray[np.float64], alpha: float)
         yield _line(measure.upper(), one, "", pooled, found)
     for of_fpr, of_fnr, label in _TERMS.values():
         terms = _both(of_fpr, of_fnr, *rates)
-        for line, term in zip((_OF_FPR, _OF_FNR), terms, strict=True):
+        for line, term in zip(_WIDTHS, terms, strict=True):
             yield _line(label, one, line, pooled, term)
         for where, height in crossings(pooled, *terms):
             yield {"p": label, "c": one, "d": "", "x": [where], "y": [height], "k": 1}
@@ -195,7 +202,7 @@ def told_over_fpr(chosen: Chosen) -> Told:
     return Told(
         f"What the threshold does to the measures: {cut(chosen.grouping)}",
         "Above: each measure at every threshold, told by the share of impostors that come in. "
-        "Below: its two terms, solid of FPR, dashed of FNR; a cross marks where one overtakes the "
+        "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
         "other, so that the measure tells of another error to its right than to its left. Thin "
         "vertical lines are the audited points. FDR: higher is fairer; all others: lower is "
         "fairer. " + _of_whom(chosen),
@@ -313,20 +320,19 @@ def _panel(
     else:
         axis = {"tickCount": 4, "format": "~g"}
         y = amount("y", title=None, scale={"zero": False, "nice": True}, axis=axis)
-    dash = word("c", title=None, scale=theme.dashes(names), legend={"columns": 3})
-    if any(row["d"] for row in rows):
-        legend = {"symbolType": "stroke", "columns": 1}
-        terms = scale([_OF_FPR, _OF_FNR], [[1, 0], [4, 3]])
-        dash = word("d", title=None, scale=terms, legend=legend)
-    colour = word("c", title=None, scale=theme.colours(names), legend={"columns": 3})
-    layers = [
-        mark(
-            "line",
-            {"x": x, "y": y, "color": colour, "strokeDash": dash},
-            when="datum.k != 1",
-            strokeWidth=1.6,
-        )
-    ]
+    legend = {"symbolType": "stroke", "columns": theme.columns(names, beside=_LABELS / 3)}
+    colour, dash = (
+        word("c", title=None, scale=of(names), legend=legend)
+        for of in (theme.colours, theme.dashes)
+    )
+    terms = {"symbolType": "stroke", "columns": theme.columns([*_WIDTHS], beside=_LABELS / 3)}
+    wide = (
+        word("d", title=None, scale=scale(_WIDTHS, _WIDTHS.values()), legend=terms)
+        if any(row["d"] for row in rows)
+        else {"value": 1.6}
+    )
+    drawn = {"x": x, "y": y, "color": colour, "strokeDash": dash, "strokeWidth": wide}
+    layers = [mark("line", drawn, when="datum.k != 1")]
     if any(row.get("k") for row in rows):
         layers.append(
             mark(

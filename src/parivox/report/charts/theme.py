@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.report.charts.axes import room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +20,8 @@ _PAGE_WIDTH = 640
 _PER_INCH = 96
 _NARROW = 400
 _WIDEST = 20
+_SYMBOL = 26
+"""Room for the symbol of a legend's name, and between names."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Theme:
     ----------
     inks : Inks
     width : int
-        Of the whole chart, as near as its labels let it be.
+        Of the whole chart with its labels and legends.
     size : float
         Of type, in pixels.
     """
@@ -125,17 +128,18 @@ class Theme:
 
     def dashes(self, names: Sequence[str]) -> dict[str, Any]:
         """Domain and range of a scale of dashes; another dash wherever colours recur."""
-        return {
-            "domain": list(names),
-            "range": [DASHES[i % len(DASHES)] for i in range(len(names))],
-        }
+        return {"domain": list(names), "range": _shifted(DASHES, len(names))}
 
     def shapes(self, names: Sequence[str]) -> dict[str, Any]:
-        """Domain and range of a scale of shapes."""
-        return {
-            "domain": list(names),
-            "range": [SHAPES[i % len(SHAPES)] for i in range(len(names))],
-        }
+        """Domain and range of a scale of shapes; another shape wherever colours recur."""
+        return {"domain": list(names), "range": _shifted(SHAPES, len(names))}
+
+    def columns(self, names: Sequence[str], *, beside: float = 0) -> int:
+        """How many names of a legend stand in a row, with so much room taken at its left."""
+        for n in range(len(names), 1, -1):
+            if sum(room(names[i::n], self.size) + _SYMBOL for i in range(n)) <= self.width - beside:
+                return n
+        return 1
 
     @property
     def is_narrow(self) -> bool:
@@ -216,9 +220,13 @@ class Theme:
             "view": around,
             "text": {"color": inks.ink, "fontSize": size},
             "point": {"size": 40, "filled": True},
-            "line": {"strokeWidth": 1.6},
         }
         return {"$schema": _SCHEMA, **chart, "config": config}
+
+
+def _shifted(kinds: Sequence[Any], n: int) -> list[Any]:
+    """So many of these, which recur one place further on each time."""
+    return [kinds[(i + i // len(kinds)) % len(kinds)] for i in range(n)]
 
 
 PAGE = Theme(INKS, _PAGE_WIDTH, 12)

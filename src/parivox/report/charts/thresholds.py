@@ -34,6 +34,7 @@ _ROW = 17
 _WORDS = 100
 """Room for the figures beside a panel."""
 _MEASURES = ("threshold_bias", "threshold_bias_cv")
+_FOUND = "own threshold found"
 _KINDS = {"v": "on the same people", "cv": "on other people"}
 
 
@@ -62,7 +63,7 @@ def thresholds(
     rows, common = _rows(chosen)
     common = float(f"{common:.5g}")
     names = [chosen.marked(row["g"]) for row in rows]
-    width = (theme.width - 120 - room(names, theme.size)) // (1 if theme.is_narrow else 2)
+    width = (theme.width - 132 - room(names, theme.size)) // (1 if theme.is_narrow else 2)
     axis = names_axis(inks.ink)
     y = word("group", title=None, axis=axis, scale={"domain": names})
     for row, name in zip(rows, names, strict=True):
@@ -100,8 +101,10 @@ def thresholds(
         for row in rows
         if field in row
     ]
+    beside = room(names, theme.size) + room([_FOUND], theme.size)
+    legend = {"columns": theme.columns([*_KINDS.values()], beside=beside)}
     shape, colour = (
-        word("kind", title="own threshold found", scale=scale(_KINDS.values(), drawn_as))
+        word("kind", title=_FOUND, scale=scale(_KINDS.values(), drawn_as), legend=legend)
         for drawn_as in (("circle", "diamond"), (inks.ink, inks.series[1]))
     )
     costly = {"y": bare, "x": amount("x", **cost), "shape": shape, "color": colour}

@@ -27,8 +27,6 @@ __all__ = ["FORMATS", "check_figures", "write_figures"]
 FORMATS = ("svg", "png", "pdf")
 COLUMNS = {"one column": 3.5, "two columns": 7.0}
 """Inches across of a paper."""
-_OVER = 1.2
-"""Times a column that a figure in it may be wide: what is shrunk to fit is still read."""
 _TALL = 5.0
 """Inches that a figure in one column may be high."""
 _PER_INCH = 96
@@ -94,7 +92,7 @@ def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
 
 
 def _fitted(audit: Audit) -> Iterator[tuple[Figure, str]]:
-    """Every figure as wide as a column where it can be read there, else as wide as two."""
+    """Every figure as wide as a column where it fits one, else as wide as two."""
     from parivox.report.charts import figures, svg, theme  # noqa: PLC0415 - takes time to load
 
     (one, narrow), (both, wide) = (
@@ -103,7 +101,7 @@ def _fitted(audit: Audit) -> Iterator[tuple[Figure, str]]:
     )
     for small, large in zip(narrow, wide, strict=True):
         width, height = (float(side) / _PER_INCH for side in _SIDES.findall(svg(small.chart))[:2])
-        fits = width <= _OVER * COLUMNS[one] and height <= _TALL
+        fits = width <= COLUMNS[one] and height <= _TALL
         yield (small, one) if fits else (large, both)
 
 
