@@ -57,3 +57,49 @@ def test_lists_too_large_for_memory_tell_too(trials, speakers, monkeypatch):
     monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 1000)
     monkeypatch.setattr(store, "PART_TRIALS", 900)
     assert counted(pv.audit({"S": trials}, speakers=speakers, **OPTIONS)) == counted(in_memory)
+
+
+def without_trials(audit):
+    rows = audit.data.where(item="speakers of groups without any trial").rows()
+    return {row["grouping"]: (row["count"], row["note"]) for row in rows}
+
+
+def test_groups_that_no_trial_has_anyone_of_are_counted_and_named(trials, speakers):
+    """Speakers without trials whose group has some are ordinary."""
+    absent = {
+        "id": [*speakers["id"], "new", "newer", "newest"],
+        "gender": [*speakers["gender"], "x", "x", speakers["gender"][0]],
+    }
+    audit = pv.audit({"S": trials}, speakers=absent, **OPTIONS)
+    assert without_trials(audit) == {"gender": (2, "x")}
+    told = "no trial has anyone of x (2 speakers by gender), so nothing is known of them"
+    assert told in noted(audit, NAME)
+    assert not without_trials(pv.audit({"S": trials}, speakers=speakers, **OPTIONS))
+
+
+def test_of_many_groups_without_trials_ten_are_named(trials, speakers):
+    more = [f"x{i:02d}" for i in range(13)]
+    absent = {"id": [*speakers["id"], *more], "gender": [*speakers["gender"], *more]}
+    ((count, note),) = without_trials(pv.audit({"S": trials}, speakers=absent, **OPTIONS)).values()
+    assert count == 13
+    assert note == f"{', '.join(more[:10])} and 3 others"
+
+
+def test_values_that_a_groups_file_leaves_out_are_no_groups_without_trials(
+    trials, speakers, tmp_path
+):
+    absent = {
+        "id": [*speakers["id"], "new", "newer"],
+        "gender": [*speakers["gender"], "x", "y"],
+    }
+    file = tmp_path / "groups.yaml"
+    values = "".join(f"    {one}: [{one}]\n" for one in sorted({*speakers["gender"], "x"}))
+    file.write_text(f"groups:\n  gender:\n{values}")
+    audit = pv.audit({"S": trials}, speakers=absent, groups=file, intervals=False)
+    assert without_trials(audit) == {"gender": (1, "x")}
+
+
+def test_nothing_is_told_of_groups_of_one_side(trials, speakers):
+    absent = {"id": [*speakers["id"], "new"], "gender": [*speakers["gender"], "x"]}
+    options = {**OPTIONS, "by": ["enrol.gender", "same:gender"]}
+    assert not without_trials(pv.audit({"S": trials}, speakers=absent, **options))

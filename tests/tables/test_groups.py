@@ -42,7 +42,7 @@ def test_bands_hold_their_lower_edge_and_keep_their_order():
     assert one.of_speaker.tolist() == [0, 1, 2, 3, 1]
     (one,) = groupings(["age:18,19,100"])
     assert one.groups == ("<18", "18", "19-99")
-    assert one.unused == ()
+    assert not one.unused
     (one,) = groupings(["height:1.5,1.75"], table={**TABLE, "height": [1.4, 1.5, 1.7, None, 1.8]})
     assert one.groups == ("<1.5", "1.5-<1.75", "1.75+")
     assert one.of_speaker.tolist() == [0, 1, 1, -1, 2]
@@ -80,7 +80,7 @@ def test_numbers_rise():
 
 def test_only_groups_in_use():
     (one,) = groupings(["sex"], used=[0, 2])
-    assert (one.groups, one.unused) == (("f",), ("m",))
+    assert (one.groups, one.unused) == (("f",), {"m": 2})
     assert one.of_speaker.tolist() == [0, -1, 0, -1, -1]
 
 

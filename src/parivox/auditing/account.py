@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from parivox.tables.speakers import Speakers
     from parivox.tables.trialset import TrialSet
 
-__all__ = ["account_for", "with_and_without"]
+__all__ = ["WITHOUT_TRIALS", "account_for", "with_and_without"]
 
 _ONE_SIDE = "both sides must have one value; enrol.x or test.x takes that of one side"
+WITHOUT_TRIALS = "speakers of groups without any trial"
+"""They are in no other table: groups are of what occurs in trials."""
+MOST_NAMED = 10
+"""Of more groups without trials than these, the others are counted."""
 MOST_THRESHOLDS = 50
 """Of more deployed thresholds than these, only the lowest and the highest are told."""
 
@@ -136,7 +140,7 @@ def _left(counts: Counts, beside: Beside) -> int:
 def _of_people(
     rows: Rows, plain: dict[str, Any], trials: TrialSet, groupings: Sequence[Grouping]
 ) -> None:
-    """Speakers and utterances that are in no group."""
+    """Speakers and utterances that are in no group, or in one that no trial has anyone of."""
     used = trials.in_use
     for grouping in groupings:
         for unit, value, count in grouping.left_out(trials):
@@ -146,10 +150,19 @@ def _of_people(
             item = "speakers of these trials whose group is unknown or left out"
             count = int((grouping.of_speaker[used] < 0).sum())
             rows.add(**plain, source="speakers", grouping=grouping.name, item=item, count=count)
+            if grouping.unused:
+                told = {"item": WITHOUT_TRIALS, "count": sum(grouping.unused.values())}
+                told["note"] = _named(list(grouping.unused))
+                rows.add(**{**plain, "source": "speakers", "grouping": grouping.name, **told})
         elif not grouping.is_of_trials:
             item = "utterances of these trials whose group is unknown or left out"
             count = int((grouping.of_utterance(trials) < 0).sum())
             rows.add(**plain, source="utterances", grouping=grouping.name, item=item, count=count)
+
+
+def _named(groups: list[str]) -> str:
+    left = len(groups) - MOST_NAMED
+    return ", ".join(groups[:MOST_NAMED]) + (f" and {left} others" if left > 0 else "")
 
 
 def _deployed(rows: Rows, where: dict[str, str], beside: Beside, suffix: str) -> None:

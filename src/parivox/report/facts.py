@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parivox.auditing.account import WITHOUT_TRIALS
 from parivox.errors import ConfigError
 from parivox.report.words import Row, number, percent
 
@@ -16,6 +17,7 @@ __all__ = [
     "headline",
     "noted",
     "recordings_told",
+    "unseen",
     "why_unsure",
 ]
 
@@ -30,6 +32,12 @@ _NO_INTERVAL = "no interval: "
 def noted(audit: Audit, name: Row) -> list[str]:
     """What was left out, kept or counted once, but not how much was read."""
     return [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
+
+
+def unseen(audit: Audit) -> list[str]:
+    """Which groups no trial has anyone of, in a clause for each grouping."""
+    rows = audit.data.where(item=WITHOUT_TRIALS).rows()
+    return list(dict.fromkeys(map(_aside, rows)))
 
 
 def recordings_told(audit: Audit, name: Row) -> str:
@@ -95,6 +103,9 @@ def _is_noteworthy(row: Row) -> bool:
 
 
 def _aside(row: Row) -> str:
+    if row["item"] == WITHOUT_TRIALS:
+        whom = f"{row['count']:,} speaker{'s' * (row['count'] > 1)} by {row['grouping']}"
+        return f"no trial has anyone of {row['note']} ({whom}), so nothing is known of them"
     where = f" [{row['grouping']}]" if row["grouping"] else ""
     note = f" ({row['note']})" if row["note"] else ""
     return f"{row['count']:,} {row['item']}{where}{note}"

@@ -42,8 +42,8 @@ class Grouping:
     of_speaker : integer ndarray of shape (speaker,), or None
         Index into `groups`, -1 where it is unknown or no group; None where the group is not the
         speaker's but the recording's or the trial's.
-    unused : tuple of str
-        Groups of the speaker table that no speaker in use belongs to.
+    unused : mapping of str to int
+        Groups of the speaker table that no trial has anyone of, and how many speakers each has.
     attributes : tuple of str
         The attributes.
     parts : tuple of tuple of str
@@ -55,7 +55,7 @@ class Grouping:
     name: str
     groups: tuple[str, ...]
     of_speaker: Codes | None
-    unused: tuple[str, ...] = ()
+    unused: Mapping[str, int] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     parts: tuple[tuple[str, ...], ...] = ()
     told: tuple[tuple[str, ...], ...] = ()

@@ -133,10 +133,11 @@ def _grouping(
     of_speaker: Codes | None = None
     if all(p.of_speaker is not None and not p.attribute.side for p in parts):
         code = combined([p.of_speaker for p in parts if p.of_speaker is not None], parts)[:-1]
-        found, here = np.unique(code[code >= 0]), np.unique(code[used])
+        found, speakers_of = np.unique(code[code >= 0], return_counts=True)
+        here = np.unique(code[used])
         of_speaker = code.astype(np.int32)
     else:
-        found = here = _occurring(parts, sets)
+        found = here = speakers_of = _occurring(parts, sets)  # none is unused
     places = [at.tolist() for at in np.unravel_index(found, sizes)] if found.size else [[]]
     values = [
         tuple(part.values[i] for part, i in zip(parts, at, strict=True))
@@ -161,14 +162,14 @@ def _grouping(
         raise ConfigError(msg)
     place = np.full(total + 1, -1, dtype=np.int32)  # the last entry is for unknown
     place[found[kept]] = np.arange(kept.sum())
-    pairs = list(zip(named, values, kept.tolist(), strict=True))
+    pairs = list(zip(named, values, kept.tolist(), speakers_of.tolist(), strict=True))
     return Grouping(
         name,
-        tuple(one for one, _, is_kept in pairs if is_kept),
+        tuple(one for one, _, is_kept, _ in pairs if is_kept),
         None if of_speaker is None else place[of_speaker],
-        tuple(one for one, _, is_kept in pairs if not is_kept),
+        {one: n for one, _, is_kept, n in pairs if not is_kept},
         tuple(part.attribute.text for part in parts),
-        tuple(of for _, of, is_kept in pairs if is_kept),
+        tuple(of for _, of, is_kept, _ in pairs if is_kept),
         _values=tuple(parts),
         _place=place,
     )

@@ -85,12 +85,13 @@ def html(small, without_figures):
 def odd():
     """Audit scores of groups with any names: `odd(names, ...)`."""
 
-    def made(names, *, nontarget=True, **options):
+    def made(names, *, target=True, nontarget=True, absent=(), **options):
         ids = [f"s{i}" for i in range(3 * len(names))]
         trials = {"enrol": [], "test": [], "score": [], "label": []}
-        for i, one in enumerate(ids):
-            others = [ids[(i + k) % len(ids)] for k in range(1, 4)] if nontarget else []
-            for k, other in enumerate([one, one, *others]):
+        tested = [one for i, one in enumerate(ids) if names[i // 3] not in absent]
+        for i, one in enumerate(tested):
+            others = [tested[(i + k) % len(tested)] for k in range(1, 4)] if nontarget else []
+            for k, other in enumerate([one, one] * target + others):
                 trials["enrol"].append(f"{one}/a")
                 trials["test"].append(f"{other}/b{k}")
                 trials["score"].append(float((i * 7 + k * 5) % 11) - 2.0 * (other != one))

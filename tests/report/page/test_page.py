@@ -108,6 +108,87 @@ def test_one_group_and_two_hundred_make_a_page(odd, read, n):
 def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
     text = read(page(odd(["f", "m"], nontarget=False))).text
     assert "No FPR (impostors in): no nontarget trials" in text
+    glance = text.partition("At a glance")[2].partition("Before you rely on it")[0]
+    assert "no impostor trials lock-outs: 2 of 2" in glance
+    assert "impostors: " not in glance
+    assert "¹ no impostor trials." in text.partition("Operating points: one threshold")[2]
+
+
+def test_without_own_trials_the_glance_says_so(odd, read):
+    text = read(page(odd(["f", "m"], target=False))).text
+    assert "no own trials no group is shown to impostors: 2 of 2" in text
+
+
+def test_a_group_without_trials_is_told_with_its_speakers(odd, read):
+    text = read(page(odd(["a", "<c>"], absent=["<c>"]))).text
+    told = "o trial has anyone of <c> (3 speakers by kind), so nothing is known of them"
+    assert text.count(told) == 3
+    assert text.index("Before you rely on it") < text.index(told) < text.index("What can be said")
+
+
+def test_the_example_of_the_glance_is_one_of_its_cells(audited, odd, read):
+    text = read(page(audited(by=["gender"], operating_points=["fpr=0.01"]))).text
+    example = re.search("“([^”]*)” reads: ([0-9.]+) times as often as for everyone else", text)
+    assert example[1].startswith(f"{example[2]} times [")
+    assert example[1] in text.partition("At a glance")[2].partition("“")[0]
+    assert "” reads" not in read(page(odd(["f", "m"]))).text
+
+
+def cells(html, caption):
+    """Rows of a table, as lists of texts."""
+    table = html.partition(f"<caption>{caption}")[2].partition("</table>")[0]
+    rows = table.partition("<tbody>")[2].split("<tr")[1:]
+    return [
+        [re.sub("<[^>]*>", "", one).strip() for one in re.split("<t[hd][^>]*>", row)[1:]]
+        for row in rows
+    ]
+
+
+def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd):
+    html = page(odd(["a", "a", "b"], operating_points=["threshold=6"]))
+    rows = {row[0]: row for row in cells(html, "FNR, locked out, of model, kind")}
+    assert re.match(r"\d", rows["b *"][3])
+    assert re.fullmatch("–\u00a0[¹²³]", rows["b *"][4])
+    for value, *rest in (row[-3:] for group, row in rows.items() if group != "pooled"):
+        assert re.match(r"\d", value)
+        assert all(re.fullmatch("–\u00a0[¹²³]", one) for one in rest)
+    below = html.partition("<caption>FNR, locked out")[2].partition("</table>")[2]
+    assert "fewer than 5 speakers: no interval" in below.partition("</p>")[0]
+    assert "the group or everyone else has too few speakers or errors" in below.partition("</p>")[0]
+
+
+def test_no_cell_is_a_dash_without_a_reason(small, odd):
+    audits = [small, odd(["f", "m"], nontarget=False), odd(["f", "m"], intervals=False)]
+    for html in map(page, audits):
+        for caption in ("FNR, locked out", "Operating points", "Each group at", "Options of"):
+            rows = cells(html, caption)
+            assert rows or caption not in html
+            assert not [row for row in rows if "–" in row]
+    assert ["within", "none given"] in cells(page(small), "Options of the audit")
+
+
+def test_everyone_together_is_compared_with_no_one(small):
+    *_, pooled = cells(page(small), "FPR, impostors in, of model, gender at")
+    assert pooled[0] == "pooled"
+    assert pooled[-3:] == ["", "", ""]
+
+
+def test_a_combination_without_anyone_is_told_as_the_legend_says(material, read):
+    trials, speakers = material
+    lopsided = {**speakers, "side": ["x" if i % 2 else "xy"[i % 3 == 0] for i in range(24)]}
+    by = ["gender", "side", "gender+side"]
+    options = {"operating_points": ["fpr=0.05"], "replicates": 50}
+    text = read(page(pv.audit({"m": trials}, speakers=lopsided, by=by, **options))).text
+    assert "“No one”: there is no such group." in text
+    assert "no one" in text.partition("gender down, side across")[2][:300]
+
+
+def test_headings_and_tables_stay_together_on_paper(html):
+    printed = html.partition("@media print")[2].partition("</style>")[0]
+    after = re.search(r"([^{}]*){ break-after: avoid; }", printed)[1]
+    assert {"h3", "h4", "summary", "caption", "thead"} <= set(re.split(r"[\s,]+", after))
+    inside = re.search(r"([^{}]*){ break-inside: avoid; }", printed)[1]
+    assert {"summary", "tr"} <= set(re.split(r"[\s,]+", inside))
 
 
 def test_without_intervals_the_page_says_that_nothing_is_said_of_chance(odd, read):
@@ -185,7 +266,7 @@ def test_a_live_figure_brings_its_spec_and_vega_once(small, monkeypatch, read):
     from parivox.report.page import assembly
 
     drawn = assembly.Drawn(
-        "fig", "A <b> title", "How to read it.", "<svg></svg>", '{"a":"\\u003c"}'
+        "fig", "A <b> title", "How to read it. And more.", "<svg></svg>", '{"a":"\\u003c"}'
     )
     again = dataclasses.replace(drawn, id="too", like=("fig", "A <b> title"))
     figures = {name: [] for name in SECTIONS} | {"groups": [[drawn]], "det": [[again]]}
@@ -196,8 +277,8 @@ def test_a_live_figure_brings_its_spec_and_vega_once(small, monkeypatch, read):
     assert made.count(packed) == 1
     assert made.count('<script type="application/json">{"a":"\\u003c"}</script>') == 2
     assert "A &lt;b&gt; title" in made
-    assert made.count("How to read it.") == 1
-    assert 'Read as <a href="#fig">A &lt;b&gt; title</a>.' in made
+    assert made.count("How to read it. And more.") == 1
+    assert 'How to read it. More at <a href="#fig">A &lt;b&gt; title</a>.' in made
     policy = next(one["content"] for one in read(made).all("meta") if "http-equiv" in one)
     digest = base64.b64encode(hashlib.sha256(b"let vega;").digest()).decode()
     assert digest in policy

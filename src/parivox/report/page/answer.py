@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from parivox.core import verdict
 from parivox.report.confounding import confounded
-from parivox.report.facts import deployed_at, headline, noted, recordings_told, why_unsure
+from parivox.report.facts import (
+    deployed_at,
+    headline,
+    noted,
+    recordings_told,
+    unseen,
+    why_unsure,
+)
 from parivox.report.judged import (
     RATES,
     differing,
@@ -26,7 +33,7 @@ from parivox.report.own_thresholds import own_told
 from parivox.report.page.checked import SET_APART, by_findings
 from parivox.report.page.context import Choice, Context
 from parivox.report.page.failures import failures
-from parivox.report.page.glance import glance
+from parivox.report.page.glance import Glance, glance
 from parivox.report.page.views import Grid, abreast, by_grouping, listed, point_told
 from parivox.report.scopes import first_point, name_of, points, scopes, systems
 from parivox.report.words import number, percent
@@ -86,7 +93,7 @@ class OfScope:
 class Answer:
     """The first section."""
 
-    glance: Grid
+    glance: Glance
     unsure: list[str]
     limits: list[tuple[str, str]]
     points: Grid
@@ -137,6 +144,8 @@ def _limits(
     sentences = (words for scope in every for words, _ in confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
         yield words.removesuffix("."), "groups"
+    for words in unseen(audit):
+        yield f"{words[:1].upper()}{words[1:]}", "data"
     for of in by_grouping(every):
         at = first_point(audit, of[0].where)
         small = {
@@ -261,16 +270,25 @@ def _points(audit: Audit) -> Grid:
     for row in audit.operating_points.where(within="").rows():
         name = {"system": row["system"], "list": row["list"]}
         threshold = deployed_at(audit, name) if row["threshold"] is None else _exact(row)
-        cells = (percent(row["fpr"]), percent(row["fnr"]))
+        why = "" if row["reason"] else "; ".join(_lacking_trials(row))
+        cost = "–" if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}"
+        cells = (*(percent(row[metric]).removesuffix(" %") for metric in ("fpr", "fnr")), cost)
         made.add(
             name_of(*name.values()),
             row["operating_point"],
             "–" if row["reason"] else threshold,
-            *(cell.removesuffix(" %") for cell in cells),
-            "–" if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}",
+            *(made.told(cell, why) for cell in cells),
             row["reason"] or row["source"],
         )
     return made
+
+
+def _lacking_trials(row: Row) -> Iterator[str]:
+    """Which trials there are none of, so that there is neither that rate nor a cost."""
+    if row["fpr"] is None:
+        yield "no impostor trials"
+    if row["fnr"] is None:
+        yield "no own trials"
 
 
 def _exact(row: Row) -> str:

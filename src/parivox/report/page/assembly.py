@@ -67,6 +67,11 @@ class Drawn:
     like: tuple[str, str] = ("", "")
     """Id and title of an earlier figure that is read the same way."""
 
+    @property
+    def in_short(self) -> str:
+        """How to read it, in its first sentence."""
+        return f"{self.reading.removesuffix('.').partition('. ')[0]}."
+
 
 def page(
     audit: Audit, *, title: str | None = None, context: object = None, speaker_ids: str = "never"

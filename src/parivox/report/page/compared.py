@@ -66,7 +66,7 @@ def _pair(audit: Audit, pair: tuple[str, ...], speakers: str) -> OfPair:
             how = f" ({row['definition']})" if row["definition"] else ""
             is_share = row["metric"] != "min_cdet_norm"
             label = f"{_OF_ALL[row['metric']]}{', %' if is_share else ''}{at}{how}"
-            whole.add(label, *_cells(row, is_share=is_share))
+            whole.add(label, *_cells(row, whole, is_share=is_share))
     grids = [whole]
     ranks = Grid(
         "How sure the order is: share of the draws of speakers in which either is better, %",
@@ -105,12 +105,12 @@ def _spreads(audit: Audit, rows: Table, label: str, at: str, heads: tuple[str, .
     for measure, words in _SPREADS.items():
         asked = {"measure": measure, "alpha": alpha, "zero": "none", "operating_point": at}
         for row in rows.where(**asked).rows():
-            made.add(f"{words}, alpha {alpha:g}", *_cells(row, is_share=False))
+            made.add(f"{words}, alpha {alpha:g}", *_cells(row, made, is_share=False))
     for metric in RATES:
         asked = {"measure": "spread", "metric": metric, "operating_point": at}
         for row in rows.where(**asked).rows():
             if row["value"] is not None:
-                made.add(f"Spread of log {metric.upper()}", *_cells(row, is_share=False))
+                made.add(f"Spread of log {metric.upper()}", *_cells(row, made, is_share=False))
     return made
 
 
@@ -124,7 +124,7 @@ def _groups(rows: Table, label: str, at: str, heads: tuple[str, ...]) -> Iterato
         )
         asked = {"measure": "value", "metric": metric, "operating_point": at, "definition": ""}
         for row in rows.where(**asked).rows():
-            made.add(row["group"], *_cells(row, is_share=True))
+            made.add(row["group"], *_cells(row, made, is_share=True))
         made.rows.sort(key=lambda row: row[0] == "pooled")
         made.last = int(bool(made.rows) and made.rows[-1][0] == "pooled")
         yield made
@@ -140,16 +140,24 @@ def _ranks(rows: Table, at: str) -> Iterator[tuple[str, ...]]:
                     yield metric.upper(), words, *shares
 
 
-def _cells(row: Row, *, is_share: bool) -> tuple[str, ...]:
+def _cells(row: Row, made: Grid, *, is_share: bool) -> tuple[str, ...]:
     """A value of both, their difference, its interval and p; shares in percent."""
     times = 100 if is_share else 1
     gap = row["difference"]
     return (
         *(_told(row[key], is_share=is_share) for key in ("value", "other")),
         f"– ({row['reason']})" if gap is None and row["reason"] else _signed(gap, times),
-        span(row["low"], row["high"], times=times),
-        chance(row["p"]),
+        *_limits(row, made, times),
     )
+
+
+def _limits(row: Row, made: Grid, times: float) -> tuple[str, str]:
+    """Interval and p of a difference, or why it has none."""
+    if row["difference"] is None:
+        return "", ""
+    interval = made.told(span(row["low"], row["high"], times=times), row["reason"])
+    why = "no p: none is known to be right for it" if row["high"] is not None else row["reason"]
+    return interval, made.told(chance(row["p"]), why)
 
 
 def _told(value: float | None, *, is_share: bool) -> str:

@@ -79,7 +79,7 @@ def _grids(tables: Iterable[Crossed], told: str) -> list[Grid]:
 
 
 def _cell(found: Rate) -> str | Cell:
-    """A rate and its interval above its counts; or that there is no such group."""
+    """A rate and its interval above its counts; or that there is no one in it."""
     row = found.row
     if row is None:
         return "no one"

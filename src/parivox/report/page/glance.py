@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.report.judged import RATES, judged, rates_of
+from parivox.report.judged import RATES, has_rate, judged, rates_of
 from parivox.report.page.views import Cell, Grid, listed
 from parivox.report.scopes import first_point
 from parivox.report.words import percent, short, span
@@ -17,12 +17,20 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Scope
     from parivox.report.words import Row
 
-__all__ = ["glance"]
+__all__ = ["Glance", "glance"]
 
 _MOST_TOLD = 6
+_NO_TRIALS = {"no target trials": "no own trials", "no nontarget trials": "no impostor trials"}
 
 
-def glance(audit: Audit, every: Sequence[Scope]) -> Grid:
+class Glance(NamedTuple):
+    """Who fares worse, and a ratio of the table with its limits, to say how it is read."""
+
+    grid: Grid
+    example: tuple[str, str, str] | None = None
+
+
+def glance(audit: Audit, every: Sequence[Scope]) -> Glance:
     """Who is shown to fare worse, in a line for each grouping, at the first operating point."""
     made = Grid(
         "At a glance: who is shown to fare worse, at the first operating point",
@@ -37,14 +45,31 @@ def glance(audit: Audit, every: Sequence[Scope]) -> Grid:
         wide=(3, 4, 5),
         stacks=True,
     )
+    first: Row | None = None
     for scope in every:
-        at = first_point(audit, scope.where)
+        at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
         of = judged(audit, {**scope.where, "operating_point": at})
         if at is None or not of:
             continue
-        cells = [_worse(of.get(metric, {})) for metric in RATES]
-        made.add(scope.label, at, *cells, "; ".join(_how_many_unknown(of)))
-    return made if made.rows else _as_counted(audit, every)
+        known = {metric: of.get(metric, {}) for metric in RATES if has_rate(metric, at, rates)}
+        worse = {metric: _worse(rows) for metric, rows in known.items()}
+        first = first or next((row for rows in worse.values() for row in rows), None)
+        cells = [
+            _named(worse[metric], known[metric]) if metric in known else _none(metric, at, rates)
+            for metric in RATES
+        ]
+        made.add(scope.label, at, *cells, "; ".join(_how_many_unknown(known)))
+    if not made.rows:
+        return Glance(_as_counted(audit, every))
+    if first is None:
+        return Glance(made)
+    return Glance(made, (short(first["ratio"]), short(first["low"]), short(first["high"])))
+
+
+def _none(metric: str, at: str, rates: Rates) -> str:
+    """Why no group has a rate."""
+    reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
+    return ", ".join(_NO_TRIALS.get(one, one) for one in reasons)
 
 
 def _as_counted(audit: Audit, every: Sequence[Scope]) -> Grid:
@@ -65,11 +90,13 @@ def _as_counted(audit: Audit, every: Sequence[Scope]) -> Grid:
 
 def _highest(rates: Rates, metric: str, at: str) -> str:
     """The group with the highest rate, its counts, and how it stands to all together."""
+    if not has_rate(metric, at, rates):
+        return _none(metric, at, rates)
     rows = {group: one[metric, at] for group, one in rates.items()}
     pooled = rows.pop("pooled", {"value": None})["value"]
     known = [row for row in rows.values() if row["value"]]
     if not known:
-        return "–"
+        return "no group: no errors"
     most = max(known, key=lambda row: float(row["value"]))
     counts = "" if most["trials"] is None else f" ({most['errors']:,} of {most['trials']:,} trials)"
     times = f", {short(most['value'] / pooled)} times everyone together" if pooled else ""
@@ -78,16 +105,21 @@ def _highest(rates: Rates, metric: str, at: str) -> str:
 
 def _how_many_unknown(of: Judged) -> Iterator[str]:
     """Of how many groups it cannot be told, of either error."""
-    for metric, words in (("fnr", "lock-outs"), ("fpr", "impostors")):
-        rows = of.get(metric, {}).values()
+    words = {"fnr": "lock-outs", "fpr": "impostors"}
+    for metric, by_group in of.items():
+        rows = by_group.values()
         unknown = sum(row["verdict"] == "cannot_tell" for row in rows)
-        yield f"{words}: {unknown or 'none'} of {len(rows)}"
+        yield f"{words[metric]}: {unknown or 'none'} of {len(rows)}"
 
 
-def _worse(rows: Mapping[str, Row]) -> str | Cell:
+def _worse(rows: Mapping[str, Row]) -> list[Row]:
+    """Groups that fare worse, the furthest off first."""
+    worse = (row for row in rows.values() if row["verdict"] == "worse")
+    return sorted(worse, key=lambda row: -float(row["ratio"]))
+
+
+def _named(worse: Sequence[Row], rows: Mapping[str, Row]) -> str | Cell:
     """Groups that fare worse, with their figures."""
-    worse = [row for row in rows.values() if row["verdict"] == "worse"]
-    worse.sort(key=lambda row: -row["ratio"])
     told = [
         f"{row['group']}{'*' if row['gates'] else ''}: {short(row['ratio'])} times "
         f"{span(row['low'], row['high'])}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from parivox.auditing.options import parse_gates
+from parivox.core import verdict
 from parivox.report.beside import standardised, trends
 from parivox.report.confounding import confounded
 from parivox.report.judged import (
@@ -152,13 +155,11 @@ def _every(
         row, told = rates[group][metric, at], of.get(group)
         mark = " *" if told and told["gates"] else ""
         tilde = " ~" if INTERVAL_IS_SHORT in row["note"] else ""
-        cells = [
-            *(number(row["speakers"]), *rate_cells(row, mark=tilde)),
-            "–" if row["deff"] is None else short(row["deff"]),
-            "–" if row["n_eff"] is None else f"{row['n_eff']:,.0f}",
-        ]
-        made.add(f"{group}{mark}", _verdict(told), *cells, *_compared(told))
-    return made
+        cells = [number(row["speakers"]), *rate_cells(row, made, mark=tilde)]
+        against = told if row["value"] is not None else None
+        cells += [*_worth(row, made), *_compared(against, made, others_told(audit))]
+        made.add(f"{group}{mark}", _verdict(told), *cells)
+    return made.filled(keeps_reasons=True)
 
 
 def _verdict(told: Row | None) -> str | Cell:
@@ -167,18 +168,40 @@ def _verdict(told: Row | None) -> str | Cell:
         return ""
     if told["reason"] == IS_REFERENCE:
         return "reference"
-    verdict = told["verdict"]
-    words = f"{_SIGNS.get(verdict, '')}{VERDICTS[verdict]}"
-    return Cell(words, f"v-{verdict}") if verdict in _SIGNS else words
+    code = told["verdict"]
+    words = f"{_SIGNS.get(code, '')}{VERDICTS[code]}"
+    return Cell(words, f"v-{code}") if code in _SIGNS else words
 
 
-def _compared(told: Row | None) -> tuple[str, str, str]:
-    """A group against the others."""
+def _worth(row: Row, made: Grid) -> tuple[str, str]:
+    """How much less the trials tell than so many independent ones would."""
+    if row["value"] is None:
+        return "", ""
+    why = re.split("[:;]", row["note"])[0]
+    why = why and f"no design effect: {why}"
+    worth = number(None if row["n_eff"] is None else round(row["n_eff"]))
+    return made.told(short(row["deff"]), why), made.told(worth, why)
+
+
+def _compared(told: Row | None, made: Grid, others: str) -> tuple[str, str, str]:
+    """A group against the others; empty for what is not compared."""
     if told is None:
-        return "–", "–", "–"
+        return "", "", ""
     if told["reason"] == IS_REFERENCE:
-        return "1", "–", "–"
-    return short(told["ratio"]), span(told["low"], told["high"]), chance(told["p_holm"])
+        return "1", "", ""
+    ratio = None if told["ratio"] in {None, math.inf} else told["ratio"]
+    cells = (short(ratio), span(told["low"], told["high"]), chance(told["p_holm"]))
+    one, interval, p = (made.told(cell, _why(told["reason"], others)) for cell in cells)
+    return one, interval, p
+
+
+def _why(reason: str, others: str) -> str:
+    """Why a group has no ratio, or one without interval or p."""
+    if reason == "undefined_ratio":
+        return f"no ratio: {others} has no errors, or no trials"
+    if reason == "no_interval":
+        return f"no interval: the group or {others} has too few speakers or errors"
+    return str(verdict.WHY.get(reason or "no_p", reason))
 
 
 def _own(audit: Audit, scope: Scope) -> Grid | None:
@@ -193,16 +216,18 @@ def _own(audit: Audit, scope: Scope) -> Grid | None:
             times = 100 if metric == "eer" else 1
             for row in (one for one in rows if one["definition"] == definition):
                 cells = found.setdefault(row["group"], [number(row["speakers"])])
-                value = "–" if row["value"] is None else f"{times * row['value']:#.3g}".rstrip(".")
-                is_missing = row["value"] is not None and row["high"] is None
+                if row["value"] is None:
+                    cells += [made.dash(row["reason"]), ""]
+                    continue
                 interval = span(row["low"], row["high"], times=times)
-                cells += [value, made.dash(row["note"]) if is_missing else interval]
+                value = f"{times * row['value']:#.3g}".rstrip(".")
+                cells += [value, made.told(interval, row["note"])]
     if not heads:
         return None
     made = replace(made, heads=("Group", "Speakers", *heads), last=int(POOLED in found))
     for group, cells in found.items():
         made.add(group, *cells)
-    return made
+    return made.filled(keeps_reasons=True)
 
 
 def _levels(audit: Audit, scope: Scope, at: str) -> Grid | None:
@@ -222,7 +247,9 @@ def _levels(audit: Audit, scope: Scope, at: str) -> Grid | None:
             cells = []
             for metric in RATES:
                 row = pooled[metric, at]
-                interval = span(row["low"], row["high"], times=100)
-                cells += [f"{percent(row['value'])} {interval}", differing_told(of.get(metric, {}))]
+                interval = made.told(span(row["low"], row["high"], times=100), row["note"])
+                rate = f"{percent(row['value'])} {interval}".removesuffix(" –")
+                told = differing_told(of.get(metric, {}))
+                cells += [made.dash(row["reason"]), ""] if row["value"] is None else [rate, told]
             made.add(level, *cells)
     return made if made.rows else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.report.confounding import confounded
-from parivox.report.facts import why_unsure
+from parivox.report.facts import unseen, why_unsure
 from parivox.report.judged import gated, gates_told, judged
 from parivox.report.page.checked import SET_APART, by_findings
 from parivox.report.page.context import Context
@@ -106,6 +106,8 @@ def _representation(audit: Audit) -> Iterator[str]:
                 f"Too small to count by {scope.grouping} at {at} ({gates_told(audit)}): "
                 f"{', '.join(listed(lacking, most=12))}. No interval can see who is not there."
             )
+    for words in unseen(audit):
+        yield f"{words[:1].upper()}{words[1:]}."
     unknown = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
     lost = max((row["count"] or 0 for row in unknown if row["source"] == "speakers"), default=0)
     if lost:

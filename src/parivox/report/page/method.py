@@ -40,6 +40,9 @@ REFERENCES = {
 """Works, and what is taken from each."""
 
 
+_NONE = "none given"
+
+
 @dataclass(frozen=True)
 class Method:
     """The ninth section."""
@@ -84,7 +87,7 @@ def _flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
 
 def _cell(value: Any) -> str:
     if value is None:
-        return "–"
+        return _NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -98,7 +101,7 @@ def _options(audit: Audit) -> Grid:
     made = Grid("Options of the audit", ("Option", "Value"), words=(1, 2))
     for name, value in audit.record["options"].items():
         for key, text in _flat(value, _words(name)):
-            made.add(key, text or "–")
+            made.add(key, text or _NONE)
     return made
 
 

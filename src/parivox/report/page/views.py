@@ -85,16 +85,21 @@ class Grid:
         """What stands for a missing figure: a dash with the mark of its reason."""
         return f"–{GAP}{self.notes.setdefault(why, _mark(len(self.notes) + 1))}" if why else "–"
 
+    def told(self, words: str, why: str) -> str:
+        """A figure in words or, where these are a dash, the dash with the mark of its reason."""
+        return self.dash(why) if words == "–" else words
+
     @property
     def footnotes(self) -> list[str]:
         """Every reason that is marked in the table, behind its mark."""
         used = {_text(cell).partition(GAP)[2] for row in self.rows for cell in row}
         return [f"{mark} {why}" for why, mark in self.notes.items() if mark in used]
 
-    def filled(self) -> Grid:
-        """The table without columns that hold no figure."""
+    def filled(self, *, keeps_reasons: bool = False) -> Grid:
+        """The table without columns that hold no figure (and no reason of a dash, if so asked)."""
         columns = range(1, len(self.heads))
-        kept = [0, *(i for i in columns if not all(_is_dash(row[i]) for row in self.rows))]
+        is_empty = _is_bare if keeps_reasons else _is_dash
+        kept = [0, *(i for i in columns if not all(is_empty(row[i]) for row in self.rows))]
         places = {old + 1: new for new, old in enumerate(kept, 1)}
         return replace(
             self,
@@ -108,6 +113,11 @@ class Grid:
 def _is_dash(cell: str | Cell) -> bool:
     """Whether a cell has no figure, nor the reason in it."""
     return _text(cell).partition(GAP)[0] in {"–", ""}
+
+
+def _is_bare(cell: str | Cell) -> bool:
+    """Whether a cell has neither a figure nor the mark of a reason."""
+    return _text(cell) in {"–", ""}
 
 
 def _text(cell: str | Cell) -> str:
@@ -137,13 +147,14 @@ def by_grouping(every: Sequence[Scope]) -> list[list[Scope]]:
     return list(found.values())
 
 
-def rate_cells(row: Row, *, mark: str = "") -> tuple[str, str, str]:
+def rate_cells(row: Row, made: Grid, *, mark: str = "") -> tuple[str, str, str]:
     """A rate in percent, its interval, and its counts; or a dash and the reason."""
     if row["value"] is None:
-        return "–", "–", row["reason"] or "–"
+        return "–", "", row["reason"]
     counts = "–" if row["trials"] is None else f"{number(row['errors'])} / {row['trials']:,}"
-    interval = span(row["low"], row["high"], times=100) + mark
-    return percent(row["value"]).removesuffix(" %"), interval, counts
+    interval = made.told(span(row["low"], row["high"], times=100), row["note"])
+    mark = "" if row["high"] is None else mark
+    return percent(row["value"]).removesuffix(" %"), interval + mark, counts
 
 
 def abreast(rows: Sequence[Sequence[T]]) -> list[list[T]]:
