@@ -238,16 +238,17 @@ def recording_names(
     folder = ids.str.replace(r"/[^/]*$", "").alias("name")
     folder = folder.set(~folder.str.contains("/", literal=True), None)
     each = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls().unique()
-    first = each["name"].str.replace(r"/.*$", "")
-    if not _part_alike(each["speaker"], first) and _part_alike(each["speaker"], each["name"]):
-        return folder.clear(len(ids))  # folders are the speakers' own
+    if _part_alike(each["speaker"], each["name"]):
+        first = each["name"].str.replace(r"/.*$", "")
+        if not _part_alike(each["speaker"], first):
+            return folder.clear(len(ids))  # folders are the speakers' own
     return folder
 
 
 def _part_alike(one: pl.Series, other: pl.Series) -> bool:
     """Whether two columns part the rows alike."""
-    pairs = pl.DataFrame({"one": one, "other": other}).n_unique()
-    return pairs == one.n_unique() == other.n_unique()
+    n = one.n_unique()
+    return n == other.n_unique() == pl.DataFrame({"one": one, "other": other}).n_unique()
 
 
 def check_reading(id: Any, columns: Any) -> None:  # noqa: A002 - the command line's word

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "Tabulated", "tabulate"]
 
 HELD = 4_000_000
-"""Cells that are held before they are added up."""
+"""Keys that are held before they are added up."""
+DENSE = 16
+"""Keys that there may be for each trial, up to which all of them are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,34 +192,45 @@ class _Adding:
 
     def __init__(self, speakers: int, shared: int, groups: int) -> None:
         self.speakers, self.shared, self.groups = speakers, shared, groups
-        if math.log2(max(speakers, 1) ** 2 * 3 * shared * groups**2) > 62:
+        self._space = max(speakers, 1) ** 2 * 3 * shared * groups**2
+        if math.log2(self._space) > 62:
             msg = (
                 f"{speakers:,} speakers and {groups - 1:,} groups that are not of speakers make "
                 "too many combinations to count; group by fewer values, or by bands of a number"
             )
             raise ConfigError(msg)
-        self._keys: list[Ints] = []
-        self._counts: list[Ints] = []
+        self._found = np.empty(0, dtype=np.int64)
+        self._counts = np.empty(0, dtype=np.int64)
+        self._held: list[Ints] = []
 
     def add(self, keys: Ints) -> None:
         """Add trials."""
-        found, counts = np.unique(keys, return_counts=True)
-        self._keys.append(found)
-        self._counts.append(counts)
-        if sum(map(len, self._keys)) > HELD and len(self._keys) > 1:
+        self._held.append(keys)
+        if sum(map(len, self._held)) > HELD:
             self.total()
 
     def total(self) -> tuple[Ints, Ints]:
         """Every key and how often it occurs."""
-        if len(self._keys) != 1:
-            keys = np.concatenate([np.empty(0, dtype=np.int64), *self._keys])
-            counts = np.concatenate([np.empty(0, dtype=np.int64), *self._counts])
-            order = np.argsort(keys, kind="stable")
-            keys, counts = keys[order], counts[order]
-            first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))[: keys.size])
-            self._counts = [np.add.reduceat(counts, first) if first.size else counts]
-            self._keys = [keys[first]]
-        return self._keys[0], self._counts[0]
+        if self._held:
+            found, counts = self._counted(np.concatenate(self._held))
+            self._held = []
+            if self._found.size:
+                keys, counts = (
+                    np.concatenate(both) for both in ((self._found, found), (self._counts, counts))
+                )
+                order = np.argsort(keys, kind="stable")
+                keys = keys[order]
+                first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+                found, counts = keys[first], np.add.reduceat(counts[order], first)
+            self._found, self._counts = found, counts
+        return self._found, self._counts
+
+    def _counted(self, keys: Ints) -> tuple[Ints, Ints]:
+        if self._space > DENSE * keys.size:
+            return np.unique(keys, return_counts=True)
+        every = np.bincount(keys)  # quicker than to sort them, where so few differ
+        found = np.flatnonzero(every)
+        return found, every[found]
 
 
 def _decoded(adding: _Adding, found: TrialList, agree: Sequence[object]) -> Cells:
