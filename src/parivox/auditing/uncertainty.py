@@ -316,7 +316,11 @@ class Uncertainty:
 
     def to_others(self, metric: str) -> Ratio | None:
         """Each group's rate against all others together, as :meth:`ratio` has it."""
-        return ratio_interval(self._own(metric), self._others[metric]) if self._has_ratios else None
+        return self._to_others[metric] if self._has_ratios else None
+
+    @cached_property
+    def _to_others(self) -> dict[str, Ratio]:
+        return {metric: ratio_interval(self._own(metric), self._others[metric]) for metric in RATES}
 
     @property
     def _has_ratios(self) -> bool:
