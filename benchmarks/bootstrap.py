@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cells import Layout
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
 
     Array = NDArray[Any]
     Values = dict[str, NDArray[np.float64]]
@@ -59,7 +59,7 @@ class Trials:
         from parivox.auditing.cells import Layout, count_cells
         from parivox.core.costs import min_cdet, parse_cost
         from parivox.core.rates import threshold_at_fpr
-        from parivox.tables.groups import make_groupings
+        from parivox.read.groups import make_groupings
 
         self.trials: TrialSet
         self.trials, self.people = read(*demo_data())

@@ -87,14 +87,14 @@ def format_lines():
 
 
 def test_every_format_has_its_row(format_lines):
-    from parivox.tables.formats import FORMATS
+    from parivox.read.formats import FORMATS
 
     assert {name for name, _ in format_lines} == {one.name for one in FORMATS}
 
 
 def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
-    from parivox.tables.formats import scan
-    from parivox.tables.formats.scan import Columns
+    from parivox.read.formats import scan
+    from parivox.read.formats.scan import Columns
 
     for name, line in format_lines:
         if line:

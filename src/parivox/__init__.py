@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     from parivox.embedding.extract import embed
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
+    from parivox.read.inspection.findings import Inspection
     from parivox.report.exports.figures import write_figures
     from parivox.report.written import write_page, write_tables
     from parivox.scoring.run import score
-    from parivox.tables.inspection.findings import Inspection
 
 _HOMES = {
     "parivox.auditing.result": ("Audit", "load"),
@@ -119,7 +119,7 @@ _HOMES = {
     "parivox.report.exports.figures": ("write_figures",),
     "parivox.report.written": ("write_page", "write_tables"),
     "parivox.scoring.run": ("score",),
-    "parivox.tables.inspection.findings": ("Inspection",),
+    "parivox.read.inspection.findings": ("Inspection",),
 }
 _ROOMS = ("trials",)
 _HOME = {name: module for module, names in _HOMES.items() for name in names} | {

@@ -1,8 +1,8 @@
 """How many recordings the audited trials are of."""
 
 import parivox as pv
+from parivox.read import store
 from parivox.report.facts import noted, recordings_told
-from parivox.tables import store
 
 OPTIONS = {"by": "gender", "intervals": False}
 NAME = {"system": "S", "list": ""}

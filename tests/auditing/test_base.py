@@ -10,7 +10,7 @@ import pytest
 import parivox as pv
 from parivox.auditing import run
 from parivox.errors import ConfigError
-from parivox.tables.table import Table
+from parivox.read.table import Table
 
 EVERY_EER = (
     *("linear", "nearest_max", "clova", "nearest_mean", "speechbrain"),

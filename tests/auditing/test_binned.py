@@ -4,7 +4,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing import counting
-from parivox.tables import store
+from parivox.read import store
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
 BINS = 512

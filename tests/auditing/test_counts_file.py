@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.auditing.counted.bins import AT_THRESHOLDS, Bins
 from parivox.errors import DataError, ParivoxError
-from parivox.tables import store
-from parivox.tables.counts_file import KEY
+from parivox.read import store
+from parivox.read.counts_file import KEY
 
 BY = ["gender", "gender+nation"]
 SAME = ("groups", "bias", "meta", "matrix", "operating_points", "det")

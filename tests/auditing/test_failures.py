@@ -13,7 +13,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import DataError
-from parivox.tables import store
+from parivox.read import store
 
 RULES = ("both", "enrol", "test", "either")
 POINT = "threshold=1.0"

@@ -17,8 +17,8 @@ import parivox as pv
 from parivox.auditing.result import check_folder
 from parivox.auditing.sources import by_name
 from parivox.errors import ConfigError, DataError, ParivoxError, shown
+from parivox.read.table import Table
 from parivox.shown import SHOWN_BY
-from parivox.tables.table import Table
 
 
 def names(folder):

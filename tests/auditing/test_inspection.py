@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.read.counts_file import KEY
 from parivox.report.inspection import lines
-from parivox.tables.counts_file import KEY
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.errors import ConfigError, DataError
-from parivox.tables import store
+from parivox.read import store
 
 RULES = ("both", "enrol", "test", "either")
 POINT = "threshold=1.0"

@@ -13,8 +13,8 @@ from parivox.core.planning import (
     least_speakers,
     speakers_needed,
 )
+from parivox.read.table import Table
 from parivox.report.plan import _REASONS, told
-from parivox.tables.table import Table
 
 
 def row(group, metric, errors, trials, speakers, deff, **more):

@@ -11,7 +11,7 @@ from parivox.auditing.compare import mean_rows
 from parivox.auditing.result import TABLES
 from parivox.auditing.rows import Rows
 from parivox.papers.paper001 import paper_name, table4
-from parivox.tables.grouping import Grouping
+from parivox.read.grouping import Grouping
 
 G = "gender+nation"
 WHERE = {"system": "S", "list": "", "grouping": G, "allocation": "both", "within": ""}

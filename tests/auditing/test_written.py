@@ -10,7 +10,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError, DataError
-from parivox.tables.table import Table
+from parivox.read.table import Table
 
 NAMES = {
     *("groups", "bias", "meta", "verdicts", "limits"),

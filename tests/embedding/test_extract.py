@@ -25,8 +25,8 @@ from parivox.embedding.systems.callables import CallableSystem
 from parivox.embedding.systems.named import load
 from parivox.embedding.systems.protocol import recorded
 from parivox.errors import ConfigError, DataError
-from parivox.tables.failures import read_failures
-from parivox.tables.utterances import read_utterances
+from parivox.read.failures import read_failures
+from parivox.read.utterances import read_utterances
 
 FINAL = {"recordings.parquet", "embeddings.npy", "store.json", "seen.parquet"}
 

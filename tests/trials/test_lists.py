@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.tables.utterances import read_utterances
+from parivox.read.utterances import read_utterances
 from parivox.trials.lists import read_list, recordings_of
 
 ROWS = [("a/x/1", "a/y/1", 1), ("a/x/1", "b/z/1", 0), ("b/z/1", "b/z/2", 1)]
@@ -131,6 +131,6 @@ def test_many_trials_are_looked_at_in_blocks(monkeypatch, even, people):
     whole = pv.trials.check(even, speakers=people, by="gender").to_json()
     monkeypatch.setattr("parivox.trials.lists.BLOCK", 3)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole
-    monkeypatch.setattr("parivox.tables.store.IN_MEMORY_TRIALS", 2)
-    monkeypatch.setattr("parivox.tables.store.PART_TRIALS", 2)
+    monkeypatch.setattr("parivox.read.store.IN_MEMORY_TRIALS", 2)
+    monkeypatch.setattr("parivox.read.store.PART_TRIALS", 2)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole

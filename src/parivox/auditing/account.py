@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
     from parivox.core.counts import Counts
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.speakers import Speakers
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["WITHOUT_TRIALS", "account_for", "with_and_without"]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
     from parivox.core.counts import FloatArray
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["Band", "audited", "band_rows", "bands"]
 

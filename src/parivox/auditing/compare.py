@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
-    from parivox.tables.grouping import Grouping
+    from parivox.read.grouping import Grouping
 
 __all__ = [
     "MEASURES",

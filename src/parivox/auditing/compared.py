@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from parivox.auditing.rows import Base, Key
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["Compared", "Part", "digest", "in_common"]
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from parivox.auditing.rows import Rows
     from parivox.auditing.stack import Stack
     from parivox.core.counts import FloatArray
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["COMPARISON_MEASURES", "add_comparisons", "check_comparable"]
 

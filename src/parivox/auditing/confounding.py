@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from parivox.auditing.options import Options
     from parivox.core.counts import IntArray
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
 
     Valued = tuple[NDArray[np.int32], Sequence[str]]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cells import Codes, Placed
     from parivox.core.counts import FloatArray, IntArray
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["BINS", "Binned", "Exact"]
 

@@ -13,7 +13,7 @@ from parivox.core.intervals import rate_interval
 from parivox.core.moments import moments, over
 from parivox.core.resampling import weighted
 from parivox.core.tallies import BySpeaker
-from parivox.tables.validation import ACQUIRE, ENROL
+from parivox.read.validation import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.intervals import Interval
     from parivox.core.tallies import ByPair
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["STAGES", "Failed", "failed", "with_failures"]
 

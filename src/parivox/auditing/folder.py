@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.auditing.sources import storable
 from parivox.errors import ConfigError, DataError
-from parivox.tables.table import Table
+from parivox.read.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.given import check_columns, check_texts, chosen
 from parivox.errors import ConfigError
-from parivox.tables.failures import read_failures
-from parivox.tables.groups import make_groupings, wanted
-from parivox.tables.groups_file import read_groups_file
-from parivox.tables.models import read_models
-from parivox.tables.speakers import read_speakers
-from parivox.tables.trials import read_trials
-from parivox.tables.trialset import together
-from parivox.tables.utterances import read_utterances
+from parivox.read.failures import read_failures
+from parivox.read.groups import make_groupings, wanted
+from parivox.read.groups_file import read_groups_file
+from parivox.read.models import read_models
+from parivox.read.speakers import read_speakers
+from parivox.read.trials import read_trials
+from parivox.read.trialset import together
+from parivox.read.utterances import read_utterances
 from parivox.trials.grades import with_grades
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.sources import Named
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.groups_file import GroupsFile
-    from parivox.tables.speakers import Speakers
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.groups_file import GroupsFile
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["BY_ITSELF", "Gathered", "Reading", "gather", "gather_counts"]
 

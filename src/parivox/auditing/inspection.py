@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.given import check_columns, check_texts
 from parivox.auditing.sources import stem
 from parivox.errors import DataError
-from parivox.tables.counts_file import read_counts
-from parivox.tables.inspection import look
-from parivox.tables.inspection.findings import Counted, Found, Labels
+from parivox.read.counts_file import read_counts
+from parivox.read.inspection import look
+from parivox.read.inspection.findings import Counted, Found, Labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parivox.auditing.counted.bins import Bins
     from parivox.auditing.counted.trial_counts import TrialCounts
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.inspection import Inspection
+    from parivox.read.grouping import Grouping
+    from parivox.read.inspection import Inspection
 
 __all__ = ["inspect"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from parivox.auditing.cells import placed
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.tallies import ByPair, BySpeaker, numbered
-from parivox.tables.validation import Trials
+from parivox.read.validation import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from parivox.auditing.cells import Layout, Placed
     from parivox.auditing.operating_points import Found
     from parivox.core.counts import IntArray
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
 
     Bools = NDArray[np.bool_]
 

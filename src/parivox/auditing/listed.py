@@ -10,9 +10,9 @@ from parivox.trials.lists import list_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.speakers import Speakers
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["list_checks"]
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from parivox.auditing.sample import Sample
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import Counts, Curve, FloatArray
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["Measurement", "check_polarity"]
 

@@ -21,7 +21,7 @@ from parivox.shown import Shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from parivox.tables.table import Table
+    from parivox.read.table import Table
 
     Row = dict[str, Any]
 

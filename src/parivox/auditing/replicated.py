@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
     from parivox.core.counts import FloatArray
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
 
     Weights = NDArray[np.integer[Any]]
 

@@ -22,7 +22,7 @@ from parivox.shown import SHOWN_BY, Shown
 if TYPE_CHECKING:
     import os
 
-    from parivox.tables.table import Table
+    from parivox.read.table import Table
 
 __all__ = ["SCHEMA_VERSION", "TABLES", "Audit", "check_folder", "check_format", "load"]
 

@@ -22,8 +22,8 @@ from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.errors import ConfigError
-from parivox.tables.counts_file import holds_counts
-from parivox.tables.trials import read_trials
+from parivox.read.counts_file import holds_counts
+from parivox.read.trials import read_trials
 
 if TYPE_CHECKING:
     import os
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from parivox.auditing.gather import Gathered
     from parivox.auditing.replicated import Draws
     from parivox.core.counts import Curve
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.groups_file import GroupsFile
-    from parivox.tables.speakers import Speakers
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.groups_file import GroupsFile
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
 
     Metric = Callable[[Curve], ArrayLike]
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from parivox.auditing.rows import Rows
     from parivox.auditing.stack import Against
     from parivox.core.counts import Curve, FloatArray
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
 
 __all__ = ["Sample"]
 

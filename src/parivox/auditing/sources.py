@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from parivox.errors import ConfigError, shown
-from parivox.tables.counts_file import holds_counts
+from parivox.read.counts_file import holds_counts
 
 __all__ = ["Named", "by_name", "count_files", "developments", "split_name", "stem", "storable"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.tables.grouping import Grouping
+    from parivox.read.grouping import Grouping
 
 __all__ = ["STANDARDISED", "standardised_rows"]
 

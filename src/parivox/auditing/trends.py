@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from parivox.auditing.rows import Rows
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
-    from parivox.tables.grouping import Grouping
+    from parivox.read.grouping import Grouping
 
 __all__ = ["TREND", "trend_rows"]
 

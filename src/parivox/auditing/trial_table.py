@@ -15,7 +15,7 @@ import numpy as np
 
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.errors import ConfigError
-from parivox.tables.table import Coded, Table
+from parivox.read.table import Coded, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.measure import Measurement
     from parivox.auditing.operating_points import Found
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.trialset import TrialSet
-    from parivox.tables.validation import Trials
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
+    from parivox.read.validation import Trials
 
 __all__ = ["check_trial_table", "check_trials_known", "write_trial_table"]
 

@@ -67,7 +67,7 @@ def add_to(commands: Any) -> None:
 def _run(given: argparse.Namespace) -> None:
     set_up()
     from parivox.auditing.count import count  # noqa: PLC0415
-    from parivox.tables.counts_file import check_out  # noqa: PLC0415
+    from parivox.read.counts_file import check_out  # noqa: PLC0415
 
     reading = how_read(given)
     if given.withhold is not None:

@@ -11,8 +11,8 @@ import polars as pl
 
 from parivox.embedding.kaldi import read_data_folder
 from parivox.errors import DataError
-from parivox.tables.reading import read_table
-from parivox.tables.utterances import SPEAKER, UTTERANCE, check_filled, find_column
+from parivox.read.reading import read_table
+from parivox.read.utterances import SPEAKER, UTTERANCE, check_filled, find_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

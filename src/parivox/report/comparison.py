@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from parivox.auditing.result import Audit
-    from parivox.tables.table import Table
+    from parivox.read.table import Table
 
 __all__ = ["comparison"]
 

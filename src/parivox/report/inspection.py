@@ -12,7 +12,7 @@ from parivox.errors import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.tables.inspection.findings import (
+    from parivox.read.inspection.findings import (
         Column,
         Counted,
         Found,

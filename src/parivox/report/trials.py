@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from parivox.tables.table import Table
+    from parivox.read.table import Table
     from parivox.trials.description import Description
     from parivox.trials.findings import Checked, Finding
     from parivox.trials.grades import Graded

@@ -11,11 +11,11 @@ import polars as pl
 
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.errors import DataError
+from parivox.read.content import read_content
+from parivox.read.formats.scan import ENGINE_ERRORS, plain
+from parivox.read.speakers import read_speakers
+from parivox.read.utterances import UTTERANCE, matched, read_utterances, some
 from parivox.scoring.vectors import open_vectors
-from parivox.tables.content import read_content
-from parivox.tables.formats.scan import ENGINE_ERRORS, plain
-from parivox.tables.speakers import read_speakers
-from parivox.tables.utterances import UTTERANCE, matched, read_utterances, some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

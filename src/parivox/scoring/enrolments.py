@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.ids import places_in
-from parivox.tables.models import read_models
-from parivox.tables.utterances import some
+from parivox.read.ids import places_in
+from parivox.read.models import read_models
+from parivox.read.utterances import some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.ids import places_in
+from parivox.read.utterances import some
 from parivox.scoring.enrolments import Enrolments
 from parivox.scoring.lists import CHUNK
 from parivox.scoring.normalisation import against_cohort
 from parivox.scoring.pairs import pair_scores
 from parivox.scoring.vectors import keep
-from parivox.tables.ids import places_in
-from parivox.tables.utterances import some
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,6 +12,7 @@ import polars as pl
 
 from parivox import __version__
 from parivox.errors import ConfigError
+from parivox.read.ids import places_in
 from parivox.scoring.cohort import read_cohort
 from parivox.scoring.comparisons import comparison_named
 from parivox.scoring.enrolments import read_enrolments, way_of
@@ -21,7 +22,6 @@ from parivox.scoring.normalisation import check_size
 from parivox.scoring.parts import Parts
 from parivox.scoring.vectors import mean_of, open_vectors
 from parivox.shown import Shown
-from parivox.tables.ids import places_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.tables.ids import places_in
-from parivox.tables.utterances import some
+from parivox.read.ids import places_in
+from parivox.read.utterances import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

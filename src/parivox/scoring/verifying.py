@@ -24,12 +24,12 @@ from parivox.embedding.store import save
 from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import do_batches
 from parivox.errors import DataError
+from parivox.read.ids import places_in
+from parivox.read.utterances import some
 from parivox.scoring.enrolments import read_enrolments
 from parivox.scoring.lists import CHUNK, read_list
 from parivox.scoring.parts import Parts
 from parivox.scoring.run import FORMAT, Scored, outcomes
-from parivox.tables.ids import places_in
-from parivox.tables.utterances import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping

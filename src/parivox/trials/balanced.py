@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.attributes import parse_attribute, parse_by
-from parivox.tables.formats.scan import plain
-from parivox.tables.speakers import read_speakers
-from parivox.tables.utterances import read_utterances
+from parivox.read.attributes import parse_attribute, parse_by
+from parivox.read.formats.scan import plain
+from parivox.read.speakers import read_speakers
+from parivox.read.utterances import read_utterances
 from parivox.trials.capacity import Capacity, met, spread
 from parivox.trials.design import Design, several, speaker_by_speaker, whole_number
 from parivox.trials.draws import spans

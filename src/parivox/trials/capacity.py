@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.tables.attributes import parse_by
+from parivox.read.attributes import parse_by
 from parivox.trials.draws import ordered, spans
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.read.contradictions import seen
+from parivox.read.encoding import labels, scores
+from parivox.read.formats import scan
+from parivox.read.formats.scan import ATTRIBUTE, Columns
+from parivox.read.speakers import read_speakers
+from parivox.read.utterances import owners, read_utterances, some
 from parivox.shown import Shown
-from parivox.tables.contradictions import seen
-from parivox.tables.encoding import labels, scores
-from parivox.tables.formats import scan
-from parivox.tables.formats.scan import ATTRIBUTE, Columns
-from parivox.tables.speakers import read_speakers
-from parivox.tables.utterances import owners, read_utterances, some
 from parivox.trials.figures import counted
 from parivox.trials.lists import check_reading
 from parivox.trials.writing import HOLDS_MORE, ListWriter, check_format, check_new
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.tables.formats.scan import Rows, Scan
+    from parivox.read.formats.scan import Rows, Scan
 
 __all__ = ["Converted", "convert"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.read.table import Table
+from parivox.read.validation import CONFLICTS, DUPLICATES
 from parivox.shown import Shown
-from parivox.tables.table import Table
-from parivox.tables.validation import CONFLICTS, DUPLICATES
 from parivox.trials.difficulty import alike, highest
 from parivox.trials.figures import over
 from parivox.trials.lists import read_list
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.tables.grouping import Grouping, OfAttribute
+    from parivox.read.grouping import Grouping, OfAttribute
     from parivox.trials.lists import TrialList
     from parivox.trials.tabulation import Cells, Tabulated
     from parivox.trials.takers import Takers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.tables.table import Table
+from parivox.read.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

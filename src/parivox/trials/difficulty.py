@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.tables.attributes import Attribute, parse_attribute
-from parivox.tables.formats.scan import plain
-from parivox.tables.labels import LABELS
+from parivox.read.attributes import Attribute, parse_attribute
+from parivox.read.formats.scan import plain
+from parivox.read.labels import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.tables.grouping import Codes, Grouping, OfAttribute
-    from parivox.tables.speakers import Speakers
-    from parivox.tables.trialset import TrialSet
-    from parivox.tables.validation import Trials
+    from parivox.read.grouping import Codes, Grouping, OfAttribute
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
+    from parivox.read.validation import Trials
 
 __all__ = [
     "OTHER_RECORDING",

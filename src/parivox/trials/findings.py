@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from parivox.errors import ConfigError
+from parivox.read.table import Table
 from parivox.shown import Shown
-from parivox.tables.table import Table
 from parivox.trials.description import to_json
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError
+from parivox.read.formats.scan import ATTRIBUTE
+from parivox.read.table import Table
+from parivox.read.values import Levels
 from parivox.shown import Shown
-from parivox.tables.formats.scan import ATTRIBUTE
-from parivox.tables.table import Table
-from parivox.tables.values import Levels
 from parivox.trials.difficulty import OTHER_RECORDING, TRIVIAL, highest
 from parivox.trials.lists import list_of, read_list
 from parivox.trials.writing import HOLDS_MORE, LABELS, ListWriter, check_new, label_words
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.tables.speakers import Speakers
-    from parivox.tables.trialset import TrialSet
-    from parivox.tables.validation import Trials
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
+    from parivox.read.validation import Trials
     from parivox.trials.lists import TrialList
 
 __all__ = [

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.tables.grouping import Grouping
+    from parivox.read.grouping import Grouping
     from parivox.trials.lists import TrialList
     from parivox.trials.tabulation import Cells, Tabulated
     from parivox.trials.takers import Takers

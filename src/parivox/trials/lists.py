@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError
-from parivox.tables.formats.scan import plain
-from parivox.tables.groups import make_groupings, wanted
-from parivox.tables.ids import places_in
-from parivox.tables.lookup import Lookup
-from parivox.tables.speakers import read_speakers
-from parivox.tables.trials import read_trials
-from parivox.tables.utterances import read_utterances
+from parivox.read.formats.scan import plain
+from parivox.read.groups import make_groupings, wanted
+from parivox.read.ids import places_in
+from parivox.read.lookup import Lookup
+from parivox.read.speakers import read_speakers
+from parivox.read.trials import read_trials
+from parivox.read.utterances import read_utterances
 from parivox.trials.difficulty import Agreement, parse_difficulty, usual
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.tables.grouping import Grouping, OfAttribute
-    from parivox.tables.speakers import Speakers
-    from parivox.tables.trialset import TrialSet
-    from parivox.tables.utterances import Utterances
-    from parivox.tables.validation import Trials
+    from parivox.read.grouping import Grouping, OfAttribute
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
+    from parivox.read.utterances import Utterances
+    from parivox.read.validation import Trials
 
 __all__ = [
     "RECORDING",

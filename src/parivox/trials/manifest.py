@@ -22,8 +22,8 @@ import polars as pl
 
 from parivox import __version__
 from parivox.errors import ConfigError, DataError
+from parivox.read.table import Table
 from parivox.shown import Shown
-from parivox.tables.table import Table
 from parivox.trials.checks import check
 from parivox.trials.design import whole_number
 from parivox.trials.draws import Draws

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.groups import make_groupings, wanted
-from parivox.tables.lookup import Lookup
-from parivox.tables.speakers import Speakers, read_speakers
-from parivox.tables.utterances import Utterances, owners, read_utterances, some
+from parivox.read.groups import make_groupings, wanted
+from parivox.read.lookup import Lookup
+from parivox.read.speakers import Speakers, read_speakers
+from parivox.read.utterances import Utterances, owners, read_utterances, some
 from parivox.trials.design import several
 from parivox.trials.difficulty import alike, hardest, parse_difficulty, usual
 from parivox.trials.grades import grade_codes
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.tables.attributes import Attribute
-    from parivox.tables.grouping import OfAttribute
+    from parivox.read.attributes import Attribute
+    from parivox.read.grouping import OfAttribute
     from parivox.trials.draws import Ints
 
 __all__ = ["Classes", "Pool"]

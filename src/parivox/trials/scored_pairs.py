@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.groups import make_groupings, wanted
-from parivox.tables.speakers import read_speakers
-from parivox.tables.trials import read_trials
-from parivox.tables.utterances import read_utterances
+from parivox.read.groups import make_groupings, wanted
+from parivox.read.speakers import read_speakers
+from parivox.read.trials import read_trials
+from parivox.read.utterances import read_utterances
 from parivox.trials.lists import recordings_of
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.trialset import TrialSet
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
 
     Scorer: TypeAlias = Callable[[NDArray[np.object_], NDArray[np.object_]], Any]
     """From the enrolment and the test ids of a list to its scores."""

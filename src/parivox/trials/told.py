@@ -14,7 +14,7 @@ from parivox.trials.takers import effective
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parivox.tables.table import Table
+    from parivox.read.table import Table
     from parivox.trials.description import Description
     from parivox.trials.leakage import Shared
     from parivox.trials.takers import Takers

@@ -22,8 +22,8 @@ from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
 from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError
+from parivox.read.table import Table
 from parivox.shown import Shown
-from parivox.tables.table import Table
 from parivox.trials.design import whole_number
 from parivox.trials.lists import check_reading
 from parivox.trials.scored_pairs import (

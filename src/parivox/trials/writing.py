@@ -1,7 +1,7 @@
 """Trial lists written to disk, block by block: aside first, then in place.
 
 What a list holds decides its bytes, however it comes in blocks. Every format is one that
-:mod:`parivox.tables.formats` reads.
+:mod:`parivox.read.formats` reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.tables.folder import Folder
+from parivox.read.folder import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,7 +3,7 @@
 import pytest
 
 from parivox.auditing import involved
-from parivox.tables import store
+from parivox.read import store
 
 
 @pytest.fixture

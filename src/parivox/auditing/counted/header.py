@@ -21,9 +21,9 @@ from parivox.auditing.counted.trial_counts import (
     TrialCounts,
 )
 from parivox.errors import ParivoxError
-from parivox.tables.attributes import parse_by
-from parivox.tables.counts_file import MOST, damaged
-from parivox.tables.grouping import Grouping
+from parivox.read.attributes import parse_by
+from parivox.read.counts_file import MOST, damaged
+from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counted.bins import Bins
-    from parivox.tables.content import Content
-    from parivox.tables.counts_file import CountRows
+    from parivox.read.content import Content
+    from parivox.read.counts_file import CountRows
 
 __all__ = ["parsed"]
 

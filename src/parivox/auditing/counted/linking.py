@@ -16,7 +16,7 @@ import numpy as np
 
 from parivox.auditing.counted.bins import Bins
 from parivox.errors import ConfigError
-from parivox.tables.counts_file import CountRows
+from parivox.read.counts_file import CountRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

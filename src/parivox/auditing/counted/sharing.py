@@ -25,7 +25,7 @@ from parivox.auditing.counted.trial_counts import (
 )
 from parivox.auditing.counted.withholding import NONE, SHOWN, hide, hide_levels, words
 from parivox.errors import ConfigError, DataError
-from parivox.tables.counts_file import CountRows
+from parivox.read.counts_file import CountRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from parivox.auditing.cells import Codes
     from parivox.auditing.counted.bins import Bins
     from parivox.auditing.counted.withholding import Bools
-    from parivox.tables.grouping import Grouping
-    from parivox.tables.speakers import Speakers
-    from parivox.tables.trialset import TrialSet
-    from parivox.tables.validation import Trials
+    from parivox.read.grouping import Grouping
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
+    from parivox.read.validation import Trials
 
 __all__ = ["share"]
 

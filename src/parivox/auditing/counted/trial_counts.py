@@ -15,9 +15,9 @@ import numpy as np
 
 from parivox.auditing.beside import Share
 from parivox.errors import ConfigError
-from parivox.tables.counts_file import KEY, VERSION, write_file
-from parivox.tables.notes import DataNote
-from parivox.tables.validation import Trials
+from parivox.read.counts_file import KEY, VERSION, write_file
+from parivox.read.notes import DataNote
+from parivox.read.validation import Trials
 
 if TYPE_CHECKING:
     import os
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from parivox.auditing.cells import Codes, Layout
     from parivox.auditing.counted.bins import Bins
     from parivox.auditing.operating_points import Found
-    from parivox.tables.counts_file import CountRows
-    from parivox.tables.grouping import Grouping
+    from parivox.read.counts_file import CountRows
+    from parivox.read.grouping import Grouping
 
     Place: TypeAlias = tuple[str, str, str]
     """Grouping, level as the column ``within`` has it, and group."""

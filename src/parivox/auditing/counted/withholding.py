@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.tables.grouping import Grouping
+    from parivox.read.grouping import Grouping
 
     Bools = NDArray[np.bool_]
     Codes = NDArray[np.int8]

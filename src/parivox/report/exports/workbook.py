@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parivox.auditing.result import Audit
-    from parivox.tables.table import Table
+    from parivox.read.table import Table
 
 __all__ = ["CREATOR", "check_openpyxl", "workbook"]
 

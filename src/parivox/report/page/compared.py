@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parivox.auditing.result import Audit
+    from parivox.read.table import Table
     from parivox.report.words import Row
-    from parivox.tables.table import Table
 
 __all__ = ["Compared", "compared"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from parivox.tables.yaml_text import Node
+    from parivox.read.yaml_text import Node
 
 __all__ = ["Choice", "Context", "read_context"]
 
@@ -84,7 +84,7 @@ def read_context(source: object) -> Context | None:
     >>> found.purpose, found.threshold.chosen_by, found.margin.chosen_by
     ('door lock', 'the vendor', '')
     """
-    from parivox.tables import yaml_text  # noqa: PLC0415 - it imports yaml
+    from parivox.read import yaml_text  # noqa: PLC0415 - it imports yaml
 
     if source is None or isinstance(source, Context):
         return source
@@ -107,7 +107,7 @@ def read_context(source: object) -> Context | None:
 
 def _read(source: str | os.PathLike[str]) -> tuple[str, str, str]:
     """Text of a file, its name, and the hash of its bytes."""
-    from parivox.tables.content import read_content  # noqa: PLC0415 - it imports codecs
+    from parivox.read.content import read_content  # noqa: PLC0415 - it imports codecs
 
     content = read_content(source)
     if content.data is None or len(content.data) > MOST_BYTES:

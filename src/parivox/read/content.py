@@ -1,0 +1,205 @@
+"""The bytes of a source: read once, hashed, unpacked, in UTF-8; large ones stay on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from parivox.errors import DataError
+from parivox.read.compression import compression_of, unpacked
+from parivox.read.folder import Folder
+from parivox.read.transcoding import encoding_of, transcoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["IN_MEMORY_BYTES", "Content", "read_content"]
+
+IN_MEMORY_BYTES = 256 << 20
+"""Unpacked files beyond this many bytes are read in batches from disk."""
+HEAD = 1 << 16
+_BLOCK = 1 << 24
+_STDIN: list[IO[bytes]] = []  # standard input, once it has been read
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """Unpacked bytes of a file or of standard input; text is in UTF-8.
+
+    Attributes
+    ----------
+    name : str
+        As errors call it.
+    data : bytes or None
+        All of it; None where it is left on disk.
+    path : Path or None
+        Where it lies, unpacked; None where it is in memory.
+    sha256 : str
+        Of the bytes as they were found, packed or not.
+    compression : str
+        gz, bz2, xz, zst or empty.
+    encoding : str
+        That the text was in, as Python names it; empty for what is no text.
+    dialect : dict
+        What its reader sees of how it is written: ``separator``, ``decimal`` where that is a
+        comma; of a workbook ``sheet``, ``header_row`` and what is hidden or passed over.
+    """
+
+    name: str
+    data: bytes | None
+    path: Path | None
+    sha256: str
+    compression: str
+    folder: Folder | None = field(default=None, repr=False)  # lives as long as the file is needed
+    encoding: str = ""
+    dialect: dict[str, Any] = field(default_factory=dict)
+
+    def open(self) -> IO[bytes]:
+        """The unpacked bytes as a file."""
+        if self.data is not None:
+            return io.BytesIO(self.data)
+        assert self.path is not None
+        return self.path.open("rb")
+
+    @cached_property
+    def head(self) -> bytes:
+        """First bytes, as many as it takes to know the format."""
+        with self.open() as file:
+            return file.read(HEAD)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What it took to read it, and the hash of its bytes."""
+        told: dict[str, Any] = {"compression": self.compression, "sha256": self.sha256}
+        return told | ({"encoding": self.encoding} if self.encoding else {}) | self.dialect
+
+    @property
+    def for_polars(self) -> bytes | Path:
+        """What the table engine reads."""
+        if self.data is not None:
+            return self.data
+        assert self.path is not None
+        return self.path
+
+
+def read_content(source: str | os.PathLike[str]) -> Content:
+    """Read a file, or standard input where the name is ``-``.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, its name is empty, it is a folder, empty, damaged or may not be
+        read.
+    """
+    if os.fspath(source) == "-":
+        if sys.stdin.buffer in _STDIN:
+            msg = (
+                "standard input: can be read once, but '-' is named twice; "
+                "save it as a file and name that"
+            )
+            raise DataError(msg)
+        _STDIN[:] = [sys.stdin.buffer]
+        return _in_utf8(_kept("standard input", sys.stdin.buffer))
+    if not os.fspath(source):
+        msg = "'': the name of a file is empty; give its name"
+        raise DataError(msg)
+    path = Path(source)
+    name = path.name or str(path)
+    try:
+        if path.is_dir():
+            msg = f"{source}: is a folder; name a file in it"
+            raise DataError(msg)
+        with path.open("rb") as file:
+            return _in_utf8(_kept(name, file, path))
+    except FileNotFoundError as error:
+        msg = f"{source}: there is no such file; check the name"
+        raise DataError(msg) from error
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        msg = f"{source}: cannot be read ({told}); check the name and your rights"
+        raise DataError(msg) from error
+
+
+class _Hashed(io.RawIOBase):
+    """A file that is hashed as it is read."""
+
+    def __init__(self, file: IO[bytes], start: bytes) -> None:
+        self.file, self.start, self.hash = file, start, hashlib.sha256(start)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block, self.start = self.start[: len(buffer)], self.start[len(buffer) :]
+        if not block:
+            block = self.file.read(len(buffer))
+            self.hash.update(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+
+def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
+    start = file.read(16)
+    if not start:
+        msg = f"{name}: is empty; give one trial, speaker or utterance a row"
+        raise DataError(msg)
+    compression = compression_of(start)
+    if not compression and path is not None and path.is_file():
+        if path.stat().st_size > IN_MEMORY_BYTES:
+            file.seek(0)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+            return Content(name, None, path, digest, "")
+        data = path.read_bytes()  # which `file` would join with what it holds already, as a copy
+        return Content(name, data, None, hashlib.sha256(data).hexdigest(), "")
+    hashed = _Hashed(file, start)
+    blocks = unpacked(io.BufferedReader(hashed, 1 << 20), compression, name)
+    held: list[bytes] = []
+    size = 0
+    for block in blocks:
+        held.append(block)
+        size += len(block)
+        if size > IN_MEMORY_BYTES:
+            break
+    else:
+        if not size:
+            msg = f"{name}: is empty once unpacked; give one trial, speaker or utterance a row"
+            raise DataError(msg)
+        return Content(name, b"".join(held), None, hashed.hash.hexdigest(), compression)
+    folder, large = _on_disk(chain(held, blocks))
+    return Content(name, None, large, hashed.hash.hexdigest(), compression, folder)
+
+
+def _on_disk(blocks: Iterable[bytes]) -> tuple[Folder, Path]:
+    folder = Folder()
+    path = folder / "content"
+    with path.open("wb") as out:
+        out.writelines(blocks)
+    return folder, path
+
+
+def _blocks(content: Content) -> Iterator[bytes]:
+    if content.data is not None:
+        yield content.data
+        return
+    with content.open() as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def _in_utf8(content: Content) -> Content:
+    """The content, its text in UTF-8."""
+    encoding = encoding_of(content.head, partial(_blocks, content), content.name)
+    if not encoding or encoding.startswith("utf-8"):
+        return replace(content, encoding=encoding)
+    blocks = transcoded(_blocks(content), encoding, content.name)
+    if content.data is not None:
+        return replace(content, data=b"".join(blocks), encoding=encoding)
+    folder, path = _on_disk(blocks)
+    return replace(content, path=path, folder=folder, encoding=encoding)

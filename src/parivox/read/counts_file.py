@@ -1,0 +1,269 @@
+"""Counts of trials as a file: Parquet rows without ids, and in its metadata what they are of.
+
+A row says how many trials have the same groups on both sides, class, score (or lower edge of its
+bin), decision, threshold and failure. What trials took is summed up over all of the same groups and
+stands in one of their rows, lest it tell single trials. Rows of disjoint trials add up: any rows
+with the same keys may stand for their sum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.errors import ConfigError, DataError
+from parivox.read.content import read_content
+from parivox.read.formats.binary import binary_frame, parquet_metadata
+from parivox.read.formats.scan import ENGINE_ERRORS, why
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.read.content import Content
+
+__all__ = ["KEY", "VERSION", "CountRows", "check_out", "holds_counts", "read_counts"]
+
+KEY = "parivox_counts"
+"""Under this key the metadata of a Parquet file say that it holds counts."""
+VERSION = "1"
+_MAGIC = b"PAR1"
+MOST = 1 << 53
+"""Trials in one file, so that every sum is exact."""
+
+_KEYS = {
+    "block": pl.Int32,
+    "level": pl.Int32,
+    "enrol_group": pl.Int32,
+    "test_group": pl.Int32,
+    "target": pl.Boolean,
+    "failed": pl.Int8,
+    "value": pl.Float64,
+    "accepted": pl.Int8,
+    "threshold": pl.Float64,
+}
+_CELL = ("block", "level", "enrol_group", "test_group")
+_SUMS = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
+_KINDS = {**_KEYS, **_SUMS}
+_MAY_LACK = ("value", "threshold")
+
+
+class CountRows:
+    """Rows of counts.
+
+    Parameters
+    ----------
+    columns
+        By name: block, level, groups and class of the trials, how they failed, their score or the
+        lower edge of its bin, decision and threshold; how many they are, the sum of what they
+        took, and of how many that is. NaN stands for no score and no threshold, -1 for no group,
+        level or decision.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        self.columns = {name: columns[name] for name in _KINDS}
+
+    @classmethod
+    def total(cls, parts: Sequence[CountRows]) -> CountRows:
+        """The sum of several: each combination once, in a fixed order."""
+        joined = {name: np.concatenate([one.columns[name] for one in parts]) for name in _KINDS}
+        for name in _MAY_LACK:
+            joined[name] = joined[name] + 0.0  # -0.0 and 0.0 are one value with one spelling
+        code, value, threshold = _order(joined)
+        order = np.lexsort((threshold, value, code))
+        firsts = np.ones(order.size, dtype=np.bool_)
+        firsts[1:] = False
+        for key in (code, value, threshold):
+            firsts[1:] |= key[order[1:]] != key[order[:-1]]
+        starts = np.flatnonzero(firsts)
+        made = {name: joined[name][order[starts]] for name in _KEYS}
+        for name in _SUMS:
+            made[name] = (
+                np.add.reduceat(joined[name][order], starts) if starts.size else joined[name]
+            )
+        return cls(made)
+
+    def timed_by_cell(self) -> CountRows:
+        """The same, what trials took summed up over those of the same groups, in the first row."""
+        scored = np.flatnonzero(self.columns["failed"] == 0)
+        if not scored.size:
+            return self
+        keys = np.stack([self.columns[name][scored] for name in _CELL])
+        starts = np.append(0, 1 + np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)))
+        made = dict(self.columns)
+        for name in ("microseconds", "timed"):
+            made[name] = np.zeros_like(self.columns[name])
+            made[name][scored[starts]] = np.add.reduceat(self.columns[name][scored], starts)
+        return CountRows(made)
+
+    def __len__(self) -> int:
+        return int(self.columns["count"].size)
+
+    def written(self, header: Mapping[str, Any]) -> bytes:
+        """The file: a function of the rows and the header alone."""
+        made = [pl.Series(name, self.columns[name], dtype=kind) for name, kind in _KINDS.items()]
+        file = io.BytesIO()
+        frame = pl.DataFrame(made).with_columns(pl.col(_MAY_LACK).fill_nan(None))
+        frame.write_parquet(file, metadata={KEY: _json(header)})
+        return file.getvalue()
+
+    def sha256(self, header: Mapping[str, Any]) -> str:
+        """Hash of the rows and the header, whatever wrote the file."""
+        digest = hashlib.sha256(_json(header).encode())
+        for column in self.columns.values():
+            digest.update(column.tobytes())
+        return digest.hexdigest()
+
+
+def _order(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """What rows are ordered by: one number for all that is whole, score, threshold."""
+    code = np.zeros(columns["count"].size, dtype=np.int64)
+    for name, kind in _KEYS.items():
+        if kind != pl.Float64:
+            column = columns[name].astype(np.int64)
+            code = code * (column.max(initial=0) + 2) + column + 1
+    # no score and no threshold are told apart from 0
+    known = [~np.isnan(columns[name]) for name in _MAY_LACK]
+    for one in known:
+        code = code * 2 + one
+    value, threshold = (
+        np.where(one, columns[name], 0.0) for name, one in zip(_MAY_LACK, known, strict=True)
+    )
+    return code, value, threshold
+
+
+def _json(header: Mapping[str, Any]) -> str:
+    return json.dumps(header, ensure_ascii=False, allow_nan=False, sort_keys=True)
+
+
+def holds_counts(source: object) -> bool:
+    """Whether this is the name of a file of counts; of what is none, nothing else is said."""
+    if not isinstance(source, (str, os.PathLike)):
+        return False
+    try:
+        if not os.path.isfile(source):  # noqa: PTH113 - any text; a pipe can be read but once
+            return False
+        with open(source, "rb") as file:  # noqa: PTH123 - likewise
+            return file.read(4) == _MAGIC and KEY in parquet_metadata(_ends(file))
+    except ENGINE_ERRORS:
+        return False
+
+
+def _ends(file: IO[bytes]) -> io.BytesIO:
+    """A Parquet file without its rows, since the table engine reads all of an open file."""
+    file.seek(-8, os.SEEK_END)
+    size = int.from_bytes(file.read(4), "little")
+    file.seek(-8 - size, os.SEEK_END)
+    return io.BytesIO(_MAGIC + file.read())
+
+
+def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any], CountRows]:
+    """Read a file of counts.
+
+    Returns
+    -------
+    Content, dict, CountRows
+        The file; what its metadata say, as JSON gives it; its rows, whose numbers are checked
+        but for the groups and levels that the metadata name.
+
+    Raises
+    ------
+    DataError
+        If it is damaged, or made in another version.
+    """
+    content = read_content(source)
+    try:
+        found = content.for_polars
+        file = io.BytesIO(found) if isinstance(found, bytes) else found
+        header = json.loads(parquet_metadata(file)[KEY])
+    except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
+        raise damaged(content.name, why(error)) from error
+    if not isinstance(header, dict):
+        raise damaged(content.name, "its metadata are no object")
+    if header.get(KEY) != VERSION:
+        msg = (
+            f"{content.name}: counts of version {header.get(KEY)!r}, this Parivox reads "
+            f"{VERSION!r}; count again"
+        )
+        raise DataError(msg)
+    frame = binary_frame(content, "parquet")
+    if dict(frame.schema) != _KINDS:
+        raise damaged(content.name, f"its columns are {', '.join(frame.columns)}")
+    _check(frame, content.name)
+    held = frame.with_columns(pl.col(_MAY_LACK).fill_null(np.nan))
+    return content, header, CountRows({name: held[name].to_numpy() for name in _KINDS})
+
+
+def _check(frame: pl.DataFrame, name: str) -> None:
+    """Refuse numbers that no counts have."""
+    value, threshold, failed = pl.col("value"), pl.col("threshold"), pl.col("failed")
+    good = {
+        "empty cells": pl.all_horizontal(pl.col(set(_KINDS) - set(_MAY_LACK)).is_not_null()),
+        "a score that is no number": (value.is_not_null() == (failed == 0))
+        & ~value.is_nan().fill_null(False)
+        & ~threshold.is_nan().fill_null(False),
+        "a failure of no known kind": failed.is_between(0, 2),
+        "a decision of no known kind": pl.col("accepted").is_between(-1, 1),
+        "a count below 1": pl.col("count").is_between(1, MOST),
+        "impossible times": pl.col("microseconds").is_between(0, MOST)
+        & pl.col("timed").is_between(0, MOST)
+        & (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL),
+    }
+    for what, is_good in good.items():
+        if not frame.select(is_good.fill_null(False).all()).item():
+            raise damaged(name, f"it holds {what}")
+    if frame.select(pl.col(list(_SUMS)).cast(pl.Float64).sum()).row(0) > (MOST,) * 3:
+        raise damaged(name, "its counts are too large")
+
+
+def damaged(name: str, told: str) -> DataError:
+    """What is said of a file of counts that does not hold what it must."""
+    return DataError(f"{name}: does not hold whole counts ({told}); copy it or count again")
+
+
+def check_out(path: str | os.PathLike[str]) -> Path:
+    """The file to write counts to, if it may be written: a new one, or one with counts in it."""
+    text = os.fsdecode(path)
+    out = Path(text)
+    try:
+        if text and out.exists():
+            if out.is_dir():
+                msg = f"--out {text}: is a folder; name a file, as in day1.counts"
+                raise ConfigError(msg)
+            if not holds_counts(out):
+                msg = f"--out {text}: is there and holds no counts; name a new file"
+                raise ConfigError(msg)
+        if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
+            return out
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+    told = f"{out.parent} is not a folder that can be written" if text else "names no file"
+    raise unwritable(path, PermissionError(told))
+
+
+def unwritable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
+    """What is said of a file that cannot be written."""
+    told = getattr(error, "strerror", None) or str(error)
+    return ConfigError(f"--out {os.fsdecode(path)}: cannot be written ({told}); name another file")
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write all of it or nothing."""
+    out = check_out(path)
+    aside = out.with_name(f".parivox-{os.urandom(6).hex()}")
+    try:
+        try:
+            aside.write_bytes(data)
+            aside.replace(out)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from error

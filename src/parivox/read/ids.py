@@ -1,0 +1,320 @@
+"""Ids of utterances or of models: numbered in rising order, in memory or, if many, on disk.
+
+Each chunk of a file is a *run*: its distinct ids in order, and the place of each row's id among
+them. When all is read, the runs are merged, in ranges of ids that fit into memory one at a time.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import polars as pl
+
+from parivox.errors import DataError
+from parivox.read.folder import Folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from parivox.read.formats.scan import Rows, Scan
+
+    Codes = NDArray[np.int32]
+
+__all__ = ["HELD", "RANGE", "Ids", "Merged", "places_in"]
+
+HELD = 8_000_000
+"""Ids held in memory: beyond so many, the runs go to disk."""
+RANGE = 4_000_000
+"""Ids merged at once, about."""
+_SAMPLE = 256  # ids a range that its limits are chosen from
+_MANY = 4  # fewer rows than this for each distinct id: these are found by sorting
+
+
+class Ids:
+    """Ids as they are read."""
+
+    def __init__(self) -> None:
+        self._runs: list[pl.Series | None] = []
+        self._sizes: list[int] = []
+        self._beside: list[Codes | None] = []
+        self._folder: Folder | None = None
+
+    def read(
+        self, chunk: pl.DataFrame, roles: Sequence[str], scan: Scan, rows: Rows
+    ) -> list[Codes]:
+        """Add a run of the ids in some columns; give the place of each row's id in it.
+
+        Raises
+        ------
+        DataError
+            If a cell is empty.
+        """
+        columns = []
+        for role in roles:
+            text = chunk[role] if chunk[role].dtype == pl.String else chunk[role].cast(pl.String)
+            if text.null_count():
+                raise _empty(scan, role, rows[int(text.is_null().arg_max() or 0)])
+            columns.append(text.alias("id"))
+        codes, ids = _numbered(pl.concat(columns) if len(columns) > 1 else columns[0])
+        if ids[0] == "":
+            at = int((codes == 0).argmax())
+            raise _empty(scan, roles[at // chunk.height], rows[at % chunk.height])
+        self.add(ids)
+        return np.split(codes, len(columns))
+
+    def add(self, ids: pl.Series) -> None:
+        """Add a run of distinct ids in rising order."""
+        self._runs.append(ids)
+        self._sizes.append(len(ids))
+        self._beside.append(None)
+        if self._folder is None and sum(self._sizes) > HELD:
+            self._folder = Folder()
+        if self._folder is not None:
+            for number, held in enumerate(self._runs):
+                if held is not None:
+                    _keep(held, self._folder / f"run-{number}")
+                    self._runs[number] = None
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return len(self._runs)
+
+    def size(self, run: int) -> int:
+        """How many ids a run has."""
+        return self._sizes[run]
+
+    def keep_beside(self, run: int, values: Codes) -> None:
+        """Keep a value for each id of a run, -1 for none."""
+        if self._folder is not None:
+            np.save(self._folder / f"beside-{run}.npy", values)
+            return
+        self._beside[run] = values
+
+    def _beside_of(self, run: int) -> Codes | None:
+        held = self._beside[run]
+        if held is None and self._folder is not None:
+            path = self._folder / f"beside-{run}.npy"
+            return np.load(path, mmap_mode="r") if path.exists() else None
+        return held
+
+    def _run(self, number: int) -> pl.Series:
+        held = self._runs[number]
+        if held is None:
+            assert self._folder is not None
+            return _loaded(self._folder / f"run-{number}")
+        return held
+
+    def merge(self) -> Merged:
+        """Merge all runs, a range of ids after the other; none can be added after that."""
+        limits = self._limits()
+        cuts = [self._cut(number, limits) for number in range(self.runs)]
+        places = [self._room(number) for number in range(self.runs)]
+        folder = None if self._folder is None else Folder()  # that outlives the runs
+        parts: list[pl.Series | Path] = []
+        lengths, beside, clash, start = [], [], [], 0
+        for k in range(len(limits) + 1):
+            slices = [self._slice(number, k) for number in range(self.runs)]
+            if len(slices) == 1:  # which is in order
+                codes, ids = np.arange(len(slices[0]), dtype=np.int32), slices[0]
+            else:
+                codes, ids = _numbered(pl.concat(slices), is_plain=True)
+            value = np.full(len(ids), -1, dtype=np.int32)
+            for number, here in enumerate(np.split(codes, np.cumsum([*map(len, slices)])[:-1])):
+                low, high = cuts[number][k : k + 2]
+                places[number][low:high] = here + np.int32(start)
+                own = self._beside_of(number)
+                if own is not None:
+                    clash += [start + at for at in _put(value, here, own[low:high])]
+            beside.append(value)
+            lengths.append(len(ids))
+            start += len(ids)
+            if folder is None:
+                parts.append(ids)
+            else:
+                path = folder / f"part-{k}"
+                _keep(ids, path)
+                parts.append(path)
+        folders = [] if folder is None else [folder]
+        return Merged(parts, lengths, places, np.concatenate(beside), clash, folders)
+
+    def _limits(self) -> pl.Series:
+        """Ids that part the ranges, chosen so that these are of about one size."""
+        if self._folder is None:
+            return pl.Series("id", [], dtype=pl.String)
+        total = sum(self._sizes)
+        n = -(-total // RANGE)
+        step = max(total // (n * _SAMPLE), 1)
+        sample = pl.concat([self._run(i).gather_every(step) for i in range(self.runs)]).sort()
+        return sample.gather([len(sample) * k // n for k in range(1, n)]).unique().sort()
+
+    def _cut(self, number: int, limits: pl.Series) -> list[int]:
+        """Where the ranges of a run begin, and where the last one ends."""
+        if self._folder is None:
+            return [0, self._sizes[number]]
+        ids = self._run(number)
+        cuts = [0, *ids.search_sorted(limits, side="left").to_list(), len(ids)]
+        for k, (start, end) in enumerate(pairwise(cuts)):
+            _keep(ids[start:end], self._folder / f"slice-{number}-{k}")
+        (self._folder / f"run-{number}").unlink()
+        return cuts
+
+    def _slice(self, number: int, k: int) -> pl.Series:
+        """One range of one run, which is then gone."""
+        if self._folder is None:
+            held, self._runs[number] = self._run(number), None
+            return held
+        path = self._folder / f"slice-{number}-{k}"
+        ids = _loaded(path)
+        path.unlink()
+        return ids
+
+    def _room(self, number: int) -> Codes:
+        """Room for the place of each id of a run."""
+        size = self._sizes[number]
+        if self._folder is None or not size:
+            return np.empty(size, dtype=np.int32)
+        path = self._folder / f"places-{number}.npy"
+        return np.lib.format.open_memmap(path, mode="w+", dtype=np.int32, shape=(size,))
+
+
+def _put(value: Codes, at: Codes, own: Codes) -> list[int]:
+    """Note the values of some ids; give the first id that already has another one."""
+    known = own >= 0
+    at, own = at[known], own[known]
+    other = (value[at] >= 0) & (value[at] != own)
+    first = value[at] < 0
+    value[at[first]] = own[first]
+    return [int(at[other][0])] if other.any() else []
+
+
+class Merged:
+    """All ids in rising order, each once.
+
+    Attributes
+    ----------
+    places : list of int32 ndarray
+        Of each run, the place of each of its ids among all.
+    beside : int32 ndarray of shape (id,)
+        What was kept beside each id, -1 for nothing.
+    clash : list of int
+        Ids of which two things were kept; not all of them.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[pl.Series | Path],
+        lengths: Sequence[int],
+        places: Sequence[Codes],
+        beside: Codes,
+        clash: Sequence[int],
+        folders: Sequence[Folder],
+    ) -> None:
+        self._parts, self._lengths, self._folders = parts, lengths, folders
+        self._starts = np.cumsum([0, *lengths])
+        self.places, self.beside, self.clash = places, beside, clash
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, at: int) -> str:
+        part = int(np.searchsorted(self._starts, at, side="right")) - 1
+        return str(self._part(part)[int(at - self._starts[part])])
+
+    def __iter__(self) -> Iterator[str]:
+        for _, ids in self.parts():
+            yield from ids.to_list()
+
+    def __add__(self, other: Merged) -> Merged:
+        """These ids and, after them, others that count on their own."""
+        return Merged(
+            [*self._parts, *other._parts],
+            [*self._lengths, *other._lengths],
+            [],
+            np.concatenate((self.beside, other.beside)),
+            [],
+            [*self._folders, *other._folders],
+        )
+
+    def forget_runs(self) -> None:
+        """Let go of what is known of the runs."""
+        self.places = []
+
+    def parts(self) -> Iterator[tuple[int, pl.Series]]:
+        """The ids in pieces, each with the place of its first."""
+        for k, start in enumerate(self._starts[:-1].tolist()):
+            yield start, self._part(k)
+
+    def series(self) -> pl.Series:
+        """All ids at once."""
+        return pl.concat([ids for _, ids in self.parts()])
+
+    def where(self, wanted: pl.Series) -> Codes:
+        """Place of each of some ids, -1 where it is not among these."""
+        found = np.full(len(wanted), -1, dtype=np.int32)
+        for start, ids in self.parts():
+            here = places_in(wanted, ids)
+            found = np.where(here >= 0, here + np.int32(start), found)
+        return found
+
+    def _part(self, number: int) -> pl.Series:
+        held = self._parts[number]
+        if isinstance(held, pl.Series):
+            return held
+        return _loaded(held)
+
+
+def _keep(ids: pl.Series, path: Path) -> None:
+    ids.to_frame("id").write_ipc(path, compression="lz4")
+
+
+def _loaded(path: Path) -> pl.Series:
+    # by its bytes, since a file that is mapped into memory cannot be removed everywhere
+    return pl.read_ipc(path.read_bytes())["id"]
+
+
+def places_in(wanted: pl.Series, among: pl.Series) -> Codes:
+    """Place of each text among distinct others, -1 where it is not there."""
+    listed = pl.DataFrame({"id": among, "place": np.arange(len(among), dtype=np.int32)})
+    found = pl.DataFrame({"id": wanted}).join(listed, on="id", how="left", maintain_order="left")
+    return found["place"].fill_null(-1).to_numpy().astype(np.int32)
+
+
+def _numbered(text: pl.Series, *, is_plain: bool = False) -> tuple[Codes, pl.Series]:
+    """Distinct ids in rising order, without blanks around them, and the place of each text."""
+    if not len(text):
+        return np.empty(0, dtype=np.int32), text
+    if is_plain or _MANY * cast("int", text.approx_n_unique()) > len(text):
+        order = text.arg_sort().to_numpy()
+        rising = text.gather(order)
+        new = (rising != rising.shift(1)).fill_null(value=True).to_numpy()
+        codes = np.empty(len(text), dtype=np.int32)
+        codes[order] = np.cumsum(new, dtype=np.int32) - 1
+        ids = rising.filter(new)
+    else:
+        kind = pl.Categorical(pl.Categories.random())
+        given = text.cast(kind).to_physical().to_numpy()
+        seen = np.full(int(given.max()) + 1, -1, dtype=np.int64)
+        seen[given[::-1]] = np.arange(given.size - 1, -1, -1)
+        used = np.flatnonzero(seen >= 0)
+        ids = text.gather(seen[used])
+        order = ids.arg_sort().to_numpy()
+        place = np.empty(seen.size, dtype=np.int32)
+        place[used[order]] = np.arange(used.size, dtype=np.int32)
+        codes, ids = place[given], ids.gather(order)
+    if is_plain:
+        return codes, ids
+    plain = ids.str.strip_chars()
+    if (plain == ids).all():
+        return codes, ids
+    place, distinct = _numbered(plain, is_plain=True)
+    return place[codes], distinct
+
+
+def _empty(scan: Scan, role: str, row: Any) -> DataError:
+    return DataError(f"{scan.at(int(row), role)}: is empty; give the id, or remove the row")

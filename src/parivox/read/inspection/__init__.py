@@ -1,0 +1,239 @@
+"""What files hold and how they fit together, before any audit.
+
+Each file is recognised for what it is, whatever is odd about it. What an audit would refuse is
+told in the words of the audit, since its own readers are asked.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import DataError, shown
+from parivox.read.content import read_content
+from parivox.read.counts_file import holds_counts
+from parivox.read.folder import Folder
+from parivox.read.formats import scan
+from parivox.read.formats.binary import ARROW, ARROW_STREAM, PARQUET
+from parivox.read.formats.delimited import DELIMITED
+from parivox.read.formats.kinds import are_decisions, readings
+from parivox.read.formats.scan import ALIASES, Columns, plain
+from parivox.read.formats.xlsx import XLSX
+from parivox.read.inspection.findings import Found, Inspection, Odd
+from parivox.read.inspection.groups import see_groups
+from parivox.read.inspection.joins import settled, tell_joins
+from parivox.read.inspection.plan import Plan
+from parivox.read.inspection.sides import labelled
+from parivox.read.inspection.tables import TableSeen, roles_of_trials, see_table
+from parivox.read.inspection.trials import TrialsSeen, first_rows, see_trials
+from parivox.read.utterances import SPEAKER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from parivox.read.formats.scan import Scan
+    from parivox.read.inspection.plan import CountsReader, Seen
+
+__all__ = ["Inspection", "look"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """A source under the name that the user gave it, in a form that can be read again."""
+
+    name: str
+    given: Any
+    word: str  # as the command takes it
+    folder: Folder | None = None  # of standard input, for as long as it is needed
+
+
+def look(
+    sources: Sequence[Any],
+    columns: Mapping[str, str],
+    scores_format: str | None,
+    counts: CountsReader,
+    stem: Callable[[Any], str],
+) -> Inspection:
+    """Tell what files hold, how they fit together, and what is odd.
+
+    Parameters
+    ----------
+    sources
+        Paths, ``-`` for standard input, dataframes or mappings of arrays, in any order.
+    columns
+        Names of columns of trials by role, where they are not known.
+    scores_format
+        Format of trials whose rows fit several.
+    counts
+        Reader of files of counts.
+    stem
+        Name of the system that an audit takes a file to be of.
+    """
+    asked = Columns(dict(columns), elsewhere=True)
+    once, twice = _once(sources)
+    kept = [_kept(source, number) for number, source in enumerate(once, 1)]
+    seen = [_seen(one, asked, scores_format, counts) for one in kept]
+    trials, tables = _together(seen)
+    files = [one if isinstance(one, Found) else one.found for one in seen]
+    of = [(source.word, source.given, one) for source, one in zip(kept, seen, strict=True)]
+    plan = Plan(of, dict(columns), scores_format, stem)
+    told = {problem for one in files for problem in one.problems}
+    problems = [*twice, *(one for one in plan.problems(counts) if one not in told)]
+    command, because = plan.next()
+    joins = tell_joins(trials, tables)
+    return Inspection(
+        tuple(files), tuple(joins), tuple(plan.shared), tuple(problems), command, tuple(because)
+    )
+
+
+def _together(seen: list[Seen]) -> tuple[list[TrialsSeen], list[TableSeen]]:
+    """Settle in place what each source shows the others to be; give trials and tables apart."""
+    trials = [one for one in seen if isinstance(one, TrialsSeen)]
+    tables = settled(trials, [one for one in seen if isinstance(one, TableSeen)])
+    trials = labelled(trials, tables)
+    of_trials, of_tables = iter(trials), iter(tables)
+    for place, one in enumerate(seen):
+        if isinstance(one, TrialsSeen):
+            seen[place] = next(of_trials)
+        elif isinstance(one, TableSeen):
+            seen[place] = next(of_tables)
+    return trials, tables
+
+
+def _once(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """The sources without files that are given again, and what to say of these."""
+    found: dict[object, Any] = {}
+    again: dict[str, None] = {}
+    for source in sources:
+        is_path = isinstance(source, (str, os.PathLike))
+        is_file = is_path and os.fspath(source) != "-"
+        try:
+            key = os.path.realpath(source) if is_file else source if is_path else id(source)
+        except ValueError:  # no path can be called so
+            key = source
+        if is_path and key in found:
+            name = shown(os.fspath(source)) if is_file else "standard input"
+            again[f"{name}: is given more than once; name it once"] = None
+        found.setdefault(key, source)
+    return list(found.values()), list(again)
+
+
+def _kept(source: Any, number: int) -> _Source:
+    """The source so that it can be read more than once."""
+    if not isinstance(source, (str, os.PathLike)):
+        return _Source(f"table {number}", source, f"table {number}")
+    if os.fspath(source) != "-":
+        name = shown(os.fspath(source))
+        return _Source(name, source, name)
+    folder = Folder()
+    path = folder / "standard input"  # as messages call it
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return _Source(path.name, path, "-", folder)
+
+
+def _seen(source: _Source, asked: Columns, format_: str | None, counts: CountsReader) -> Seen:
+    """What one source is; what is neither trials nor a table nor counts is unknown."""
+    if holds_counts(source.given):
+        return counts.see(source.name, source.given)
+    if (groups := see_groups(source.given, source.name)) is not None:
+        return groups
+    trials, problem = _trials(source, asked, format_)
+    if trials is not None:
+        return trials
+    try:
+        seen = see_table(source.given, source.name)
+    except DataError as error:
+        problems = dict.fromkeys(one for one in (problem, str(error)) if one)
+        return Found(source.name, "unknown", problems=tuple(problems))
+    if problem and _names_trials(seen):
+        return Found(source.name, "trials", seen.found.format, problems=(problem,))
+    return seen
+
+
+def _trials(
+    source: _Source, asked: Columns, format_: str | None
+) -> tuple[TrialsSeen | Found | None, str]:
+    """The trials of a source, if it is of trials; and what an audit says that it cannot read."""
+    problem = ""
+    try:
+        scanned = _scanned(source.given, asked, format_)
+    except DataError as error:
+        problem = str(error)
+        if _may_be_trials(source.given):
+            return Found(source.name, "trials", problems=(problem,)), problem
+    else:
+        if {"enrol", "test"} <= set(scanned.columns):
+            is_else = _is_of_models(scanned)
+            seen = None if is_else else see_trials(scanned, source.given, source.name, asked)
+            return seen, ""
+    return _by_content(source, asked), problem
+
+
+def _by_content(source: _Source, asked: Columns) -> TrialsSeen | None:
+    """The trials of a source whose columns have no known names, by what they hold."""
+    with suppress(DataError):
+        raw = _raw(source.given, asked)
+        roles = roles_of_trials(first_rows(raw, source.given, asked), asked)
+        if roles:
+            named = Columns(roles)
+            scanned = scan(source.given, columns=named, format=None, name="scores")
+            seen = see_trials(scanned, source.given, source.name, named)
+            taken = {role: column for role, column in roles.items() if role not in asked.by_role}
+            odd = (*([_taken(taken)] if taken else []), *seen.found.odd)
+            return replace(seen, found=replace(seen.found, odd=odd), named=tuple(roles))
+    return None
+
+
+def _raw(given: Any, asked: Columns) -> Scan:
+    """A source as a table, whatever its columns."""
+    if not isinstance(given, (str, os.PathLike)):
+        return scan(given, columns=asked, format=None, name="scores")
+    content = read_content(given)
+    kinds = (PARQUET, ARROW, ARROW_STREAM, XLSX)
+    kind = next((one for one in kinds if one.matches(content.head, asked)), DELIMITED)
+    return kind.scan(content, asked)
+
+
+def _taken(roles: Mapping[str, str]) -> Odd:
+    """Columns that are trusted to be what they look like; an audit wants to be told."""
+    columns, words = ", ".join(map(repr, roles.values())), ", ".join(roles)
+    told = ",".join(f"{role}={column}" for role, column in roles.items())
+    are = f"columns {columns} are" if len(roles) > 1 else f"column {columns} is"
+    return Odd(f"{are} taken for {words}; audit needs --columns {told}", 0)
+
+
+def _names_trials(seen: TableSeen) -> bool:
+    """Whether there are columns of enrolments and of tests, if more than one of them."""
+    names = {plain(column) for column in seen.columns}
+    return all(names & ALIASES[side] for side in ("enrol", "test"))
+
+
+def _scanned(given: Any, asked: Columns, format_: str | None) -> Scan:
+    try:
+        return scan(given, columns=asked, format=None, name="scores")
+    except DataError:
+        if format_ is None or not _may_be_trials(given):
+            raise
+        return scan(given, columns=asked, format=format_, name="scores")
+
+
+def _may_be_trials(given: Any) -> bool:
+    """Whether the rows are of trials, in a format that the user must name or a header must."""
+    if not isinstance(given, (str, os.PathLike)):
+        return False
+    try:
+        head = read_content(given).head
+    except DataError:
+        return False
+    return bool(readings(head)) or are_decisions(head)
+
+
+def _is_of_models(scanned: Scan) -> bool:
+    """Whether the pairs are models and their recordings, with the speaker of each."""
+    told = {"score", "label", "decision"} & set(scanned.columns)
+    return not told and any(plain(name) in SPEAKER for name in scanned.ignored)

@@ -1,0 +1,278 @@
+"""Enrolment models: whose each is, and of which recordings it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.errors import DataError
+from parivox.read.formats.nist import are_segments, on_side
+from parivox.read.speakers import read_table
+from parivox.read.utterances import SPEAKER, UTTERANCE, check_filled, find_column, some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.read.ids import Merged
+    from parivox.read.speakers import Speakers
+    from parivox.read.utterances import Utterances
+
+__all__ = ["Models", "read_models"]
+
+_MODEL = (
+    "model",
+    "modelid",
+    "enrol",
+    "enrolment",
+    "enroll",
+    "enrollment",
+    "enrolmentid",
+    "template",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Table of enrolment models, a row for each recording of one.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Columns ``row``, ``model``, ``recording`` and, if it is told, ``speaker``, each pair of
+        model and recording once.
+    speaker_of : DataFrame
+        Columns ``model`` and ``speaker``, each model once; empty if no speaker is told.
+    name : str
+    provenance : dict
+    repeated : int
+        How many rows tell of a recording of a model that a row above them tells of.
+    """
+
+    table: pl.DataFrame
+    speaker_of: pl.DataFrame
+    name: str
+    provenance: dict[str, Any]
+    repeated: int
+
+    def with_speakers(self, utterances: Utterances | None) -> Models:
+        """The same models with their speakers, which stand elsewhere if no column tells them.
+
+        Those of NIST are told by the table of segments; else a recording begins with its speaker.
+
+        Examples
+        --------
+        >>> models = read_models({"modelid": ["m"], "segmentid": ["a/1"], "side": ["a"]})
+        >>> models.with_speakers(None).speaker_of.rows()
+        [('m', 'a')]
+        """
+        if "speaker" in self.table.columns:
+            return self
+        recordings = self.table["recording"].unique(maintain_order=True)
+        if utterances is not None and utterances.tell_speakers:
+            speaker = utterances.speakers(recordings, self.name, "recordings of models")
+        else:
+            speaker = recordings.str.extract("^([^/]+)/")
+            if speaker.null_count():
+                msg = (
+                    f"{self.name}: has no column 'speaker'; name it so, or give the speakers of "
+                    "the recordings with --utterances"
+                )
+                raise DataError(msg)
+        told = pl.DataFrame({"recording": recordings, "speaker": speaker})
+        table = self.table.join(told, on="recording", maintain_order="left")
+        return replace(self, table=table, speaker_of=_speaker_of(table, self.name))
+
+    def speakers(self, ids: pl.Series, scores: str) -> pl.Series:
+        """Speaker of each model; one that the table lacks is an error."""
+        found = pl.DataFrame({"model": ids}).join(
+            self.speaker_of, on="model", how="left", maintain_order="left"
+        )["speaker"]
+        if found.null_count():
+            missing = ids.filter(found.is_null())
+            msg = (
+                f"{scores}: {some(missing, ids, 'enrolment ids')} are no models in {self.name}; "
+                "add them to it"
+            )
+            raise DataError(msg)
+        return found
+
+    def recordings(self, ids: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
+        """Recordings of these models: the place of the model, and the recording, a pair a row."""
+        place = pl.DataFrame({"model": ids, "place": np.arange(len(ids), dtype=np.int32)})
+        pairs = self.table.join(place, on="model").sort("place", "recording")
+        return pairs["place"].to_numpy(), pairs["recording"]
+
+    def failed(self, enrol: pl.Series) -> pl.Series:
+        """Models that failed: listed themselves, or with all of their recordings.
+
+        Examples
+        --------
+        >>> rows = {"model": ["m", "m", "n"], "speaker": ["a"] * 3, "recording": ["1", "2", "2"]}
+        >>> read_models(rows).failed(pl.Series(["2"])).to_list()
+        ['n']
+        """
+        lost = self.table.select("model", lost=pl.any_horizontal(
+            pl.col("model", "recording").is_in(enrol.implode())
+        ))  # fmt: skip
+        return lost.group_by("model").agg(pl.col("lost").all()).filter("lost")["model"].sort()
+
+    def _check_paths(self, speakers: Speakers) -> None:
+        """Refuse a recording whose path begins with another one of the speakers."""
+        first = self.table["recording"].str.extract("^([^/]+)/")
+        is_other = first.is_in(pl.Series([list(speakers.ids)], dtype=pl.List(pl.String)))
+        odd = self.table.filter(is_other & (first != self.table["speaker"])).sort("row")
+        if odd.height:
+            row = odd.row(0, named=True)
+            msg = (
+                f"{self.name}: row {row['row']}: recording {row['recording']!r} of model "
+                f"{row['model']!r} is of speaker {row['speaker']!r} here, but begins with the "
+                f"speaker {row['recording'].partition('/')[0]!r}; correct one, or tell whose it is "
+                "with --utterances"
+            )
+            raise DataError(msg)
+
+    def check_trials(
+        self, ids: Merged, speaker: NDArray[np.int32], names: Sequence[str], scores: str
+    ) -> None:
+        """Refuse a recording that is of another speaker as an utterance of the trials.
+
+        Parameters
+        ----------
+        ids, speaker
+            Utterances of the trials, and the speaker of each as an index into `names`.
+        names
+            The speakers' ids.
+        scores
+            Name of the file that holds the trials.
+        """
+        place = ids.where(self.table["recording"])
+        theirs = np.where(place >= 0, speaker[place], -1) if len(ids) else place
+        other = pl.Series("other", names, dtype=pl.String).gather(np.maximum(theirs, 0))
+        odd = self.table.with_columns(other).filter(
+            pl.Series(theirs >= 0) & (pl.col("other") != pl.col("speaker"))
+        )
+        if odd.height:
+            row = odd.sort("row").row(0, named=True)
+            msg = (
+                f"{self.name}: row {row['row']}: recording {row['recording']!r} of model "
+                f"{row['model']!r} is of speaker {row['speaker']!r} here and of "
+                f"{row['other']!r} in {scores}; correct one"
+            )
+            raise DataError(msg)
+
+    def check_speakers(
+        self, utterances: Utterances | None, speakers: Speakers, *, by_path: bool
+    ) -> None:
+        """Refuse a recording that is of another speaker in the table of utterances.
+
+        Where that tells no speakers, their paths do, if they do so in the trials (`by_path`).
+        """
+        if utterances is None or not utterances.tell_speakers:
+            if by_path:
+                self._check_paths(speakers)
+            return
+        told = utterances.table.select(recording="utterance", other="row", theirs="speaker")
+        odd = self.table.join(told, on="recording").filter(pl.col("speaker") != pl.col("theirs"))
+        if odd.height:
+            first = odd.sort("row").row(0, named=True)
+            msg = (
+                f"{self.name}: row {first['row']}: recording {first['recording']!r} of model "
+                f"{first['model']!r} is of speaker {first['speaker']!r} here and of "
+                f"{first['theirs']!r} in row {first['other']} of {utterances.name}; correct one"
+            )
+            raise DataError(msg)
+
+
+def read_models(source: Any) -> Models:
+    """Read a table of model, speaker and recording, one row a recording.
+
+    A speaker may be missing, see :meth:`Models.with_speakers`; a column of sides beside segments
+    tells these apart as in trials.
+
+    Parameters
+    ----------
+    source
+        CSV, TSV, XLSX, Parquet or Arrow file, a dataframe or a mapping of arrays.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, a cell is empty, or a model or a recording has two speakers.
+
+    Examples
+    --------
+    >>> rows = {"model": ["m", "m"], "speaker": ["a", "a"], "recording": ["a/1", "a/2"]}
+    >>> read_models(rows).table["recording"].to_list()
+    ['a/1', 'a/2']
+    """
+    if isinstance(source, Models):
+        return source
+    whole, name, provenance = read_table(source, "models")
+    columns = {"model": find_column(whole, "model", _MODEL, name)}
+    rest = whole.select(pl.exclude(columns["model"]))
+    told = find_column(rest, "speaker", SPEAKER, "")
+    if told:
+        columns["speaker"] = told
+        rest = rest.select(pl.exclude(told))
+    columns["recording"] = find_column(rest, "recording", UTTERANCE, name)
+    side = find_column(rest, "side", ("side",), "")
+    if side and are_segments(columns["model"], columns["recording"]):
+        columns["side"] = side
+    table = whole.select("row", **columns)
+    for role, column in columns.items():
+        mend = "give a or b" if role == "side" else "give the id"
+        check_filled(table, role, column, name, give=mend)
+    if "side" in columns:
+        table = _on_sides(table, side, name)
+    pairs = table.unique(["model", "recording"], keep="first", maintain_order=True)
+    repeated = table.height - pairs.height
+    speaker_of = (
+        _speaker_of(table, name)
+        if told
+        else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
+    )
+    return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)
+
+
+def _on_sides(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+    """The table without its sides, which are now in the ids of its recordings."""
+    recording = on_side(table["recording"], table["side"])
+    odd = table.filter(recording.is_null())
+    if odd.height:
+        msg = (
+            f"{name}: row {odd['row'][0]}, column {column!r}: {odd['side'][0]!r} is no side of a "
+            "segment; correct it, sides are a and b"
+        )
+        raise DataError(msg)
+    return table.drop("side").with_columns(recording=recording)
+
+
+def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Models and their speakers, each model once; a model or a recording is one speaker's."""
+    speaker_of = table.unique(["model", "speaker"], keep="first", maintain_order=True)
+    odd = speaker_of.filter(pl.col("model").is_duplicated())
+    if odd.height:
+        first = odd.filter(pl.col("model") == odd["model"][0])
+        rows, speakers = first["row"].to_list(), first["speaker"].to_list()
+        msg = (
+            f"{name}: rows {rows[0]} and {rows[1]}: model {first['model'][0]!r} has recordings of "
+            f"the speakers {speakers[0]!r} and {speakers[1]!r}; a model is one speaker's, so "
+            "correct one"
+        )
+        raise DataError(msg)
+    owned = table.unique(["recording", "speaker"], keep="first", maintain_order=True)
+    odd = owned.filter(pl.col("recording").is_duplicated())
+    if odd.height:
+        one, other = odd.filter(pl.col("recording") == odd["recording"][0])[:2].rows(named=True)
+        msg = (
+            f"{name}: rows {one['row']} and {other['row']}: recording {one['recording']!r} is of "
+            f"speaker {one['speaker']!r} in model {one['model']!r} and of {other['speaker']!r} in "
+            f"model {other['model']!r}; correct one"
+        )
+        raise DataError(msg)
+    return speaker_of.select("model", "speaker")

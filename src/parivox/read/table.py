@@ -1,0 +1,240 @@
+"""Result tables: tidy, typed, with fixed columns, for any dataframe library.
+
+Undefined numbers are null, never NaN; infinite ones are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Coded", "Table"]
+
+_KINDS = {"str": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
+_SHOWN = 20
+_FORMULA = r"^[=+\-@\t\r\n]"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+class Coded(NamedTuple):
+    """A column as codes into its values, -1 for undefined."""
+
+    codes: NDArray[np.integer[Any]]
+    values: Sequence[str | bool]
+
+
+class Table:
+    """A result table.
+
+    Any library that reads the Arrow PyCapsule interface takes it as it is.
+
+    Parameters
+    ----------
+    frame
+        The table as Polars holds it.
+
+    Examples
+    --------
+    >>> columns = {"group": "str", "value": "float"}
+    >>> table = Table.of({"group": ["f", "m"], "value": [0.5, None]}, columns)
+    >>> len(table), table.columns
+    (2, ('group', 'value'))
+    >>> table.where(group="f").rows()
+    [{'group': 'f', 'value': 0.5}]
+    """
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    @classmethod
+    def of(cls, cells: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> Table:
+        """Build a table from lists of one length.
+
+        Parameters
+        ----------
+        cells
+            Values by column; None or NaN is undefined, ``"inf"`` and ``"-inf"`` are numbers.
+        columns
+            Columns in order with their kinds: str, float, int or bool.
+        """
+        lengths = {name: len(cells[name]) for name in columns}
+        if len(set(lengths.values())) > 1:
+            msg = f"columns of a table have different lengths ({lengths}); give one length"
+            raise DataError(msg)
+        made = [_series(name, cells[name], kind) for name, kind in columns.items()]
+        return cls(pl.DataFrame(made))
+
+    @classmethod
+    def of_arrays(cls, columns: Mapping[str, NDArray[Any] | Coded]) -> Table:
+        """Build a table of any columns from arrays of one length: for tables of trials.
+
+        Parameters
+        ----------
+        columns
+            Numbers or booleans; or codes into values, -1 for undefined.
+        """
+        made = {}
+        for name, cells in columns.items():
+            if isinstance(cells, Coded):
+                values = pl.Series([*cells.values, None])
+                places = np.where(cells.codes < 0, len(cells.values), cells.codes)
+                made[name] = values.gather(places)
+            else:
+                made[name] = pl.Series(cells)
+        return cls(pl.DataFrame(made))
+
+    @classmethod
+    def joined(cls, tables: Sequence[Table]) -> Table:
+        """Rows of several tables; what one of them lacks is undefined there."""
+        return cls(pl.concat([one.to_polars() for one in tables], how="diagonal"))
+
+    @classmethod
+    def empty(cls, columns: Mapping[str, str]) -> Table:
+        """Build a table without rows."""
+        return cls.of({name: [] for name in columns}, columns)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Table:
+        """Read a Parquet file that :meth:`write` wrote."""
+        from parivox.read.formats.binary import silent  # noqa: PLC0415 - for reading only
+
+        try:
+            with silent():
+                return cls(pl.read_parquet(Path(path).read_bytes()))
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            msg = f"{path}: cannot be read as Parquet ({_first_line(error)}); write the audit again"
+            raise DataError(msg) from error
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write CSV or Parquet, by the ending of the name.
+
+        CSV is what spreadsheets open, and they take a text that begins with ``=``, ``+``, ``-``,
+        ``@``, a tab or a line end for a formula. Unless it is a number, such a text is written
+        there with an apostrophe before it. Parquet holds every text as it is.
+        """
+        path = Path(path)
+        if path.suffix == ".parquet":
+            self._frame.write_parquet(path)
+        else:
+            text = pl.col(pl.String)
+            odd = self._frame.select(text.str.contains(_FORMULA).any())
+            suspect = pl.col([one.name for one in odd if one.item()])
+            is_formula = suspect.str.contains(_FORMULA) & ~suspect.str.contains(_NUMBER)
+            safe = pl.when(is_formula).then("'" + suspect).otherwise(suspect)
+            empty = text.replace("", None)  # which would be written as ""
+            made = self._frame.with_columns(safe.name.keep()).with_columns(empty)
+            names = [f"'{name}" if re.match(_FORMULA, name) else name for name in made.columns]
+            made.rename(dict(zip(made.columns, names, strict=True))).write_csv(path)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self._frame.columns)
+
+    def where(self, **values: object) -> Table:
+        """Rows whose columns hold these values; None stands for undefined."""
+        if not values:
+            return self
+        asked = [pl.col(name).eq_missing(pl.lit(value)) for name, value in values.items()]
+        return Table(self._frame.filter(*asked))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every row as a dictionary."""
+        return self._frame.rows(named=True)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Every column as a list."""
+        return self._frame.to_dict(as_series=False)
+
+    def to_json(self) -> str:
+        """Every column as a list, in one line of JSON; infinite values as "inf" and "-inf".
+
+        Examples
+        --------
+        >>> Table.of({"value": [0.5, None, "inf"]}, {"value": "float"}).to_json()
+        '{"value": [0.5, null, "inf"]}'
+        """
+        columns = (f"{_json(column.name)}: [{_cells(column)}]" for column in self._frame)
+        return f"{{{', '.join(columns)}}}"
+
+    def to_polars(self) -> pl.DataFrame:
+        """The table as a Polars dataframe."""
+        return self._frame
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas dataframe; undefined numbers are NaN, undefined counts NA."""
+        import pandas as pd  # noqa: PLC0415 - an optional dependency
+
+        made = {}
+        for column in self._frame:
+            if column.dtype == pl.Int64 and column.null_count():
+                made[column.name] = pd.array(column.to_list(), dtype="Int64")
+            elif column.dtype.is_numeric():
+                made[column.name] = column.to_numpy()
+            else:
+                made[column.name] = pd.Series(column.to_list(), dtype=object)
+        return pd.DataFrame(made)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        return self._frame.height
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self._frame.iter_rows(named=True)
+
+    def __repr__(self) -> str:
+        return repr(self._frame)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._frame.head(_SHOWN).iter_rows()
+        )
+        left = len(self) - _SHOWN
+        foot = f"<p>and {left:,} more rows</p>" if left > 0 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+
+
+def _series(name: str, cells: Sequence[Any], kind: str) -> pl.Series:
+    if kind == "float":
+        return pl.Series(name, np.array(cells, dtype=np.float64)).fill_nan(None)  # None as NaN
+    return pl.Series(name, cells, dtype=_KINDS[kind])
+
+
+def _cells(column: pl.Series) -> str:
+    """A column as JSON has it, without brackets."""
+    if column.dtype != pl.Float64:
+        return _json(column.to_list())[1:-1]
+    text = column.cast(pl.String)  # which Polars writes many times faster than Python
+    if (infinite := column.is_infinite()).any():
+        text = ('"' + text + '"').zip_with(infinite, text)
+    return str(text.fill_null("null").str.join(", ").item())
+
+
+def _json(told: object) -> str:
+    return json.dumps(told, ensure_ascii=False, allow_nan=False)
+
+
+def _cell(cell: object) -> str:
+    return "" if cell is None else escape(f"{cell:.6g}" if isinstance(cell, float) else str(cell))
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

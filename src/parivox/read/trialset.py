@@ -1,0 +1,246 @@
+"""All trials of one system on one list, encoded and checked."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from parivox.read.folder import Folder
+from parivox.read.speakers import speakers_of
+from parivox.read.store import Settled
+from parivox.read.values import whole_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.read.ids import Merged
+    from parivox.read.notes import DataNote
+    from parivox.read.speakers import Speakers
+    from parivox.read.utterances import Utterances
+    from parivox.read.validation import Trials
+    from parivox.read.values import Levels
+
+__all__ = ["Recordings", "TrialSet", "speakers_in", "together"]
+
+_SLICE = 100_000  # cells hashed at once
+
+
+@dataclass(frozen=True, eq=False)
+class Recordings:
+    """Where each utterance stands in the table of utterances.
+
+    Attributes
+    ----------
+    table : Utterances
+    row : int32 ndarray of shape (utterance,)
+        Index into ``table.attributes``, -1 where it is not in the table.
+    model, model_row : int32 ndarrays of shape (pair,)
+        Likewise for each recording that a model is made of.
+    """
+
+    table: Utterances
+    row: NDArray[np.int32]
+    model: NDArray[np.int32]
+    model_row: NDArray[np.int32]
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of the attributes of the recordings, whatever the order of rows and columns."""
+        table = self.table.attributes.select(sorted(self.table.attributes.columns))
+        ids = self.table.table["utterance"]
+        order = ids.arg_sort()
+        digest = hashlib.sha256("\n".join(table.columns).encode())
+        for column in (ids, *table.get_columns()):
+            cells = column.gather(order).fill_null("")
+            for first in range(0, len(cells), _SLICE):
+                digest.update("\n".join(cells[first : first + _SLICE].to_list()).encode() + b"\n")
+        return digest.hexdigest()
+
+    def codes(self, of_row: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Value of each utterance from that of each row; -1 for models whose recordings differ."""
+        known = np.append(of_row, np.int32(-1))
+        found = known[self.row]
+        if self.model.size:
+            several = known[self.model_row]
+            n = int(self.model.max()) + 1
+            low, high = np.full(n, np.iinfo(np.int32).max, dtype=np.int32), np.full(n, -1, np.int32)
+            np.minimum.at(low, self.model, several)
+            np.maximum.at(high, self.model, several)
+            at = np.unique(self.model)
+            found[at] = np.where(low[at] == high[at], high[at], -1)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class TrialSet:
+    """All trials of one system on one list.
+
+    Attributes
+    ----------
+    system, list : str
+        Names; the list may be empty.
+    utterance_ids : Merged
+        Rising; enrolment models, if there are any, come before all others.
+    utterance_speaker : int32 ndarray of shape (utterance,)
+        Index into ``Speakers.ids``; -1 for all of them if they were not asked for.
+    n_models : int
+        So many of the first utterances are models of one or several recordings.
+    recordings : Recordings or None
+        Where the table of utterances tells what is known of them.
+    levels : mapping of str to Levels
+        Values of each attribute that stands in the rows of trials, as ``Trials.more`` codes it.
+    thresholds : float64 ndarray of shape (threshold,)
+        Deployed thresholds, rising, then NaN: what ``Trials.more["threshold"]`` counts in.
+    failures : tuple of two bool ndarrays of shape (utterance,), or None
+        Which utterances are said to have failed as enrolments and as test recordings; None where
+        no failure is told of, by a table or by a column of status.
+    is_scored : bool
+        Whether the trials have scores; if not, the score is the decision: 1 or 0.
+    more : frozenset of str
+        What the trials hold besides ids, label and score, as ``Trials.more`` has it.
+    people : Speakers or None
+        What ``utterance_speaker`` counts in; None if speakers were not asked for.
+    n_trials : int
+        Trials with a score, each once, without those set aside.
+    score_range : (float, float)
+        Lowest and highest finite score; (0, 0) if none is finite.
+    data : list of DataNote
+        What was counted, derived and set aside.
+    content_sha256 : str
+        Hash of the trials, whatever the order of rows, format, compression and partitions.
+    provenance : list of dict
+        What was read: name, format, compression, columns, hash of the bytes.
+    aside : dict of str to int64 ndarray of shape (speaker,)
+        By item of `data`, the number of such trials whose enrolment is of each speaker of
+        ``Speakers.ids``: trials without score (in either file), exact duplicates, contradicting
+        rows, infinite scores, trials of an utterance with itself, reversed pairs (by the
+        enrolment whose id is the higher one). Only what occurs.
+    """
+
+    system: str
+    list: str
+    utterance_ids: Merged
+    utterance_speaker: NDArray[np.int32]
+    n_trials: int
+    score_range: tuple[float, float]
+    data: Sequence[DataNote]
+    content_sha256: str
+    provenance: Sequence[dict[str, Any]]
+    aside: dict[str, NDArray[np.int64]]
+    _parts: Sequence[Trials] | Settled = field(repr=False)
+    n_models: int = 0
+    recordings: Recordings | None = None
+    levels: Mapping[str, Levels] = field(default_factory=dict)
+    thresholds: NDArray[np.float64] = field(default_factory=lambda: np.array([np.nan]))
+    failures: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
+    is_scored: bool = True
+    more: frozenset[str] = frozenset()
+    people: Speakers | None = None
+
+    is_counted: ClassVar[Literal[False]] = False  # in the place of single trials
+    has_times = True  # each trial's own, where seconds are told
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every distinct score can be counted by itself."""
+        return self.n_partitions == 1
+
+    @property
+    def in_use(self) -> NDArray[np.intp]:
+        """Speakers that any utterance is of, as indices, rising."""
+        return speakers_in(self.utterance_speaker)
+
+    @property
+    def n_partitions(self) -> int:
+        """Partitions: one for trials in memory."""
+        return len(self._parts)
+
+    def partitions(self) -> Iterator[Trials]:
+        """The trials, one partition after the other; may be called again."""
+        return iter(self._parts)
+
+    def rewritten(
+        self,
+        change: Callable[[Trials], Trials],
+        *,
+        more: Collection[str],
+        levels: Mapping[str, Levels],
+    ) -> TrialSet:
+        """The same trials with further columns.
+
+        Parameters
+        ----------
+        change
+            Gives a partition with them.
+        more, levels
+            Their names, and the values of attributes among them.
+        """
+        parts: list[Trials] | Settled = [] if isinstance(self._parts, list) else Settled(Folder())
+        for part in self.partitions():
+            parts.append(change(part))
+        columns = self.more | frozenset(more)
+        return replace(self, _parts=parts, levels={**self.levels, **levels}, more=columns)
+
+    def columns_sha256(self, columns: Sequence[str]) -> str:
+        """Hash of what the trials have in these columns of attributes."""
+        cells = {(name, failed): hashlib.sha256() for name in columns for failed in (False, True)}
+        for part in self.partitions():
+            for failed, some in ((False, part), (True, part.failed)):
+                if some is None:
+                    continue
+                for name in columns:
+                    cells[name, failed].update(some.more[name].astype("<i4").tobytes())
+        digest = hashlib.sha256()
+        for name in columns:
+            levels = self.levels[whole_of(name)]
+            digest.update("\n".join((name, *(levels.values or ()))).encode() + b"\x00")
+            digest.update(cells[name, False].digest() + cells[name, True].digest())
+        return digest.hexdigest()
+
+    @property
+    def has_decisions(self) -> bool:
+        """Whether decisions are known: told as such, or by a threshold for each trial."""
+        return "accepted" in self.more or ("threshold" in self.more and self.is_scored)
+
+    def decided(self, part: Trials) -> NDArray[np.int8]:
+        """1 for trials that were accepted, 0 for rejected ones, -1 where it is not known."""
+        found = np.full(len(part), -1, dtype=np.int8)
+        if "threshold" in part.more and self.is_scored:
+            level = self.thresholds[part.more["threshold"]]
+            found = np.where(np.isnan(level), -1, part.score >= level).astype(np.int8)
+        told = part.more.get("accepted")
+        return found if told is None else np.where(told < 0, found, told)
+
+
+def speakers_in(speaker: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Speakers that any utterance is of, rising; -1 stands for none."""
+    used = np.zeros(int(speaker.max(initial=-1)) + 2, dtype=bool)
+    used[speaker] = True
+    return np.flatnonzero(used[:-1])
+
+
+def together(people: Speakers | None, sets: Sequence[TrialSet]) -> tuple[Speakers, list[TrialSet]]:
+    """Trials whose speakers count in one table; where none was given, it is made of their names."""
+    if people is not None:
+        return people, list(sets)
+    own = [one.people for one in sets if one.people is not None]
+    if len(own) == 1:
+        return own[0], list(sets)
+    names = np.unique(np.concatenate([np.array(one.ids, dtype=object) for one in own]))
+    whole = speakers_of(pl.Series(names.tolist(), dtype=pl.String))
+    made = []
+    for one, mine in zip(sets, own, strict=True):
+        place = np.searchsorted(names, np.array(mine.ids, dtype=object)).astype(np.int32)
+        aside = {}
+        for item, counts in one.aside.items():
+            aside[item] = np.zeros(names.size, dtype=np.int64)
+            aside[item][place] = counts
+        speaker = np.append(place, np.int32(-1))[one.utterance_speaker]
+        made.append(replace(one, utterance_speaker=speaker, aside=aside, people=whole))
+    return whole, made

@@ -1,0 +1,482 @@
+"""Checks of encoded trials, and the order they are kept in.
+
+Trials are ordered by the two utterance ids regardless of side, then by side. So both directions
+of a pair stand together, the order does not depend on the rows of the file, and a range of the
+lower id is a partition on which every check is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+__all__ = [
+    "ACQUIRE",
+    "CONFLICTS",
+    "DUPLICATES",
+    "ENROL",
+    "FAILED",
+    "INFINITE",
+    "OF_ITSELF",
+    "REVERSED",
+    "UNSCORED",
+    "Encoded",
+    "Known",
+    "Tally",
+    "Trials",
+    "settle",
+]
+
+UNSCORED = "trials without score"
+DUPLICATES = "exact duplicates"
+CONFLICTS = "contradicting rows"
+REVERSED = "reversed pairs"
+OF_ITSELF = "trials of an utterance with itself"
+INFINITE = "infinite scores"
+FAILED = "trials of a recording that failed"
+ACQUIRE, ENROL = 1, 2
+"""Stage at which a trial failed, 0 where it did not."""
+UNKNOWN_CELL = {"f": np.nan, "i": -1}
+"""What stands for an unknown number or code, by the kind of the column."""
+
+
+class Encoded(NamedTuple):
+    """Rows as read: utterance codes, label (-1 for none), score (NaN for none), what else."""
+
+    enrol: NDArray[np.int32]
+    test: NDArray[np.int32]
+    label: NDArray[np.int8]
+    score: NDArray[np.float64]
+    more: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    run: int = -1  # of ids that enrol and test count in; -1 for all ids
+
+    def take(self, rows: Bools | Ints) -> Encoded:
+        """Some of the rows."""
+        more = {name: column[rows] for name, column in self.more.items()}
+        return Encoded(
+            self.enrol[rows], self.test[rows], self.label[rows], self.score[rows], more, self.run
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Checked trials in the order of their ids, whatever the order of the rows.
+
+    Attributes
+    ----------
+    enrol, test : int32 ndarrays of shape (trial,)
+        Utterances, as indices into ``TrialSet.utterance_ids``.
+    target : bool ndarray of shape (trial,)
+    score : float64 ndarray of shape (trial,)
+        Higher is more alike; may be infinite, never NaN.
+    conflict : bool ndarray of shape (trial,)
+        Rows that contradict others or the speakers and are set aside.
+    more : mapping of str to ndarray of shape (trial,)
+        What else is known of them, where the file has it: ``accepted`` (1 or 0, -1 for
+        unknown), ``threshold`` (as an index), ``seconds`` (NaN for unknown), and the values of
+        attributes by :attr:`~parivox.read.attributes.Attribute` column (-1 for unknown).
+    failed : Trials or None
+        Trials without score because a recording failed; ``more["failed"]`` is 1 where it was the
+        test recording that could not be acquired, 2 where it was the enrolment.
+    """
+
+    enrol: NDArray[np.int32]
+    test: NDArray[np.int32]
+    target: NDArray[np.bool_]
+    score: NDArray[np.float64]
+    conflict: NDArray[np.bool_]
+    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    failed: Trials | None = None
+
+    def __len__(self) -> int:
+        return int(self.score.size)
+
+    def blocks(self, rows: int) -> Iterator[Trials]:
+        """So many of the trials at a time, as views; those that failed are left out."""
+        for first in range(0, len(self), rows):
+            at = slice(first, first + rows)
+            more = {name: column[at] for name, column in self.more.items()}
+            yield Trials(
+                *(self.enrol[at], self.test[at], self.target[at]),
+                *(self.score[at], self.conflict[at], more),
+            )
+
+    def without_conflicts(self) -> Trials:
+        """The trials that contradict nothing."""
+        return self.take(~self.conflict) if self.conflict.any() else self
+
+    def take(self, rows: NDArray[np.bool_] | Ints) -> Trials:
+        """Some of the trials."""
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)  # once for all columns
+        return Trials(
+            self.enrol.take(rows),
+            self.test.take(rows),
+            self.target.take(rows),
+            self.score.take(rows),
+            self.conflict.take(rows),
+            {name: column.take(rows) for name, column in self.more.items()},
+            self.failed,
+        )
+
+
+@dataclass(eq=False)
+class Tally:
+    """What the checks found, added up over partitions.
+
+    The pairs are the first ones in the order of ids: (enrol, test) codes, for messages. What is
+    odd is also counted by the speaker of the enrolment, if the speakers are known.
+    """
+
+    n_speakers: int = 0
+    rows: int = 0
+    unscored: int = 0
+    trial_rows: int = 0
+    trial_duplicates: int = 0
+    met: int = 0
+    not_in_trials: int = 0
+    not_in_scores: int = 0
+    duplicates: int = 0
+    conflicts: int = 0
+    conflict_pairs: int = 0
+    wrong_labels: int = 0
+    wrong_decisions: int = 0
+    failed: int = 0
+    failed_scored: int = 0
+    decided_only: int = 0
+    reversed: int = 0
+    reversed_differ: int = 0
+    reversed_by: float = 0.0
+    of_itself: int = 0
+    infinite: int = 0
+    targets: int = 0
+    kept: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    first: dict[str, tuple[int, int]] = field(default_factory=dict)
+    aside: dict[str, Ints] = field(default_factory=dict)
+
+    def by_speaker(
+        self, item: str, enrol: NDArray[np.int32], speaker: NDArray[np.int32] | None
+    ) -> None:
+        """Count trials, given by their enrolments, for the speaker of each."""
+        if speaker is not None and enrol.size:
+            found = np.bincount(speaker[enrol], minlength=self.n_speakers)
+            self.aside[item] = self.aside.get(item, 0) + found
+
+    def point(
+        self, what: str, enrol: NDArray[np.int32], test: NDArray[np.int32], hit: Bools
+    ) -> None:
+        """Remember the first pair that something is wrong with."""
+        if what not in self.first and hit.any():
+            at = int(hit.argmax())
+            self.first[what] = int(enrol[at]), int(test[at])
+
+
+class Known(NamedTuple):
+    """What is known of the utterances, each of shape (utterance,) or None.
+
+    Attributes
+    ----------
+    speaker : int32 ndarray
+        Speaker of each, all known; None where every row has a label and speakers are not asked
+        for.
+    failed_enrol, failed_test : bool ndarrays
+        Whether it failed as an enrolment, as a test recording.
+    thresholds : float64 ndarray of shape (threshold,)
+        What ``more["threshold"]`` is an index of, NaN last.
+    is_scored : bool
+        Whether the rows have scores; if not, their decisions stand for them.
+    made_of : int64 ndarray
+        Of models, the recordings that each is made of: ``model * n + recording``, rising.
+    """
+
+    speaker: NDArray[np.int32] | None
+    failed_enrol: Bools | None = None
+    failed_test: Bools | None = None
+    thresholds: NDArray[np.float64] | None = None
+    made_of: Ints | None = None
+    is_scored: bool = True
+
+    def itself(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
+        """Whether a trial compares a recording with itself, or with a model made of it."""
+        if self.made_of is None:
+            return np.asarray(enrol == test)
+        key = enrol.astype(np.int64) * n + test
+        place = np.searchsorted(self.made_of, key).clip(max=max(self.made_of.size - 1, 0))
+        return self.made_of[place] == key if self.made_of.size else np.zeros(key.size, dtype=bool)
+
+
+def settle(
+    scored: Encoded, listed: Encoded | None, *, n: int, known: Known, tally: Tally
+) -> Trials:
+    """Check one partition and put it in order.
+
+    Parameters
+    ----------
+    scored
+        Rows of the score file.
+    listed
+        Rows of the trial list, if it stands apart: only its pairs are trials.
+    n
+        Number of utterances.
+    known
+        Speakers and failures.
+    tally
+        Is added to.
+    """
+    speaker = known.speaker
+    tally.rows += scored.score.size
+    if listed is not None:
+        scored, doubt = _joined(scored, listed, n, known, tally)
+    else:
+        doubt = np.zeros(scored.score.size, dtype=bool)
+    scored = _in_their_place(scored, known, tally)
+    empty = np.isnan(scored.score)
+    failed = _failures(scored, known)
+    if failed is not None:
+        doubt = _without_score(scored, failed, empty, doubt, tally)
+        empty &= failed == 0
+        scored.score[failed > 0] = -np.inf  # so that it is in order; no metric sees it
+        scored = scored._replace(more={**scored.more, "failed": failed})
+    if empty.any():
+        tally.unscored += int(empty.sum())
+        tally.by_speaker(UNSCORED, scored.enrol[empty], speaker)
+        scored, doubt = scored.take(~empty), doubt[~empty]
+    target = scored.label == 1
+    if speaker is not None:
+        same = speaker[scored.enrol] == speaker[scored.test]
+        target = np.where(scored.label < 0, same, target)
+    key = pair_key(scored.enrol, scored.test, n)
+    order = np.argsort(key)
+    key = key[order]
+    more = {name: column[order] for name, column in scored.more.items()}
+    trials = Trials(
+        *(scored.enrol[order], scored.test[order], target[order], scored.score[order]),
+        doubt[order],
+        more,
+    )
+    key, trials = _once(key, trials, speaker, tally)
+    _check_decisions(trials, known.thresholds, tally)
+    if speaker is not None:
+        wrong = trials.target != (speaker[trials.enrol] == speaker[trials.test])
+        if wrong.any():
+            tally.wrong_labels += int(wrong.sum())
+            tally.point("label", trials.enrol, trials.test, wrong)
+            np.logical_or(trials.conflict, wrong, out=trials.conflict)
+    if trials.conflict.any():
+        tally.conflicts += int(trials.conflict.sum())
+        tally.by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
+    if failed is not None:
+        key, trials = _apart(key, trials, speaker, tally)
+    _count(key, trials, known, n, tally)
+    return trials
+
+
+def _in_their_place(rows: Encoded, known: Known, tally: Tally) -> Encoded:
+    """Decisions in the place of scores, where there are none."""
+    decided = rows.more.get("accepted")
+    if decided is None:
+        return rows
+    if not known.is_scored:
+        return rows._replace(score=np.where(decided < 0, np.nan, decided))
+    tally.decided_only += int((np.isnan(rows.score) & (decided >= 0)).sum())
+    return rows
+
+
+def _failures(rows: Encoded, known: Known) -> NDArray[np.int8] | None:
+    """Stage at which each row failed, 0 where it did not; None if nothing can have failed."""
+    said = rows.more.get("failed")
+    if said is None and known.failed_enrol is None:
+        return None
+    stage = np.zeros(rows.score.size, dtype=np.int8) if said is None else said.copy()
+    if known.failed_enrol is not None and known.failed_test is not None:
+        stage[known.failed_test[rows.test]] = ACQUIRE
+        stage[known.failed_enrol[rows.enrol]] = ENROL
+    return stage
+
+
+def _without_score(
+    rows: Encoded, failed: NDArray[np.int8], empty: Bools, doubt: Bools, tally: Tally
+) -> Bools:
+    """A trial that failed can have no score: True where one has, or was doubtful before."""
+    odd = (failed > 0) & ~empty
+    tally.failed_scored += int(odd.sum())
+    tally.point("failed", rows.enrol, rows.test, odd)
+    return doubt | odd
+
+
+def _check_decisions(trials: Trials, thresholds: NDArray[np.float64] | None, tally: Tally) -> None:
+    """Mark decisions that their own scores and thresholds contradict."""
+    decided, at = trials.more.get("accepted"), trials.more.get("threshold")
+    if decided is None or at is None or thresholds is None:
+        return
+    level = thresholds[at]
+    wrong = (decided >= 0) & ~np.isnan(level) & ((trials.score >= level) != (decided == 1))
+    if "failed" in trials.more:
+        wrong &= trials.more["failed"] == 0
+    if wrong.any():
+        tally.wrong_decisions += int(wrong.sum())
+        tally.point("decision", trials.enrol, trials.test, wrong)
+        np.logical_or(trials.conflict, wrong, out=trials.conflict)
+
+
+def _apart(
+    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: Tally
+) -> tuple[Ints, Trials]:
+    """The trials that were scored, with those that failed beside them."""
+    hit = trials.more["failed"] > 0
+    failed = trials.take(hit).without_conflicts()
+    tally.failed += len(failed)
+    tally.by_speaker(FAILED, failed.enrol, speaker)
+    more = {name: column for name, column in trials.more.items() if name != "failed"}
+    scored = replace(trials, more=more).take(~hit)
+    return key[~hit], replace(scored, failed=failed)
+
+
+def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
+    """One number per ordered pair, in the canonical order; below 2 n^2."""
+    low = np.minimum(enrol, test).astype(np.int64)
+    low *= n
+    low += np.maximum(enrol, test)
+    low *= 2
+    low += enrol > test
+    return low
+
+
+def _once(
+    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: Tally
+) -> tuple[Ints, Trials]:
+    """Drop exact duplicates; mark what is left of a pair that occurs again."""
+    again = key[1:] == key[:-1]
+    if not again.any():
+        return key, trials
+    involved = np.concatenate((again, [False])) | np.concatenate(([False], again))
+    at = np.flatnonzero(involved)
+    told: list[NDArray[Any]] = [trials.score, trials.target, *trials.more.values()]
+    rank = np.lexsort((trials.conflict[at], *(column[at] for column in told), key[at]))
+    whole: list[NDArray[Any]] = [key, trials.enrol, trials.test, trials.conflict, *told]
+    for column in whole:
+        column[at] = column[at[rank]]
+    equal = key[1:] == key[:-1]
+    for column in told:
+        equal &= _alike(column[1:], column[:-1])
+    keep = np.concatenate(([True], ~equal))
+    tally.duplicates += int(equal.sum())
+    tally.by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
+    key, trials = key[keep], trials.take(keep)
+    again = key[1:] == key[:-1]
+    clash = np.concatenate((again, [False])) | np.concatenate(([False], again))
+    if clash.any():
+        tally.conflict_pairs += int((again & ~np.concatenate(([False], again[:-1]))).sum())
+        tally.point("pair", trials.enrol, trials.test, clash)
+        np.logical_or(trials.conflict, clash, out=trials.conflict)
+    return key, trials
+
+
+def _alike(one: NDArray[Any], other: NDArray[Any]) -> Bools:
+    """Where two columns say the same; two unknown numbers are the same."""
+    same: Bools = one == other
+    if one.dtype.kind == "f":
+        same |= np.isnan(one) & np.isnan(other)
+    return same
+
+
+def _joined(
+    scored: Encoded, listed: Encoded, n: int, known: Known, tally: Tally
+) -> tuple[Encoded, Bools]:
+    """Scores with the labels of the trial list; True where the list contradicts itself or them."""
+    wanted = pair_key(listed.enrol, listed.test, n)
+    tally.trial_rows += wanted.size
+    order = np.lexsort((*listed.more.values(), listed.label, wanted))
+    wanted, listed = wanted[order], listed.take(order)
+    first = np.concatenate(([True], wanted[1:] != wanted[:-1]))[: wanted.size]
+    starts = np.flatnonzero(first)
+    again = ~first
+    for column in (listed.label, *listed.more.values()):
+        again[1:] &= _alike(column[1:], column[:-1])
+    tally.trial_duplicates += int(again.sum())
+    clash = np.zeros(starts.size, dtype=bool)
+    clash[np.cumsum(first)[~first & ~again] - 1] = True
+    wanted, listed = wanted[starts], listed.take(starts)
+    tally.point("trials", listed.enrol, listed.test, clash)
+    have = pair_key(scored.enrol, scored.test, n)
+    place = np.searchsorted(wanted, have)
+    found = place < wanted.size
+    found[found] = wanted[place[found]] == have[found]
+    met = np.zeros(wanted.size, dtype=bool)
+    met[place[found]] = True
+    tally.met += int(met.sum())
+    tally.not_in_trials += int((~found).sum())
+    scored, place = scored.take(found), place[found]
+    own, theirs = scored.label, listed.label[place]
+    doubt = clash[place]
+    differ = (own >= 0) & (theirs >= 0) & (own != theirs)
+    tally.point("list", scored.enrol, scored.test, differ)
+    more = {**scored.more, **{name: column[place] for name, column in listed.more.items()}}
+    joined = scored._replace(label=np.where(theirs >= 0, theirs, own), more=more)
+    lost = ~met
+    if known.failed_enrol is not None and known.failed_test is not None:
+        never = lost & (known.failed_enrol[listed.enrol] | known.failed_test[listed.test])
+        lost &= ~never
+        joined, doubt = _with_rows(joined, listed.take(never)), np.append(doubt, clash[never])
+        differ = np.append(differ, np.zeros(int(never.sum()), dtype=bool))
+    tally.not_in_scores += int(lost.sum())
+    tally.by_speaker(UNSCORED, listed.enrol[lost], known.speaker)
+    return joined, doubt | differ
+
+
+def _with_rows(scored: Encoded, listed: Encoded) -> Encoded:
+    """Scored rows with some of the trial list that have no score."""
+    more = {}
+    for name, column in scored.more.items():
+        unknown = UNKNOWN_CELL[column.dtype.kind]
+        rest = np.full(listed.label.size, unknown, dtype=column.dtype)
+        more[name] = np.concatenate((column, listed.more.get(name, rest)))
+    return Encoded(
+        np.concatenate((scored.enrol, listed.enrol)),
+        np.concatenate((scored.test, listed.test)),
+        np.concatenate((scored.label, listed.label)),
+        np.concatenate((scored.score, np.full(listed.label.size, np.nan))),
+        more,
+    )
+
+
+def _count(key: Ints, trials: Trials, known: Known, n: int, tally: Tally) -> None:
+    """Count what is no error but worth knowing, on the trials that are kept."""
+    speaker = known.speaker
+    if trials.conflict.any():
+        key, trials = key[~trials.conflict], trials.without_conflicts()
+    back = np.flatnonzero((key[1:] ^ key[:-1]) == 1)
+    if back.size:
+        tally.reversed += int(back.size)
+        tally.by_speaker(REVERSED, trials.enrol[back + 1], speaker)
+        gap = trials.score[back + 1] != trials.score[back]
+        tally.reversed_differ += int(gap.sum())
+        pair = trials.score[back[gap] + 1], trials.score[back[gap]]
+        with np.errstate(invalid="ignore"):
+            tally.reversed_by = max(
+                tally.reversed_by, float(np.fmax.reduce(np.abs(pair[0] - pair[1]), initial=0.0))
+            )
+    itself = known.itself(trials.enrol, trials.test, n)
+    tally.of_itself += int(itself.sum())
+    tally.by_speaker(OF_ITSELF, trials.enrol[itself], speaker)
+    finite = np.isfinite(trials.score)
+    tally.infinite += int(trials.score.size - finite.sum())
+    tally.by_speaker(INFINITE, trials.enrol[~finite], speaker)
+    tally.kept += trials.score.size
+    tally.targets += int(trials.target.sum())
+    bounded = trials.score if finite.all() else trials.score[finite]
+    tally.low = min(tally.low, float(bounded.min(initial=np.inf)))
+    tally.high = max(tally.high, float(bounded.max(initial=-np.inf)))
