@@ -6,6 +6,8 @@ import pytest
 import parivox as pv
 from parivox.auditing.comparison import COMPARISON_MEASURES, _spread, _widened
 from parivox.errors import ConfigError
+from parivox.report.page import page
+from parivox.report.terminal import print_summary
 
 GATES = ("speakers=5", "pairs=10", "errors=0")
 
@@ -134,9 +136,10 @@ def test_the_same_trials_tell_more_than_other_people(data, better_and_worse):
     trials, people = data
     others, strangers = renamed(worsened(trials, 1.5), people, "r")
     both = {name: people[name] + strangers[name] for name in people}
-    apart = whole(audited({"A": trials, "B": others}, both).comparison)
+    apart = whole(audited({"A": trials, "B@others": others}, both).comparison)
     paired = whole(better_and_worse)
-    assert apart["speakers"] == "no speaker in common"
+    told = "no trial in common, lists compared as wholes; no speaker in common"
+    assert apart["speakers"] == told
     assert apart["difference"] == pytest.approx(paired["difference"])
     assert paired["high"] - paired["low"] < 0.9 * (apart["high"] - apart["low"])
 
@@ -156,18 +159,60 @@ def test_what_two_lists_share_is_said(data):
         (row["list"], row["other_list"]): row["speakers"]
         for row in table.where(grouping="all", metric="eer")
     }
-    assert told["x", "y"] == "the same speakers, 48"
+    wholes = "in common, lists compared as wholes"
+    assert told["x", "y"] == f"no trial {wholes}; the same speakers, 48"
     assert told["all", "shuffled"] == "the same trials"
-    assert told["all", "fewer"] == "36 of 48 and 36 speakers in common"
+    few = len(kept)
+    trials_told = f"{few:,} of {n:,} and {few:,} trials {wholes}"
+    assert told["all", "fewer"] == f"{trials_told}; 36 of 48 and 36 speakers in common"
     assert len(told) == 10  # every pair, once
 
 
-def test_other_labels_are_other_trials(data):
+def without_hardest(trials, n):
+    """The trials but for the targets of lowest score."""
+    order = np.lexsort((trials["score"], 1 - np.array(trials["label"])))
+    return {key: [cells[i] for i in np.sort(order[n:])] for key, cells in trials.items()}
+
+
+def test_systems_are_compared_on_the_trials_that_both_have(data, capsys):
     trials, people = data
-    only = [i for i, label in enumerate(trials["label"]) if i % 50 or label]
-    fewer = {key: [cells[i] for i in only] for key, cells in trials.items()}
-    table = audited({"A": trials, "B": fewer}, people).comparison
-    assert whole(table)["speakers"] == "the same speakers, 48"
+    n = len(trials["score"])
+    fewer = without_hardest(trials, 60)
+    audit = audited({"A": trials, "B": fewer}, people)
+    rows = list(audit.comparison.where())
+    common = f"{n - 60:,} of {n:,} and {n - 60:,} trials in common, which are compared"
+    assert {row["speakers"] for row in rows} == {common}
+    print_summary(audit)
+    assert f"A against B: {common}" in capsys.readouterr().out
+    assert f"What both share: {common}." in page(audit)
+    assert {row["difference"] for row in rows if is_told(row["difference"])} == {0.0}
+    assert not any(is_told(row["p"]) for row in rows)
+    assert whole(audit.comparison)["value"] == pytest.approx(
+        audit.groups.where(system="B", grouping="all", metric="eer").rows()[0]["value"]
+    )
+    (a,) = audit.groups.where(system="A", grouping="all", metric="eer")
+    assert a["value"] > whole(audit.comparison)["value"]  # an audit of its own, of all its trials
+
+
+def test_the_order_of_rows_and_the_number_of_systems_change_no_comparison(data):
+    trials, people = data
+    fewer = without_hardest(trials, 60)
+    back = {key: cells[::-1] for key, cells in fewer.items()}
+    table = audited({"A": trials, "B": fewer, "C": back}, people).comparison
+    told = {(row["system"], row["other_system"]): row["speakers"] for row in table}
+    assert told["B", "C"] == "the same trials"
+    assert told["A", "B"].endswith("trials in common to all 3 systems, which are compared")
+    assert told["A", "B"] == told["A", "C"]
+    assert {row["difference"] for row in table if is_told(row["difference"])} == {0.0}
+
+
+def test_systems_without_a_common_trial_are_refused(data):
+    trials, people = data
+    n = len(trials["score"]) // 2
+    one = {key: cells[:n] for key, cells in trials.items()}
+    other = {key: cells[n:] for key, cells in trials.items()}
+    with pytest.raises(ConfigError, match=r"A and B have no trial in common .* B@y=b.csv"):
+        audited({"A": one, "B": other}, people)
 
 
 def test_a_seed_gives_the_same_numbers_again(data, better_and_worse):

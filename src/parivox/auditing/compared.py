@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = ["Compared", "Part", "digest", "in_common"]
+__all__ = ["Compared", "Part"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,38 +191,3 @@ class Compared:
         return (
             f"{self.trials.system}@{self.trials.list}" if self.trials.list else self.trials.system
         )
-
-
-def digest(trials: TrialSet) -> bytes:
-    """Hash of the pairs and labels of all trials, whatever their scores."""
-    used = np.zeros(len(trials.utterance_ids), dtype=bool)
-    for part in trials.partitions():
-        kept = part.without_conflicts()
-        used[kept.enrol] = used[kept.test] = True
-    place = np.cumsum(used, dtype=np.int64)
-    names, *columns = (hashlib.sha256() for _ in range(4))
-    start = 0
-    for _, ids in trials.utterance_ids.parts():
-        names.update("\0".join(ids.filter(used[start : start + len(ids)]).to_list()).encode())
-        names.update(b"\0")
-        start += len(ids)
-    for part in trials.partitions():
-        kept = part.without_conflicts()
-        for digest, cells in zip(
-            columns, (place[kept.enrol], place[kept.test], kept.target), strict=True
-        ):
-            digest.update(cells.tobytes())
-    return b"".join(digest.digest() for digest in (names, *columns))
-
-
-def in_common(one: TrialSet, other: TrialSet, *, is_same: bool) -> str:
-    """What two sets have in common, in words."""
-    if is_same:
-        return "the same trials"
-    n, m = one.in_use.size, other.in_use.size
-    shared = np.intersect1d(one.in_use, other.in_use).size
-    if not shared:
-        return "no speaker in common"
-    if shared == n == m:
-        return f"the same speakers, {n}"
-    return f"{shared} of {n} and {m} speakers in common"

@@ -7,7 +7,6 @@ independently where they do not. What is told of a pair is told from these diffe
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,16 +20,16 @@ from parivox.auditing.comparable import (
     meta_measures,
     none,
 )
-from parivox.auditing.compared import Compared, Part, digest, in_common
 from parivox.auditing.stack import RATES
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.compared import Compared, Part
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
@@ -84,7 +83,9 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
         raise ConfigError(msg)
 
 
-def add_comparisons(rows: Rows, sets: Sequence[Compared], options: Options) -> None:
+def add_comparisons(
+    rows: Rows, pairs: Iterable[tuple[Compared, Compared, str]], options: Options
+) -> None:
     """Add the rows of every pair of systems and lists, in the order that they were given in.
 
     Operating points are compared by name: at ``fpr=0.01`` each is at its own threshold.
@@ -93,8 +94,8 @@ def add_comparisons(rows: Rows, sets: Sequence[Compared], options: Options) -> N
     ----------
     rows
         Of ``comparison``.
-    sets
-        Two or more.
+    pairs
+        Each two, and what they have in common.
     options
         What was asked for.
 
@@ -111,8 +112,7 @@ def add_comparisons(rows: Rows, sets: Sequence[Compared], options: Options) -> N
     in every replicate of either has none: replicates of a group without errors have none
     either.
     """
-    digests = [digest(one.trials) for one in sets]
-    for (i, one), (j, other) in combinations(enumerate(sets), 2):
+    for one, other, in_common in pairs:
         points = [point for point in one.points if point in other.points]
         if not points:
             msg = (
@@ -126,7 +126,7 @@ def add_comparisons(rows: Rows, sets: Sequence[Compared], options: Options) -> N
             "list": one.trials.list,
             "other_system": other.trials.system,
             "other_list": other.trials.list,
-            "speakers": in_common(one.trials, other.trials, is_same=digests[i] == digests[j]),
+            "speakers": in_common,
         }
         for mine in one.parts:
             for theirs in other.parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,11 +28,13 @@ from parivox.read.trials import read_trials
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
     from numpy.typing import ArrayLike
 
+    from parivox.auditing.common_trials import CommonTrials
+    from parivox.auditing.compared import Compared
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.gather import Gathered
     from parivox.auditing.replicated import Draws
@@ -248,9 +251,11 @@ def audit(
     if table is not None:
         check_trials_known(found.sets)
     if options.compare:
-        from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - on request
+        from parivox.auditing.common_trials import CommonTrials  # noqa: PLC0415 - on request
+        from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - likewise
 
         check_comparable(found.sets)
+        common = CommonTrials.of(cast("Sequence[TrialSet]", found.sets))
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     made = _Making(found, options, own, rows, tell, conflicts)
     for one in found.sets:
@@ -262,8 +267,7 @@ def audit(
         from parivox.auditing.comparison import add_comparisons  # noqa: PLC0415 - on request
 
         tell("comparing")
-        compared = [one.compared for one in made.measured if one.compared is not None]
-        add_comparisons(rows["comparison"], compared, options)
+        add_comparisons(rows["comparison"], made.pairs(common), options)
     return Audit(
         **{name: block.table() for name, block in rows.items()},
         record=_record(options, found, made, conflicts)
@@ -291,6 +295,7 @@ class _Making:
         self.draws = _draws(found, options)
         self.measured: list[Measurement] = []
         self.development: list[TrialSet | TrialCounts] = []
+        self.found_on: list[TrialSet | TrialCounts | None] = []
         self.bounds: dict[str, dict[str, float]] = {}
         self.unmet: dict[str, list[dict[str, Any]]] = {}
         self.confounded: dict[str, list[dict[str, Any]]] = {}
@@ -304,6 +309,7 @@ class _Making:
             self.tell(f"reading the development scores of {one.system}")
             found_on = _development(development, one.system, found)
             self.development.append(found_on)
+        self.found_on.append(found_on)
         self.tell(f"measuring {name}")
         way = "similarity" if one.is_counted and one.is_similarity else orientation
         measured = Measurement(
@@ -324,6 +330,29 @@ class _Making:
             self.unmet[name] = list_checks(one, found.people, found.groupings)
         if not one.is_counted and options.intervals:
             self.confounded[name] = confounding(one, found.groupings, options)
+
+    def pairs(self, common: CommonTrials) -> Iterator[tuple[Compared, Compared, str]]:
+        """Each two systems and lists, on the trials that they are compared on."""
+        wholes = [one.compared for one in self.measured]
+        parts = {i: self._compared_on(i, trials) for i, trials in common.restricted.items()}
+        for i, j in combinations(range(len(wholes)), 2):
+            one, other = (
+                (parts[i], parts[j]) if common.is_restricted(i, j) else (wholes[i], wholes[j])
+            )
+            assert one is not None
+            assert other is not None
+            yield one, other, common.told(i, j)
+
+    def _compared_on(self, i: int, trials: TrialSet) -> Compared | None:
+        """What is compared of some of a system's trials, on the speakers drawn for all."""
+        found = self.found
+        measured = Measurement(
+            *(trials, found.groupings, self.options, self.metrics, self.found_on[i]),
+            *("similarity", found.levels),  # which way scores go was checked on all trials
+            draws=self.draws,
+        )
+        measured.add_to({name: Rows(columns) for name, columns in TABLES.items()})
+        return measured.compared
 
 
 def _each(given: Any) -> list[Any]:

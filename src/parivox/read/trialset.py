@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parivox.read.validation import Trials
     from parivox.read.values import Levels
 
-__all__ = ["Recordings", "TrialSet", "speakers_in", "together"]
+__all__ = ["Recordings", "TrialSet", "speakers_in", "together", "trial_keys"]
 
 _SLICE = 100_000  # cells hashed at once
 
@@ -187,6 +187,12 @@ class TrialSet:
         columns = self.more | frozenset(more)
         return replace(self, _parts=parts, levels={**self.levels, **levels}, more=columns)
 
+    def only(self, rows: NDArray[np.bool_]) -> TrialSet:
+        """Some of the trials that contradict nothing, held in memory; what failed is kept."""
+        (part,) = self.partitions()
+        kept = part.without_conflicts().take(rows)
+        return replace(self, _parts=[kept], n_trials=len(kept))
+
     def columns_sha256(self, columns: Sequence[str]) -> str:
         """Hash of what the trials have in these columns of attributes."""
         cells = {(name, failed): hashlib.sha256() for name in columns for failed in (False, True)}
@@ -244,3 +250,23 @@ def together(people: Speakers | None, sets: Sequence[TrialSet]) -> tuple[Speaker
         speaker = np.append(place, np.int32(-1))[one.utterance_speaker]
         made.append(replace(one, utterance_speaker=speaker, aside=aside, people=whole))
     return whole, made
+
+
+def trial_keys(sets: Sequence[TrialSet]) -> list[NDArray[np.int64]]:
+    """Number the trials of several sets: the same two ids and label have the same number.
+
+    Returns
+    -------
+    list of int64 ndarray of shape (trial,)
+        Of the trials of each set that contradict nothing, in its order; each set is held in memory.
+    """
+    ids = [one.utterance_ids.series() for one in sets]
+    ends = np.cumsum([len(own) for own in ids])
+    numbers = pl.concat(ids).rank("dense").to_numpy().astype(np.int64)
+    n = int(numbers.max()) + 1
+    keys = []
+    for one, number in zip(sets, np.split(numbers, ends[:-1]), strict=True):
+        (part,) = one.partitions()
+        kept = part.without_conflicts()
+        keys.append((number[kept.enrol] * n + number[kept.test]) * 2 + kept.target)
+    return keys
