@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 import parivox as pv
-from parivox.core.meta import gini
+from parivox.core.spread import gini
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

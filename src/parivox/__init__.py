@@ -38,16 +38,13 @@ if TYPE_CHECKING:
     from parivox.core.counts import Counts, Curve
     from parivox.core.eer import eer
     from parivox.core.llr import calibration_loss, cllr, min_cllr
-    from parivox.core.meta import (
-        MEASURES,
-        au_fdr,
+    from parivox.core.measures import MEASURES
+    from parivox.core.meta import au_fdr, eo_diff, eo_ratio, fdr, garbe, ir
+    from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
+    from parivox.core.separation import auc, dprime, shift
+    from parivox.core.spread import (
         cv,
-        eo_diff,
-        eo_ratio,
-        fdr,
-        garbe,
         gini,
-        ir,
         max_geomean,
         max_mean,
         max_min,
@@ -56,8 +53,6 @@ if TYPE_CHECKING:
         rb,
         sd,
     )
-    from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
-    from parivox.core.separation import auc, dprime, shift
     from parivox.embedding.extract import embed
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
@@ -93,16 +88,13 @@ _HOMES = {
     "parivox.core.counts": ("Counts", "Curve"),
     "parivox.core.eer": ("eer",),
     "parivox.core.llr": ("calibration_loss", "cllr", "min_cllr"),
-    "parivox.core.meta": (
-        "MEASURES",
-        "au_fdr",
+    "parivox.core.measures": ("MEASURES",),
+    "parivox.core.meta": ("au_fdr", "eo_diff", "eo_ratio", "fdr", "garbe", "ir"),
+    "parivox.core.rates": ("fnr_at_fpr", "fpr_at_fnr", "hter"),
+    "parivox.core.separation": ("auc", "dprime", "shift"),
+    "parivox.core.spread": (
         "cv",
-        "eo_diff",
-        "eo_ratio",
-        "fdr",
-        "garbe",
         "gini",
-        "ir",
         "max_geomean",
         "max_mean",
         "max_min",
@@ -111,8 +103,6 @@ _HOMES = {
         "rb",
         "sd",
     ),
-    "parivox.core.rates": ("fnr_at_fpr", "fpr_at_fnr", "hter"),
-    "parivox.core.separation": ("auc", "dprime", "shift"),
     "parivox.embedding.extract": ("embed",),
     "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),

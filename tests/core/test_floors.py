@@ -10,7 +10,7 @@ from parivox.core.floors import (
     expected_log_max_min,
     expected_range,
 )
-from parivox.core.meta import gini, nrb
+from parivox.core.spread import gini, nrb
 
 
 def test_floors_of_the_vector(vector):

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parivox.core import bias, meta
+from parivox.core import bias
+from parivox.core.measures import meta_measures
 from parivox.core.ratios import Ratio, to_pooled
 from parivox.report.page.axes import Drawn, fitted
 from parivox.report.page.explorer import packed
@@ -113,19 +114,19 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
     for row in ROWS:
         asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
         for metric, name in asked.items():
-            spec, more = meta.MEASURES[name], {}
+            spec, more = meta_measures()[name], {}
             if metric == "both":
                 arguments = [above["fpr"][:-1], above["fnr"][:-1]]
                 below = smooth["fpr"][:-1], smooth["fnr"][:-1]
             else:
                 arguments = [above[metric][:-1]]
-                arguments += [smooth[metric][-1]] if spec.uses_average else []
+                arguments += [smooth[metric][-1]] if spec.takes == "average" else []
                 below = smooth[metric][:-1]
             if zero == "nist" and "nist" in spec.zero_policies:
                 more["denominator"] = below
-            if spec.uses_alpha:
+            if spec.takes == "alpha":
                 more["alpha"] = alpha
-            expected = spec.function(*arguments, **more)
+            expected = spec.of(*arguments, **more)
             told = found[row.id][metric]
             value = float(told["value"])
             assert value == pytest.approx(float(expected.value), rel=1e-12, abs=1e-14, nan_ok=True)

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from parivox.core import bias, meta
+from parivox.core import bias
 from parivox.core.costs import cdet, min_cdet, parse_cost
 from parivox.core.counts import Counts
+from parivox.core.measures import meta_measures
 from parivox.report.binned import binned
 from parivox.report.page.interpolated import Bands
 from parivox.report.page.measured import ROWS
@@ -127,7 +128,7 @@ def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_ou
     for row in ROWS:
         asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
         for metric, name in asked.items():
-            spec, more = meta.MEASURES[name], {}
+            spec, more = meta_measures()[name], {}
             is_nist = zero == "nist" and "nist" in spec.zero_policies
             if metric == "both":
                 arguments = [values["fpr"], values["fnr"]]
@@ -135,10 +136,10 @@ def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_ou
             else:
                 arguments = [values[metric]]
                 below = smooth[metric][:-1]
-                arguments += [smooth[metric][-1]] if spec.uses_average else []
+                arguments += [smooth[metric][-1]] if spec.takes == "average" else []
             more |= {"denominator": below} if is_nist else {}
-            more |= {"alpha": alpha} if spec.uses_alpha else {}
-            same(found[row.id][metric], float(spec.function(*arguments, **more).value), figure)
+            more |= {"alpha": alpha} if spec.takes == "alpha" else {}
+            same(found[row.id][metric], float(spec.of(*arguments, **more).value), figure)
 
 
 def move(page, i):

@@ -31,20 +31,14 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.separation import TrialClass
 
-__all__ = ["base_metrics", "is_lower_better", "locations", "shifts"]
+__all__ = ["base_metrics", "locations", "shifts"]
 
-_NOT_COMPARED = {"auc", "dprime", "shift_target", "shift_nontarget", "seconds"}
 _SHIFTS: tuple[tuple[str, TrialClass], ...] = (
     ("shift_target", "target"),
     ("shift_nontarget", "nontarget"),
 )
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
-
-
-def is_lower_better(metric: str) -> bool:
-    """Whether bias measures apply: a cost or a rate of errors, 0 at best."""
-    return metric not in _NOT_COMPARED
 
 
 def base_metrics(

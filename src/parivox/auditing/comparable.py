@@ -9,7 +9,7 @@ import numpy as np
 
 from parivox.auditing.bias_intervals import mean_over, replicates
 from parivox.auditing.compare import (
-    MEASURES,
+    against,
     as_plain,
     left_out,
     measured,
@@ -18,12 +18,12 @@ from parivox.auditing.compare import (
     times_plain,
 )
 from parivox.auditing.crossfit import LEAST
-from parivox.auditing.meta_intervals import SHARES, in_replicates
+from parivox.auditing.meta_intervals import in_replicates
 from parivox.auditing.metas import AXES, areas_drawn, calls, heights
 from parivox.auditing.options import REFERENCES
 from parivox.auditing.stack import RATES
-from parivox.auditing.uncertainty import AT_MOST_ONE, LINEAR, TO_ONE
-from parivox.core.meta import MEASURES as MEASURES_OF_ALL
+from parivox.core.measures import base_metric
+from parivox.core.measures import meta_measures as registered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -78,7 +78,6 @@ def base_metrics(part: Part, keys: Sequence[Key]) -> Block:
     """Base metrics of every cell."""
     n = len(part.cells)
     at = [part.keys.index(key) for key in keys]
-    names = np.repeat([key[0] for key in keys], n)
     drawn = None
     if part.replicated is not None:
         place, values = part.replicated.place, part.replicated.values
@@ -86,7 +85,9 @@ def base_metrics(part: Part, keys: Sequence[Key]) -> Block:
         told = [i for i, key in enumerate(keys) if key in place]
         cells[:, told] = values[:, [place[keys[i]] for i in told]]
         drawn = cells.reshape(len(values), -1)
-    is_one, is_linear = np.isin(names, list(TO_ONE)), np.isin(names, list(LINEAR))
+    metrics = [base_metric(key[0]) for key in keys]
+    scale = np.repeat([one.scale for one in metrics], n)
+    is_one, is_linear = scale == "one", scale == "linear"
 
     def to_log(values: FloatArray) -> FloatArray:
         return np.where(is_linear, np.nan, np.where(is_one, 1 - values, values))
@@ -98,7 +99,7 @@ def base_metrics(part: Part, keys: Sequence[Key]) -> Block:
         [why for i in at for why in part.reasons[i]],
         to_log,
         np.tile(part.speakers, len(keys)),
-        most=np.where(np.isin(names, list(AT_MOST_ONE)), 1.0, np.inf),
+        most=np.repeat([one.widest for one in metrics], n),
     )
 
 
@@ -119,7 +120,7 @@ def bias_measures(part: Part, stack: Stack, options: Options) -> Iterator[Block]
         for reference in options.reference:
             if reference not in REFERENCES and reference not in groups:
                 continue
-            for measure in MEASURES:
+            for measure in (one.id for one in against()):
                 if measure == "neg_log_ratio" or (zero == "nist" and measure == "difference"):
                     continue
                 way = partial(measured, measure, reference, zero, groups, options)
@@ -234,19 +235,19 @@ def meta_measures(part: Part, stack: Stack, options: Options) -> Iterator[Block]
             np.asarray if call.spec.scale == "ratio" else none,
             np.repeat(part.speakers[-1:], n.size),
             grows=True,
-            most=1.0 if call.spec.id in SHARES else np.inf,
+            most=call.spec.widest,
         )
 
 
 def areas(part: Part, known: NDArray[np.bool_], options: Options) -> Iterator[Block]:
     """Area under FDR of some groups, on either scale of FPR."""
-    spec, n = MEASURES_OF_ALL["au_fdr"], len(options.alpha)
+    spec, n = registered()["au_fdr"], len(options.alpha)
     stacks = [one.only(known) for one in part.area]
     drawn = None if part.replicated is None else areas_drawn(stacks, part.replicated, options)
     points, groups = heights(stacks, options)
     told = "" if groups == len(part.cells) - 1 else f"of {groups} groups"
     for axis in AXES:
-        area = spec.function(*points, axis=axis)
+        area = spec.of(*points, axis=axis)
         yield Block(
             {
                 **columns([(spec.metric, axis, options.area_text)], n),

@@ -18,6 +18,7 @@ from parivox.auditing.options import REFERENCES
 from parivox.auditing.stack import OWN, RATES, Against, Stack
 from parivox.core import bias
 from parivox.core.costs import cdet
+from parivox.core.measures import bias_measures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
+    from parivox.core.measures import BiasMeasure
     from parivox.read.grouping import Grouping
 
+    Compared = Callable[[FloatArray, FloatArray], bias.Measured]
+
 __all__ = [
-    "MEASURES",
+    "against",
     "as_plain",
     "at_cheapest",
     "bias_rows",
@@ -50,12 +54,11 @@ __all__ = [
 
 _TESTS = ("p", "p_holm", "p_bh")
 _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
-MEASURES: dict[str, Callable[[FloatArray, FloatArray], bias.Measured]] = {
-    "difference": bias.difference,
-    "ratio": bias.ratio,
-    "neg_log_ratio": bias.neg_log_ratio,
-}
-"""What groups are compared with a reference by."""
+
+
+def against() -> list[BiasMeasure]:
+    """The measures that are taken against each reference."""
+    return [one for one in bias_measures().values() if one.is_of_references]
 
 
 def bias_rows(
@@ -77,14 +80,14 @@ def bias_rows(
     start = len(rows.cells["value"])
     whole = Stack.of(own, pooled)
     rates = whole.where(*RATES)
-    against: dict[tuple[str, str], Against] = {}
+    ratios: dict[tuple[str, str], Against] = {}
     of_means: list[Columns] = []
     for zero in options.zero:
         stack = whole if zero == "none" else rates
         for name in options.reference:
             if name not in REFERENCES and name not in groups:
                 continue
-            for measure in MEASURES:
+            for measure in (one.id for one in against()):
                 if zero == "nist" and measure == "difference":
                     continue
 
@@ -106,10 +109,10 @@ def bias_rows(
                     of_means.append(means)
                 _add_bias(rows, where, groups, stack, measure, name, zero, found, more)
                 if (name, measure, zero) == (options.reference[0], "ratio", "none") and more:
-                    against = _against(stack.keys, found.value, more)
+                    ratios = _against(stack.keys, found.value, more)
     of_means += _cheapest(rows, where, cells, whole, cheapest, sure)
     mean_rows(rows, where, start, cells.grouping, of_means)
-    return against
+    return ratios
 
 
 def _value(way: Callable[[Stack], bias.Measured], stack: Stack) -> FloatArray:
@@ -141,7 +144,7 @@ def measured(
     values, average = stack.under(zero)
     # nist adjusts what stands below the fraction bar only
     above = stack.values if zero == "nist" else values
-    function = MEASURES[measure]
+    function = cast("Compared", bias_measures()[measure].compute)
     if reference == "others":  # which is another one for each group
         return function(above[..., None], stack.others(zero, options)).flat
     if reference == "pooled":

@@ -6,80 +6,12 @@ from typing import TYPE_CHECKING
 
 from parivox.auditing.curves import THINNING
 from parivox.auditing.methods import uncertainty
-from parivox.core.meta import MEASURES
+from parivox.core.measures import base_metrics, bias_measures, meta_measures
 
 if TYPE_CHECKING:
     from parivox.auditing.options import Options
 
-__all__ = ["BASE_METRICS", "BIAS_MEASURES", "all_definitions"]
-
-BASE_METRICS = {
-    "fpr": "false positive rate: nontarget trials accepted at the operating point",
-    "fnr": "false negative rate: target trials rejected at the operating point",
-    "cdet_raw": "detection cost at the operating point",
-    "cdet_norm": "detection cost at the operating point over that of deciding without scores",
-    "hter": "half total error rate: mean of FPR and FNR at the operating point",
-    "act_cdet_norm": "normalised cost at the Bayes threshold of log-likelihood ratios",
-    "min_cdet_norm": "smallest normalised cost over all thresholds, at the group's own one",
-    "min_cdet_raw": "smallest cost over all thresholds, at the group's own one",
-    "eer": "equal error rate, at the group's own threshold",
-    "fnr_at_fpr": "FNR where the group's own FPR is held at the stated rate",
-    "fpr_at_fnr": "FPR where the group's own FNR is held at the stated rate",
-    "auc": "probability that a target trial scores above a nontarget one",
-    "dprime": "distance of the mean scores in units of their pooled standard deviation",
-    "cllr": "cost of log-likelihood ratios in bits, 1 for a system that knows nothing",
-    "min_cllr": "Cllr after the best monotone calibration, the group's own one",
-    "cal_loss": "what Cllr loses to calibration: cllr - min_cllr",
-    "shift_target": "target scores of the group minus those of the pooled row, in units of score",
-    "shift_nontarget": "nontarget scores of the group minus those of the pooled row, likewise",
-    "fte": "failure-to-enrol rate: enrolments that failed, of those attempted",
-    "fta": "failure-to-acquire rate: test recordings that failed, of those attempted",
-    "frr": "false reject rate: as fnr, recordings that could not be acquired being rejected",
-    "far": "false accept rate: as fpr, recordings that could not be acquired being rejected",
-    "gfrr": "generalised false reject rate: as frr, enrolments that failed being rejected too",
-    "gfar": "generalised false accept rate: as far, enrolments that failed being rejected too",
-    "seconds": "seconds that a trial took: mean, median and 95 % quantile (within half a percent)",
-}
-"""Every base metric by its id. Fractions in [0, 1] unless the words say otherwise."""
-
-BIAS_MEASURES = {
-    "difference": "group - reference; 0 is par, above it the group fares worse",
-    "ratio": "group / reference; 1 is par, above it the group fares worse",
-    "neg_log_ratio": "-ln(group / reference); 0 is par, below it the group fares worse",
-    "subgroup_bias": (
-        "group's cost over the pooled cost, at the threshold of the smallest cost over all trials "
-        "(paper 001, eq. 2)"
-    ),
-    "threshold_bias": (
-        "group's cost at that threshold over its own smallest cost; at least 1 by construction, "
-        "and larger for small groups (paper 001, eq. 3)"
-    ),
-    "threshold_bias_cv": (
-        "the same with own thresholds found on other speakers of the group: what they would bring; "
-        "may be below 1"
-    ),
-}
-
-BIAS_MEASURES |= {
-    f"mean_{measure}": (
-        f"unweighted mean of {measure} over the groups of an intersection that share a value of "
-        "one attribute, as in group gender=f (paper 001); groups where it is undefined are left "
-        "out, and the reason says how many"
-    )
-    for measure in tuple(BIAS_MEASURES)
-}
-
-BIAS_MEASURES["trend"] = (
-    "change of the log odds of an error per unit (in definition) of the number that bands are made "
-    "of; 0 is none, above it errors rise with the number"
-)
-
-META_MEASURES = {
-    "tau_log": "spread of ln rates between groups beyond what speakers make of it",
-    "var_corrected": "variance of rates between groups beyond what speakers make of it",
-    "var_double_corrected": "the same, with how sure it is",
-}
-"""Meta-measures besides those of :data:`~parivox.core.meta.MEASURES`; lower is fairer."""
+__all__ = ["all_definitions"]
 
 FAILURE_RULES = {
     "attempts": "each trial of a recording that failed is one attempt, and a rejection",
@@ -128,17 +60,17 @@ def all_definitions(options: Options) -> dict[str, object]:
             "speakers are withheld, which are then in neither pooled nor any group but in all"
         ),
         "failure_rules": FAILURE_RULES,
-        "base_metrics": BASE_METRICS,
-        "bias_measures": BIAS_MEASURES,
+        "base_metrics": {name: one.says for name, one in base_metrics().items()},
+        "bias_measures": {name: one.says for name, one in bias_measures().items()},
         "meta_measures": {
             name: {
-                "higher_is_fairer": spec.higher_is_fairer,
-                "joins_both_rates": spec.joint,
-                "source": spec.source,
+                "says": one.says,
+                "higher_is_fairer": one.is_higher_fairer,
+                "joins_both_rates": one.is_joint,
+                "source": one.source,
             }
-            for name, spec in MEASURES.items()
-        }
-        | META_MEASURES,
+            for name, one in meta_measures().items()
+        },
         "references": REFERENCES,
         "allocations": ALLOCATIONS,
         "zero_policies": ZERO_POLICIES,

@@ -16,21 +16,10 @@ if TYPE_CHECKING:
     from parivox.auditing.stack import Stack
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
-    from parivox.core.meta import MeasureSpec, Meta
+    from parivox.core.groupset import Meta
+    from parivox.core.measures import MetaMeasure
 
-__all__ = ["SHARES", "WITHHELD", "in_replicates", "meta_columns", "meta_interval"]
-
-WITHHELD = frozenset({"cv", "sd", "fdr_fpd", "max_mean"})
-"""Measures of extremes and squares: of FPR, their floors have no p.
-
-The draws of a fair system make small groups vary a little too little where pairs of speakers
-have very unlike numbers of trials, so that these would reject up to .09 at .05 (see the study of
-coverage).
-"""
-SHARES = frozenset(
-    {"gini", "garbe", "fdr", "fdr_fpd", "fdr_fnd", "eo_diff", "eo_ratio", "min_max", "au_fdr"}
-)
-"""Meta-measures that are from 0 to 1: limits stop there."""
+__all__ = ["in_replicates", "meta_columns", "meta_interval"]
 
 
 class Ends(TypedDict):
@@ -74,18 +63,18 @@ def meta_columns(
         drawn = in_replicates(call, sure.replicated.stack(keys).only(chosen))
         ends = meta_interval(sure, call.spec, value, drawn)
     rates = [i for i, key in enumerate(keys) if sure.fair.has(key)]
-    if rates and (len(rates) == len(keys) or not call.spec.joint):
+    if rates and (len(rates) == len(keys) or not call.spec.is_joint):
         null = sure.fair.of([keys[i] for i in rates], lifted=call.spec.takes_logs)
         draws = rows_of(call.of(null.only(chosen[rates])).value)
-        rows = np.arange(value.size) if call.spec.joint else np.array(rates)
-        told = floor(value[rows], draws, higher_is_fairer=call.spec.higher_is_fairer)
+        rows = np.arange(value.size) if call.spec.is_joint else np.array(rates)
+        told = floor(value[rows], draws, higher_is_fairer=call.spec.is_higher_fairer)
         mean[rows], q95[rows], p[rows] = told.mean, told.q95, told.p
-        if call.spec.id in WITHHELD:
+        if not call.spec.has_p_of_fpr:
             p[[i for i in rates if keys[i][0] == "fpr"]] = np.nan
         if call.spec.takes_logs and call.zero == "none":
             # draws hold half an error for none, which the observed rates do not
             none = (call.stack.values[rates] == 0).any(axis=-1)
-            if call.spec.joint:
+            if call.spec.is_joint:
                 none = np.tile(none.reshape(2, -1).any(axis=0), value.size // (none.size // 2))
             p[rows] = np.where(none, np.nan, p[rows])
     made = {"low": ends["low"], "high": ends["high"], "floor_mean": mean, "floor_95": q95, "p": p}
@@ -97,14 +86,14 @@ def meta_columns(
 def in_replicates(call: Call, again: Stack) -> FloatArray:
     """A meta-measure of each replicate, ``[replicate, row]``; NaN where a group is gone."""
     drawn, lost = rows_of(call.of(again).value), again.lacks(call.stack)
-    if call.spec.joint:  # either rate
+    if call.spec.is_joint:  # either rate
         either = lost.reshape(len(lost), 2, -1).any(axis=1)
         lost = np.tile(either, drawn.shape[1] // max(either.shape[1], 1))
     return np.where(lost, np.nan, drawn)
 
 
 def meta_interval(
-    sure: Uncertainty, spec: MeasureSpec, value: FloatArray, drawn: FloatArray
+    sure: Uncertainty, spec: MetaMeasure, value: FloatArray, drawn: FloatArray
 ) -> Ends:
     """Limits on a logarithmic scale of how far a measure is from what is fair.
 
@@ -116,7 +105,7 @@ def meta_interval(
         The measure, ``[row]``, and of each replicate, ``[replicate, row]``.
     """
     df = float(sure.speakers[-1] - 1)
-    sign = -1.0 if spec.higher_is_fairer else 1.0
+    sign = -1.0 if spec.is_higher_fairer else 1.0
 
     def far(values: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -132,8 +121,7 @@ def meta_interval(
     elif spec.scale == "one":
         ends = 1 - ends[0], 1 - ends[1]
     low, high = np.minimum(*ends), np.maximum(*ends)
-    if spec.id in SHARES:
-        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+    low, high = np.clip(low, *spec.bounds), np.clip(high, *spec.bounds)
     note = np.where(np.isnan(high), np.strings.add("no interval: ", found.reason), "")
     return {"low": low, "high": high, "note": note}
 

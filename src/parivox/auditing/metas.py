@@ -10,7 +10,8 @@ import numpy as np
 
 from parivox.auditing.meta_intervals import meta_columns, meta_interval
 from parivox.auditing.stack import RATES, Stack
-from parivox.core.meta import MEASURES, MeasureSpec, Meta
+from parivox.core.measures import MetaMeasure, meta_measures
+from parivox.core.meta import fdr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import Counts, FloatArray
+    from parivox.core.groupset import Meta
 
 __all__ = [
     "AXES",
@@ -122,7 +124,7 @@ def _area(
     sure: Uncertainty | None,
 ) -> None:
     """Area under FDR over the sweep's false positive rates."""
-    spec = MEASURES["au_fdr"]
+    spec = meta_measures()["au_fdr"]
     stacks: Sequence[Stack] = grid_stacks(cells, grid)
     drawn = None
     if sure is not None:
@@ -132,7 +134,7 @@ def _area(
             drawn = areas_drawn(stacks, sure.replicated, options)
     points, n = heights(stacks, options)
     for axis in AXES:
-        found = spec.function(*points, axis=axis)
+        found = spec.of(*points, axis=axis)
         more: dict[str, Any] = {}
         if sure is not None and drawn is not None:
             more = dict(meta_interval(sure, spec, found.value, drawn[axis]))
@@ -154,14 +156,14 @@ def areas_drawn(
     again = [replicated.stack(one.keys).only(~np.isnan(one.values)) for one in stacks]
     lost = np.stack([mine.lacks(one) for mine, one in zip(again, stacks, strict=True)])
     points, gone = heights(again, options)[0], np.asarray(lost.any(axis=(0, -1)))[:, None]
-    area = MEASURES["au_fdr"].function
+    area = meta_measures()["au_fdr"].of
     return {axis: np.where(gone, np.nan, area(*points, axis=axis).value.T) for axis in AXES}
 
 
 def heights(stacks: Sequence[Stack], options: Options) -> tuple[tuple[FloatArray, FloatArray], int]:
     """FDR ``[alpha, ..., point]`` with the pooled FPR of each point, and of how few groups."""
     fpr, fnr = stacks
-    found = MEASURES["fdr"].function(fpr.values, fnr.values, alpha=np.array(options.alpha))
+    found = fdr(fpr.values, fnr.values, alpha=np.array(options.alpha))
     return (found.value, fpr.pooled), int(np.min(found.groups))
 
 
@@ -204,7 +206,7 @@ class Call:
         Of each row, in the order of the values; those of all alphas, each at every point.
     """
 
-    spec: MeasureSpec
+    spec: MetaMeasure
     zero: ZeroPolicy
     stack: Stack
     of: Callable[[Stack], Meta]
@@ -218,7 +220,7 @@ def calls(stack: Stack, options: Options) -> Iterator[Call]:
     """Every measure, those of one metric first."""
     rates = stack.where(*RATES)
     for spec, zero in _specs(options):
-        if spec.joint:
+        if spec.is_joint:
             continue
         chosen = stack if zero == "none" else rates
         if spec.metric:
@@ -246,9 +248,9 @@ def _joints(both: Stack, options: Options) -> Iterator[Call]:
     n = len(both.keys) // 2
     texts = [point for _, _, point in both.keys[:n]]
     for spec, zero in _specs(options):
-        if not spec.joint:
+        if not spec.is_joint:
             continue
-        alphas: tuple[float | None, ...] = options.alpha if spec.uses_alpha else (None,)
+        alphas: tuple[float | None, ...] = options.alpha if spec.takes == "alpha" else (None,)
         size = n * len(alphas)
         yield Call(
             spec,
@@ -262,24 +264,24 @@ def _joints(both: Stack, options: Options) -> Iterator[Call]:
         )
 
 
-def _specs(options: Options) -> Iterator[tuple[MeasureSpec, ZeroPolicy]]:
-    for spec in MEASURES.values():
-        if spec.id != "au_fdr":
+def _specs(options: Options) -> Iterator[tuple[MetaMeasure, ZeroPolicy]]:
+    for spec in meta_measures().values():
+        if spec.compute is not None and spec.takes != "grid":
             yield from ((spec, zero) for zero in options.zero if zero in spec.zero_policies)
 
 
-def _single(spec: MeasureSpec, zero: ZeroPolicy, stack: Stack) -> Meta:
+def _single(spec: MetaMeasure, zero: ZeroPolicy, stack: Stack) -> Meta:
     """A measure of one metric, ``[..., key]``."""
     values, average = stack.under(zero)
     more: dict[str, ArrayLike] = {}
     if zero == "nist":
         more["denominator"] = values
         values = stack.values
-    arguments = (values, average) if spec.uses_average else (values,)
-    return spec.function(*arguments, **more)
+    arguments = (values, average) if spec.takes == "average" else (values,)
+    return spec.of(*arguments, **more)
 
 
-def _joint(spec: MeasureSpec, zero: ZeroPolicy, alpha: Sequence[float], both: Stack) -> Meta:
+def _joint(spec: MetaMeasure, zero: ZeroPolicy, alpha: Sequence[float], both: Stack) -> Meta:
     """A measure of both rates, ``[alpha, ..., point]`` or without the first axis."""
     values = both.under(zero)[0]
     n = len(both.keys) // 2
@@ -288,12 +290,12 @@ def _joint(spec: MeasureSpec, zero: ZeroPolicy, alpha: Sequence[float], both: St
     if zero == "nist":
         more["denominator"] = rates
         rates = both.values[..., :n, :], both.values[..., n:, :]
-    if spec.uses_alpha:
+    if spec.takes == "alpha":
         more["alpha"] = np.array(alpha)
-    return spec.function(*rates, **more)
+    return spec.of(*rates, **more)
 
 
-def _block(spec: MeasureSpec, zero: str, found: Meta, groups: Sequence[str]) -> dict[str, Any]:
+def _block(spec: MetaMeasure, zero: str, found: Meta, groups: Sequence[str]) -> dict[str, Any]:
     """The columns that every row of a measure has."""
     names = (*groups, "")  # index -1: no witness
     return {
@@ -303,7 +305,7 @@ def _block(spec: MeasureSpec, zero: str, found: Meta, groups: Sequence[str]) -> 
         "low_group": [names[i] for i in np.ravel(found.low).tolist()],
         "high_group": [names[i] for i in np.ravel(found.high).tolist()],
         "groups": np.ravel(found.groups).tolist(),
-        "higher_is_fairer": spec.higher_is_fairer,
+        "higher_is_fairer": spec.is_higher_fairer,
         "reason": np.ravel(found.reason).tolist(),
     }
 

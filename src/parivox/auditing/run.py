@@ -12,7 +12,7 @@ from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
 from parivox.auditing.compat import TOLD
 from parivox.auditing.confounding import confounding
-from parivox.auditing.definitions import BASE_METRICS, all_definitions
+from parivox.auditing.definitions import all_definitions
 from parivox.auditing.gather import Reading, gather, gather_counts
 from parivox.auditing.given import check_mapping, check_texts, chosen, several, texts
 from parivox.auditing.listed import list_checks
@@ -22,6 +22,7 @@ from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
+from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
 from parivox.read.counts_file import holds_counts
 from parivox.read.trials import read_trials
@@ -508,7 +509,7 @@ def _own_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
             raise ConfigError(msg) from error
     found.update(metrics or {})
     for name in found:
-        if name in BASE_METRICS or "+" in name:
+        if name in MEASURES or "+" in name:
             msg = f"metric {name!r} would stand for a built-in one; give it another name"
             raise ConfigError(msg)
     return found

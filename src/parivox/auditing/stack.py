@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.base import is_lower_better
 from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.counts import Curve
+from parivox.core.measures import RATES, base_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OWN", "RATES", "Against", "Stack", "place_of_rate"]
 
-RATES = ("fpr", "fnr")
 OWN = "own"
 """What threshold bias is against: the group's own threshold, so that it is at least 1."""
 _LINEAR = {"hter", "cdet_raw", "cdet_norm"}
@@ -67,7 +66,7 @@ class Stack:
     @classmethod
     def of(cls, own: Sequence[Mapping[Key, Base]], pooled: Mapping[Key, Base]) -> Stack:
         """Stack what was measured of each group and of the pooled row, if lower is better."""
-        keys = [key for key in pooled if is_lower_better(key[0])]
+        keys = [key for key in pooled if base_metric(key[0]).is_error]
         rows = [[bases[key] for bases in (*own, pooled)] for key in keys]
 
         def column(take: Any) -> FloatArray:

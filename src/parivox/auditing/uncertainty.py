@@ -18,6 +18,7 @@ from parivox.auditing.fair import Fair
 from parivox.auditing.stack import RATES, place_of_rate
 from parivox.core.binomial import clopper_pearson, jeffreys, wilson
 from parivox.core.intervals import Interval, other_kappa2, rate_interval
+from parivox.core.measures import base_metric
 from parivox.core.moments import moments, over
 from parivox.core.ratios import Ratio, disjoint, others, ratio_interval, to_pooled
 from parivox.core.resampling import from_replicates
@@ -37,19 +38,9 @@ if TYPE_CHECKING:
     from parivox.core.moments import Moments
     from parivox.core.resampling import Scale
 
-__all__ = ["AT_MOST_ONE", "LINEAR", "TO_ONE", "Uncertainty"]
+__all__ = ["Uncertainty"]
 
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
-AT_MOST_ONE = frozenset(
-    {
-        *("eer", "hter", "fnr_at_fpr", "fpr_at_fnr", "min_cdet_norm", "min_cllr", "auc"),
-        *("fpr", "fnr", "far", "frr", "gfar", "gfrr", "fta", "fte"),
-    }
-)
-"""Metrics that are at most 1: limits stop there."""
-LINEAR = {"dprime", "shift_target", "shift_nontarget", "cal_loss"}
-TO_ONE = {"auc"}
-"""Metrics in [0, 1] that are best at 1: what lies on a log scale is their distance from it."""
 _COLUMNS = ("low", "high", "interval", "deff", "n_eff", "df", "se", "note")
 
 
@@ -263,15 +254,13 @@ class Uncertainty:
         words["note"][:] = "no interval: not resampled"
         place, n = self.replicated.place, self.options
         df = np.where(self.speakers < n.gates.inference, np.nan, self.speakers - 1.0)
-        kinds: tuple[tuple[Scale, bool], ...]
-        kinds = (("log", False), ("linear", False), ("log", True))
-        for scale, is_one in kinds:
+        for kind in ("zero", "linear", "one"):
+            scale: Scale = "linear" if kind == "linear" else "log"
+            is_one = kind == "one"
             rows = [
                 i
                 for i, key in enumerate(keys)
-                if key in place
-                and (key[0] in LINEAR) == (scale == "linear")
-                and (key[0] in TO_ONE) == is_one
+                if key in place and base_metric(key[0]).scale == kind
             ]
             if not rows:
                 continue
@@ -282,7 +271,7 @@ class Uncertainty:
             found = from_replicates(centre, drawn, df, scale=scale, confidence=n.confidence)
             low, high = (1 - found.high, 1 - found.low) if is_one else (found.low, found.high)
             told = ~np.isnan(high)
-            most = [1.0 if keys[i][0] in AT_MOST_ONE else np.inf for i in rows]
+            most = [base_metric(keys[i][0]).bounds[1] for i in rows]
             high = np.where(told, np.minimum(high, np.array(most)[:, None]), high)
             low = np.where(told & is_one, np.maximum(low, 0), low)
             table["low"][rows], table["high"][rows] = low, high

@@ -3,7 +3,7 @@
 Arrays are ``[..., group]``. Groups whose value is NaN are left out of a measure's group set
 (for measures that join FPR and FNR: if either is NaN); ``groups`` counts the rest. `alpha`, the
 weight of FPR, puts its own axes in front of all others. Which direction is fairer, and which
-zero policies apply, stands in :data:`MEASURES`.
+zero policies apply, stands in :mod:`parivox.core.measures`.
 
 Zero policies: under ``jeffreys`` pass rates from ``bias.smoothed(errors, trials, "jeffreys")``;
 under ``nist`` pass raw rates, and those of ``bias.smoothed(errors, trials, "nist")`` as
@@ -17,94 +17,32 @@ without errors), ``no_errors`` (no group has errors: Gini 0, means NaN), ``zero_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from parivox.core.groupset import GroupSet, Meta
-from parivox.core.spread import (
-    cv,
-    gini,
-    max_geomean,
-    max_mean,
-    max_min,
-    min_max,
-    nrb,
-    rb,
-    sd,
-)
+from parivox.core.spread import max_min
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray
 
 __all__ = [
-    "MEASURES",
-    "MeasureSpec",
     "Meta",
     "au_fdr",
-    "cv",
     "eo_diff",
     "eo_ratio",
     "fdr",
     "fdr_fnd",
     "fdr_fpd",
     "garbe",
-    "gini",
     "ir",
     "ir_fnd",
     "ir_fpd",
-    "max_geomean",
-    "max_mean",
-    "max_min",
-    "min_max",
-    "nrb",
-    "rb",
-    "sd",
 ]
-
-
-@dataclass(frozen=True)
-class MeasureSpec:
-    """What a meta-measure needs and how to read it.
-
-    Attributes
-    ----------
-    id : str
-    joint : bool
-        Takes FPR and FNR; else one base metric.
-    metric : str
-        The one metric it is for (``fpr``, ``fnr``, ``fpr+fnr``), or empty: any metric that is
-        at least 0 and lower for better.
-    uses_alpha, uses_average : bool
-        Takes the keyword `alpha`; takes the pooled value as second argument.
-    higher_is_fairer : bool
-    scale : {"zero", "one", "ratio"}
-        A fair system has 0, or 1; a ratio's distance from 1 is that of its logarithm from 0.
-    takes_logs : bool
-        Of rates, so that one of 0 makes it undefined or infinite.
-    zero_policies : tuple of str
-        Policies under which its value can differ.
-    function : callable
-    source : str
-    """
-
-    id: str
-    joint: bool
-    metric: str
-    uses_alpha: bool
-    uses_average: bool
-    higher_is_fairer: bool
-    scale: Literal["zero", "one", "ratio"]
-    takes_logs: bool
-    zero_policies: tuple[str, ...]
-    function: Callable[..., Meta]
-    source: str
 
 
 def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
@@ -390,58 +328,3 @@ def _first_reason(
 ) -> NDArray[np.str_]:
     """Either reason, the one named `first` before any other."""
     return np.where((one == first) | (other == ""), one, other)
-
-
-def _scale(name: str) -> Literal["zero", "one", "ratio"]:
-    if name in {"fdr", "au_fdr"}:
-        return "one"
-    ratios = {"ir", "ir_fpd", "ir_fnd", "max_min", "min_max", "max_geomean", "max_mean", "eo_ratio"}
-    return "ratio" if name in ratios else "zero"
-
-
-def _specs() -> dict[str, MeasureSpec]:
-    plain, smooth, ratios = ("none",), ("none", "jeffreys"), ("none", "jeffreys", "nist")
-    pereira, nist, howard = "de Freitas Pereira and Marcel 2022", "NIST (Grother)", "Howard 2022"
-    hutiri, ir8429, fairlearn = "Hutiri et al. 2023", "NIST IR 8429", "fairlearn"
-    both = "fpr+fnr"
-    rows: tuple[tuple[Callable[..., Meta], str, str, bool, tuple[str, ...], str], ...] = (
-        # function, metric, takes (a: alpha, r: average), higher is fairer, policies, source
-        (fdr, both, "a", True, smooth, pereira),
-        (fdr_fpd, "fpr", "", False, smooth, pereira),
-        (fdr_fnd, "fnr", "", False, smooth, pereira),
-        (ir, both, "a", False, ratios, nist),
-        (ir_fpd, "fpr", "", False, ratios, nist),
-        (ir_fnd, "fnr", "", False, ratios, nist),
-        (garbe, both, "a", False, smooth, howard),
-        (gini, "", "", False, smooth, howard),
-        (nrb, "", "r", False, smooth, hutiri),
-        (rb, "", "r", False, smooth, hutiri),
-        (max_min, "", "", False, ratios, "four-fifths style"),
-        (min_max, "", "", True, smooth, "four-fifths style"),
-        (max_geomean, "", "", False, ratios, ir8429),
-        (max_mean, "", "", False, smooth, ir8429),
-        (sd, "", "", False, smooth, "common"),
-        (cv, "", "", False, smooth, "common"),
-        (eo_diff, both, "", False, smooth, fairlearn),
-        (eo_ratio, both, "", True, smooth, fairlearn),
-        (au_fdr, both, "a", True, plain, "Peri et al. 2023"),
-    )
-    return {
-        function.__name__: MeasureSpec(
-            id=function.__name__,
-            joint=metric == both,
-            metric=metric,
-            uses_alpha=takes == "a",
-            uses_average=takes == "r",
-            higher_is_fairer=fairer,
-            scale=_scale(function.__name__),
-            takes_logs="nist" in policies or function in {nrb, min_max, eo_ratio},
-            zero_policies=policies,
-            function=function,
-            source=source,
-        )
-        for function, metric, takes, fairer, policies, source in rows
-    }
-
-
-MEASURES: dict[str, MeasureSpec] = _specs()

@@ -1,7 +1,7 @@
 """Meta-measures of how one base metric differs between groups (METHODS 3.2).
 
-Part of :mod:`parivox.core.meta`, which states the rules for all meta-measures, joins two rates
-and lists every measure.
+Part of :mod:`parivox.core.meta`, which states the rules for all meta-measures and joins two rates;
+:mod:`parivox.core.measures` lists every measure.
 """
 
 from __future__ import annotations

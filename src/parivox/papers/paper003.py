@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.meta import fdr, fdr_fnd, fdr_fpd, garbe, gini, ir, ir_fnd, ir_fpd
+from parivox.core.meta import fdr, fdr_fnd, fdr_fpd, garbe, ir, ir_fnd, ir_fpd
+from parivox.core.spread import gini
 from parivox.errors import DataError
 
 if TYPE_CHECKING:

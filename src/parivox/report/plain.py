@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 
-from parivox.auditing.meta_intervals import WITHHELD
+from parivox.core.measures import meta_measures
 from parivox.report.words import add, grid, number, percent, text
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def why_no_p(row: Row) -> str:
         return ""
     if row["floor_95"] is None:
         return "no fair system is drawn"
-    if row["metric"] == "fpr" and row["measure"] in WITHHELD:
+    if row["metric"] == "fpr" and not meta_measures()[row["measure"]].has_p_of_fpr:
         return (
             "up to 9 in 100 fair systems, not 5, exceeded its floor in simulation: that says less"
         )

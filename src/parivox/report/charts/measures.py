@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from parivox.core.meta import MEASURES
+from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
 from parivox.report.charts.chosen import Chosen, Row, choose, cut, named, rows_of, subjects
 from parivox.report.charts.figure import Told

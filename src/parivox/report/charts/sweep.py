@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.meta import MEASURES
+from parivox.core.measures import meta_measures
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
 from parivox.report.charts.axes import as_logs, log_domain, ticks
@@ -75,7 +75,7 @@ def over_alpha(
     rows = []
     for one, (fpr, fnr), _ in _audited(chosen):
         for measure in _JOINT:
-            found = MEASURES[measure].function(fpr, fnr, alpha=alphas).value
+            found = meta_measures()[measure].of(fpr, fnr, alpha=alphas).value
             rows += [_line(measure.upper(), one, "", alphas, found)]
     rows = [row for row in rows if row["x"]]
     if not rows:
@@ -161,7 +161,7 @@ def _width(theme: Theme) -> int:
 def _over_fpr(one: str, rates: Rates, pooled: NDArray[np.float64], alpha: float) -> Iterator[Row]:
     """Lines of the measures and their terms, and where terms cross."""
     for measure in _JOINT:
-        found = MEASURES[measure].function(*rates, alpha=alpha).value
+        found = meta_measures()[measure].of(*rates, alpha=alpha).value
         yield _line(measure.upper(), one, "", pooled, found)
     for of_fpr, of_fnr, label in _TERMS.values():
         terms = _both(of_fpr, of_fnr, *rates)
@@ -176,8 +176,8 @@ def told_over_alpha(chosen: Chosen) -> Told:
     parts = []
     for one, (fpr, fnr), _ in _audited(chosen):
         ends = [
-            f"{m.upper()} {_told(MEASURES[m].function(fpr, fnr, alpha=np.array([0.0, 1.0])).value)}"
-            for m in _JOINT
+            f"{one.short} {_told(one.of(fpr, fnr, alpha=np.array([0.0, 1.0])).value)}"
+            for one in map(meta_measures().__getitem__, _JOINT)
         ]
         parts.append(f"{one}, from alpha 0 to 1: {', '.join(ends)}")
     return Told(
@@ -231,7 +231,7 @@ def crossings(
 
 
 def _both(of_fpr: str, of_fnr: str, fpr: Any, fnr: Any) -> tuple[Any, Any]:
-    return MEASURES[of_fpr].function(fpr).value, MEASURES[of_fnr].function(fnr).value
+    return meta_measures()[of_fpr].of(fpr).value, meta_measures()[of_fnr].of(fnr).value
 
 
 def _passed(chosen: Chosen, names: Sequence[str]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from parivox.core import bias
-from parivox.core.meta import MEASURES
+from parivox.core.measures import meta_measures
 from parivox.report.page.cells import Cell, figure
 from parivox.report.words import chance
 
@@ -171,19 +171,19 @@ def measured(
     for row in ROWS:
         cells = {"fpr": Cell(""), "fnr": Cell(""), "cost": Cell(""), "both": Cell("")}
         for metric, name in row.single.items():
-            spec = MEASURES[name]
+            spec = meta_measures()[name]
             more: dict[str, Any] = {}
             if zero == "nist" and "nist" in spec.zero_policies:
                 more["denominator"] = smooth[metric][:-1]
-            average = (smooth[metric][-1],) if spec.uses_average else ()
-            found = spec.function(above[metric][:-1], *average, **more)
+            average = (smooth[metric][-1],) if spec.takes == "average" else ()
+            found = spec.of(above[metric][:-1], *average, **more)
             cells[metric] = figure(float(found.value), str(found.reason))
         if row.joint:
-            spec = MEASURES[row.joint]
-            more = {"alpha": alpha} if spec.uses_alpha else {}
+            spec = meta_measures()[row.joint]
+            more = {"alpha": alpha} if spec.takes == "alpha" else {}
             if zero == "nist" and "nist" in spec.zero_policies:
                 more["denominator"] = smooth["fpr"][:-1], smooth["fnr"][:-1]
-            found = spec.function(above["fpr"][:-1], above["fnr"][:-1], **more)
+            found = spec.of(above["fpr"][:-1], above["fnr"][:-1], **more)
             cells["both"] = figure(float(found.value), str(found.reason))
         told = known.get(row.id, {})
         cells |= {f"{name}_floor": Cell(told.get(name, "")) for name in list(cells)}
