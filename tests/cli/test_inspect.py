@@ -71,6 +71,26 @@ def test_columns_by_their_names(parivox, files, tmp_path):
     assert "problem" not in found.stdout
 
 
+def test_audit_and_inspect_say_which_column_holds_the_speakers(parivox, tmp_path):
+    rows = [f"{a}/1,{b}/2,{(a == b) - a / 9},{int(a == b)}\n" for a in range(9) for b in range(9)]
+    (tmp_path / "s.csv").write_text("enrol,test,score,label\n" + "".join(rows))
+    people = [(at, (at + 4) % 9, "fm"[at % 2]) for at in range(9)]
+    written = {
+        ",speaker,sex": (people, "column 'speaker'", "p.csv, column 'speaker'"),
+        ",sex": ([(one, sex) for _, one, sex in people], "a column without a name", "p.csv"),
+    }
+    for header, (rows, audited, inspected) in written.items():
+        lines = [",".join(map(str, row)) for row in rows]
+        (tmp_path / "p.csv").write_text("\n".join([header, *lines, ""]))
+        found = parivox("audit", tmp_path / "s.csv", "--speakers", tmp_path / "p.csv", "--quiet")
+        assert f"Speakers are known by {audited} of their table." in found.stdout
+        found = parivox("inspect", tmp_path / "s.csv", tmp_path / "p.csv")
+        (join,) = [line for line in found.stdout.splitlines() if line.startswith("  join: ")]
+        assert join.startswith("  join: all 9 speakers of ")
+        assert join.endswith(inspected)
+        assert "can be grouped by: sex" in found.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -18,6 +18,56 @@ def test_the_id_column_is_the_one_that_covers_the_ids(read, csv, rows, write):
     assert [people.ids[i] for i in found.utterance_speaker] == ["a", "a", "b", "b", "c"]
 
 
+@pytest.fixture
+def numbered(csv):
+    """Trials of speakers that are numbers, which any running number covers, too."""
+    return csv([(f"{a}/1", f"{b}/2", "0.5", str(int(a == b))) for a in range(4) for b in range(4)])
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [
+        (",speaker,sex", "speaker"),
+        ("Nr.,Speaker_ID,sex", "Speaker_ID"),
+        ("Nr.,id,sex", "id"),
+        ("id,spk,sex", "spk"),
+        ("Unnamed: 0,who,sex", "who"),
+        (",who,sex", "who"),
+        ("who,,sex", "who"),
+    ],
+)
+def test_a_running_number_is_no_id(read, numbered, write, header, column):
+    people = read_speakers(write("people.csv", f"{header}\n0,2,f\n1,3,f\n2,0,m\n3,1,m\n"))
+    read(numbered, people=people)
+    assert people.provenance[0]["columns"] == {"id": column}
+
+
+def test_a_speaker_who_is_missing_does_not_make_the_index_the_id(read, numbered, write):
+    people = read_speakers(write("people.csv", ",speaker,sex\n0,2,f\n1,7,f\n2,0,m\n3,1,m\n"))
+    with pytest.raises(DataError, match=r"1 of 4 speakers \('3'\) are not in people.csv"):
+        read(numbered, people=people)
+
+
+def test_an_index_holds_the_ids_where_nothing_else_does(read, numbered, write):
+    people = read_speakers(write("people.csv", ",sex,age\n2,f,30\n3,f,2\n0,m,41\n1,m,52\n"))
+    read(numbered, people=people)
+    assert people.provenance[0]["columns"] == {"id": ""}
+    assert people.attributes.columns == ["sex", "age"]
+
+
+def test_of_two_columns_that_cover_alike_none_is_taken(read, numbered, write):
+    path = write("people.csv", "Nr.,who,sex\n0,2,f\n1,3,f\n2,0,m\n3,1,m\n")
+    with pytest.raises(
+        DataError,
+        match=r"people.csv: columns 'Nr.' and 'who' may both be the ids of the speakers \(they "
+        r"hold 4 and 4 of 4 that are needed\); name the right one with --id, or call it 'speaker'",
+    ):
+        read(numbered, people=read_speakers(path))
+    read(numbered, people=read_speakers(path, id="who"))
+    same = write("same.csv", "Nr.,who,sex\n2,2,f\n3,3,f\n0,0,m\n1,1,m\n")
+    read(numbered, people=read_speakers(same))
+
+
 def test_the_id_column_by_name():
     people = read_speakers({"x": ["a", "b"], "Name": ["c", "d"]}, id="name")
     assert people.ids == ("c", "d")

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances
 
-__all__ = ["Models", "read_models"]
+__all__ = ["MODEL", "Models", "read_models"]
 
-_MODEL = (
+MODEL = (
     "model",
     "modelid",
     "enrol",
@@ -213,7 +213,7 @@ def read_models(source: Any) -> Models:
     if isinstance(source, Models):
         return source
     whole, name, provenance = read_table(source, "models")
-    columns = {"model": find_column(whole, "model", _MODEL, name)}
+    columns = {"model": find_column(whole, "model", MODEL, name)}
     rest = whole.select(pl.exclude(columns["model"]))
     told = find_column(rest, "speaker", SPEAKER, "")
     if told:

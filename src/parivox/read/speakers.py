@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.attributes import UNKNOWN
+from parivox.read.formats.scan import plain
 from parivox.read.notes import DataNote
 from parivox.read.reading import read_table
+from parivox.read.utterances import SPEAKER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["Speakers", "read_speakers", "read_table", "speakers_of"]
+__all__ = ["ID", "Speakers", "id_columns", "read_speakers", "read_table", "speakers_of"]
 
+ID = (*SPEAKER, "id")
+"""Names of the id column of a table of speakers, in :func:`plain` spelling, the surest first."""
 _SAME = "\x1f"
+_HALF = 0.5
+_UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
+"""An index that pandas wrote beside the data, in lower case."""
 
 
 class Speakers:
@@ -86,14 +94,27 @@ class Speakers:
         float
             That share, in [0, 1]. The column stays the same from the first call on that found
             any id.
+
+        Raises
+        ------
+        DataError
+            If two columns may be it, see :func:`id_columns`.
         """
         needed = needed.unique()
         if self._id is None:
-            covered = {c: _coverage(needed, self._table[c]) for c in self.columns}
-            best = max(covered, key=lambda column: covered[column])
-            if not covered[best]:
+            columns, shares = id_columns(needed, self._table.select(self.columns), ID)
+            if not columns:
                 return 0.0
-            self._settle(best)
+            if len(columns) > 1:
+                one, other = columns[:2]
+                counts = " and ".join(f"{round(shares[c] * len(needed)):,}" for c in (one, other))
+                msg = (
+                    f"{self.name}: columns {one!r} and {other!r} may both be the ids of the "
+                    f"speakers (they hold {counts} of {len(needed):,} that are needed); name the "
+                    "right one with --id, or call it 'speaker'"
+                )
+                raise DataError(msg)
+            self._settle(columns[0])
         return _coverage(needed, pl.Series(self._ids, dtype=pl.String))
 
     def _settle(self, column: str) -> None:
@@ -143,7 +164,8 @@ class Speakers:
     def _settled(self) -> None:
         if self._id is None:
             unique = [c for c in self.columns if self._table[c].is_unique().all()]
-            self._settle((unique or self.columns)[0])
+            named = [c for c in unique if not _is_unnamed(c)]
+            self._settle((named or unique or self.columns)[0])
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -238,6 +260,71 @@ def speakers_of(names: pl.Series) -> Speakers:
     """
     table = pl.DataFrame({"row": range(1, len(names) + 1), "speaker": names})
     return Speakers(table, name="the trials", id="speaker", conflicts="error", provenance={})
+
+
+def id_columns(
+    needed: pl.Series, table: pl.DataFrame, names: Sequence[str]
+) -> tuple[list[str], dict[str, float]]:
+    """The column of a table that holds these ids; several where it cannot be told which.
+
+    A running number covers numeric ids as well as the ids themselves do. So a column of a known
+    name goes before all others, and one without a name, as pandas writes its index, behind them,
+    as long as they cover more than half of the ids, or as many as any. Columns of any other names
+    are told apart by what they cover only if no other one of distinct cells covers half, too.
+
+    Parameters
+    ----------
+    needed
+        Distinct ids.
+    table
+        Columns of text.
+    names
+        Known names of the column, in :func:`plain` spelling, the surest first.
+
+    Returns
+    -------
+    columns : list of str
+        One; none if no column holds any of the ids; several that differ in the rows of the ids
+        if any of these may be meant.
+    shares : dict
+        Share of the ids that each column covers, in [0, 1].
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"": ["0", "1"], "speaker": ["1", "0"], "no": ["0", "1"]})
+    >>> id_columns(pl.Series(["0", "1"]), table, ["speaker"])[0]
+    ['speaker']
+    >>> id_columns(pl.Series(["0", "1"]), table.select("", "no"), ["speaker"])[0]
+    ['no']
+    """
+    shares = {column: _coverage(needed, table[column]) for column in table.columns}
+    most = max(shares.values(), default=0.0)
+    if not most:
+        return [], shares
+    likely = [c for c, share in shares.items() if share == most or share > _HALF]
+    found = [c for c in likely if plain(c) in names]
+    if found:
+        surest = min(names.index(plain(c)) for c in found)
+        found = [c for c in found if plain(c) == names[surest]]
+    else:
+        found = [
+            c
+            for c in likely
+            if not _is_unnamed(c) and (shares[c] == most or table[c].is_unique().all())
+        ] or [c for c in likely if shares[c] == most]
+    first = table[found[0]]
+    others = [c for c in found[1:] if not _are_alike(first, table[c], needed)]
+    return [found[0], *others], shares
+
+
+def _is_unnamed(column: str) -> bool:
+    return _UNNAMED.fullmatch(column.strip().lower()) is not None
+
+
+def _are_alike(one: pl.Series, other: pl.Series, ids: pl.Series) -> bool:
+    """Whether two columns hold these ids in the same rows."""
+    holds = one.is_in(ids.implode()) | other.is_in(ids.implode())
+    return bool((one.eq_missing(other) | ~holds).all())
 
 
 def _coverage(needed: pl.Series, column: pl.Series) -> float:

@@ -79,6 +79,7 @@ def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
     if audit.record["groupings_chosen_by"] != "user":
         names = ", ".join(audit.record["groupings"])
         yield text(f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']}).")
+    yield from _id_column(audit)
     reasons: dict[str, None] = {}
     for entry in audit.record["inputs"]:
         name = {"system": entry["system"], "list": entry["list"]}
@@ -108,6 +109,15 @@ def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
             f"Every number behind this, and the rest, is in {out}: audit.json, {names}.",
             apart=True,
         )
+
+
+def _id_column(audit: Audit) -> Iterator[RenderableType]:
+    """By which column of their table the speakers are known."""
+    for entry in audit.provenance:
+        if entry.get("role") == "speakers":
+            column = entry["columns"]["id"]
+            told = f"column {column!r}" if column else "a column without a name"
+            yield text(f"Speakers are known by {told} of their table.")
 
 
 def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:

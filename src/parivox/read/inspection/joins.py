@@ -13,8 +13,9 @@ from parivox.read.inspection.findings import Join
 from parivox.read.inspection.sides import keys_of, owners_of
 from parivox.read.inspection.tables import as_kind
 from parivox.read.join import pattern_of
-from parivox.read.speakers import Speakers
-from parivox.read.utterances import SPEAKER, pattern_of_speakers
+from parivox.read.models import MODEL
+from parivox.read.speakers import ID, Speakers, id_columns
+from parivox.read.utterances import SPEAKER, UTTERANCE, pattern_of_speakers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,8 +56,8 @@ def settled(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> list[T
     found = []
     for table in tables:
         if table.found.kind == "speakers":
-            column, share = _best(ids, table)
-            _, others = _best(named, table)
+            column, share = _best(ids, table, UTTERANCE)
+            _, others = _best(named, table, ID)
             if share > others or (share and plain(column) not in SPEAKER and not are_speakers):
                 found.append(as_kind(table, "utterances", {"utterance": column}))
                 continue
@@ -65,7 +66,7 @@ def settled(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> list[T
     needed = needed.unique(maintain_order=True)
     for place, table in enumerate(found):
         if table.found.kind == "speakers":
-            column, share = _best(needed, table)
+            column, share = _best(needed, table, ID)
             if share and (table.found.roles or {}).get("speaker") != column:
                 found[place] = as_kind(table, "speakers", {"speaker": column})
     return found
@@ -134,14 +135,10 @@ def _of_failures(
                 yield _lookup("recordings", one.found.name, cells, table)
 
 
-def _best(needed: pl.Series, table: TableSeen) -> tuple[str, float]:
-    """The column that holds most of these ids, and the share of them that it holds."""
-    shares = {
-        column: float(needed.is_in(table.distinct(column).implode()).mean() or 0.0)  # type: ignore[arg-type]
-        for column in table.columns
-    }
-    column = max(shares, key=lambda one: shares[one])
-    return column, shares[column]
+def _best(needed: pl.Series, table: TableSeen, names: Sequence[str]) -> tuple[str, float]:
+    """The column that holds these ids, as an audit takes it, and the share that it holds."""
+    columns, shares = id_columns(needed, table.table.select(table.columns), names)
+    return (columns[0], shares[columns[0]]) if columns else ("", 0.0)
 
 
 def _used(one: TrialsSeen, side: NDArray[np.int32]) -> pl.Series:
@@ -150,10 +147,15 @@ def _used(one: TrialsSeen, side: NDArray[np.int32]) -> pl.Series:
 
 def _lookup(what: str, of: str, ids: pl.Series, table: TableSeen) -> Join:
     """Look ids up in the column of a table that holds most of them."""
-    column, share = _best(ids, table)
-    told = {"utterances": "utterance", "models": "model", "speakers": "speaker"}
-    column = column if share else (table.found.roles or {}).get(told[table.found.kind], "")
-    cells = table.distinct(column) if column else pl.Series([], dtype=pl.String)
+    role, names = {
+        "utterances": ("utterance", UTTERANCE),
+        "models": ("model", MODEL),
+        "speakers": ("speaker", ID),
+    }[table.found.kind]
+    column, share = _best(ids, table, names)
+    if not share:
+        column = (table.found.roles or {}).get(role, "")
+    cells = table.distinct(column) if share or column else pl.Series([], dtype=pl.String)
     met = ids.is_in(cells.implode())
     missing = ids.filter(~met)
     return Join(
