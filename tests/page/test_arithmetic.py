@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.special import expit, logit
 
 from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.core.ratios import Ratio, to_pooled
-from parivox.report.page.axes import Drawn, fitted
-from parivox.report.page.explorer import packed
-from parivox.report.page.interpolated import MOST_RATIO, Bands
-from parivox.report.page.measured import ROWS
+from parivox.report.measures import EXPLORED
+from parivox.report.page.explorer import MOST_RATIO, Bands, packed
 from parivox.report.words import percent, short
 
 OFTEN = settings(
@@ -103,7 +102,7 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
         "((of) => Object.fromEntries(Object.entries(of).map(([m, v]) =>"
         " [m, Array.isArray(v) ? v.map(Number) : Number(v)])))",
         {
-            "rows": [{"id": row.id, "joint": row.joint, **row.single} for row in ROWS],
+            "rows": [row.packed() for row in EXPLORED],
             "values": {m: list(map(str, v[:-1].tolist())) for m, v in above.items()},
             "below": {m: list(map(str, v[:-1].tolist())) for m, v in smooth.items()},
             "used": {m: [True] * len(counts) for m in above},
@@ -111,7 +110,7 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
             "alpha": alpha,
         },
     )
-    for row in ROWS:
+    for row in EXPLORED:
         asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
         for metric, name in asked.items():
             spec, more = meta_measures()[name], {}
@@ -147,15 +146,32 @@ def test_ratios_and_threshold_bias_have_the_reasons_of_the_core(script, value, t
     assert lost["reason"] == str(expected.reason[0])
 
 
+def interpolated(limits, thresholds, nodes, k):
+    """Limits at a threshold: those of a node, or of the two around it in logits; else none."""
+    if k in nodes:
+        return limits[:, nodes.index(k)]
+    if not nodes[0] < k < nodes[-1]:
+        return np.full(len(limits), math.nan)
+    j = int(np.searchsorted(nodes, k))
+    before, after = thresholds[nodes[j - 1]], thresholds[nodes[j]]
+    share = (thresholds[k] - before) / (after - before)
+    low, high = limits[:, j - 1], limits[:, j]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mixed = expit((1 - share) * logit(low) + share * logit(high))
+    inside = (low > 0) & (low < 1) & (high > 0) & (high < 1)
+    return np.where(inside, mixed, (1 - share) * low + share * high)
+
+
 @OFTEN
 @given(
     st.lists(
         st.one_of(st.just(math.nan), st.just(0.0), st.floats(1e-9, 0.99)), min_size=16, max_size=16
     )
 )
-def test_limits_between_nodes_are_mixed_as_python_mixes_them_to_four_digits(script, limits):
+def test_limits_between_nodes_are_interpolated_in_logits_to_four_digits(script, limits):
     thresholds = np.array([-np.inf, 0.1, 0.4, 0.5, 0.9])
-    bands = Bands(np.array([1, 3]), np.array(limits).reshape(8, 1, 2))
+    limits = np.array(limits).reshape(8, 1, 2)
+    bands = Bands(np.array([1, 3]), limits)
     grouping = {"nodes": [1, 3], "limits": packed(bands.codes()), "exact": bands.exact([3])}
     found = script(
         "((b) => [1, 2, 3, 4].map((k) => [0, 2, 4, 6].flatMap((m) => N.limitsAt("
@@ -164,7 +180,7 @@ def test_limits_between_nodes_are_mixed_as_python_mixes_them_to_four_digits(scri
         {"grouping": grouping, "thresholds": ["-Infinity", *thresholds[1:].tolist()]},
     )
     for k, one in zip((1, 2, 3, 4), found, strict=True):
-        expected = bands.at(k, thresholds)[:, 0]
+        expected = interpolated(limits[:, 0], thresholds, [1, 3], k)
         tolerance = 0 if k == 3 else 5e-3  # that of an audited point is exact
         assert numbers(one) == pytest.approx(expected, rel=tolerance, abs=1e-12, nan_ok=True)
 
@@ -193,22 +209,37 @@ def test_limits_of_a_ratio_to_all_others_are_those_to_everyone_too(script, ends,
         max_size=6,
     )
 )
-def test_axes_fit_their_dots_and_are_those_of_python(script, rates):
+def test_axes_fit_their_dots_between_round_rates(script, rates):
     seen = [
-        Drawn(rate, rate / down, min(rate * up, 1)) if has else Drawn(rate, math.nan, math.nan)
+        (rate, rate / down, min(rate * up, 1)) if has else (rate, math.nan, math.nan)
         for rate, down, up, has in rates
     ]
-    axis = fitted(seen)
-    told = script(
+    axis, ticks, places = script(
         "((seen, axis) =>"
         " [axis, N.ticks(axis), seen.map((one) => one.map((rate) => N.place(axis, rate)))])"
         "(...((seen) => [seen, N.fitted(seen)])(x.map((one) => one.map(Number))))",
         [[str(cell) for cell in one] for one in seen],
     )
-    assert told[0] == {"low": axis.low, "high": axis.high}
-    assert told[1] == axis.ticks
-    assert 2 <= len(axis.ticks) <= 10
-    for one, places in zip(seen, told[2], strict=True):
-        expected = [math.nan if at is None else at for at in axis.places(one)]
-        assert numbers(places) == pytest.approx(expected, abs=0.011, nan_ok=True)
-        assert not one.rate > 0 or axis.low <= max(one.rate, 1e-9) <= axis.high
+    low, high = axis["low"], axis["high"]
+    assert all(f"{end:e}"[0] in "125" for end in (low, high))
+    assert 2 <= len(ticks) <= 10
+    assert (ticks[0], ticks[-1]) == (low, high)
+    assert ticks == sorted(ticks)
+    above = [one for one in seen if one[0] > 0]
+    for rate, *ends in above:
+        assert low <= max(rate, 1e-9)
+        assert rate <= high
+        least, most = min(one[0] for one in above), max(one[0] for one in above)
+        if least / 2 <= ends[0]:
+            assert low <= max(ends[0], 1e-9)
+        if ends[1] <= 2 * most:
+            assert min(ends[1], 1) <= high
+    for one, drawn in zip(seen, places, strict=True):
+        for rate, place in zip(one, numbers(drawn), strict=True):
+            inside = math.log(max(rate, low) / low) / math.log(high / low)
+            assert place == pytest.approx(min(100 * inside, 100), abs=1e-9, nan_ok=True)
+
+
+def test_rows_of_measures_that_the_page_cannot_compute_are_known(script):
+    assert script("x.map(N.knows)", [row.packed() for row in EXPLORED]) == [True] * len(EXPLORED)
+    assert script("N.knows(x)", {"id": "new", "joint": "new", "fpr": "newer"}) is False

@@ -1,9 +1,9 @@
 "use strict";
 /* The arithmetic of the threshold explorer: numbers and words, nothing of the page.
 
-   Trials are counted between thresholds, so figures at these thresholds are exact. Each function
-   repeats one of Python's (parivox.core, report/words.py, report/page); tests hold the
-   two together. */
+   Trials are counted between thresholds, so figures at these thresholds are exact. Rates, costs,
+   ratios and measures are those of parivox.core, words those of report/words.py; tests hold them
+   together. */
 
 const explorerNumbers = (() => {
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -298,6 +298,10 @@ const explorerNumbers = (() => {
     },
   };
 
+  /** Whether a row of measures can be computed here. */
+  const knows = (row) =>
+    row.joint in JOINT || [...RATES, "cost"].some((metric) => row[metric] in SINGLE);
+
   /** Of groups that have a value: fewer than two make none. */
   function ofEnough(n, make) {
     if (n > 1) return make();
@@ -317,12 +321,12 @@ const explorerNumbers = (() => {
     for (const row of rows) {
       found[row.id] = {};
       for (const metric of Object.keys(values)) {
-        if (!row[metric]) continue;
+        if (!(row[metric] in SINGLE)) continue;
         const own = pick(values[metric], chosen[metric]);
         const more = { below: pick(below[metric], chosen[metric]), average: average[metric] };
         found[row.id][metric] = ofEnough(own.length, () => SINGLE[row[metric]](own, more));
       }
-      if (!row.joint) continue;
+      if (!(row.joint in JOINT)) continue;
       const [f, q] = RATES.map((metric) => pick(values[metric], both));
       const more = { alpha, below: RATES.map((metric) => pick(below[metric], both)) };
       found[row.id].both = ofEnough(f.length, () => JOINT[row.joint](f, q, more));
@@ -416,7 +420,7 @@ const explorerNumbers = (() => {
 
   return Object.freeze({
     RATES, unpacked, curves, bands, rate, smoothed, costOf, costAt, nearest, held, limitsAt,
-    ratioLimits, isRough, ratio, thresholdBias, measures, count, significant, general, fixed,
+    ratioLimits, isRough, ratio, thresholdBias, measures, knows, count, significant, general, fixed,
     percent, short, span, sized, points, figure, fitted, ticks, place,
   });
 })();

@@ -1,6 +1,6 @@
 "use strict";
-/* The threshold explorer: every group at a threshold that a reader chooses. It fills the tables that
-   Python filled for the first audited point; arithmetic.js has the numbers. */
+/* The threshold explorer: every group at a threshold that a reader chooses. It takes the place of the
+   table of audited points; arithmetic.js has the numbers. */
 
 (() => {
   const N = explorerNumbers;
@@ -56,14 +56,13 @@
   function start() {
     if (!at("data")) return;
     const data = JSON.parse(at("data").textContent);
+    at("still").replaceWith(at("live").content);
     const state = {
       list: 0, grouping: 0, model: 0, k: data.lists[0].start, hold: "threshold", at: NaN,
       alpha: data.alpha, zero: data.zero[0], reference: "others", isGated: false, point: "",
     };
     const tables = { common: rowsOf("common"), own: rowsOf("own") };
-    const measured = new Map(
-      [...at("measures").tBodies[0].rows].map((row) => [row.dataset.row, new Row(row)]),
-    );
+    const measured = new Map(measureRows());
     const known = new Map();
 
     const list = () => data.lists[state.list];
@@ -89,8 +88,22 @@
     function rowsOf(id) {
       const table = at(id);
       const axes = [...table.querySelectorAll("[data-axis]")].map((one) => [one.dataset.axis, one]);
-      const template = table.tBodies[0].rows[0].cloneNode(true);
+      const template = table.tBodies[0].rows[0];
       return { table, template, axes: Object.fromEntries(axes), rows: [] };
+    }
+
+    /** A row for each measure that can be computed here, by id. */
+    function measureRows() {
+      const body = at("measures").tBodies[0];
+      const template = body.rows[0];
+      template.remove();
+      return data.rows.filter(N.knows).map((one) => {
+        const row = new Row(template.cloneNode(true));
+        row.element.dataset.row = one.id;
+        for (const name of ["label", "name", "fair"]) row.put(name, one[name]);
+        body.append(row.element);
+        return [one.id, row];
+      });
     }
 
     const told = ({ value, reason }, words) => {
@@ -556,7 +569,6 @@
       render();
     });
 
-    at("controls").hidden = false;
     const [point] = list().points;
     if (point) toPoint(point);
     else {

@@ -1,8 +1,7 @@
-"""What the threshold explorer of the page shows at first, and the counts that let it move.
+"""The threshold explorer: counts that let a page move its threshold, and what it shows unmoved.
 
-The module of the page (``assets/explorer.js``) computes from integer counts what is computed here
-by the functions of :mod:`parivox.core`. So the page shows the same figures with and without
-JavaScript, and a test compares them at many thresholds.
+Every figure of the explorer is computed in the page (``assets/explorer.js``) from the integer
+counts that are packed here. Without JavaScript the page shows the audited points instead.
 """
 
 from __future__ import annotations
@@ -17,10 +16,12 @@ import numpy as np
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.binned import binned
-from parivox.report.page.cells import REASONS
-from parivox.report.page.explored import View, shown_alpha, view
-from parivox.report.page.interpolated import Bands
-from parivox.report.page.measured import ROWS, floors
+from parivox.report.judged import RATES, judged, rates_of
+from parivox.report.measures import EXPLORED
+from parivox.report.page.views import Grid, by_grouping, rate_cells
+from parivox.report.scopes import points, scopes
+from parivox.report.sheet import POOLED
+from parivox.report.words import chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,15 +30,41 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
     from parivox.core.costs import CostModel
+    from parivox.core.counts import FloatArray, IntArray
     from parivox.report.binned import Binned
-    from parivox.report.page.measured import Floors
+    from parivox.report.scopes import Scope
+    from parivox.report.words import Row
 
-__all__ = ["Explorer", "explorer"]
+__all__ = ["Bands", "Explorer", "explorer", "packed"]
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 """Digits of packed integers: the first 32 end one, the others say that more digits follow."""
+REASONS = {
+    "undefined_value": "no trials",
+    "undefined_reference": "no trials",
+    "zero_reference": "0 there",
+    "zero_over_zero": "0/0",
+    "zero_own_min": "own is 0",
+    "zero_cell": "a group has 0",
+    "no_errors": "no errors",
+    "one_group": "one group",
+    "no_groups": "no group",
+    "too_few": "too few trials",
+    "out_of_reach": "out of reach",
+    "several_priors": "several priors",
+}
+"""Why a figure is missing, infinite or a convention, as short as a table wants it."""
+LIMITS = (
+    *("fpr_low", "fpr_high", "fnr_low", "fnr_high"),
+    *("fpr_ratio_low", "fpr_ratio_high", "fnr_ratio_low", "fnr_ratio_high"),
+)
+MOST_RATIO = 1e6
+"""Limits of ratios are kept as parts of this, below 1, so that they are interpolated as rates."""
 _SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _ALL = "all"
+
+Floors = dict[str, dict[str, str]]
+"""What a fair system would show in words, by row of measures and metric."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +75,18 @@ class Explorer:
     ----------
     json : str
         All that the module needs, safe to stand in a script element.
-    first : View
-        The first grouping at the first audited point, as the page shows it without JavaScript.
+    audited : list of Grid
+        Rates at the audited points, as the page shows them without JavaScript.
+    positions : int
+        Thresholds to choose from, of the first list.
+    confidence : str
+        Of the intervals, in percent.
     """
 
     json: str
-    first: View
+    audited: list[Grid]
+    positions: int
+    confidence: str
 
 
 def explorer(audit: Audit) -> Explorer | None:
@@ -68,31 +101,107 @@ def explorer(audit: Audit) -> Explorer | None:
     if not lists:
         return None
     options = audit.record["options"]
-    costs = [parse_cost(name) for name in options["cost"]]
     data = {
         "lists": [one.packed() for one in lists],
-        "models": [_model(cost) for cost in costs],
-        "alpha": shown_alpha(options["alpha"]),
+        "models": [_model(parse_cost(name)) for name in options["cost"]],
+        "alpha": _weight(options["alpha"]),
         "zero": options["zero"],
-        "confidence": options["confidence"],
         "reasons": REASONS,
-        "rows": [{"id": row.id, "joint": row.joint, **row.single} for row in ROWS],
+        "rows": [one.packed() for one in EXPLORED],
     }
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    shown = lists[0]
-    point = shown.start
-    first = view(
-        shown.groupings[0].binned,
-        shown.groupings[0].bands,
-        everyone=shown.everyone,
-        point=point,
-        cost=costs[0],
-        minima=shown.groupings[0].minima.get(costs[0].name, ()),
-        marked=shown.groupings[0].marked(point["text"]),
-        floors=shown.groupings[0].floors.get(point["text"], ({}, {}))[0],
-        options=options,
+    return Explorer(
+        text.translate(_SCRIPT),
+        [_audited(audit, scope) for scope in (by_grouping(list(scopes(audit))) or [[]])[0]],
+        lists[0].everyone.thresholds.size,
+        f"{100 * options['confidence']:g}",
     )
-    return Explorer(text.translate(_SCRIPT), first)
+
+
+def _weight(asked: Sequence[float]) -> float:
+    """The weight of FPR to begin with: one half, if the audit took it."""
+    return 0.5 if 0.5 in asked else asked[0]
+
+
+def _audited(audit: Audit, scope: Scope) -> Grid:
+    """Both rates of every group at each audited point."""
+    known = [row["operating_point"] for row in points(audit, scope.where)]
+    rates = rates_of(audit, scope.where)
+    heads = [f"{metric.upper()}, %, at {at}" for at in known for metric in RATES]
+    made = Grid(
+        f"Every group at the audited points: {scope.label}",
+        ("Group", *heads),
+        last=int(POOLED in rates),
+    )
+    judged_at = {at: judged(audit, {**scope.where, "operating_point": at}) for at in known}
+    for group in sorted(rates, key=lambda group: (group == POOLED, group)):
+        cells = []
+        for at in known:
+            for metric in RATES:
+                verdict = judged_at[at].get(metric, {}).get(group)
+                star = " *" if verdict and verdict["gates"] else ""
+                row = rates[group][metric, at]
+                rate, interval, counts = rate_cells(row, made)
+                cells.append(made.dash(counts) if rate == "–" else f"{rate} {interval}{star}")
+        made.add(group, *cells)
+    return made
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Limits of every group's rates at some of the thresholds.
+
+    Attributes
+    ----------
+    nodes : int array of shape (node,)
+        Places among the thresholds, rising.
+    limits : float64 of shape (limit, group, node)
+        As :data:`LIMITS`, those of ratios divided by :data:`MOST_RATIO`; NaN where there is none.
+    """
+
+    nodes: IntArray
+    limits: FloatArray
+
+    @classmethod
+    def of(cls, audit: Audit, one: Binned) -> Bands:
+        """The bands of a grouping, of those thresholds that its bins have."""
+        found = audit.bands.where(
+            system=one.system, list=one.list, grouping=one.grouping, allocation=one.allocation
+        ).to_dict()
+        place = {threshold: k for k, threshold in enumerate(one.thresholds.tolist())}
+        at = [place.get(threshold, -1) for threshold in found["threshold"]]
+        nodes = sorted({k for k in at if k >= 0})
+        column = {k: j for j, k in enumerate(nodes)}
+        row = {group: i for i, group in enumerate(one.groups)}
+        limits = np.full((len(LIMITS), len(one.groups), len(nodes)), np.nan)
+        for n, (group, k) in enumerate(zip(found["group"], at, strict=True)):
+            if k >= 0 and group in row:
+                cells = [found[name][n] for name in LIMITS]
+                limits[:, row[group], column[k]] = np.array(cells, dtype=np.float64)
+        limits[4:] = np.minimum(limits[4:] / MOST_RATIO, 0.9999)
+        return cls(np.array(nodes, dtype=np.int64), limits)
+
+    def codes(self) -> list[int]:
+        """Every limit to four digits, as one integer: 0 for none, 1 for zero."""
+        return [_code(limit) for limit in self.limits.ravel().tolist()]
+
+    def exact(self, places: Iterable[int]) -> dict[str, list[float | None]]:
+        """All digits of the limits at some of the nodes."""
+        found = {}
+        for j, k in enumerate(self.nodes.tolist()):
+            if k in places:
+                cells = self.limits[..., j].ravel().tolist()
+                found[str(k)] = [None if math.isnan(cell) else cell for cell in cells]
+        return found
+
+
+def _code(limit: float) -> int:
+    if math.isnan(limit):
+        return 0
+    mantissa, exponent = f"{limit:.3e}".split("e")
+    if limit <= 0 or int(exponent) < -12:
+        return 1
+    return 2 - 9000 * int(exponent) + int(mantissa.replace(".", "")) - 1000
 
 
 @dataclass(frozen=True)
@@ -104,11 +213,6 @@ class _Grouping:
     gates: Mapping[str, Mapping[str, Sequence[str]]]
     minima: Mapping[str, Sequence[float | None]]
     floors: Mapping[str, tuple[Floors, Floors]]
-
-    def marked(self, point: str) -> set[int]:
-        """Groups that lack something for either rate at an audited point."""
-        lacks = self.gates.get(point, {}).values()
-        return {i for one in lacks for i, words in enumerate(one) if words}
 
     def packed(self, exact: Iterable[int]) -> dict[str, Any]:
         one = self.binned
@@ -135,13 +239,13 @@ class _List:
     points: Sequence[dict[str, Any]]
 
     @property
-    def start(self) -> dict[str, Any]:
-        """The first audited point; where there is none, the middle of the curve."""
+    def start(self) -> int:
+        """The place of the first audited point; where there is none, the middle of the curve."""
         if self.points:
-            return self.points[0]
+            return int(self.points[0]["k"])
         fpr, fnr = self.everyone.fpr[0], self.everyone.fnr[0]
         gap = np.abs(np.nan_to_num(fpr, nan=0.5) - np.nan_to_num(fnr, nan=0.5))
-        return {"text": "", "k": int(np.argmin(gap)), "hold": "threshold", "at": None}
+        return int(np.argmin(gap))
 
     def packed(self) -> dict[str, Any]:
         one = self.everyone
@@ -151,7 +255,7 @@ class _List:
             "list": one.list,
             "thresholds": [_finite(t) for t in one.thresholds.tolist()],
             "points": list(self.points),
-            "start": self.start["k"],
+            "start": self.start,
             "everyone": _counts(one),
             "groupings": [grouping.packed(exact) for grouping in self.groupings],
         }
@@ -212,9 +316,33 @@ def _grouping(audit: Audit, one: Binned, points: Sequence[str]) -> _Grouping:
         if row["group"] in place:
             least[place[row["group"]]] = row["value"]
     options = audit.record["options"]
-    weighed = options["zero"][0], shown_alpha(options["alpha"])
-    known = floors(audit.meta.where(**where, within="").rows(), points, *weighed)
+    weighed = options["zero"][0], _weight(options["alpha"])
+    known = _floors(audit.meta.where(**where, within="").rows(), points, *weighed)
     return _Grouping(one, Bands.of(audit, one), gates, minima, known)
+
+
+def _floors(
+    rows: Iterable[Row], points: Sequence[str], zero: str, alpha: float
+) -> dict[str, tuple[Floors, Floors]]:
+    """What a fair system would show, at audited points: of all groups, and of those not marked.
+
+    `zero` and `alpha` are the zero policy and the weight of FPR that they are of.
+    """
+    place = {(m, name): (row.id, m) for row in EXPLORED for m, name in row.single.items()}
+    place |= {("fpr+fnr", row.joint): (row.id, "both") for row in EXPLORED if row.joint}
+    found: dict[str, tuple[Floors, Floors]] = {}
+    for one in rows:
+        at = place.get((one["metric"], one["measure"]))
+        is_shown = one["zero"] == zero and one["alpha"] in {None, alpha}
+        if at is None or not is_shown or one["operating_point"] not in points:
+            continue
+        if one["value"] is None or one["floor_95"] is None:
+            continue
+        floor = f"{one['floor_95']:#.4g}".rstrip(".") if one["floor_95"] else "0"
+        p = "" if one["p"] is None else f", p {chance(one['p'])}"
+        both = found.setdefault(one["operating_point"], ({}, {}))
+        both[one["gated"]].setdefault(at[0], {})[at[1]] = f"floor {floor}{p}"
+    return found
 
 
 def _model(cost: CostModel) -> dict[str, Any]:
