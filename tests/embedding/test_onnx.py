@@ -1,11 +1,14 @@
 """ONNX files: what they take is known or asked for, and never guessed wrongly."""
 
+import contextlib
+import hashlib
 import json
 import sys
 
 import numpy as np
 import pytest
 
+from parivox.cli import main
 from parivox.embedding.frontends import FRONTENDS
 from parivox.embedding.systems.onnx import load_onnx
 from parivox.errors import ConfigError, DataError
@@ -249,6 +252,116 @@ def test_other_weights_are_another_system(make, onnx):
     onnx.save(model, path)
     second = load_onnx(path, frontend="kaldi80").provenance
     assert second["weights_sha256"] != first["weights_sha256"]
+
+
+@pytest.fixture
+def split(onnx, make):
+    """A model whose weights stand in files of any name beside it, in a tensor of a node, too."""
+
+    def made(*locations):
+        path = make()
+        model = onnx.load(path)
+        constant = onnx.helper.make_node(
+            "Constant", [], ["zero"], value=onnx.numpy_helper.from_array(np.zeros(SIZE, "f4"))
+        )
+        model.graph.node[-1].output[0] = "product"
+        add = onnx.helper.make_node("Add", ["product", "zero"], ["y"])
+        model.graph.node.extend([constant, add])
+        tensors = (model.graph.initializer[0], model.graph.node[-2].attribute[0].t)
+        for tensor, location in zip(tensors, locations, strict=False):
+            (path.parent / location).parent.mkdir(exist_ok=True)
+            (path.parent / location).write_bytes(tensor.raw_data)
+            onnx.external_data_helper.set_external_data(tensor, location)
+            tensor.ClearField("raw_data")
+        onnx.save(model, path)
+        return path
+
+    return made
+
+
+@pytest.mark.parametrize("replaced", ["weights.bin", "more/bias"])
+def test_weights_in_files_of_any_name_are_part_of_the_system(split, waveforms, replaced):
+    path = split("weights.bin", "more/bias")
+    first = load_onnx(path, frontend="kaldi80")
+    assert load_onnx(path, frontend="kaldi80").provenance == first.provenance
+    found = first.embed(waveforms)
+    weights = path.parent / replaced
+    weights.write_bytes((np.frombuffer(weights.read_bytes(), "f4") + 1).tobytes())
+    second = load_onnx(path, frontend="kaldi80")
+    assert not np.allclose(found, second.embed(waveforms))
+    assert first.provenance["weights_sha256"] != second.provenance["weights_sha256"]
+
+
+def test_replaced_weights_are_not_mixed_into_a_store(split, folder, tmp_path, capsys):
+    path = split("weights.bin")
+    words = ["embed", str(folder), "--system", str(path), "--frontend", "kaldi80", "--quiet"]
+    words += ["--out", str(tmp_path / "store")]
+    main(words)
+    weights = tmp_path / "weights.bin"
+    weights.write_bytes(weights.read_bytes()[::-1])
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        main(words)
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert "store: was made by 'model.onnx' with weights_sha256 " in sentence
+    assert sentence.endswith("such embeddings cannot be compared, so choose another --out")
+
+
+def test_weights_without_files_of_their_own_are_hashed_as_ever(make):
+    path = make()
+    (path.parent / "model.onnx.data").write_bytes(b"of another model")
+    of_file = hashlib.sha256(hashlib.sha256(path.read_bytes()).digest()).hexdigest()
+    assert load_onnx(path, frontend="kaldi80").provenance["weights_sha256"] == of_file
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        ("../weights.bin", "outside its folder"),
+        ("more/../../weights.bin", "outside its folder"),
+        ("/etc/hostname", "outside its folder"),
+        ("C:\\weights.bin", "outside its folder"),
+        ("gone.bin", "where there is no such file"),
+        ("", "where there is no such file"),
+    ],
+)
+def test_weights_that_are_not_beside_the_model_are_refused(split, onnx, location, why):
+    path = split("weights.bin")
+    model = onnx.load(path, load_external_data=False)
+    (entry,) = [e for e in model.graph.initializer[0].external_data if e.key == "location"]
+    entry.value = location
+    onnx.save(model, path)
+    with pytest.raises(DataError, match=f"keeps weights in .*, {why}; export it again"):
+        load_onnx(path, frontend="kaldi80")
+
+
+def test_damaged_files_are_refused_in_a_sentence(split):
+    path = split("weights.bin")
+    whole = path.read_bytes()
+    draw = np.random.default_rng(3)
+    for _ in range(200):
+        damaged = bytearray(whole)
+        for at in draw.integers(0, len(whole), 3):
+            damaged[at] = draw.integers(256)
+        path.write_bytes(damaged[: draw.integers(1, len(whole) + 1)])
+        with contextlib.suppress(ConfigError, DataError):
+            load_onnx(path, frontend="kaldi80")
+    for data in (b"", b"\x3a\xff\xff\xff\xff\x0f", b"\x80" * 20, nested(500)):
+        path.write_bytes(data)
+        with pytest.raises(DataError, match="is no ONNX file that onnxruntime"):
+            load_onnx(path, frontend="kaldi80")
+
+
+def nested(depth):
+    """A graph in an attribute of a node of a graph, and so on."""
+    found = b""
+    for _ in range(depth):
+        for tag in (0x32, 0x2A, 0x0A):
+            length, varint = len(found), b""
+            while length > 127:
+                varint, length = varint + bytes([length & 127 | 128]), length >> 7
+            found = bytes([tag]) + varint + bytes([length]) + found
+    return b"\x3a" + found[1:]
 
 
 def test_an_exported_system_is_the_same_system(onnx, optional, waveforms, tmp_path):

@@ -5,7 +5,6 @@ What a file takes and gives is declared, see :mod:`parivox.embedding.systems.onn
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from parivox.embedding.systems.onnx_declared import (
     shape_told,
     told,
 )
+from parivox.embedding.systems.onnx_weights import external_data, weights_sha256
 from parivox.embedding.systems.protocol import SystemFailed
 from parivox.errors import ConfigError, DataError
 
@@ -83,7 +83,7 @@ class OnnxSystem:
     Parameters
     ----------
     path
-        The file, of which the hash is recorded.
+        The file, of which, with the files of its weights, the hash is recorded.
     session
         It, opened.
     declared
@@ -104,7 +104,7 @@ class OnnxSystem:
         self.lay_out, self.fixed_batch = _layout(path, session, declared)
         self.provenance: Mapping[str, Any] = {
             "system": "an ONNX file",
-            "weights_sha256": _sha256(path),
+            "weights_sha256": weights_sha256(path),
             **asdict(declared),
             "runtime": f"onnxruntime {onnxruntime.__version__}",
             "providers": session.get_providers(),
@@ -173,9 +173,12 @@ def _session(path: Path, device: str) -> Any:
     if provider not in onnxruntime.get_available_providers():
         raise _no_device(device)
     try:
+        external_data(path)
         session = onnxruntime.InferenceSession(
             str(path), options, providers=[provider], provider_options=[exact]
         )
+    except DataError:
+        raise
     except Exception as error:
         msg = (
             f"{path}: is no ONNX file that onnxruntime {onnxruntime.__version__} can run "
@@ -244,13 +247,3 @@ def _fits(axes: str, shape: Sequence[Any], bins: int) -> bool:
 def _brief(error: Exception) -> str:
     """The first line of what onnxruntime says."""
     return str(error).strip().partition("\n")[0][-300:]
-
-
-def _sha256(path: Path) -> str:
-    """Of the file, and of the weights that large models keep beside it."""
-    found = hashlib.sha256()
-    for part in (path, path.with_name(f"{path.name}.data")):
-        if part.is_file():
-            with part.open("rb") as file:
-                found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
