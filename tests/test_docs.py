@@ -135,6 +135,57 @@ def test_links_lead_somewhere(page):
     assert dead == []
 
 
+SOURCES = sorted(
+    file
+    for folder in ("src", "tests", "benchmarks", "examples")
+    for file in (DOCS.parent / folder).rglob("*")
+    if file.suffix in {".py", ".md", ".json", ".yaml", ".html", ".js"}
+)
+
+
+def test_code_cites_sections_that_exist():
+    cited = {
+        (file.relative_to(DOCS.parent).as_posix(), page, anchor)
+        for file in SOURCES
+        for page, anchor in re.findall(
+            r"\bdocs/([\w/-]+\.md)(?:#([\w-]+))?", file.read_text(encoding="utf-8")
+        )
+    }
+    there = {page: DOCS / page for _, page, _ in cited if (DOCS / page).is_file()}
+    assert "methods/uncertainty.md" in there
+    dead = [
+        (file, page, anchor)
+        for file, page, anchor in sorted(cited)
+        if page not in there or (anchor and anchor not in heading_anchors(there[page]))
+    ]
+    assert dead == []
+
+
+def test_no_source_is_cited_that_a_reader_cannot_open():
+    unseen = re.compile(r"\b(?:M[E]THODS|R[E]PRODUCTION)\b")
+    files = [*SOURCES, *PAGES]
+    assert [f.name for f in files if unseen.search(f.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_link_the_papers_that_they_name(page):
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"\b[Pp]apers? (00[0-3])\b", text))
+    assert named - set(re.findall(r"(?:references\.md#paper-|### Paper )(00[0-3])", text)) == set()
+
+
+def test_modules_that_name_a_paper_say_where_it_is_explained():
+    unexplained = [
+        file.name
+        for file in SOURCES
+        if file.is_relative_to(DOCS.parent / "src")
+        and re.search(r"\b[Pp]apers? 00[0-3]\b", text := file.read_text(encoding="utf-8"))
+        and "docs/references.md" not in text
+        and "docs/methods/" not in text
+    ]
+    assert unexplained == []
+
+
 def test_the_wheel_says_what_it_is():
     from parivox import __version__
 

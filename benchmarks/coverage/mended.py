@@ -1,4 +1,6 @@
-"""Gamma-multinomial draws of FPR with another variance between pairs, beside METHODS 4.6a's.
+"""Gamma-multinomial draws of FPR with another variance between pairs, beside the core's.
+
+See docs/methods/noise-floors.md#gamma-multinomial-draws.
 
 The variance of a pair's trials beyond the binomial one, W, is expected to be `tot (fp - 1/N)` if
 `tot` is the variance of a pair's rate, two speakers' and the pair's own; the rule in the core

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 NONE = "–"
-METHODS = {
+METHOD_NAMES = {
     "trials": "trials",
     "bootstrap": "bootstrap",
     "speakers": "**speakers**",
@@ -85,7 +85,7 @@ def _rates(results: dict[str, list[Row]], kind: str) -> list[str]:
             (
                 f"{row['speakers']}" + ("" if row["shape"] == "even" else f", {row['shape']}"),
                 _percent(row["rate"]),
-                METHODS[row["method"]],
+                METHOD_NAMES[row["method"]],
                 _share(row["coverage"], row["coverage_error"]),
                 _theirs(row, published.COVERAGE.get(key), datasets),
                 f"{row['below']:.3f} / {row['above']:.3f}",
@@ -93,7 +93,7 @@ def _rates(results: dict[str, list[Row]], kind: str) -> list[str]:
                 NONE if width is None else f"{width:.2f}",
             )
         )
-    order = list(METHODS.values())
+    order = list(METHOD_NAMES.values())
     lines.sort(key=lambda cells: order.index(cells[2]))
     lines.sort(
         key=lambda cells: (
@@ -385,7 +385,7 @@ def _real_floors(results: dict[str, list[Row]]) -> list[str]:
             *(_share(row[name]) for name in ("value", "mean", "q95", "p")),
         )
         for row in _rows(results, "measures", design="real")
-        if row["kind"] != "fnr" or row["rule"] == "METHODS"
+        if row["kind"] != "fnr" or row["rule"] == "in use"
     ]
     head = ("error", "measure", "rule", "value", "floor, mean", "95 % quantile", "p")
     return _table(head, lines)
@@ -407,10 +407,10 @@ TABLES = {
     "curves": _curves,
     "type I": lambda results: _null(results, fair=True),
     "joint": _joint,
-    "FNR by measure": lambda results: _measures(results, "fnr", "METHODS"),
-    "FPR by measure": lambda results: _measures(results, "fpr", "METHODS"),
+    "FNR by measure": lambda results: _measures(results, "fnr", "in use"),
+    "FPR by measure": lambda results: _measures(results, "fpr", "in use"),
     "FPR by measure, mended": lambda results: _measures(results, "fpr", "mended"),
-    "both by measure": lambda results: _measures(results, "both", "METHODS"),
+    "both by measure": lambda results: _measures(results, "both", "in use"),
     "both by measure, mended": lambda results: _measures(results, "both", "mended"),
     "real floors": _real_floors,
     "power": lambda results: _null(results, fair=False),

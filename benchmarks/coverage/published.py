@@ -1,4 +1,6 @@
-"""Figures of the study by which the rules were chosen (METHODS 4.4a, 4.6a): to be met again.
+"""Figures of the study by which the rules were chosen: to be met again.
+
+See docs/methods/uncertainty.md#intervals-of-rates.
 
 Its simulator was not kept. Each figure comes with the number of data sets behind it.
 """

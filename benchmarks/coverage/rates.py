@@ -127,7 +127,7 @@ def wilson(rate: FloatArray, n: FloatArray, quantile: float | FloatArray) -> End
 def bootstrapped(tally: BySpeaker | ByPair, rng: np.random.Generator) -> Ends:
     """Return Wilson's limits of as many trials as the vertex bootstrap's variance is worth.
 
-    METHODS' default before the closed form; t has one degree of freedom less than speakers.
+    The default before the closed form; t has one degree of freedom less than speakers.
     """
     strata = tally.cell
     if not isinstance(tally, BySpeaker):

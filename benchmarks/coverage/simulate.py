@@ -3,8 +3,8 @@
 A *design* is a tally without errors: who has how many trials in which group. Errors come from a
 probit model. A target trial of speaker s fails if `sqrt(.25) u_s + sqrt(.75) e` exceeds a level, a
 nontarget trial of speakers i and j passes if `sqrt(.06) (u_i + u_j) + sqrt(.10) v_ij + sqrt(.78) e`
-does, with independent standard normal effects: the latent shares of METHODS 4.6. All latent sums
-are standard normal, so that the rate in the population of speakers is the one asked for.
+does, with independent standard normal effects. All latent sums are standard normal, so that the
+rate in the population of speakers is the one asked for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Groups of nontarget trials, what groups are compared with, and the matrix (METHODS 2)."""
+"""Groups of nontarget trials, what groups are compared with, and the matrix.
+
+See docs/methods/rates.md#groups-of-trials.
+"""
 
 import json
 from pathlib import Path

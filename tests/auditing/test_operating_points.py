@@ -1,4 +1,7 @@
-"""Operating points: what each kind finds, and what is refused (METHODS 1.1, 1.4)."""
+"""Operating points: what each kind finds, and what is refused.
+
+See docs/methods/rates.md#operating-points.
+"""
 
 import math
 

@@ -6,7 +6,8 @@ import pytest
 
 import parivox as pv
 
-# REPRODUCTION: subgroup bias and threshold bias of ResNetSE34V2, counted exactly
+# Subgroup bias and threshold bias of ResNetSE34V2, counted exactly
+# (docs/methods/published-tables.md#table-4-of-paper-001)
 TABLE_4 = {
     "m+Mexico": (1.5991, 2.7723),
     "m+New Zealand": (0.6704, 1.2046),
@@ -152,7 +153,7 @@ def test_reversed_pairs_are_kept_and_told(v2):
 
 
 def test_mean_threshold_bias_of_either_gender(systems):
-    # REPRODUCTION: 1.3624 and 1.2846 for V2, 1.3764 and 1.2206 for L
+    # see docs/methods/published-tables.md#table-4-of-paper-001
     for name, wanted in (("V2", (1.3624, 1.2846)), ("L", (1.3764, 1.2206))):
         rows = systems[name].bias.where(measure="threshold_bias", allocation="both").rows()
         for gender, mean in zip("fm", wanted, strict=True):
@@ -172,7 +173,7 @@ def test_which_groups_are_better_off_with_which_system(systems):
 
 
 def test_true_ratios_of_the_examples_in_the_text(v2):
-    # REPRODUCTION, Table 5: india_f 5.12 and 1.32, usa_m 0.392 and 1.055, mexico_m 0 and 2.39
+    # see docs/methods/published-tables.md#table-5-of-paper-001
     for group, fpr, fnr in (
         ("f+India", 5.12, 1.32),
         ("m+USA", 0.392, 1.055),

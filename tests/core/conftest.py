@@ -1,4 +1,4 @@
-"""Vectors of METHODS and small trial sets with many ties."""
+"""Vectors worked out apart from this code, and small trial sets with many ties."""
 
 from __future__ import annotations
 

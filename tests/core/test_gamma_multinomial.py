@@ -133,7 +133,7 @@ def test_draws_vary_as_much_as_rates_of_resampled_fair_speakers():
 
 
 def by_hand_of_speakers(sizes, errors, trials):
-    """Steps 1, 2, 4 of METHODS 4.6a, one group after the other."""
+    """Steps 1, 2, 4 of docs/methods/noise-floors.md#gamma-multinomial-draws, group by group."""
     shares, excess, squares, fourths, at = [], [], 0.0, 0.0, 0
     for size in sizes:
         e, n = errors[at : at + size], trials[at : at + size]
@@ -167,7 +167,7 @@ def test_variance_of_a_fair_system_by_hand_for_speakers():
 
 
 def by_hand_of_pairs(sizes, errors, trials):
-    """Steps 1, 3, 4 of METHODS 4.6a, one group after the other."""
+    """Steps 1, 3, 4 of docs/methods/noise-floors.md#gamma-multinomial-draws, group by group."""
     rows, squares, fourths = [], 0.0, 0.0
     cells, ones, others = all_pairs(sizes)
     for cell, size in enumerate(sizes):

@@ -27,7 +27,7 @@ from parivox.core.planning import (
 )
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text(encoding="utf-8"))
-missing = pytest.mark.skipif("4.13_power" not in VECTORS, reason="vectors of METHODS 4 are not in")
+missing = pytest.mark.skipif("4.13_power" not in VECTORS, reason="no vectors of uncertainty")
 
 
 @missing
@@ -63,7 +63,7 @@ def test_a_supported_rate_is_what_its_trials_are_needed_for():
 
 
 def limit(group, *, upper):
-    """One limit of rates by bisection (METHODS 4.4a.5)."""
+    """One limit of rates by bisection (docs/methods/uncertainty.md#intervals-of-rates)."""
     rate, variance, df = group
     rate = np.maximum(rate, 1e-9)  # without errors, nothing is above or below
     inside, outside = rate, np.full(rate.shape, 1.0 if upper else 0.0)
@@ -76,7 +76,7 @@ def limit(group, *, upper):
 
 
 def simulated_fnr(draw, rate, speakers, trials, icc, sets):
-    """Rates, variances and degrees of freedom (METHODS 4.4a) of simulated groups."""
+    """Rates, variances, degrees of freedom (docs/methods/uncertainty.md) of simulated groups."""
     total = 1 / icc - 1
     own = draw.beta(rate * total, (1 - rate) * total, (sets, speakers))
     errors = draw.binomial(trials, own)
@@ -90,7 +90,7 @@ def simulated_fnr(draw, rate, speakers, trials, icc, sets):
 
 
 def is_told_worse(group, others):
-    """Whether a group's log ratio to others is above 0 by MOVER (METHODS 4.4a.7)."""
+    """Whether log ratios are above 0 by MOVER (docs/methods/uncertainty.md#ratios-of-rates)."""
     one, two = (np.maximum(rate, 1e-9) for rate, _, _ in (group, others))
     reach = np.hypot(
         np.log(one / limit(group, upper=False)), np.log(limit(others, upper=True) / two)

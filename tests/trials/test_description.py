@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.trials.takers import effective
 
-# REPRODUCTION, paper 002's Table 3 on VoxCeleb1-H (cleaned): target trials, trivial ones in %
+# paper 002's Table 3 on VoxCeleb1-H (cleaned; docs/methods/published-tables.md):
+# target trials, trivial ones in %
 TABLE_3 = {
     "USA": (178_134, 12.70),
     "UK": (53_120, 10.31),

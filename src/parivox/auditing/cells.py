@@ -1,10 +1,10 @@
 """From encoded trials to counts per group: the last step above the waist.
 
-A *cell* is what a rate is computed on: one group of one grouping under one allocation of
-nontarget trials (METHODS 2.1), of all trials or of those within one level of another grouping.
-Trials held in memory give exact counts per distinct score; trials in partitions are counted in
-:data:`~parivox.auditing.counting.BINS` bins whose lower edges are the thresholds of the curve,
-so that every count at such a threshold is exact as well.
+A *cell* is what a rate is computed on: one group of one grouping under one allocation of nontarget
+trials (docs/methods/rates.md#groups-of-trials), of all trials or of those within one level of
+another grouping. Trials held in memory give exact counts per distinct score; trials in partitions
+are counted in :data:`~parivox.auditing.counting.BINS` bins whose lower edges are the thresholds of
+the curve, so that every count at such a threshold is exact as well.
 """
 
 from __future__ import annotations
@@ -505,7 +505,9 @@ def count_matrices(
     deployed: int | None = None,
     within: Sequence[Grouping] = (),
 ) -> list[tuple[Grouping, str, Matrix]]:
-    """False accepts and trials of nontarget pairs, by group of either side (METHODS 2.2).
+    """False accepts and trials of nontarget pairs, by group of either side.
+
+    See docs/methods/rates.md#cross-group-matrix.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def bias_rows(
     options: Options,
     sure: Uncertainty | None = None,
 ) -> dict[tuple[str, str], Against]:
-    """Each group against each reference, by each measure (METHODS 3.1).
+    """Each group against each reference, by each measure (docs/methods/bias-measures.md).
 
     Of intersections, :func:`mean_rows` follow. Returned are ratios of the rates to the first
     reference, with their intervals, by metric and operating point.
@@ -307,7 +307,9 @@ def mean_rows(
     grouping: Grouping,
     of_means: Sequence[Columns] = (),
 ) -> None:
-    """Mean bias of intersections by the values of each of their attributes (paper 001).
+    """Mean bias of intersections by the values of each of their attributes.
+
+    See docs/methods/bias-measures.md#means-over-an-attribute.
 
     Each is the unweighted mean of one measure over the groups that share a value, as of
     threshold bias over the nationalities of one gender: group ``gender=f``, measure

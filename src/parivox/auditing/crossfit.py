@@ -1,4 +1,6 @@
-"""Threshold bias without its flattery: own thresholds found on other speakers (METHODS 3.1).
+"""Threshold bias without its flattery: own thresholds found on other speakers.
+
+See docs/methods/bias-measures.md#cross-fitted-threshold-bias.
 
 A group's own best threshold, found on the very trials that it is judged on, always looks better
 than a common one, the more so the fewer trials there are. Here it is found on one half of the

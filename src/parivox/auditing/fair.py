@@ -1,4 +1,7 @@
-"""What a fair system would show on these speakers and trials: noise floors (METHODS 4.6)."""
+"""What a fair system would show on these speakers and trials: noise floors.
+
+See docs/methods/noise-floors.md.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def meta_rows(
     options: Options,
     sure: Uncertainty | None = None,
 ) -> None:
-    """One number for all groups, by each meta-measure (METHODS 3.2).
+    """One number for all groups, by each meta-measure (docs/methods/meta-measures.md).
 
     With uncertainty told, once more for the groups that pass the gates.
     """
@@ -98,7 +98,10 @@ def _all_measures(
 
 
 def _noise_corrected(rows: Rows, where: Mapping[str, Any], rates: Stack, sure: Uncertainty) -> None:
-    """Spread that is left once the noise of speakers is taken off (METHODS 4.6a.7, 4.7)."""
+    """Spread that is left once the noise of speakers is taken off.
+
+    See docs/methods/noise-floors.md#tau-log.
+    """
     for measure, found in sure.corrected(rates).items():
         rows.add(
             **where,
@@ -174,7 +177,7 @@ def sweep_rows(
     grid: Sequence[Found],
     options: Options,
 ) -> None:
-    """Meta-measures of the rates over a grid of operating points (papers 000 and 003)."""
+    """Meta-measures of the rates over a grid of operating points."""
     thresholds = [f.threshold for f in grid]
     fpr, fnr = grid_stacks(cells, grid)
     every = [*calls(fpr, options), *calls(fnr, options), *_joints(fpr.and_(fnr), options)]

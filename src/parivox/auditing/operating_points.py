@@ -1,4 +1,7 @@
-"""Operating points: what a user writes, and the threshold it stands for (METHODS 1.1, 1.4)."""
+"""Operating points: what a user writes, and the threshold it stands for.
+
+See docs/methods/rates.md#operating-points.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ __all__ = [
 DEPLOYED = "deployed"
 NO_SCORES = "decisions without scores"
 RESOLVABLE = 30
-"""Expected errors below which an operating point is not taken by default (METHODS 4.11)."""
+"""Expected errors below which an operating point is not taken by default.
+
+See docs/methods/verdicts.md#gates.
+"""
 
 
 @dataclass(frozen=True)
@@ -244,7 +250,10 @@ def _level(text: str, head: str, value: str) -> float:
 
 
 def default_points(counts: Counts) -> list[OperatingPoint]:
-    """FPR 1 % and, where the trials can carry it, 0.1 % (METHODS 6); FNR 1 % of targets alone."""
+    """FPR 1 % and, where the trials can carry it, 0.1 %; FNR 1 % of targets alone.
+
+    See docs/methods/index.md#the-default-audit.
+    """
     n_nontarget = int(counts.n_nontarget)
     if not n_nontarget:
         return [OperatingPoint("fnr=0.01", "fnr", 0.01)]

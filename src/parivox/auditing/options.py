@@ -36,12 +36,15 @@ _MAY_BE_EMPTY = {"limit", "gate", "standardise"}
 MOST_MARGIN = 1e6
 MOST_WEIGHTS = 1000
 SWEEP = "fpr=0.001:0.1:log100"
-"""Grid of the area under FDR when no sweep is asked for (METHODS 3.4)."""
+"""Grid of the area under FDR when no sweep is asked for.
+
+See docs/methods/meta-measures.md#area-under-fdr.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gates:
-    """What a group needs for its rates to count (METHODS 4.11).
+    """What a group needs for its rates to count (docs/methods/verdicts.md#gates).
 
     Attributes
     ----------

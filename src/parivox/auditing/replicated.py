@@ -1,4 +1,6 @@
-"""Base metrics of every cell in every replicate of the bootstrap over speakers (METHODS 4.4).
+"""Base metrics of every cell in every replicate of the bootstrap over speakers.
+
+See docs/methods/uncertainty.md#vertex-bootstrap.
 
 One draw of speakers serves all systems, lists, groupings and measures, so that whatever is made
 of two of these values is resampled jointly. Thresholds that were found on the trials are found

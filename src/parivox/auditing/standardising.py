@@ -1,4 +1,7 @@
-"""Rates of all groups on one mixture of strata, beside the crude ones (METHODS 4.10)."""
+"""Rates of all groups on one mixture of strata, beside the crude ones.
+
+See docs/methods/confounding.md.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Every trial with its errors, groups and numbered speakers: for models of one's own.
 
-Group comparisons are not causal (METHODS 4.10). Who wants to hold other things equal than
-standardising can, fits a mixed model: an error against groups and confounders, with random
+Group comparisons are not causal (docs/methods/confounding.md). Who wants to hold other things equal
+than standardising can, fits a mixed model: an error against groups and confounders, with random
 effects of the speakers of both sides.
 """
 

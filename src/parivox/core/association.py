@@ -1,4 +1,4 @@
-"""Whether two attributes of the same speakers go together (METHODS 4.10).
+"""Whether two attributes of the same speakers go together (docs/methods/confounding.md).
 
 Where they do, what one seems to do may be the other's doing. The sample is the speakers: one
 table counts how many of them have each pair of values.

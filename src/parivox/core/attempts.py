@@ -1,4 +1,4 @@
-"""What an error rate means when attempts are repeated (000, 4.3).
+"""What an error rate means when attempts are repeated (docs/methods/verdicts.md#attempts).
 
 Attempts are taken to be independent of each other and people to be alike. How many are locked
 out when people differ, :func:`parivox.core.people.locked_out_people` tells. Chances lie in

@@ -1,4 +1,4 @@
-"""Bias measures: each group's base metric against a reference (METHODS 3.1).
+"""Bias measures: each group's base metric against a reference (docs/methods/bias-measures.md).
 
 Arrays are ``[..., group]``; references are ``[...]``. A measure that the data leave undefined
 is NaN, one that grows without bound is +-inf; both carry a reason, as do values fixed by
@@ -84,7 +84,7 @@ class Measured:
 
 
 def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") -> FloatArray:
-    """Error rates under a zero policy (METHODS 3.2, vector 3.3).
+    """Error rates under a zero policy (docs/methods/bias-measures.md#zeros).
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def difference(values: ArrayLike, to: ArrayLike) -> Measured:
 
 
 def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
-    """Group divided by reference (000, 001: G2avg ratio; `subgroup_bias` with costs).
+    """Group divided by reference (G2avg ratio of the papers; `subgroup_bias` with costs).
 
     Parameters
     ----------
@@ -217,7 +217,9 @@ def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
 
 
 def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> Measured:
-    """Minus the natural logarithm of the ratio to the reference (000 Table 1).
+    """Minus the natural logarithm of the ratio to the reference.
+
+    See docs/methods/bias-measures.md#negative-log-ratio.
 
     Parameters
     ----------
@@ -253,7 +255,9 @@ def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> Measured:
 
 
 def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> Measured:
-    """Cost at the common threshold divided by the group's own minimum cost (001 eq. 3).
+    """Cost at the common threshold divided by the group's own minimum cost.
+
+    See docs/methods/bias-measures.md#threshold-bias.
 
     Parameters
     ----------

@@ -1,8 +1,11 @@
-"""Intervals as if trials were independent, by name, for comparison (METHODS 4.2).
+"""Intervals as if trials were independent, by name, for comparison.
 
-They are far too short for speaker verification, where trials share speakers (METHODS 4.1), unless
-they are given effective numbers: errors / deff of trials / deff. All take scalars or arrays that
-broadcast and return limits in [0, 1]; NaN without trials.
+See docs/methods/uncertainty.md#intervals-over-trials.
+
+They are far too short for speaker verification, where trials share speakers
+(docs/methods/uncertainty.md#why-speakers), unless they are given effective numbers: errors / deff
+of trials / deff. All take scalars or arrays that broadcast and return limits in [0, 1]; NaN without
+trials.
 """
 
 from __future__ import annotations

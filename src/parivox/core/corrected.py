@@ -1,4 +1,6 @@
-"""Spread between groups with the part taken out that sampling alone makes (METHODS 4.7, 4.8).
+"""Spread between groups with the part taken out that sampling alone makes.
+
+See docs/methods/noise-floors.md#corrected-variance.
 
 Rates of groups that are alike differ, because each rests on few errors of few speakers. What
 is left of their spread after this noise is an estimate of the true one; it falls on either side

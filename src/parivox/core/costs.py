@@ -1,9 +1,9 @@
 """Detection cost: cost models, cost along a curve, its minimum, and cost at Bayes thresholds.
 
-``C(t) = c_miss P FNR(t) + c_fa (1 - P) FPR(t)`` with P the prior of target trials. The
-normalised cost divides by the cost of the better blind decision,
-``min(c_miss P, c_fa (1 - P))`` (METHODS 1.4). Lower is better. A model with several priors
-stands for the mean over its priors, each with its own threshold.
+``C(t) = c_miss P FNR(t) + c_fa (1 - P) FPR(t)`` with P the prior of target trials. The normalised
+cost divides by the cost of the better blind decision, ``min(c_miss P, c_fa (1 - P))``
+(docs/methods/costs.md#detection-cost). Lower is better. A model with several priors stands for the
+mean over its priors, each with its own threshold.
 """
 
 from __future__ import annotations

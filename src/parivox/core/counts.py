@@ -168,7 +168,9 @@ class Counts:
         return Curve(thresholds, fp, fn, self.n_target, self.n_nontarget)
 
     def at(self, thresholds: ArrayLike) -> Curve:
-        """Exact error counts at any thresholds (METHODS 1.2), in the order given.
+        """Exact error counts at any thresholds, in the order given.
+
+        See docs/methods/rates.md#rates-at-a-threshold.
 
         Parameters
         ----------

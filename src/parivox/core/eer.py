@@ -1,4 +1,4 @@
-"""Equal error rate, in the nine definitions that toolkits use (METHODS 1.3).
+"""Equal error rate, in the nine definitions that toolkits use (docs/methods/eer.md).
 
 An error curve of finitely many trials rarely meets FPR = FNR exactly; toolkits differ in what
 they report instead. All comparisons are between integers (FP * targets with FN * nontargets),

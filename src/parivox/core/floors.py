@@ -1,4 +1,6 @@
-"""Closed-form noise floors, for planning before there are scores (METHODS 4.6, vector 4.11).
+"""Closed-form noise floors, for planning before there are scores.
+
+See docs/methods/noise-floors.md#closed-forms.
 
 What meta-measures show on average if all groups of a system are alike, to first order: ln of a
 group's error rate is then normal with variance 1 / kappa, where kappa is the group's effective

@@ -1,4 +1,6 @@
-"""Null draws for any rate, measure and allotment of trials: gamma-multinomial (METHODS 4.6a).
+"""Null draws for any rate, measure and allotment of trials: gamma-multinomial.
+
+See docs/methods/noise-floors.md#gamma-multinomial-draws.
 
 See :mod:`parivox.core.noise` for what null draws are, and for the reasons of a refusal.
 """
@@ -50,8 +52,8 @@ def gamma_multinomial(moments: Moments, replicates: int, rng: np.random.Generato
 
     Notes
     -----
-    METHODS 4.6a. Where more than half of the trials are errors, those without one are dealt
-    out, so that no rate exceeds 1.
+    Where more than half of the trials are errors, those without one are dealt out, so that no rate
+    exceeds 1.
     """
     fair = _fair(moments)
     errors = np.zeros((replicates, *fair.errors.shape), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Intervals of error rates over speakers, in closed form (METHODS 4.4a).
+"""Intervals of error rates over speakers, in closed form.
 
-The rule was found by simulation (METHODS 4.4a) and is studied again in ``benchmarks/coverage``.
-What no interval can see is a kind of speaker that the sample lacks; notes say so. Arrays are
-``[..., cell]``, leading axes are free.
+The rule was found by simulation (docs/methods/uncertainty.md#intervals-of-rates) and is studied
+again in ``benchmarks/coverage``. What no interval can see is a kind of speaker that the sample
+lacks; notes say so. Arrays are ``[..., cell]``, leading axes are free.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ __all__ = [
     "rate_interval",
 ]
 
-# Speaker variance grows with the rate as [R (1 - R)] ** 1.5 (METHODS 4.4a.5).
+# Speaker variance grows with the rate as [R (1 - R)] ** 1.5
+# (docs/methods/uncertainty.md#intervals-of-rates).
 _GROWTH = 1.5
 # Bisections of the way from a rate to 0 or 1.
 _STEPS = 60
@@ -272,9 +273,9 @@ def kappa2(moments: Moments) -> FloatArray:
     Returns
     -------
     float64 of shape (...)
-        At least 0: variance beyond the binomial one, by the square sum of the speakers' shares
-        of the trials, weighted by speakers - 1 (METHODS 4.4a.8). NaN if no cell has both
-        errors and successes.
+        At least 0: variance beyond the binomial one, by the square sum of the speakers' shares of
+        the trials, weighted by speakers - 1 (docs/methods/uncertainty.md#pooled-floor). NaN if no
+        cell has both errors and successes.
     """
     excess, scale, _ = _excess(moments)
     return over(excess.sum(axis=-1), scale.sum(axis=-1))[()]

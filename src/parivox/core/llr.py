@@ -1,4 +1,4 @@
-"""Metrics of scores that are natural-log likelihood ratios (METHODS 1.5).
+"""Metrics of scores that are natural-log likelihood ratios (docs/methods/calibration.md).
 
 ``cllr`` measures calibration and discrimination together, ``min_cllr`` discrimination alone
 (any order-keeping recalibration leaves it unchanged), ``calibration_loss`` their difference.

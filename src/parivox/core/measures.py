@@ -4,7 +4,7 @@ Three kinds follow from each other. A *base metric* is a number of one cell: an 
 a distance of scores. A *bias measure* sets a group's base metric against a reference. A
 *meta-measure* is one number for how all groups differ. Everything that an audit says of a measure
 besides its value stands here, once: intervals, noise floors, the terminal, the page, exports,
-figures and the documentation read it.
+figures and the documentation read it. Papers go by the numbers of docs/references.md#papers.
 
 To add one, write a pure function of counts or of rates ``[..., group]`` and register it:
 

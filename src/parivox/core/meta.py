@@ -1,4 +1,4 @@
-"""Meta-measures: one number for how a system's groups differ (METHODS 3.2).
+"""Meta-measures: one number for how a system's groups differ (docs/methods/meta-measures.md).
 
 Arrays are ``[..., group]``. Groups whose value is NaN are left out of a measure's group set
 (for measures that join FPR and FNR: if either is NaN); ``groups`` counts the rest. `alpha`, the

@@ -1,4 +1,6 @@
-"""What the speakers of a cell tell of its error rate (METHODS 4.3, 4.4a).
+"""What the speakers of a cell tell of its error rate.
+
+See docs/methods/uncertainty.md#residuals-and-variances.
 
 Trials of one speaker are dependent. How sure a rate is, the deviations by speaker tell, for
 nontarget trials with those by pair of speakers; :func:`moments` reduces a tally to a few sums of
@@ -102,8 +104,8 @@ class Moments:
     def unbiased(self) -> FloatArray:
         """V_U of nontarget trials: unbiased for additive effects of speakers and pairs.
 
-        In a balanced and complete design (METHODS 4.4a.3). May be negative; NaN for fewer than
-        4 speakers and for target trials.
+        In a balanced and complete design (docs/methods/uncertainty.md#residuals-and-variances). May
+        be negative; NaN for fewer than 4 speakers and for target trials.
         """
         s = self.speakers
         scale = over((s - 2) * (s - 1), (s - 3) * s)
@@ -113,14 +115,17 @@ class Moments:
     def robust(self) -> FloatArray:
         """Cluster-robust variance of target trials, dyadic-robust one of nontarget trials.
 
-        METHODS 4.3, Fafchamps & Gubert (2007); for comparison. The second may be negative.
+        docs/methods/uncertainty.md#residuals-and-variances, Fafchamps & Gubert (2007); for
+        comparison. The second may be negative.
         """
         common = self.squares - (self.pair_squares if self.sides == 2 else 0)
         return over(self.speakers, self.speakers - 1) * over(common, self.trials**2)
 
     @cached_property
     def pair_variance(self) -> FloatArray:
-        """W: variance by pairs beyond the binomial one (METHODS 4.6a.3); may be negative.
+        """W: variance by pairs beyond the binomial one; may be negative.
+
+        See docs/methods/noise-floors.md#gamma-multinomial-draws.
 
         NaN for fewer than 2 pairs and for target trials.
         """
@@ -129,7 +134,7 @@ class Moments:
 
     @cached_property
     def fs(self) -> FloatArray:
-        """Sum over speakers of (N_s / N) ** 2; `f` of METHODS for target trials.
+        """Sum over speakers of (N_s / N) ** 2; `f` of pooled variances of target trials.
 
         Its inverse is the number of equally active speakers (times 4 for nontarget trials).
         """
@@ -151,7 +156,7 @@ class Moments:
         """Degrees of freedom of the variance, at least 1; NaN for fewer than 2 speakers.
 
         Fewer than speakers - 1 where a few speakers have most of the trials or of the
-        deviation (METHODS 4.4a.4).
+        deviation (docs/methods/uncertainty.md#degrees-of-freedom).
         """
         by_trials = np.fmax(over((self.sides * self.trials) ** 2, self.trial_squares) - 1, 1)
         spread = self.kurt / np.fmax(self.speakers, 1) + over(2, self.speakers - 1)
@@ -159,7 +164,9 @@ class Moments:
 
     @cached_property
     def variance(self) -> FloatArray:
-        """V of METHODS 4.4a, never below the binomial; 0 without errors, or if all are errors.
+        """V, never below the binomial; 0 without errors, or if all are errors.
+
+        See docs/methods/uncertainty.md#residuals-and-variances.
 
         Target trials: the jackknife. Nontarget trials: :attr:`unbiased`, at least three
         quarters of the jackknife; the whole jackknife for 3 speakers. NaN where one speaker

@@ -1,4 +1,6 @@
-"""p values from null draws, and p values of many groups at once (METHODS 4.6, 4.8).
+"""p values from null draws, and p values of many groups at once.
+
+See docs/methods/verdicts.md#many-groups.
 
 A family is one grouping, operating point, measure and reference; it lies along the last axis.
 Groups without a p value (NaN) are no members of their family.

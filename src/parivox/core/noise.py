@@ -1,10 +1,10 @@
 """Noise floors: what a perfectly fair system would show on these speakers and trials.
 
 Groups that a system serves alike still differ in their error rates, and measures of spread only
-ever add such differences up. A floor is the distribution of a measure over draws of a system
-that treats all groups alike (a :class:`Null`), on the speakers and trials at hand
-(METHODS 4.6, 4.6a). All draws assume that speakers vary alike in all groups. A measure that
-does not rise above its floor is not shown to be fair: with few speakers little can be seen.
+ever add such differences up. A floor is the distribution of a measure over draws of a system that
+treats all groups alike (a :class:`Null`), on the speakers and trials at hand
+(docs/methods/noise-floors.md). All draws assume that speakers vary alike in all groups. A measure
+that does not rise above its floor is not shown to be fair: with few speakers little can be seen.
 
 Arrays are ``[..., cell]``, draws ``[replicate, ..., cell]``; the cells are the groups of one
 grouping. Draws depend on the seed and on their own operating point alone, not on which others
@@ -131,9 +131,10 @@ def null_method(tally: BySpeaker) -> Literal["permutation", "gamma_multinomial"]
     Returns
     -------
     {"permutation", "gamma_multinomial"}
-        Permutation (:func:`permuted`) where each speaker is in one group and groups have about
-        as many trials to a speaker, up to 2 : 1 in the mean (a guess of METHODS 4.6a; at 8 : 1
-        it rejects 0.19 at 0.05), and where there are up to 20,000 speakers.
+        Permutation (:func:`permuted`) where each speaker is in one group and groups have about as
+        many trials to a speaker, up to 2 : 1 in the mean (a guess of
+        docs/methods/noise-floors.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there
+        are up to 20,000 speakers.
     """
     if np.unique(tally.speaker).size < tally.speaker.size or tally.speaker.size > _MANY_SPEAKERS:
         return "gamma_multinomial"
@@ -171,7 +172,8 @@ def permuted(
 
     Notes
     -----
-    METHODS 4.6 (a): rejects 0.03 to 0.08 at 0.05 where :func:`null_method` names it.
+    docs/methods/noise-floors.md#permutation: rejects 0.03 to 0.08 at 0.05 where :func:`null_method`
+    names it.
     """
     if np.unique(tally.speaker).size < tally.speaker.size:
         msg = "a speaker is in several groups; speakers can be permuted only if each is in one"
@@ -199,7 +201,9 @@ def permuted(
 
 
 def recentred(observed: ArrayLike, pooled: ArrayLike, bootstrap: ArrayLike) -> FloatArray:
-    """Bootstrap replicates moved so that every group has the pooled rate (METHODS 4.6 b).
+    """Bootstrap replicates moved so that every group has the pooled rate.
+
+    See docs/methods/noise-floors.md#recentred-bootstrap.
 
     For comparison only: it rejects too often with few expected errors, where
     :func:`~parivox.core.gamma_multinomial.gamma_multinomial` does not.

@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 _FEWEST_SPEAKERS = 5
-"""As for every inference (METHODS 4.11)."""
+"""As for every inference (docs/methods/verdicts.md#gates)."""
 
 _LEAST_SPREAD, _MOST_SPREAD = 1e-6, 0.99
 """Correlation within speakers that still gives a proper beta distribution."""

@@ -1,8 +1,8 @@
 """How many speakers and trials it takes to tell a group's rate from that of the others.
 
 What decides is the audit's own test: the log ratio of a group's FNR or FPR to that of the other
-groups, its variance over speakers, t quantiles for the number of speakers (METHODS 4.4a, 4.9).
-Plans assume that
+groups, its variance over speakers, t quantiles for the number of speakers
+(docs/methods/planning.md#power). Plans assume that
 
 * any two trials that share a speaker correlate by ``icc``, so that a rate varies by its *design
   effect*, ``1 + sides * (trials_per_speaker - 1) * icc`` times as much as that of independent
@@ -46,10 +46,11 @@ __all__ = [
 EXPECTED_ERRORS = 30
 """Independent errors from which a rate is known to within 30 % at 90 % confidence (Doddington)."""
 FEWEST_SPEAKERS = 5
-"""No plan has fewer: below, nothing is inferred about a group (METHODS 4.11)."""
+"""No plan has fewer: below, nothing is inferred about a group (docs/methods/verdicts.md#gates)."""
 _TOLD = 0.75
-# An audit takes at least this share of the jackknife's variance of an FPR (METHODS 4.4a, step 3),
-# which counts what is not of speakers twice: design effects below 3 are told too large.
+# An audit takes at least this share of the jackknife's variance of an FPR
+# (docs/methods/uncertainty.md#residuals-and-variances), which counts what is not of speakers twice:
+# design effects below 3 are told too large.
 _MOST_SPEAKERS = 1e9
 _STEPS, _HALVINGS = 400, 30
 _FARTHEST = np.log(1000)
@@ -132,10 +133,11 @@ def icc_of(deff: ArrayLike, trials_per_speaker: ArrayLike, *, sides: int = 1) ->
 def icc_at(icc: ArrayLike, rate: ArrayLike, to: ArrayLike, *, sides: int = 1) -> FloatArray:
     """Correlation of two trials that share a speaker, where it is known at another rate.
 
-    Speakers vary more where rates are higher: their variance goes with ``rate * (1 - rate)`` to
-    the power of 1.2 to 1.6 (FNR) and 1.65 to 2.1 (FPR) on VoxCeleb1-H (METHODS 4.4a, step 5),
-    that of independent trials to the power of 1. Taken are 1.5 and 2 towards higher rates, 1 and
-    1.5 towards lower ones, so as to promise too little rather than too much.
+    Speakers vary more where rates are higher: their variance goes with ``rate * (1 - rate)`` to the
+    power of 1.2 to 1.6 (FNR) and 1.65 to 2.1 (FPR) on VoxCeleb1-H
+    (docs/methods/uncertainty.md#intervals-of-rates), that of independent trials to the power of 1.
+    Taken are 1.5 and 2 towards higher rates, 1 and 1.5 towards lower ones, so as to promise too
+    little rather than too much.
 
     Parameters
     ----------
@@ -357,7 +359,7 @@ def errors_needed(ratio: ArrayLike, *, power: float = 0.8, confidence: float = 0
     """Independent errors that a reference must expect for a ratio to be detected.
 
     Of two groups with as many trials, by normal quantiles; with dependent trials, times the
-    design effect (METHODS 4.9).
+    design effect (docs/methods/planning.md#textbook-forms).
 
     Examples
     --------

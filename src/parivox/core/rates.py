@@ -69,7 +69,9 @@ def fnr_at_fpr(
     rule: RateRule = "conservative",
     allow_extrapolation: bool = False,
 ) -> RateAt:
-    """False negative rate where the false positive rate is at a target (METHODS 1.6).
+    """False negative rate where the false positive rate is at a target.
+
+    See docs/methods/rates.md#one-rate-where-the-other-is-held.
 
     Parameters
     ----------
@@ -110,7 +112,9 @@ def fpr_at_fnr(
     rule: RateRule = "conservative",
     allow_extrapolation: bool = False,
 ) -> RateAt:
-    """False positive rate where the false negative rate is at a target (METHODS 1.6).
+    """False positive rate where the false negative rate is at a target.
+
+    See docs/methods/rates.md#one-rate-where-the-other-is-held.
 
     The mirror image of :func:`fnr_at_fpr`: ``conservative`` takes the largest threshold with
     FNR <= target, ``nearest`` the largest among equal distances, and a target below
@@ -216,7 +220,7 @@ def threshold_at_eer(curve: Curve) -> FloatArray:
 
 
 def hter(curve: Curve) -> FloatArray:
-    """Half total error rate (FPR + FNR) / 2 at each threshold (METHODS 1.4, mobio13).
+    """Half total error rate (FPR + FNR) / 2 at each threshold (docs/methods/costs.md#hter).
 
     Parameters
     ----------

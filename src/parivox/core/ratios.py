@@ -1,4 +1,4 @@
-"""Ratios of rates of groups without common speakers (METHODS 4.4a.7).
+"""Ratios of rates of groups without common speakers (docs/methods/uncertainty.md#ratios-of-rates).
 
 A group is compared with another, or with all others together (:func:`others`). Groups that share
 speakers, or whose speakers meet in trials, are not independent; their ratio is resampled jointly
@@ -86,9 +86,9 @@ def ratio_interval(one: Interval, other: Interval) -> Ratio:
 
     Notes
     -----
-    METHODS 4.4a.7; Zou & Donner (2008). p is found without intervals of other levels: where 1
-    is a limit, the distances of both rates to theirs are the sides of a right triangle on the
-    logarithm of the ratio, so that one angle is all that is sought.
+    docs/methods/uncertainty.md#ratios-of-rates; Zou & Donner (2008). p is found without intervals
+    of other levels: where 1 is a limit, the distances of both rates to theirs are the sides of a
+    right triangle on the logarithm of the ratio, so that one angle is all that is sought.
     """
     r1, r2 = np.broadcast_arrays(one.rate, other.rate)
     with np.errstate(invalid="ignore", divide="ignore"):

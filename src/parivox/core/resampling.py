@@ -1,4 +1,6 @@
-"""Vertex bootstrap over speakers: weights, weighted rates, intervals (METHODS 4.4).
+"""Vertex bootstrap over speakers: weights, weighted rates, intervals.
+
+See docs/methods/uncertainty.md#vertex-bootstrap.
 
 Speakers are drawn with replacement within strata; a speaker drawn w times weighs w. A trial of
 one speaker then weighs w_s, one between two speakers w_i * w_j. One matrix of weights serves
@@ -239,7 +241,9 @@ def from_replicates(
     scale: Scale = "log",
     confidence: float = 0.95,
 ) -> BootstrapInterval:
-    """Interval and p value of an estimate from its bootstrap replicates (METHODS 4.4).
+    """Interval and p value of an estimate from its bootstrap replicates.
+
+    See docs/methods/uncertainty.md#intervals-from-replicates.
 
     Parameters
     ----------

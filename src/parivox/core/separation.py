@@ -39,7 +39,7 @@ def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArr
     -------
     float64 of shape (...)
         In [0, 1]; 0.5 is chance, below it the scores look reversed. Higher is better. NaN
-        without targets or nontargets. METHODS 1.6.
+        without targets or nontargets. docs/methods/calibration.md#auc.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def dprime(
     float64 of shape (...)
         abs(mean difference) / sqrt(mean of both variances), in [0, inf); higher is better.
         NaN with `ddof` or fewer trials of a class, with infinite scores, or if no score
-        differs from its class mean. METHODS 1.6.
+        differs from its class mean. docs/methods/calibration.md#d-prime.
 
     Examples
     --------

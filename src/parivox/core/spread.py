@@ -1,4 +1,4 @@
-"""Meta-measures of how one base metric differs between groups (METHODS 3.2).
+"""Meta-measures of how one base metric differs between groups (docs/methods/meta-measures.md).
 
 Part of :mod:`parivox.core.meta`, which states the rules for all meta-measures and joins two rates;
 :mod:`parivox.core.measures` lists every measure.
@@ -61,7 +61,7 @@ def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
     -------
     Meta
         In [0, inf), lower is fairer. NaN with a group (``zero_cell``) or average
-        (``zero_reference``) of 0. 000; Hutiri et al. (2023).
+        (``zero_reference``) of 0. Hutiri et al. (docs/references.md#paper-000; 2023).
 
     Examples
     --------

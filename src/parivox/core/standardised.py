@@ -1,4 +1,4 @@
-"""Standardised rates: groups compared on the same mixture of strata (METHODS 4.10).
+"""Standardised rates: groups compared on the same mixture of strata (docs/methods/confounding.md).
 
 Groups differ in more than their people: how many of their pairs are of one gender, how long
 their recordings are. A directly standardised rate gives each stratum (a pairing, a band of
@@ -75,11 +75,11 @@ def standardised(
     Returns
     -------
     Standardised
-        Lower rates are better. A stratum is used if every group that has trials at all has
-        some there, and not all of them with one speaker, whose luck could not be told from
-        the group's rate. As in METHODS 4.4a a speaker's residuals, here
-        sum over k of w_k * (e_sk - R_gk n_sk) / N_gk, carry the variance; a group counts as
-        1 / sum of w_k ** 2 / N_gk trials. With one stratum all is as without strata.
+        Lower rates are better. A stratum is used if every group that has trials at all has some
+        there, and not all of them with one speaker, whose luck could not be told from the group's
+        rate. As in docs/methods/uncertainty.md#residuals-and-variances a speaker's residuals, here
+        sum over k of w_k * (e_sk - R_gk n_sk) / N_gk, carry the variance; a group counts as 1 / sum
+        of w_k ** 2 / N_gk trials. With one stratum all is as without strata.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Errors and trials by speaker: what the uncertainty of a rate is told from.
 
 Trials that share a speaker are dependent, so that speakers, not trials, are the sample
-(METHODS 4.1). Target trials are tallied by speaker, nontarget trials by unordered pair of
-speakers, each within its cell (a group under one allocation).
+(docs/methods/uncertainty.md#why-speakers). Target trials are tallied by speaker, nontarget trials
+by unordered pair of speakers, each within its cell (a group under one allocation).
 
 Layout: one flat axis of *entries* in rising order of their cells, one for each speaker, or
 pair, that has trials in the cell. Leading axes are free: operating points, replicates.

@@ -1,10 +1,10 @@
 """Trends: how the odds of an error change with a number that people have, such as age.
 
-Beside bands of a numeric attribute, which hide what happens within them and between, a trend is
-one figure: the logistic regression of errors on the attribute, a slope in log odds per unit
-(for ten years divide the ages by 10; exp of it is an odds ratio, for rare errors about a ratio
-of rates). Speakers are the sample, as in METHODS 4.4a. Arrays are ``[..., cell]``; leading axes,
-such as operating points, are free.
+Beside bands of a numeric attribute, which hide what happens within them and between, a trend is one
+figure: the logistic regression of errors on the attribute, a slope in log odds per unit (for ten
+years divide the ages by 10; exp of it is an odds ratio, for rare errors about a ratio of rates).
+Speakers are the sample, as in docs/methods/uncertainty.md#residuals-and-variances. Arrays are
+``[..., cell]``; leading axes, such as operating points, are free.
 
 ==================  ====================================================================
 reason              meaning
@@ -85,12 +85,13 @@ def trend(tally: BySpeaker | ByPair, x: ArrayLike, confidence: float = 0.95) -> 
     Returns
     -------
     Trend
-        Maximum likelihood. The variance is that of leaving each speaker out in turn (one
-        Newton step each), for nontarget trials less what a pair counts twice, as V_J and V_U of
-        METHODS 4.4a, and never below that of independent trials. Degrees of freedom as there,
-        with each speaker's part of the information on the slope for trials, and one speaker
-        fewer for the second fitted number. In simulations 95 % intervals covered .97 to 1.0
-        of the slopes with 6 to 12 speakers, .93 to .98 with 25 and 100.
+        Maximum likelihood. The variance is that of leaving each speaker out in turn (one Newton
+        step each), for nontarget trials less what a pair counts twice, as V_J and V_U of
+        docs/methods/uncertainty.md#residuals-and-variances, and never below that of independent
+        trials. Degrees of freedom as there, with each speaker's part of the information on the
+        slope for trials, and one speaker fewer for the second fitted number. In simulations 95 %
+        intervals covered .97 to 1.0 of the slopes with 6 to 12 speakers, .93 to .98 with 25 and
+        100.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class Figures(NamedTuple):
     printed : the paper's; None for a group it does not list
     paper : by the paper's steps
     compat : by bt4vt's rules alone, nothing rounded, divided by the overall figure
-    exact : by counting at the threshold (METHODS 1.2, 1.4)
+    exact : by counting at the threshold (docs/methods/published-tables.md#table-4-of-paper-001)
     """
 
     printed: float | None

@@ -37,7 +37,7 @@ TRIVIAL, OTHER_RECORDING = 1, 3
 MOST = 6
 """Attributes that define difficulty."""
 _USUAL = (("gender", "sex"), ("nationality",))
-"""Paper 002's, under the names that columns have."""
+"""Those of docs/references.md#paper-002, under the names that columns have."""
 _OF_SPEAKER = "speaker."
 
 

@@ -28,7 +28,7 @@ CHECKS = {
     "G9": "trivial target trials alike in all groups",
     "G10": "no trial twice",
 }
-"""The guidelines of paper 002, section 5, and four more, by their ids."""
+"""The guidelines of docs/references.md#paper-002, section 5, and four more, by their ids."""
 THRESHOLDS = {
     "G1": 0.0,
     "G2": 500.0,

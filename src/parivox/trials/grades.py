@@ -1,4 +1,4 @@
-"""How difficult each trial is (paper 002, Table 1).
+"""How difficult each trial is (docs/methods/trial-lists.md#grades).
 
 A trial of one speaker is of grade 1, trivial, where both sides are of one recording, so that
 channel and noise are the same; else it is of grade 3. A trial of two speakers is the harder the
@@ -74,7 +74,7 @@ def grade_codes(
 
     References
     ----------
-    Paper 002, Table 1.
+    docs/references.md#paper-002, Table 1.
 
     Examples
     --------

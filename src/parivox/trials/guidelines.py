@@ -1,5 +1,7 @@
 """The checks G1 to G10: six guidelines of paper 002, section 5, and four more.
 
+See docs/methods/trial-lists.md#checks.
+
 G1 to G4 count a trial for the speaker of its enrolment. G8 is about the attributes that define
 difficulty: what nobody named need not be alike.
 """

@@ -1,12 +1,13 @@
-"""Inclusive lists: the same number of pairs, of the same difficulty, for everybody (paper 002).
+"""Inclusive lists: the same number of pairs, of the same difficulty, for everybody.
 
-Algorithm 1 of the paper, made precise. Every speaker enrols for n target and n nontarget trials.
-Target pairs are unordered pairs of recordings, drawn without replacement by a random stream of
-the speaker's own. Nontarget pairs are of the grades asked for, by default the hardest: the partner
-agrees in every attribute. Partners take turns, so that everybody is on the test side as often as
-other partners of the same speakers; so do the partner's utterances. Where all grades are of one
-class, as the hardest is, that is n times; in another mix, a class with many speakers and few
-partners has these tested more often. No pair comes twice in a list, in either order.
+Algorithm 1 of paper 002, made precise (docs/methods/trial-lists.md#inclusive-lists). Every speaker
+enrols for n target and n nontarget trials. Target pairs are unordered pairs of recordings, drawn
+without replacement by a random stream of the speaker's own. Nontarget pairs are of the grades asked
+for, by default the hardest: the partner agrees in every attribute. Partners take turns, so that
+everybody is on the test side as often as other partners of the same speakers; so do the partner's
+utterances. Where all grades are of one class, as the hardest is, that is n times; in another mix, a
+class with many speakers and few partners has these tested more often. No pair comes twice in a
+list, in either order.
 """
 
 from __future__ import annotations

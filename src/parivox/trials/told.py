@@ -153,7 +153,7 @@ def _within(attribute: str, table: Table) -> Finding:
 
 
 def _shares(about: Description) -> Iterator[Finding]:
-    """Groups counted by speakers and by utterances (paper 001, Table 2)."""
+    """Groups counted by speakers and by utterances, as Table 2 of docs/references.md#paper-001."""
     for name in about.groupings:
         rows = about.tables["groups"].where(grouping=name).rows()
         gaps = [(row["trial_share"] or 0) - (row["speaker_share"] or 0) for row in rows]

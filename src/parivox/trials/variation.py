@@ -1,9 +1,9 @@
 """How far results move when the pairs of a list are drawn anew, beside how far speakers move them.
 
-From a pool of scored pairs several lists are drawn with n pairs a speaker, for several n
-(002 Figs 2 and 3). How much a group's figures differ between them tells how much of a result is
-the draw of pairs. It falls with n; what other speakers would change does not, and stands beside
-it (METHODS 5.6).
+From a pool of scored pairs several lists are drawn with n pairs a speaker, for several n (as Figs.
+2 and 3 of docs/references.md#paper-002). How much a group's figures differ between them tells how
+much of a result is the draw of pairs. It falls with n; what other speakers would change does not,
+and stands beside it (docs/methods/trial-lists.md#variation-over-draws).
 """
 
 from __future__ import annotations

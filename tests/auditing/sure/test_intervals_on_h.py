@@ -106,7 +106,8 @@ def test_only_men_from_the_usa_survive_holm(either):
     assert found["m+USA"]["value"] < 1
 
 
-# The generator of METHODS 4.6a may be changed: floors within .03, p within what that makes of it.
+# The generator of docs/methods/noise-floors.md#gamma-multinomial-draws may be changed: floors
+# within .03, p within what that makes of it.
 FLOORS = {  # value, mean, 95 % quantile, p
     ("gini", "fnr"): (0.280, 0.185, 0.246, 0.011),
     ("gini", "fpr"): (0.558, 0.446, 0.589, 0.095),

@@ -179,7 +179,8 @@ def test_nothing_is_inferred_against_a_handful_of_speakers(against_four, metric,
 
 
 def test_degrees_of_freedom_are_those_of_the_smaller_side(people):
-    """METHODS 4.4: S is the smaller speaker count involved."""
+    """docs/methods/uncertainty.md#intervals-from-replicates: S is the smaller speaker count
+    involved."""
     made = people({"a": 60, "b": 5}, fnr=lambda group, i: (1 + i % 4, 20))
     audit = made.audit(reference="b", replicates=400)
     rows = audit.bias.where(measure="ratio", metric="cdet_norm", operating_point=POINT)

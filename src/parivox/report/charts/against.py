@@ -63,7 +63,9 @@ def against(
     pair: Pair | None = None,
     theme: Theme = PAPER,
 ) -> Spec:
-    """Each group's ratio to the reference in one system against that in another (001, Fig. 5).
+    """Each group's ratio to the reference in one system against that in another.
+
+    As Fig. 5 of docs/references.md#paper-001.
 
     Parameters
     ----------

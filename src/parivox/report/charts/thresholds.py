@@ -47,7 +47,9 @@ def thresholds(
     allocation: str | None = None,
     theme: Theme = PAPER,
 ) -> Spec:
-    """Own thresholds of smallest cost, and threshold bias (paper 001, eq. 3).
+    """Own thresholds of smallest cost, and threshold bias.
+
+    See docs/methods/bias-measures.md#threshold-bias.
 
     Returns
     -------

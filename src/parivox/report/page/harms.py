@@ -1,5 +1,7 @@
 """Section 9: limits of this audit, by the seven sources of harm that paper 001 looks for.
 
+See docs/references.md#paper-001.
+
 The sources are those of Suresh and Guttag, in the order in which data and systems are made.
 """
 

@@ -1,5 +1,7 @@
 """The systems of papers 001 and 003, from the checkpoint files their authors published.
 
+See docs/references.md#papers.
+
 :data:`~parivox.embedding.systems.published.catalogue.PUBLISHED` says which there are. Networks
 stand in a module each and need torch; none is imported before it is asked for.
 """
