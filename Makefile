@@ -21,7 +21,7 @@ STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; p
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo demo-audio demo-trials test coverage lint format types docs examples bench check wheel clean help
+.PHONY: setup demo demo-audio demo-trials test coverage same lint format types docs examples bench check wheel clean help
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
@@ -60,6 +60,9 @@ test: $(STAMP) ## run every test and every example in docstrings and docs
 
 coverage: $(STAMP) ## the same, and say which lines no test reaches
 	$(PY) -m pytest $(PYTEST_ARGS) --cov --cov-report=term
+
+same: $(STAMP) ## do frozen audits come out as before? ONLY=levels,failures runs some; RECORD="why" records
+	$(PY) -m tests.same $(ONLY) $(if $(RECORD),--record "$(RECORD)")
 
 lint: $(STAMP) ## style, format, spelling, layers
 	$(BIN)/ruff check .

@@ -1,0 +1,176 @@
+"""Frozen audits: does every table, JSON, page, figure and export come out as it did?
+
+    python -m tests.same [AUDIT ...] [--exact]
+    python -m tests.same [AUDIT ...] --record REASON
+    python -m tests.same --list
+
+Runs the audits of ``cases.py`` and compares hashes of what comes out with those in ``hashes/``.
+What agrees is kept under build/same, so that a later difference is shown by its lines. A hash that
+changes on purpose is recorded with its reason, which stands beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import zip_longest
+from pathlib import Path
+
+from tests.same.cases import CASES
+from tests.same.forms import NORMALISED, parts, rounded
+from tests.same.running import run
+
+HASHES = Path(__file__).parent / "hashes"
+BUILD = Path("build/same").absolute()
+SHOWN_LINES, SHOWN_WIDTH = 4, 160
+"""Of a difference."""
+
+
+def main() -> None:
+    options = parse()
+    if options.list:
+        print(*(f"{name:12}{case.__doc__}" for name, case in CASES.items()), sep="\n")
+        return
+    names = [name for word in options.audits for name in word.split(",") if name] or [*CASES]
+    if unknown := [name for name in names if name not in CASES]:
+        sys.exit(f"no frozen audit is called {', '.join(unknown)}; there are {', '.join(CASES)}")
+    if options.record is not None and not options.record.strip():
+        sys.exit("a reason is needed: --record 'why these outputs changed'")
+    os.environ.update(COLUMNS="100", LINES="40", NO_COLOR="1", TERM="dumb")
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        os.environ.pop(name, None)
+
+    started, n_changed, failed = time.perf_counter(), 0, []
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=spawn) as workers:
+        for name, running in [(name, workers.submit(run, name)) for name in names]:
+            try:
+                texts, seconds = running.result()
+            except Exception as error:  # noqa: BLE001 - the other audits are still of interest
+                print(f"{name}: {type(error).__name__}: {error}", flush=True)
+                failed.append(name)
+            else:
+                n_changed += compare(name, texts, seconds, options)
+    print(f"{len(names)} audits in {time.perf_counter() - started:.0f} s.", *NORMALISED)
+    if failed:
+        sys.exit(f"could not be run: {', '.join(failed)}")
+    if n_changed and options.record is None:
+        sys.exit(
+            f"{n_changed} outputs differ; those of now are in {BUILD / 'now'}. If that is meant: "
+            'make same ONLY=... RECORD="why"'
+        )
+
+
+def parse() -> argparse.Namespace:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("python -m tests.same", None, __doc__, formatter_class=raw)
+    add = parser.add_argument
+    add("audits", nargs="*", metavar="AUDIT", help="these only (default: all)")
+    add("--list", action="store_true", help="list the frozen audits")
+    add("--exact", action="store_true", help="compare every digit of floats")
+    add("--record", metavar="REASON", help="record what differs, with the reason")
+    kept = "of outputs that agreed, to show differences from (default: build/same/kept)"
+    add("--kept", type=Path, default=BUILD / "kept", metavar="FOLDER", help=kept)
+    add("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes")
+    return parser.parse_args()
+
+
+def compare(name: str, texts: dict[str, str], seconds: float, options: argparse.Namespace) -> int:
+    """Compare an audit's outputs with what is recorded, or record them; how many differ."""
+    file = HASHES / f"{name}.json"
+    recorded = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    current = {output: hashes(output, text) for output, text in texts.items()}
+    form = "exact" if options.exact else "rounded"
+    changed = [
+        output
+        for output in sorted({*recorded, *current})
+        if recorded.get(output, {}).get(form) != current.get(output, {}).get(form)
+    ]
+    state = f"{len(changed)} differ" if changed else "all the same"
+    print(f"{name}: {len(current)} outputs, {state} ({seconds:.1f} s)", flush=True)
+    for output in changed if recorded else ():
+        print(f"  {output}: {difference(recorded.get(output), current.get(output))}")
+        if output in current:
+            write(BUILD / "now" / name / output, texts[output])
+        if output in current and output in recorded:
+            kept = options.kept / name / output
+            show(kept, texts[output], recorded[output], exact=options.exact)
+    if options.record is not None:
+        record(file, recorded, current, changed, options.record.strip())
+    for output, text in texts.items():
+        if options.record is not None or output not in changed:
+            write(options.kept / name / output, text)
+    return len(changed)
+
+
+def hashes(output: str, text: str) -> dict[str, object]:
+    """Of an output: with floats rounded, to the last digit, and of its parts, rounded."""
+    near = rounded(text)
+    found = {part: short(piece)[:6] for part, piece in parts(output, near).items()}
+    return {"rounded": short(near), "exact": short(text), "parts": found}
+
+
+def short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def difference(recorded: dict | None, current: dict | None) -> str:
+    """Which parts of an output differ."""
+    if recorded is None or current is None:
+        return "new" if recorded is None else "gone"
+    old, new = recorded["parts"], current["parts"]
+    changes = [
+        *(f"{part} differs" for part in old if part in new and old[part] != new[part]),
+        *(f"{part} is gone" for part in old if part not in new),
+        *(f"{part} is new" for part in new if part not in old),
+    ]
+    if recorded["rounded"] == current["rounded"]:
+        changes = ["only digits beyond those compared by default differ"]
+    return ", ".join(changes) or "differs"
+
+
+def show(kept: Path, text: str, recorded: dict, *, exact: bool) -> None:
+    """Show the first lines that differ from the kept output, if that is the recorded one."""
+    old = kept.read_bytes().decode() if kept.exists() else None
+    if old is None or hashes(kept.name, old)["rounded"] != recorded["rounded"]:
+        print("    for its lines, first run this where it agrees, with the same --kept FOLDER")
+        return
+    if not exact:
+        old, text = rounded(old), rounded(text)
+    pairs = enumerate(zip_longest(old.splitlines(), text.splitlines(), fillvalue=""), 1)
+    lines = [(number, was, line) for number, (was, line) in pairs if was != line]
+    for number, was, line in lines[:SHOWN_LINES]:
+        shared = len(os.path.commonprefix([was, line]))  # noqa: RUF071 - characters are meant
+        start = max(0, shared - SHOWN_WIDTH // 2)
+        for sign, one in (("-", was), ("+", line)):
+            print(f"    {number}{sign} {'…' * (start > 0)}{one[start : start + SHOWN_WIDTH]}")
+    if len(lines) > SHOWN_LINES:
+        print(f"    and {len(lines) - SHOWN_LINES} more lines")
+
+
+def record(file: Path, recorded: dict, current: dict, changed: list[str], reason: str) -> None:
+    """Write the hashes; what changed, is new or gone gets the reason beside those it had."""
+    entries = {}
+    for output in sorted({*recorded, *current}):
+        entry = current.get(output, {"rounded": None, "exact": None, "parts": {}})
+        reasons = recorded.get(output, {}).get("reasons", [])
+        entry["reasons"] = [*reasons, reason] if recorded and output in changed else reasons
+        entries[output] = entry
+    lines = (f"{json.dumps(output)}: {json.dumps(entry)}" for output, entry in entries.items())
+    write(file, "{\n" + ",\n".join(lines) + "\n}\n")
+    print(f"  {len(changed)} recorded in {file.relative_to(Path.cwd())}")
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8", newline="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Run a frozen audit and gather what comes out of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.same.cases import CASES, Room
+from tests.same.forms import forms
+
+__all__ = ["run"]
+
+
+def run(name: str) -> tuple[dict[str, str], float]:
+    """Texts of everything that comes out of a frozen audit; seconds of the processor."""
+    started, home = time.process_time(), Path.cwd()
+    folder = Path(tempfile.mkdtemp(prefix="same-"))
+    path = list(sys.path)
+    try:
+        room = Room(folder)
+        CASES[name](room)
+        return {
+            part: text
+            for file in sorted(room.out.rglob("*"))
+            if file.is_file() and file.name != "SHA256SUMS"
+            for part, text in forms(
+                file.relative_to(room.out).as_posix(), file.read_bytes()
+            ).items()
+        }, time.process_time() - started
+    finally:
+        sys.path[:] = path
+        os.chdir(home)
+        shutil.rmtree(folder)
