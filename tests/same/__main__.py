@@ -19,6 +19,7 @@ import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from difflib import unified_diff
 from itertools import zip_longest
 from pathlib import Path
 
@@ -28,8 +29,10 @@ from tests.same.running import run
 
 HASHES = Path(__file__).parent / "hashes"
 BUILD = Path("build/same").absolute()
-SHOWN_LINES, SHOWN_WIDTH = 4, 160
+SHOWN_LINES, SHOWN_WIDTH = 6, 160
 """Of a difference."""
+COMPARED_LINES = 400
+"""From the first that differs: to find what was put in or taken out."""
 
 
 def main() -> None:
@@ -143,15 +146,28 @@ def show(kept: Path, text: str, recorded: dict, *, exact: bool) -> None:
         return
     if not exact:
         old, text = rounded(old), rounded(text)
-    pairs = enumerate(zip_longest(old.splitlines(), text.splitlines(), fillvalue=""), 1)
-    lines = [(number, was, line) for number, (was, line) in pairs if was != line]
-    for number, was, line in lines[:SHOWN_LINES]:
-        shared = len(os.path.commonprefix([was, line]))  # noqa: RUF071 - characters are meant
-        start = max(0, shared - SHOWN_WIDTH // 2)
-        for sign, one in (("-", was), ("+", line)):
-            print(f"    {number}{sign} {'…' * (start > 0)}{one[start : start + SHOWN_WIDTH]}")
-    if len(lines) > SHOWN_LINES:
-        print(f"    and {len(lines) - SHOWN_LINES} more lines")
+    if not kept.name.endswith(".html"):
+        show_lines(old, text)
+        return
+    was, now = parts(kept.name, old), parts(kept.name, text)
+    for part in was.keys() & now.keys():
+        if was[part] != now[part]:
+            print(f"    {part}:")
+            show_lines(was[part], now[part])
+
+
+def show_lines(old: str, text: str) -> None:
+    """Show the first lines that differ."""
+    was, now = old.splitlines(), text.splitlines()
+    first = next((i for i, pair in enumerate(zip_longest(was, now)) if len({*pair}) > 1), 0)
+    window = slice(first, first + COMPARED_LINES)
+    changes = [*unified_diff(was[window], now[window], n=0, lineterm="")][2:]
+    shared = len(os.path.commonprefix([*was[first : first + 1], *now[first : first + 1]]))  # noqa: RUF071
+    start = max(0, shared - SHOWN_WIDTH // 2)
+    print(f"    from line {first + 1} of {len(now)}:")
+    for line in [line for line in changes if not line.startswith("@@")][:SHOWN_LINES]:
+        cut = start if len(line) > SHOWN_WIDTH else 0
+        print(f"    {line[0]} {'…' * (cut > 0)}{line[1 + cut : 1 + cut + SHOWN_WIDTH]}")
 
 
 def record(file: Path, recorded: dict, current: dict, changed: list[str], reason: str) -> None:
