@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parivox.errors import DataError, ParivoxError
 from parivox.read import content as content_module
 from parivox.read.content import read_content
-from parivox.read.reading import read_table
+from parivox.read.metadata import read_table
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 
@@ -114,9 +114,9 @@ def test_a_spreadsheets_csv(read, write):
 
 
 def test_the_decimal_comma_is_said(write):
-    from parivox.read.encoding import scores
+    from parivox.read.cells import scores
+    from parivox.read.columns import Columns
     from parivox.read.formats import scan
-    from parivox.read.formats.scan import Columns
 
     def read(text):
         found = scan(write("s.csv", text), columns=Columns(), format=None, name="scores")
@@ -149,9 +149,9 @@ def test_what_separates_thousands_is_never_guessed(read, scores, match):
 
 
 def test_decimal_signs_must_agree_across_blocks(read, monkeypatch):
-    from parivox.read.formats import text
+    from parivox.read.formats import delimited
 
-    monkeypatch.setattr(text, "BLOCK", 64)
+    monkeypatch.setattr(delimited, "BLOCK", 64)
     rows = [f"a/{i};b/1;{i}.5\n" for i in range(20)]
     mixed = "enrol;test;score\n" + "".join([*rows, "a/x;b/1;0,5\n"])
     with pytest.raises(DataError, match=r"rows 2 and 22, .*'0.5' has a decimal point and '0,5' a"):

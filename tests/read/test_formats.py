@@ -14,11 +14,13 @@ import polars as pl
 import pytest
 import zstandard
 
+import parivox as pv
 from parivox.errors import ConfigError, DataError, ParivoxError
-from parivox.read.formats import scan
-from parivox.read.formats.kinds import kind_of
-from parivox.read.formats.scan import Columns
+from parivox.read.columns import Columns
+from parivox.read.formats import FORMATS, headerless, register, scan
+from parivox.read.formats.format import Example
 from parivox.read.speakers import read_speakers
+from parivox.report.inspection import told
 
 PACKERS = {
     "gz": gzip.compress,
@@ -256,8 +258,11 @@ def test_a_format_that_the_user_names(read):
         ("m1 s1 x -0.5\nm1 s1 x 2", ""),
     ],
 )
-def test_detection(text, kind):
-    assert kind_of(text.encode()) == kind
+def test_detection(write, text, kind):
+    wrong = r"no header|no trial|no known names|may be label|is empty|nothing else|not fit what is"
+    with contextlib.nullcontext() if kind else pytest.raises(DataError, match=wrong):
+        found = scan(write("trials", text), columns=Columns(), format=None, name="trials")
+        assert found.format == kind
 
 
 def test_columns_that_are_ignored_are_told(read, csv, rows):
@@ -568,3 +573,38 @@ def test_whole_numbers_before_words_of_labels_are_scores_as_wespeaker_writes_the
         (False, 1.0),
         (True, 0.0),
     ]
+
+
+@pytest.fixture
+def speechlab():
+    """A made-up format, added as any other one is."""
+    added = register(
+        headerless(
+            "speechlab",
+            "SpeechLab's columns",
+            {"score": 0, "label": 1, "enrol": 2, "test": 3},
+            fits=lambda first: 70 if first.labels(1) and first.scores(0) else 0,
+            examples=[Example("0.5 target a/1 a/2", "SpeechLab", "score, label, enrolment, test")],
+        )
+    )
+    yield added
+    del FORMATS[added.name]
+
+
+def test_one_registration_adds_a_format(speechlab, write, csv, rows):
+    lines = [f"{s} {'target' if y == '1' else 'nontarget'} {e} {t}" for e, t, s, y in rows]
+    scores = write("scores.txt", "\n".join(lines))
+    people = {"id": ["a", "b", "c"], "gender": ["f", "m", "f"]}
+    audit, plain = (
+        pv.audit(one, speakers=people, by="gender")
+        for one in (scores, write("scores.csv", csv(rows)))
+    )
+    assert pv.inspect(scores).files[0].format == speechlab.name
+    assert audit.groups.rows() == plain.groups.rows()
+    assert "in SpeechLab's columns" in "\n".join(told(pv.inspect(scores)))
+    with pytest.raises(ConfigError, match=r"'xls' is not known; choose from .*, speechlab$"):
+        pv.audit(scores, speakers=people, by="gender", scores_format="xls")
+    with pytest.raises(DataError, match=r"does not hold the 4 columns of speechlab: score, label"):
+        pv.audit(
+            write("odd.txt", "a b c\n"), speakers=people, by="gender", scores_format="speechlab"
+        )

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.encoding import labels
+from parivox.read.cells import labels
+from parivox.read.columns import Columns
 from parivox.read.formats import scan
-from parivox.read.formats.scan import Columns
 from parivox.trials.writing import FORMATS, HOLDS_MORE, ListWriter
 
 FORMAT_READ = {

@@ -11,7 +11,7 @@ import polars as pl
 
 from parivox.embedding.kaldi import read_data_folder
 from parivox.errors import DataError
-from parivox.read.reading import read_table
+from parivox.read.metadata import read_table
 from parivox.read.utterances import SPEAKER, UTTERANCE, check_filled, find_column
 
 if TYPE_CHECKING:

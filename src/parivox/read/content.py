@@ -14,8 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from parivox.errors import DataError
 from parivox.read.compression import compression_of, unpacked
+from parivox.read.encoding import encoding_of, transcoded
 from parivox.read.folder import Folder
-from parivox.read.transcoding import encoding_of, transcoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

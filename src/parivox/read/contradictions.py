@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from parivox.errors import DataError
+from parivox.read.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from parivox.read.formats.scan import Columns, Scan
+    from parivox.read.columns import Columns
+    from parivox.read.formats.format import Scan
     from parivox.read.ids import Merged
     from parivox.read.validation import Tally
 
@@ -112,14 +114,17 @@ def _differing(
 
 def labels_or_scores(scanned: Scan) -> str:
     """What to do if a column of 1.0 and -1.0 holds scores, though it looks like labels."""
-    scores_of = {"kaldi-trials": "kaldi-scores", "voxceleb": "voxceleb-scores"}
-    if scanned.format not in scores_of:
+    places = dict(FORMATS[scanned.format].places) if scanned.format in FORMATS else {}
+    if "label" in places:
+        places["score"] = places.pop("label")
+    of_scores = next((one.name for one in FORMATS.values() if places and one.places == places), "")
+    if not of_scores or of_scores == scanned.format:
         return ""
     _, chunk = next(iter(scanned.chunks()))
     if not chunk["label"].str.contains("[0-9]").any():
         return ""
     column = scanned.columns["label"].split()[0]
-    return f"; if column {column} holds scores, give --scores-format {scores_of[scanned.format]}"
+    return f"; if column {column} holds scores, give --scores-format {of_scores}"
 
 
 def seen(scanned: Scan) -> str:

@@ -21,7 +21,7 @@ import polars as pl
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import read_content
 from parivox.read.formats.binary import binary_frame, parquet_metadata
-from parivox.read.formats.scan import ENGINE_ERRORS, why
+from parivox.read.formats.format import ENGINE_ERRORS, why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.outcomes import stage_of
+from parivox.read.cells import stage_of
 from parivox.read.rewritten import rewritten
 from parivox.read.speakers import read_table
 from parivox.read.utterances import UTTERANCE, check_filled, find_column

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.formats.scan import Rows, Scan
+    from parivox.read.formats.format import Rows, Scan
 
     Codes = NDArray[np.int32]
 
-__all__ = ["HELD", "RANGE", "Ids", "Merged", "places_in"]
+__all__ = ["HELD", "RANGE", "Dictionary", "Ids", "Merged", "places_in"]
 
 HELD = 8_000_000
 """Ids held in memory: beyond so many, the runs go to disk."""
@@ -33,6 +33,69 @@ RANGE = 4_000_000
 """Ids merged at once, about."""
 _SAMPLE = 256  # ids a range that its limits are chosen from
 _MANY = 4  # fewer rows than this for each distinct id: these are found by sorting
+
+
+class Dictionary:
+    """Ids numbered in the order in which they appear.
+
+    The table engine's dictionary lives as long as this object, so chunks of a file share it.
+    """
+
+    def __init__(self) -> None:
+        self._type: pl.Categorical | None = pl.Categorical(pl.Categories.random())
+        # The engine forgets a dictionary that no column uses.
+        self._kept: pl.Series | None = pl.Series([], dtype=self._type)
+        self._ids = [pl.Series([], dtype=pl.String)]
+        self._is_plain = True
+        self.size = 0
+
+    def codes(self, chunk: pl.DataFrame, role: str, scan: Scan, rows: Rows) -> NDArray[np.int32]:
+        """Codes of one column, shape (row,); its empty cells are an error."""
+        text = chunk[role]
+        if text.dtype != pl.String:
+            text = text.cast(pl.String)
+        if text.null_count():
+            raise _empty(scan, role, rows[int(text.is_null().arg_max() or 0)])
+        codes, fresh = self.learn(text)
+        if len(fresh):
+            blank = self._ids[-1].str.strip_chars() == ""
+            if blank.any():
+                raise _empty(scan, role, rows[int(fresh[blank.arg_max() or 0])])
+        return codes
+
+    def learn(self, text: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Code of each text, and the places of those that were not known before."""
+        assert self._type is not None
+        codes: NDArray[np.int32] = text.cast(self._type).to_physical().to_numpy().astype(np.int32)
+        top = int(codes.max(initial=-1)) + 1
+        if top <= self.size:
+            return codes, np.empty(0, dtype=np.int64)
+        seen = np.full(top - self.size, -1, dtype=np.int64)
+        fresh = np.flatnonzero(codes >= self.size)[::-1]
+        seen[codes[fresh] - self.size] = fresh
+        ids = text.gather(seen)
+        self._is_plain = self._is_plain and bool((ids.str.strip_chars() == ids).all())
+        self._ids.append(ids)
+        self.size = top
+        return codes, seen
+
+    def sorted(self) -> tuple[pl.Series, NDArray[np.int32]]:
+        """Distinct ids in rising order, and the place of each code among them.
+
+        Nothing can be added after that: the dictionary gives its memory back.
+        """
+        self._type = self._kept = None
+        ids = pl.concat(self._ids)
+        self._ids.clear()
+        if self._is_plain:
+            order = ids.arg_sort()
+            place = np.empty(len(ids), dtype=np.int32)
+            place[order.to_numpy()] = np.arange(len(ids), dtype=np.int32)
+            return ids.gather(order), place
+        # ids that differ in blanks around them are one id
+        plain = ids.str.strip_chars()
+        distinct = plain.unique().sort()
+        return distinct, plain.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int32)
 
 
 class Ids:

@@ -9,13 +9,12 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
 from parivox.read.contradictions import contradiction, labels_or_scores, seen
-from parivox.read.encoding import Dictionary, labels, scores
 from parivox.read.folder import Folder
-from parivox.read.ids import Ids, Merged, places_in
+from parivox.read.ids import Dictionary, Ids, Merged, places_in
 from parivox.read.join import agree, named_rows, unmet
 from parivox.read.notes import DataNote, lost, reading_notes
-from parivox.read.outcomes import DAY, decisions, failures, numbers
 from parivox.read.speakers import speakers_of
 from parivox.read.store import Ranks, Settled, Store, ranges, records
 from parivox.read.trialset import Recordings, TrialSet, speakers_in
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from parivox.read.attributes import Attribute
     from parivox.read.failures import Failures
-    from parivox.read.formats.scan import Rows, Scan
+    from parivox.read.formats.format import Rows, Scan
     from parivox.read.models import Models
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances

@@ -11,7 +11,7 @@ from parivox.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.read.formats.scan import Scan
+    from parivox.read.formats.format import Scan
     from parivox.read.utterances import Utterances
 
 __all__ = ["agree", "named_rows", "pattern_of", "unmet"]

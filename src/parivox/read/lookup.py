@@ -10,7 +10,7 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.attributes import Attribute, parse_by
-from parivox.read.formats.scan import ATTRIBUTE, plain
+from parivox.read.columns import ATTRIBUTE, plain
 from parivox.read.grouping import SAME, OfAttribute
 from parivox.read.values import in_order, sides_of
 

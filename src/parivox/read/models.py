@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.nist import are_segments, on_side
+from parivox.read.formats.sides import are_segments, on_side
 from parivox.read.speakers import read_table
 from parivox.read.utterances import SPEAKER, UTTERANCE, check_filled, find_column, some
 

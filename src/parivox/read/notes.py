@@ -19,7 +19,7 @@ from parivox.read.validation import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.read.formats.scan import Scan
+    from parivox.read.formats.format import Scan
     from parivox.read.validation import Tally
 
 __all__ = ["DataNote", "lost", "reading_notes"]

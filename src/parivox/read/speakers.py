@@ -10,9 +10,9 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.attributes import UNKNOWN
-from parivox.read.formats.scan import plain
+from parivox.read.columns import plain
+from parivox.read.metadata import read_table
 from parivox.read.notes import DataNote
-from parivox.read.reading import read_table
 from parivox.read.utterances import SPEAKER
 
 if TYPE_CHECKING:

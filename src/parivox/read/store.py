@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.read.columns import ATTRIBUTE
 from parivox.read.folder import Folder
-from parivox.read.formats.scan import ATTRIBUTE
 from parivox.read.validation import Encoded, Trials
 
 if TYPE_CHECKING:

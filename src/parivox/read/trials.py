@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.read.columns import Columns
 from parivox.read.contradictions import check_columns
 from parivox.read.failures import read_failures
 from parivox.read.formats import scan
-from parivox.read.formats.scan import Columns
 from parivox.read.ids import Ids
 from parivox.read.intake import Intake
 from parivox.read.models import read_models

@@ -10,8 +10,8 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.attributes import UNKNOWN
-from parivox.read.formats.scan import plain
-from parivox.read.reading import read_table
+from parivox.read.columns import plain
+from parivox.read.metadata import read_table
 from parivox.read.rewritten import rewritten
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.attributes import UNKNOWN, number
-from parivox.read.formats.scan import ATTRIBUTE
+from parivox.read.columns import ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.attributes import Attribute
-    from parivox.read.formats.scan import Scan
+    from parivox.read.formats.format import Scan
 
 __all__ = ["MOST", "Levels", "Values", "columns_of", "in_order", "sides_of", "whole_of"]
 

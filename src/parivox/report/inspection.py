@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from parivox.errors import shown
+from parivox.read.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,24 +36,7 @@ _KINDS = {
     "groups": "a groups file, as --groups takes it",
     "unknown": "neither trials nor a table that Parivox knows",
 }
-_FORMATS = {
-    "wespeaker": "WeSpeaker's four columns",
-    "voxceleb": "VoxCeleb's columns",
-    "voxceleb-scores": "VoxSRC's columns",
-    "kaldi-trials": "Kaldi's columns",
-    "kaldi-scores": "Kaldi's columns",
-    "bob-4": "bob's four columns",
-    "bob-5": "bob's five columns",
-    "nist-key": "the columns of a NIST key",
-    "nist-scores": "the columns of a NIST system output",
-    "delimited": "columns with a header",
-    "parquet": "Parquet",
-    "arrow": "Arrow",
-    "arrow-stream": "an Arrow stream",
-    "xlsx": "an Excel workbook",
-    "dataframe": "a dataframe",
-    "yaml": "YAML",
-}
+_OTHER_FORMATS = {"dataframe": "a dataframe", "yaml": "YAML"}
 _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _STYLES = {"": "bold", "odd": "yellow", "problem": "red", "next": "green", "then": "green"}
 _LEVELS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
@@ -207,9 +191,7 @@ def _headline(found: Found) -> str:
         told += f" on {found.counted.list}" if found.counted.list else ""
     is_told = found.format != "delimited" or found.kind in {"scores", "trials"}
     if found.format and is_told and found.kind != "counts":
-        is_speechbrain = found.format == "kaldi-trials" and found.scores is not None
-        format_ = "SpeechBrain's columns" if is_speechbrain else _FORMATS.get(found.format)
-        told += f", in {format_ or found.format}"
+        told += f", in {_format(found)}"
     facts = list(_facts(found.read or {}))
     if facts:
         told += f" ({', '.join(facts)})"
@@ -219,6 +201,14 @@ def _headline(found: Found) -> str:
         rows = _many(found.rows, "rows")
         told += f"; {rows}" if found.whole else f"; more than {rows}, of which the first are told"
     return told
+
+
+def _format(found: Found) -> str:
+    """The format in words."""
+    known = FORMATS.get(found.format)
+    if known is None:
+        return _OTHER_FORMATS.get(found.format, found.format)
+    return (known.label_with_optional if found.scores is not None else "") or known.label
 
 
 def _facts(read: Mapping[str, str]) -> Iterator[str]:

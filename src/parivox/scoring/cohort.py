@@ -11,8 +11,9 @@ import polars as pl
 
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.errors import DataError
+from parivox.read.columns import plain
 from parivox.read.content import read_content
-from parivox.read.formats.scan import ENGINE_ERRORS, plain
+from parivox.read.formats.format import ENGINE_ERRORS
 from parivox.read.speakers import read_speakers
 from parivox.read.utterances import UTTERANCE, matched, read_utterances, some
 from parivox.scoring.vectors import open_vectors

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.cells import labels
+from parivox.read.columns import Columns
 from parivox.read.contradictions import seen
-from parivox.read.encoding import labels
 from parivox.read.formats import scan
-from parivox.read.formats.scan import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from parivox.read.formats.scan import Scan
+    from parivox.read.formats.format import Scan
 
 __all__ = ["CHUNK", "TrialList", "read_list"]
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from parivox.embedding.holding import hold
 from parivox.errors import ConfigError, DataError
-from parivox.read.formats.scan import ENGINE_ERRORS, why
+from parivox.read.formats.format import ENGINE_ERRORS, why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -22,7 +22,7 @@ import numpy as np
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.attributes import parse_attribute, parse_by
-from parivox.read.formats.scan import plain
+from parivox.read.columns import plain
 from parivox.read.speakers import read_speakers
 from parivox.read.utterances import read_utterances
 from parivox.trials.capacity import Capacity, met, spread

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.read.cells import labels, scores
+from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.contradictions import seen
-from parivox.read.encoding import labels, scores
 from parivox.read.formats import scan
-from parivox.read.formats.scan import ATTRIBUTE, Columns
 from parivox.read.speakers import read_speakers
 from parivox.read.utterances import owners, read_utterances, some
 from parivox.shown import Shown
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.formats.scan import Rows, Scan
+    from parivox.read.formats.format import Rows, Scan
 
 __all__ = ["Converted", "convert"]
 

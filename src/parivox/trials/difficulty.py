@@ -9,8 +9,8 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.read.attributes import Attribute, parse_attribute
-from parivox.read.formats.scan import plain
-from parivox.read.labels import LABELS
+from parivox.read.cells import LABELS
+from parivox.read.columns import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

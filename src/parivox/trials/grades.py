@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError
-from parivox.read.formats.scan import ATTRIBUTE
+from parivox.read.columns import ATTRIBUTE
 from parivox.read.table import Table
 from parivox.read.values import Levels
 from parivox.shown import Shown

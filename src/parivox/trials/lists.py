@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError
-from parivox.read.formats.scan import plain
+from parivox.read.columns import plain
 from parivox.read.groups import make_groupings, wanted
 from parivox.read.ids import places_in
 from parivox.read.lookup import Lookup

@@ -11,23 +11,16 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.scan import (
-    ENGINE_ERRORS,
-    Format,
-    Scan,
-    check_types,
-    name_columns,
-    why,
-)
+from parivox.read.formats.format import CERTAIN, ENGINE_ERRORS, NamedColumns, named, why
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from parivox.read.content import Content
-    from parivox.read.formats.scan import Columns, Rows
+    from parivox.read.formats.format import Format, Rows
 
-__all__ = ["ARROW", "ARROW_STREAM", "PARQUET", "binary_frame", "parquet_metadata", "silent"]
+__all__ = ["BINARY", "binary_frame", "parquet_metadata", "silent"]
 
 ROWS = 1_000_000
 """Rows read at once."""
@@ -75,11 +68,6 @@ def _guarded(
         raise DataError(msg) from error
 
 
-def binary_frame(content: Content, kind: str) -> pl.DataFrame:
-    """The whole table."""
-    return _guarded(content, kind, lambda lazy: lazy.collect())
-
-
 def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
     """What the metadata of a Parquet file say, by key.
 
@@ -92,15 +80,18 @@ def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
         return pl.read_parquet_metadata(file)
 
 
-def _scan(kind: str, content: Content, columns: Columns) -> Scan:
+def binary_frame(content: Content, kind: str) -> pl.DataFrame:
+    """The whole table."""
+    return _guarded(content, kind, lambda lazy: lazy.collect())
+
+
+def _table(kind: str, content: Content) -> NamedColumns:
+    """A table in Parquet or Arrow, of which a million rows are read at once."""
     empty = _guarded(content, kind, lambda lazy: lazy.head(0).collect())
     height = int(_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
-    names = empty.columns
-    found = name_columns(names, columns, content.name)
-    check_types(empty, {role: names[i] for role, i in found.items()}, content.name)
 
-    def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
-        picked = {role: pl.col(names[i]) for role, i in found.items()}
+    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        picked = {name: pl.col(empty.columns[at]) for name, at in places.items()}
         for first in range(0, height, ROWS):
 
             def part(lazy: pl.LazyFrame, first: int = first) -> pl.DataFrame:
@@ -109,22 +100,20 @@ def _scan(kind: str, content: Content, columns: Columns) -> Scan:
             chunk = _guarded(content, kind, part)
             yield range(first + 1, first + 1 + chunk.height), chunk
 
-    return Scan(
-        content.name,
-        kind,
-        {role: names[i] for role, i in found.items()},
-        tuple(name for i, name in enumerate(names) if i not in found.values()),
-        chunks,
-        content,
+    return NamedColumns(empty.columns, chunks, empty)
+
+
+def _binary(name: str, label: str, start: bytes) -> Format:
+    return named(
+        name,
+        label,
+        lambda head, _: CERTAIN if head.startswith(start) else 0,
+        partial(_table, name),
     )
 
 
-def _starts(start: bytes, head: bytes, _: object) -> bool:
-    return head.startswith(start)
-
-
-PARQUET = Format("parquet", partial(_starts, b"PAR1"), partial(_scan, "parquet"))
-ARROW = Format("arrow", partial(_starts, b"ARROW1"), partial(_scan, "arrow"))
-ARROW_STREAM = Format(
-    "arrow-stream", partial(_starts, b"\xff\xff\xff\xff"), partial(_scan, "arrow-stream")
+BINARY = (
+    _binary("parquet", "Parquet", b"PAR1"),
+    _binary("arrow", "Arrow", b"ARROW1"),
+    _binary("arrow-stream", "an Arrow stream", b"\xff\xff\xff\xff"),
 )

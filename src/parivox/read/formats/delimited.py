@@ -1,26 +1,43 @@
-"""CSV, TSV and their like: a header names the columns."""
+"""Text tables: CSV, TSV and their like, whose header names the columns, and text in blocks."""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+
 from parivox.errors import DataError
-from parivox.read.formats.scan import ALIASES, Format, Scan, name_columns, plain
-from parivox.read.formats.text import check_text, head_lines, is_text, read_text, split
+from parivox.read.columns import ALIASES, plain
+from parivox.read.formats.format import CERTAIN, ENGINE_ERRORS, Example, NamedColumns, named, why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    import polars as pl
-
+    from parivox.read.columns import Columns
     from parivox.read.content import Content
-    from parivox.read.formats.scan import Columns, Rows
+    from parivox.read.formats.format import Rows
 
-__all__ = ["DELIMITED", "header_of", "read_frame"]
+__all__ = [
+    "BLOCK",
+    "DELIMITED",
+    "check_text",
+    "head_lines",
+    "header_of",
+    "is_text",
+    "read_text",
+    "split",
+]
 
 SEPARATORS = (",", "\t", ";", "|")
 _SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, above the header
+BLOCK = 64 << 20
+"""Bytes read at once."""
 
 
 def separator_of(line: str) -> str:
@@ -58,47 +75,243 @@ def _header(lines: Sequence[tuple[int, str]]) -> tuple[list[str], str, Sequence[
     return split(header, separator), separator, lines[1:]
 
 
-def read_frame(
-    content: Content,
-) -> tuple[list[str], Iterator[tuple[Rows, pl.DataFrame]]]:
-    """Column names and blocks of rows of a table with a header."""
-    check_text(content)
-    names, separator, start = header_of(content)
-    content.dialect["separator"] = separator
-    quote = None if separator == " " else '"'
-    return names, read_text(
-        content, separator=separator, width=len(names), start=start, quote=quote
-    )
-
-
-def _matches(head: bytes, columns: Columns) -> bool:
+def _fits(head: bytes, columns: Columns) -> float:
     lines = head_lines(head) if is_text(head) else []
     if not lines:
-        return False
+        return 0
     names, _, _ = _header(lines)
     known = {plain(name) for name in names}
     roles = sum(bool(aliases & known) for aliases in ALIASES.values())
     asked = set(columns.by_role.values())
-    named = asked & set(names)
-    return roles >= 2 or (bool(named) and (columns.elsewhere or named == asked))
+    found = asked & set(names)
+    is_known = roles >= 2 or (bool(found) and (columns.elsewhere or found == asked))
+    return CERTAIN if is_known else 0
 
 
-def _scan(content: Content, columns: Columns) -> Scan:
-    names, _ = read_frame(content)
-    found = name_columns(names, columns, content.name)
+def _table(content: Content) -> NamedColumns:
+    check_text(content)
+    names, separator, start = header_of(content)
+    content.dialect["separator"] = separator
+    quote = None if separator == " " else '"'
 
-    def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
-        for rows, block in read_frame(content)[1]:
-            yield rows, block.select(**{role: f"f{i}" for role, i in found.items()})
+    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        for rows, block in read_text(
+            content, separator=separator, width=len(names), start=start, quote=quote
+        ):
+            yield rows, block.select(**{name: f"f{at}" for name, at in places.items()})
 
-    return Scan(
-        content.name,
-        DELIMITED.name,
-        {role: names[i] for role, i in found.items()},
-        tuple(name for i, name in enumerate(names) if i not in found.values()),
-        chunks,
-        content,
+    return NamedColumns(names, chunks)
+
+
+DELIMITED = named(
+    "delimited",
+    "columns with a header",
+    _fits,
+    _table,
+    (
+        Example(
+            "enrol,test,score,label",
+            "anyone: a CSV or TSV with a header; NIST with a header, bob's CSV",
+            "the columns with [known names](#columns-with-names), in any order",
+        ),
+    ),
+)
+
+
+def is_text(head: bytes) -> bool:
+    """Whether these may be the first bytes of a text in UTF-8."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in head
+
+
+def check_text(content: Content) -> None:
+    """Refuse what is no text with rows, in words that tell what it is instead."""
+    head, name = content.head, content.name
+    if not content.encoding or b"\x00" in head:
+        msg = f"{name}: is neither text nor Parquet, Arrow or XLSX; save it in one of these formats"
+        raise DataError(msg)
+    if b"\r" in head.strip() and b"\n" not in head:
+        msg = (
+            f"{name}: its lines end as on an old Mac, in CR alone; "
+            "save it with line ends of today, LF or CR LF"
+        )
+        raise DataError(msg)
+
+
+@lru_cache(maxsize=4)
+def head_lines(head: bytes) -> list[tuple[int, str]]:
+    """First lines that hold anything, each with its row as an editor shows it."""
+    text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    lines = text.split("\n")
+    if len(lines) > 2 and len(head) >= 1 << 15:
+        lines.pop()  # it may be cut
+    return [(i, line.rstrip("\r")) for i, line in enumerate(lines, 1) if line.strip()]
+
+
+def split(line: str, separator: str) -> list[str]:
+    """Fields of one line; blanks of any kind and number separate where it is a blank."""
+    if separator == " ":
+        return line.split()
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:
+        return [cell.strip() for cell in line.split(separator)]
+
+
+def read_text(
+    content: Content, *, separator: str, width: int, start: int, quote: str | None
+) -> Iterator[tuple[Rows, pl.DataFrame]]:
+    """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...
+
+    Parameters
+    ----------
+    content
+        The file.
+    separator
+        Between fields; a blank stands for any number of blanks and tabs.
+    width
+        Fields a row.
+    start
+        First row with data, from 1.
+    quote
+        Character that encloses fields, if any.
+
+    Yields
+    ------
+    rows
+        Row of each record as an editor shows it: that of its first line.
+    block : DataFrame
+        Blank lines are rows without any value.
+    """
+    schema = {f"f{i}": pl.String for i in range(width)}
+    for first, block, skip in _blocks(content, start):
+        data = _blanks(block) if separator == " " and _untidy(block) else block
+        lead = _after_blank_lines(data, skip)
+        blank = data.count(b"\n", 0, lead)
+        if lead == len(data):
+            continue
+        try:
+            frame = pl.read_csv(
+                data,
+                has_header=False,
+                schema=schema,
+                separator=separator,
+                quote_char=quote,
+                skip_lines=blank,
+                infer_schema=False,
+            )
+        except ENGINE_ERRORS as error:
+            odd = _odd_row(data[lead:], first + blank, separator, width, quote)
+            if odd is not None:
+                raise _ragged(content.name, *odd, width) from error
+            msg = f"{content.name}: cannot be read as a table ({why(error)}); repair the file"
+            raise DataError(msg) from error
+        if frame.height and frame[:, -1].null_count():
+            short = _odd_row(data[lead:], first + blank, separator, width, quote)
+            if short is not None:
+                raise _ragged(content.name, *short, width)
+        yield _rows(data, lead, first + blank, frame.height, separator, quote), frame
+
+
+def _rows(
+    data: bytes, lead: int, first: int, height: int, separator: str, quote: str | None
+) -> Rows:
+    """Row of each record of a block whose first one begins at `lead`, in row `first`."""
+    if quote is None or b'"' not in data:
+        return range(first, first + height)
+    lines = data.count(b"\n", lead) + (not data.endswith(b"\n"))
+    if lines > height:  # some records may hold line ends
+        text = io.StringIO(data[lead:].decode("utf-8", errors="replace"), newline="")
+        reader = csv.reader(text, delimiter=separator, quotechar=quote)
+        starts = [first]
+        try:
+            starts += [first + reader.line_num for _ in reader]
+        except csv.Error:
+            starts = []
+        if len(starts) > height:
+            return np.array(starts[:height], dtype=np.int64)
+    return range(first, first + height)
+
+
+def _after_blank_lines(data: bytes, skip: int) -> int:
+    """Where the first line that is not blank begins, after so many lines."""
+    at = 0
+    for _ in range(skip):
+        at = data.find(b"\n", at) + 1 or len(data)
+    while data[at : at + 1] in {b"\r", b"\n"}:
+        at += 1
+    return at
+
+
+def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
+    """Whole lines, as many as fit a block, with the row of the first one and lines to skip."""
+    if content.data is not None and len(content.data) <= BLOCK:
+        yield 1, content.data, start - 1
+        return
+    row = start
+    with content.open() as file:
+        for _ in range(start - 1):
+            file.readline()
+        left = file.read(3).removeprefix(codecs.BOM_UTF8) if start == 1 else b""
+        last = False
+        while not last:
+            read = file.read(BLOCK)
+            last = len(read) < BLOCK
+            block = left + read if left else read
+            cut = len(block) if last else block.rfind(b"\n") + 1
+            left, whole = block[cut:], block if last else block[:cut]
+            if whole:
+                yield row, whole, 0
+            row += 0 if last else whole.count(b"\n")
+
+
+def _untidy(block: bytes) -> bool:
+    """Whether anything but single blanks separates the fields of any line."""
+    return (
+        b"\t" in block
+        or b"  " in block
+        or b" \n" in block
+        or b" \r" in block
+        or b"\n " in block
+        or block[:1] == b" "
+        or block[-1:] == b" "
     )
 
 
-DELIMITED = Format("delimited", _matches, _scan)
+def _blanks(block: bytes) -> bytes:
+    """The lines with single blanks between fields."""
+    return b"\n".join(b" ".join(line.split()) for line in block.split(b"\n"))
+
+
+def _odd_row(
+    block: bytes, first: int, separator: str, width: int, quote: str | None
+) -> tuple[int, int] | None:
+    """Row and number of fields of the first row with another number of fields."""
+    text = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
+    if separator == " ":
+        for row, line in enumerate(text, first):
+            n = len(line.split())
+            if n not in {0, width}:
+                return row, n
+        return None
+    reader = csv.reader(text, delimiter=separator, quotechar=quote or None)
+    row = 0
+    try:
+        for cells in reader:
+            if cells and len(cells) != width:
+                return first + row, len(cells)
+            row = reader.line_num
+    except csv.Error:
+        return None
+    return None
+
+
+def _ragged(name: str, row: int, found: int, width: int) -> DataError:
+    columns = f"{found} column{'s' if found != 1 else ''}"
+    return DataError(
+        f"{name}: row {row} has {columns} where the file has {width}; "
+        "a row must have as many as the others, so repair or remove it"
+    )

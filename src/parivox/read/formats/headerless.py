@@ -1,43 +1,75 @@
-"""Rows without a header, each column known by its place: what such formats share."""
+"""Formats without a header: each column is known by its place.
+
+A new one is a row of :data:`HEADERLESS`: its name, its columns, how well a text fits it, and what
+the documentation and ``parivox inspect`` say of it.
+
+How well a text fits is a number, and the best one wins; a tie is for the user to decide. Labels
+show more than sides of telephone calls, and these more than numbers, since ids may consist of
+digits.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from parivox.errors import DataError
-from parivox.read.formats.kinds import column, kind_of, mostly_numbers, sample
-from parivox.read.formats.scan import Columns, Format, Scan
-from parivox.read.formats.text import check_text, head_lines, read_text
+from parivox.read.formats.delimited import check_text, head_lines, read_text
+from parivox.read.formats.format import MAYBE, Example, Format, Scan
+from parivox.read.formats.sample import mostly_numbers, sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars as pl
 
+    from parivox.read.columns import Columns
     from parivox.read.content import Content
-    from parivox.read.formats.scan import Rows
+    from parivox.read.formats.format import Rows
+    from parivox.read.formats.sample import Sample
 
-__all__ = ["positional"]
+__all__ = ["HEADERLESS", "headerless"]
 
 
-def positional(
-    name: str, places: Mapping[str, int], optional: Mapping[str, int], *, more: bool = False
+def headerless(
+    name: str,
+    label: str,
+    places: Mapping[str, int],
+    optional: Mapping[str, int] | None = None,
+    *,
+    fits: Callable[[Sample], float],
+    examples: Sequence[Example] = (),
+    more: bool = False,
+    rows: str = "",
+    label_with_optional: str = "",
 ) -> Format:
     """A format whose columns are known by their places.
 
     Parameters
     ----------
-    name
-        Of the format.
+    name, label
+        As `Format` has them.
     places
         Place of each role, from 0; a column may have more than one.
     optional
         Places of roles that hold numbers and may be missing.
+    fits
+        How well the first lines of a text fit: 0 for not at all.
+    examples
+        Lines, as the documentation shows them.
     more
         Whether columns of words may follow, which are ignored.
+    rows
+        What the rows hold, if not in the names of the roles.
+    label_with_optional
+        `label` of a file that has the optional columns.
     """
+    optional = optional or {}
     told = _told({**places, **optional})
     least, most = len(set(places.values())), len(told)
+
+    def fits_head(head: bytes, _: Columns) -> float:
+        first = sample(head)
+        return 0 if first.has_unknown_header else fits(first)
 
     def scan(content: Content, columns: Columns) -> Scan:
         check_text(content)
@@ -48,37 +80,48 @@ def positional(
                 "has one"
             )
             raise DataError(msg)
-        lines = head_lines(content.head)
-        rows, separator, width = sample(content.head)
-        if width < least:
+        lines, first = head_lines(content.head), sample(content.head)
+        if first.width < least:
             msg = (
                 f"{content.name}: row {lines[0][0] if lines else 1} does not hold the "
                 f"{least} columns of {name}: {', '.join(told[:least])}"
             )
             raise DataError(msg)
-        beyond = [column(rows, place, width) for place in range(most, width)]
+        beyond = [first.column(place) for place in range(most, first.width)]
         if beyond and (not more or any(map(mostly_numbers, beyond))):
-            row = next(lines[i][0] for i, cells in enumerate(rows) if len(cells) == width)
+            row = next(lines[i][0] for i, row in enumerate(first.rows) if len(row) == first.width)
             msg = (
-                f"{content.name}: row {row} has {width} columns where {name} has {most} "
+                f"{content.name}: row {row} has {first.width} columns where {name} has {most} "
                 f"({', '.join(told)}); name the columns in a header, or remove the others"
             )
             raise DataError(msg)
-        found = {r: p for r, p in optional.items() if mostly_numbers(column(rows, p, width))}
-        here = {**places, **found}
+        here = {**places, **{role: at for role, at in optional.items() if first.numbers(at)}}
 
         def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
-            start = lines[0][0]
             for numbers, block in read_text(
-                content, separator=separator, width=width, start=start, quote=None
+                content,
+                separator=first.separator,
+                width=first.width,
+                start=lines[0][0],
+                quote=None,
             ):
-                yield numbers, block.select(**{role: f"f{i}" for role, i in here.items()})
+                yield numbers, block.select(**{role: f"f{at}" for role, at in here.items()})
 
-        names = {role: f"{place + 1} ({role})" for role, place in here.items()}
-        ignored = tuple(str(i + 1) for i in range(width) if i not in here.values())
+        names = {role: f"{at + 1} ({role})" for role, at in here.items()}
+        ignored = tuple(str(at + 1) for at in range(first.width) if at not in here.values())
         return Scan(content.name, name, names, ignored, chunks, content)
 
-    return Format(name, lambda head, _: kind_of(head) == name, scan)
+    return Format(
+        name,
+        label,
+        fits_head,
+        scan,
+        places=places,
+        optional=optional,
+        label_with_optional=label_with_optional,
+        rows=rows or ", ".join(told),
+        examples=tuple(examples),
+    )
 
 
 def _told(places: Mapping[str, int]) -> list[str]:
@@ -93,3 +136,145 @@ def _told(places: Mapping[str, int]) -> list[str]:
         " and ".join(role for role, at in places.items() if at == place)
         for place in sorted(set(places.values()))
     ]
+
+
+def _wespeaker(first: Sample) -> float:
+    """Labels behind scores; but 0 and 1 before whole numbers are Kaldi's with a score."""
+    if first.width != 4 or not first.labels(3):
+        return 0
+    if first.scores(2) or (first.numbers(2) and not first.numbers(3)):
+        return 80
+    return 10 * first.scores_rather(2, 0)
+
+
+def _kaldi_scores(first: Sample) -> float:
+    return 0 if first.width == 4 and first.labels(3) else 10 * first.scores_rather(2, 0)
+
+
+def _bob_4(first: Sample) -> float:
+    """Identities that consist of 0 and 1 could be VoxCeleb's labels, if all of them do."""
+    if first.width != 4 or not first.is_of_identities():
+        return MAYBE if first.width == 4 and first.is_of_identities(with_targets=False) else 0
+    if first.labels(0):
+        return 60 if first.starts_with_labels_throughout() else 65
+    return 40
+
+
+def _bob_5(first: Sample) -> float:
+    if first.width != 5 or not first.is_of_identities():
+        return MAYBE if first.width == 5 and first.is_of_identities(with_targets=False) else 0
+    return 90
+
+
+HEADERLESS = (
+    headerless(
+        "voxceleb",
+        "VoxCeleb's columns",
+        {"label": 0, "enrol": 1, "test": 2},
+        {"score": 3},
+        more=True,
+        fits=lambda first: 60 if first.labels(0) else 0,
+        examples=[
+            Example(
+                "1 id1/v/1.wav id2/v/2.wav",
+                "VoxCeleb, clovaai; a score may follow",
+                "label, enrolment, test",
+            )
+        ],
+    ),
+    headerless(
+        "voxceleb-scores",
+        "VoxSRC's columns",
+        {"score": 0, "enrol": 1, "test": 2},
+        fits=lambda first: 10 * first.scores_rather(0, 2),
+        examples=[Example("0.5213 id1/v/1.wav id2/v/2.wav", "VoxSRC", "score, enrolment, test")],
+    ),
+    headerless(
+        "kaldi-trials",
+        "Kaldi's columns",
+        {"enrol": 0, "test": 1, "label": 2},
+        {"score": 3},
+        label_with_optional="SpeechBrain's columns",
+        fits=lambda first: 50 if first.labels(2) else 0,
+        examples=[
+            Example("id1-a id2-b nontarget", "Kaldi", "enrolment, test, label"),
+            Example("id1-a id2-b 1 0.5213", "SpeechBrain", "enrolment, test, label, score"),
+            Example("id1/a.wav id2/b.wav tar", "VOiCES (`imp`, `tar`)", "enrolment, test, label"),
+        ],
+    ),
+    headerless(
+        "kaldi-scores",
+        "Kaldi's columns",
+        {"enrol": 0, "test": 1, "score": 2},
+        fits=_kaldi_scores,
+        examples=[Example("id1-a id2-b 0.5213", "Kaldi", "enrolment, test, score")],
+    ),
+    headerless(
+        "wespeaker",
+        "WeSpeaker's four columns",
+        {"enrol": 0, "test": 1, "score": 2, "label": 3},
+        fits=_wespeaker,
+        examples=[
+            Example("id1-a id2-b 0.52130 target", "WeSpeaker", "enrolment, test, score, label")
+        ],
+    ),
+    # bob has no labels: the two identities say whether a trial is a target. With four columns the
+    # claimed one is also the enrolment, since nothing else names it.
+    headerless(
+        "bob-4",
+        "bob's four columns",
+        {"enrol": 0, "enrol_speaker": 0, "test_speaker": 1, "test": 2, "score": 3},
+        fits=_bob_4,
+        rows="claimed identity, real identity, test, score as bob writes them",
+        examples=[
+            Example(
+                "anna anna anna/probe1 0.5213",
+                "bob",
+                "claimed identity (the enrolment and its speaker), real identity (the test's "
+                "speaker), test, score",
+            )
+        ],
+    ),
+    headerless(
+        "bob-5",
+        "bob's five columns",
+        {"enrol_speaker": 0, "enrol": 1, "test_speaker": 2, "test": 3, "score": 4},
+        fits=_bob_5,
+        rows="claimed identity, model, real identity, test, score as bob writes them",
+        examples=[
+            Example(
+                "anna m01 anna anna/probe1 0.5213",
+                "bob",
+                "claimed identity, model (the enrolment), real identity, test, score",
+            )
+        ],
+    ),
+    headerless(
+        "nist-key",
+        "the columns of a NIST key",
+        {"enrol": 0, "test": 1, "side": 2, "label": 3},
+        more=True,
+        fits=lambda first: 35 if first.sides(2) and first.labels(3) else 0,
+        examples=[
+            Example(
+                "m1 s1.sph a target",
+                "NIST SRE keys",
+                "model, segment and side, label; columns after these are left out",
+            )
+        ],
+    ),
+    headerless(
+        "nist-scores",
+        "the columns of a NIST system output",
+        {"enrol": 0, "test": 1, "side": 2, "score": 3},
+        fits=lambda first: 35 if first.sides(2) and first.numbers(3) and not first.labels(3) else 0,
+        examples=[
+            Example(
+                "m1 s1.sph a -3.21",
+                "NIST SRE system outputs",
+                "model, segment and side, score (LLR)",
+            )
+        ],
+    ),
+)
+"""The formats, in the order in which they are listed."""

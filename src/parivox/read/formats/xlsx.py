@@ -7,16 +7,16 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.scan import Format, Scan, name_columns, why
+from parivox.read.formats.format import CERTAIN, NamedColumns, named, why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.read.content import Content
-    from parivox.read.formats.scan import Columns, Rows
+    from parivox.read.formats.format import Rows
     from parivox.read.formats.workbook import Sheet
 
-__all__ = ["MOST_BYTES", "XLSX", "xlsx_frame"]
+__all__ = ["MOST_BYTES", "XLSX"]
 
 MOST_BYTES = 256 << 20
 """A workbook that is larger than this when unpacked is refused."""
@@ -25,7 +25,7 @@ _NO_ZIP = b"\xd0\xcf\x11\xe0"  # workbooks from before XLSX, and those with a pa
 _STARTS = (b"PK\x03\x04", b"PK\x05\x06", _NO_ZIP)
 
 
-def xlsx_frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
+def _frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
     """The one table of a workbook as text, and where in the sheet each of its rows stands.
 
     Titles above the header and empty columns are passed over; hidden rows are read as others.
@@ -222,20 +222,18 @@ def _check_cells(sheet: Sheet, header: int, names: dict[int, str], where: str) -
                 raise DataError(msg)
 
 
-def _matches(head: bytes, _: object) -> bool:
-    return head.startswith(_STARTS)
+def _table(content: Content) -> NamedColumns:
+    frame, numbers = _frame(content)
+
+    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        yield numbers, frame.select(**{name: frame.columns[at] for name, at in places.items()})
+
+    return NamedColumns(frame.columns, chunks)
 
 
-def _scan(content: Content, columns: Columns) -> Scan:
-    frame, numbers = xlsx_frame(content)
-    found = name_columns(frame.columns, columns, content.name)
-    names = {role: frame.columns[place] for role, place in found.items()}
-
-    def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
-        yield numbers, frame.select(**names)
-
-    ignored = tuple(name for name in frame.columns if name not in names.values())
-    return Scan(content.name, XLSX.name, names, ignored, chunks, content)
-
-
-XLSX = Format("xlsx", _matches, _scan)
+XLSX = named(
+    "xlsx",
+    "an Excel workbook",
+    lambda head, _: CERTAIN if head.startswith(_STARTS) else 0,
+    _table,
+)

@@ -14,15 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import DataError, shown
+from parivox.read.columns import ALIASES, Columns, plain
 from parivox.read.content import read_content
 from parivox.read.counts_file import holds_counts
 from parivox.read.folder import Folder
-from parivox.read.formats import scan
-from parivox.read.formats.binary import ARROW, ARROW_STREAM, PARQUET
-from parivox.read.formats.delimited import DELIMITED
-from parivox.read.formats.kinds import are_decisions, readings
-from parivox.read.formats.scan import ALIASES, Columns, plain
-from parivox.read.formats.xlsx import XLSX
+from parivox.read.formats import may_be_trials, scan, table_format
 from parivox.read.inspection.findings import Found, Inspection, Odd
 from parivox.read.inspection.groups import see_groups
 from parivox.read.inspection.joins import settled, tell_joins
@@ -35,7 +31,7 @@ from parivox.read.utterances import SPEAKER
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from parivox.read.formats.scan import Scan
+    from parivox.read.formats.format import Scan
     from parivox.read.inspection.plan import CountsReader, Seen
 
 __all__ = ["Inspection", "look"]
@@ -194,9 +190,7 @@ def _raw(given: Any, asked: Columns) -> Scan:
     if not isinstance(given, (str, os.PathLike)):
         return scan(given, columns=asked, format=None, name="scores")
     content = read_content(given)
-    kinds = (PARQUET, ARROW, ARROW_STREAM, XLSX)
-    kind = next((one for one in kinds if one.matches(content.head, asked)), DELIMITED)
-    return kind.scan(content, asked)
+    return table_format(content).scan(content, asked)
 
 
 def _taken(roles: Mapping[str, str]) -> Odd:
@@ -230,7 +224,7 @@ def _may_be_trials(given: Any) -> bool:
         head = read_content(given).head
     except DataError:
         return False
-    return bool(readings(head)) or are_decisions(head)
+    return may_be_trials(head)
 
 
 def _is_of_models(scanned: Scan) -> bool:

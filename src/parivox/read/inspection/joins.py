@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from parivox.read.formats.scan import plain
+from parivox.read.columns import plain
 from parivox.read.inspection.findings import Join
 from parivox.read.inspection.sides import keys_of, owners_of
 from parivox.read.inspection.tables import as_kind

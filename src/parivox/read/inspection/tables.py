@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import DataError
+from parivox.read.cells import is_label
+from parivox.read.columns import ALIASES, name_columns, plain
 from parivox.read.failures import read_failures
-from parivox.read.formats.kinds import mostly_scores
-from parivox.read.formats.scan import ALIASES, name_columns, plain
+from parivox.read.formats.sample import mostly_scores
 from parivox.read.inspection.findings import Found, Ids, Odd
 from parivox.read.inspection.values import Cells, facts, odd_ids
-from parivox.read.labels import is_label
 from parivox.read.models import read_models
 from parivox.read.speakers import Speakers, read_table
 from parivox.read.utterances import SPEAKER, UTTERANCE, read_utterances
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from parivox.read.formats.scan import Columns
+    from parivox.read.columns import Columns
 
 __all__ = ["TableSeen", "as_kind", "roles_of_trials", "see_table"]
 

@@ -12,14 +12,12 @@ import polars as pl
 
 from parivox.core.separation import auc
 from parivox.errors import DataError
-from parivox.read.encoding import Dictionary, labels, scores
-from parivox.read.formats import FORMATS
-from parivox.read.formats.frames import scan_frame
-from parivox.read.formats.nist import with_sides
-from parivox.read.formats.scan import ATTRIBUTE, Columns, name_columns
+from parivox.read.cells import LABELS, labels, scores
+from parivox.read.columns import ATTRIBUTE, Columns, name_columns
+from parivox.read.formats import scan_again
+from parivox.read.ids import Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Odd, Scores, Whose
 from parivox.read.inspection.values import Cells, facts, odd_ids
-from parivox.read.labels import LABELS
 from parivox.read.validation import (
     CONFLICTS,
     DUPLICATES,
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.formats.scan import Rows, Scan
+    from parivox.read.formats.format import Rows, Scan
     from parivox.read.inspection.findings import Column
 
 __all__ = ["MOST_ROWS", "TrialsSeen", "first_rows", "see_trials"]
@@ -121,10 +119,7 @@ def _with_ignored(scanned: Scan, source: Any, columns: Columns) -> Scan:
     """The same source, with the columns that have no role as attributes, where that works."""
     wider = replace(columns, attributes=_attributes(scanned.ignored))
     try:
-        if scanned.content is None:
-            return with_sides(scan_frame(source, wider, scanned.name), wider)
-        (kind,) = (one for one in FORMATS if one.name == scanned.format)
-        return with_sides(kind.scan(scanned.content, wider), wider)
+        return scan_again(scanned, source, wider)
     except DataError:  # a column of lists, say, is none to group by
         return scanned
 

@@ -1,24 +1,21 @@
-"""Whole tables: of speakers, utterances, models, failures."""
+"""Tables of speakers, recordings, models and failures: whole, as text."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.content import read_content
-from parivox.read.formats.binary import ARROW, ARROW_STREAM, PARQUET, binary_frame
-from parivox.read.formats.delimited import DELIMITED, read_frame
-from parivox.read.formats.frames import frame_of
-from parivox.read.formats.scan import Columns, is_cell
-from parivox.read.formats.xlsx import XLSX, xlsx_frame
+from parivox.read.formats import table_format
+from parivox.read.formats.dataframe import frame_of
+from parivox.read.formats.format import is_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from parivox.read.content import Content
+    from parivox.read.formats.format import NamedColumns, Rows
 
 __all__ = ["read_table"]
 
@@ -33,20 +30,15 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     what
         Its role, by which messages call a source that has no name.
     """
-    rows: Sequence[int] | None = None
+    rows: Rows | None = None
     told: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
     if not isinstance(source, (str, os.PathLike)):
         frame = frame_of(source, what)
     else:
         content = read_content(source)
-        kinds = (PARQUET, ARROW, ARROW_STREAM, XLSX)
-        kind = next((k for k in kinds if k.matches(content.head, Columns())), DELIMITED)
-        if kind is XLSX:
-            frame, rows = xlsx_frame(content)
-        elif kind is DELIMITED:
-            frame, rows = _delimited(content)
-        else:
-            frame = binary_frame(content, kind.name)
+        kind = table_format(content)
+        assert kind.table is not None
+        frame, rows = _whole(kind.table(content), content.name)
         told |= {"name": content.name, "format": kind.name, **content.provenance}
     name = str(told["name"])
     frame = frame.rename({c: f"{c} (column)" for c in frame.columns if c == "row"})
@@ -70,22 +62,21 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     return text, name, told
 
 
-def _delimited(content: Content) -> tuple[pl.DataFrame, Sequence[int]]:
-    """A text with a header, and the row of each record."""
-    names, blocks = read_frame(content)
-    parts = list(blocks)
+def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
+    """The whole table, and the row of each record."""
+    parts = list(table.chunks({f"f{at}": at for at in range(len(table.names))}))
     if not parts:
         return pl.DataFrame(), []
     frame = pl.concat([part for _, part in parts])
     # Excel adds columns without anything in them.
-    held = [at for at, name in enumerate(names) if name or not _is_empty(frame[:, at])]
-    names = [names[at] for at in held]
+    held = [at for at, one in enumerate(table.names) if one or not _is_empty(frame[:, at])]
+    names = [table.names[at] for at in held]
     if len(set(names)) < len(names):
-        twice = next(n for n in names if names.count(n) > 1)
-        msg = f"{content.name}: has two columns named {twice!r}; rename one"
+        twice = next(one for one in names if names.count(one) > 1)
+        msg = f"{name}: has two columns named {twice!r}; rename one"
         raise DataError(msg)
-    frame = frame.select(**{name: f"f{at}" for name, at in zip(names, held, strict=True)})
-    return frame, [row for numbers, _ in parts for row in numbers]
+    frame = frame.select(**{one: f"f{at}" for one, at in zip(names, held, strict=True)})
+    return frame, np.concatenate([np.asarray(rows) for rows, _ in parts])
 
 
 def _is_empty(column: pl.Series) -> bool:

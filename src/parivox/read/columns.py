@@ -1,6 +1,6 @@
-"""What every reader gives: trials in chunks, columns named by their roles.
+"""Columns of trials by what they mean, whatever a file calls them.
 
-A *role* is what a column means (enrol, test, score, ...), whatever a file calls it.
+A *role* is what a column means: enrol, test, score, label, ...
 """
 
 from __future__ import annotations
@@ -10,37 +10,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from parivox.read.content import Content
-
-    Rows = Sequence[int] | NDArray[np.int64]
-    """Row of each record of a chunk, as an editor shows it."""
-
-__all__ = [
-    "ALIASES",
-    "ATTRIBUTE",
-    "ENGINE_ERRORS",
-    "Columns",
-    "Format",
-    "Scan",
-    "check_types",
-    "is_cell",
-    "name_columns",
-    "plain",
-    "why",
-]
-
-ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
-"""What the table engine may raise at a damaged file; its panics are no ``Exception``."""
+__all__ = ["ALIASES", "ATTRIBUTE", "Columns", "name_columns", "plain"]
 
 _SIDES = {
     "enrol": [
@@ -102,47 +77,6 @@ ATTRIBUTE = "@"
 """What the role of an attribute's column begins with: ``@device``, ``@enrol.device``."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scan:
-    """One source of trials, read as often as needed.
-
-    Attributes
-    ----------
-    name, format : str
-    columns : dict
-        Name of the column in the file, by role.
-    ignored : tuple of str
-        Columns without a role.
-    chunks : function
-        Gives the rows of a chunk, and a dataframe whose columns are roles.
-    content : Content or None
-        The bytes, if the source has any.
-    """
-
-    name: str
-    format: str
-    columns: dict[str, str]
-    ignored: tuple[str, ...]
-    chunks: Callable[[], Iterator[tuple[Rows, pl.DataFrame]]]
-    content: Content | None = field(default=None, repr=False)
-
-    def at(self, row: int, role: str | None = None) -> str:
-        """Where something was found, as messages say it."""
-        column = f", column {self.columns[role]!r}" if role else ""
-        return f"{self.name}: row {row}{column}"
-
-    def rows_of(self, enrol: str, test: str) -> list[tuple[int, dict[str, object]]]:
-        """Every row with this ordered pair of ids, for messages."""
-        found = []
-        for rows, chunk in self.chunks():
-            stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
-            hits = chunk.with_columns(row=pl.Series(rows, dtype=pl.Int64)).filter(
-                pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
-            )
-            found += [(int(row.pop("row")), row) for row in hits.iter_rows(named=True)]
-        return found
-
-
 @dataclass(frozen=True)
 class Columns:
     """The user's columns, by role.
@@ -175,25 +109,6 @@ class Columns:
             both = " and ".join(role for role, column in self.by_role.items() if column == twice)
             msg = f"--columns: {twice!r} is named for {both}; name a column for each of them"
             raise ConfigError(msg)
-
-
-@dataclass(frozen=True)
-class Format:
-    """A file format of trials.
-
-    Attributes
-    ----------
-    name : str
-        As ``format=`` takes it.
-    matches : function
-        Whether the first bytes of a file are of this format, given the user's columns.
-    scan : function
-        Reads it, given the user's columns.
-    """
-
-    name: str
-    matches: Callable[[bytes, Columns], bool]
-    scan: Callable[[Content, Columns], Scan]
 
 
 def plain(name: str) -> str:
@@ -284,35 +199,3 @@ def _attributes(
             if place is not None:
                 found[f"{ATTRIBUTE}{side}.{attribute}"] = place
     return found
-
-
-def is_cell(kind: pl.DataType) -> bool:
-    """Whether cells of this type have one text each."""
-    return not (kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration))
-
-
-def check_types(frame: pl.DataFrame, names: Mapping[str, str], source: str) -> None:
-    """Refuse columns of ids and labels that hold neither text nor numbers.
-
-    Parameters
-    ----------
-    frame
-        Of which the types count only.
-    names
-        Column by role.
-    source
-        Name of the file, for messages.
-    """
-    for role, column in names.items():
-        kind = frame.schema[column]
-        if role != "score" and (not is_cell(kind) or kind.is_temporal()):
-            msg = (
-                f"{source}: column {column!r} ({role}) holds {kind}, neither text nor numbers; "
-                "save it as text"
-            )
-            raise DataError(msg)
-
-
-def why(error: BaseException) -> str:
-    """First line of what the table engine says."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".:")

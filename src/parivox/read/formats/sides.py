@@ -1,8 +1,8 @@
-"""NIST's keys and system outputs: ``model segment side``, then a label or a score.
+"""Sides of telephone calls, of which NIST's models and segments are.
 
-The side is the channel of a telephone call that a segment is taken from. The segment on side a
-has the id of the segment; that on side b has it with ``:b`` behind, as NIST writes it elsewhere.
-Any file with columns of models, segments and sides, whatever its format, is read like this.
+The side is the channel of a call that a segment is taken from. The segment on side a has the id
+of the segment; that on side b has it with ``:b`` behind, as NIST writes it elsewhere. Any file
+with columns of models, segments and sides, whatever its format, is read like this.
 """
 
 from __future__ import annotations
@@ -13,21 +13,17 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.headerless import positional
-from parivox.read.formats.kinds import SIDES
-from parivox.read.formats.scan import plain
+from parivox.read.columns import plain
+from parivox.read.formats.format import FORMATS
+from parivox.read.formats.sample import SIDES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parivox.read.formats.scan import Columns, Rows, Scan
+    from parivox.read.columns import Columns
+    from parivox.read.formats.format import Rows, Scan
 
-__all__ = ["NIST_KEY", "NIST_SCORES", "are_segments", "on_side", "with_sides"]
-
-_PLACES = {"enrol": 0, "test": 1, "side": 2}
-
-NIST_KEY = positional("nist-key", {**_PLACES, "label": 3}, {}, more=True)
-NIST_SCORES = positional("nist-scores", {**_PLACES, "score": 3}, {})
+__all__ = ["are_segments", "on_side", "with_sides"]
 
 
 def with_sides(scanned: Scan, asked: Columns) -> Scan:
@@ -56,7 +52,8 @@ def with_sides(scanned: Scan, asked: Columns) -> Scan:
 
 def _of_segments(scanned: Scan) -> bool:
     """Whether the ids are those of models and segments, by name or by the format."""
-    return scanned.format.startswith("nist") or are_segments(
+    known = FORMATS.get(scanned.format)
+    return (known is not None and "side" in known.places) or are_segments(
         *(scanned.columns.get(role, "") for role in ("enrol", "test"))
     )
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.scan import ENGINE_ERRORS, Scan, check_types, name_columns, why
+from parivox.read.formats.format import ENGINE_ERRORS, NamedColumns, scan_named, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parivox.read.formats.scan import Columns, Rows
+    from parivox.read.columns import Columns
+    from parivox.read.formats.format import Rows, Scan
 
 __all__ = ["frame_of", "scan_frame"]
 
@@ -75,14 +76,12 @@ def _series(cells: Any) -> pl.Series:
 def scan_frame(source: Any, columns: Columns, name: str) -> Scan:
     """Trials of a dataframe or of a mapping of arrays; rows count from 1."""
     frame = frame_of(source, name)
-    found = name_columns(frame.columns, columns, name)
-    names = {role: frame.columns[i] for role, i in found.items()}
-    check_types(frame, names, name)
 
-    def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
+    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        picked = {role: frame.columns[at] for role, at in places.items()}
         for first in range(0, frame.height, ROWS):
-            chunk = frame[first : first + ROWS].select(**names)
+            chunk = frame[first : first + ROWS].select(**picked)
             yield range(first + 1, first + 1 + chunk.height), chunk
 
-    ignored = tuple(column for column in frame.columns if column not in names.values())
-    return Scan(name, "dataframe", names, ignored, chunks)
+    table = NamedColumns(frame.columns, chunks, frame.clear())
+    return scan_named(name, "dataframe", table, columns)

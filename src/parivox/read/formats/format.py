@@ -1,0 +1,219 @@
+"""What a format of trials is, the list of them, and what every reader gives: trials in chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from parivox.errors import DataError
+from parivox.read.columns import name_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parivox.read.columns import Columns
+    from parivox.read.content import Content
+
+    Rows = Sequence[int] | NDArray[np.int64]
+    """Row of each record of a chunk, as an editor shows it."""
+
+__all__ = [
+    "CERTAIN",
+    "ENGINE_ERRORS",
+    "FORMATS",
+    "MAYBE",
+    "Example",
+    "Format",
+    "NamedColumns",
+    "Scan",
+    "is_cell",
+    "named",
+    "register",
+    "scan_named",
+    "why",
+]
+
+ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+"""What the table engine may raise at a damaged file; its panics are no ``Exception``."""
+
+CERTAIN = 100
+"""What a format says that knows a file by its first bytes or by its header."""
+MAYBE = 1
+"""What a format says that a file may be in, though nothing shows it: it is named, never taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """One source of trials, read as often as needed.
+
+    Attributes
+    ----------
+    name, format : str
+    columns : dict
+        Name of the column in the file, by role.
+    ignored : tuple of str
+        Columns without a role.
+    chunks : function
+        Gives the rows of a chunk, and a dataframe whose columns are roles.
+    content : Content or None
+        The bytes, if the source has any.
+    """
+
+    name: str
+    format: str
+    columns: dict[str, str]
+    ignored: tuple[str, ...]
+    chunks: Callable[[], Iterator[tuple[Rows, pl.DataFrame]]]
+    content: Content | None = field(default=None, repr=False)
+
+    def at(self, row: int, role: str | None = None) -> str:
+        """Where something was found, as messages say it."""
+        column = f", column {self.columns[role]!r}" if role else ""
+        return f"{self.name}: row {row}{column}"
+
+    def rows_of(self, enrol: str, test: str) -> list[tuple[int, dict[str, object]]]:
+        """Every row with this ordered pair of ids, for messages."""
+        found = []
+        for rows, chunk in self.chunks():
+            stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
+            hits = chunk.with_columns(row=pl.Series(rows, dtype=pl.Int64)).filter(
+                pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
+            )
+            found += [(int(row.pop("row")), row) for row in hits.iter_rows(named=True)]
+        return found
+
+
+class Example(NamedTuple):
+    """A line of a format, as the documentation shows it."""
+
+    line: str
+    written_by: str
+    takes: str
+
+
+@dataclass(frozen=True, eq=False)
+class Format:
+    """A file format of trials.
+
+    Attributes
+    ----------
+    name : str
+        As ``--scores-format`` takes it.
+    label : str
+        In words, as ``parivox inspect`` tells it.
+    fits : function
+        How well the first bytes of a file fit, given the user's columns: `CERTAIN`, 0 for not at
+        all, `MAYBE`, or a number in between. The format that fits best is the file's.
+    scan : function
+        Reads it, given the user's columns.
+    table : function or None
+        Opens a table of anything in this format; None where columns have no names.
+    places : mapping of str to int
+        Place of the column of each role, from 0, where columns have no names.
+    optional : mapping of str to int
+        Places of columns that may follow.
+    label_with_optional : str
+        `label` of a file that has these.
+    rows : str
+        What its rows hold, in the words of those who write it.
+    examples : tuple of Example
+    """
+
+    name: str
+    label: str
+    fits: Callable[[bytes, Columns], float]
+    scan: Callable[[Content, Columns], Scan]
+    table: Callable[[Content], NamedColumns] | None = None
+    places: Mapping[str, int] = field(default_factory=dict)
+    optional: Mapping[str, int] = field(default_factory=dict)
+    label_with_optional: str = ""
+    rows: str = ""
+    examples: tuple[Example, ...] = ()
+
+
+FORMATS: dict[str, Format] = {}
+"""Every format by its name."""
+
+
+def register(one: Format) -> Format:
+    """Add a format, which is then found, read, listed and described like all others."""
+    FORMATS[one.name] = one
+    return one
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """A table whose columns have names.
+
+    Attributes
+    ----------
+    names : sequence of str
+        As the file has them.
+    chunks : function
+        Given names and places of some columns, gives the rows of a chunk and these columns.
+    types : DataFrame or None
+        A table without rows, where columns have types.
+    """
+
+    names: Sequence[str]
+    chunks: Callable[[Mapping[str, int]], Iterator[tuple[Rows, pl.DataFrame]]]
+    types: pl.DataFrame | None = None
+
+
+def named(
+    name: str,
+    label: str,
+    fits: Callable[[bytes, Columns], float],
+    table: Callable[[Content], NamedColumns],
+    examples: tuple[Example, ...] = (),
+) -> Format:
+    """A format whose columns are known by their names."""
+
+    def scan(content: Content, columns: Columns) -> Scan:
+        return scan_named(content.name, name, table(content), columns, content)
+
+    return Format(name, label, fits, scan, table, examples=examples)
+
+
+def scan_named(
+    name: str, format_: str, table: NamedColumns, columns: Columns, content: Content | None = None
+) -> Scan:
+    """Trials in a table whose columns have names."""
+    places = name_columns(table.names, columns, name)
+    if table.types is not None:
+        _check_types(table.types, places, name)
+    return Scan(
+        name,
+        format_,
+        {role: table.names[at] for role, at in places.items()},
+        tuple(one for at, one in enumerate(table.names) if at not in places.values()),
+        lambda: table.chunks(places),
+        content,
+    )
+
+
+def _check_types(types: pl.DataFrame, places: Mapping[str, int], source: str) -> None:
+    """Refuse columns of ids and labels that hold neither text nor numbers."""
+    for role, at in places.items():
+        column, kind = types.columns[at], types.dtypes[at]
+        if role != "score" and (not is_cell(kind) or kind.is_temporal()):
+            msg = (
+                f"{source}: column {column!r} ({role}) holds {kind}, neither text nor numbers; "
+                "save it as text"
+            )
+            raise DataError(msg)
+
+
+def is_cell(kind: pl.DataType) -> bool:
+    """Whether cells of this type have one text each."""
+    return not (kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration))
+
+
+def why(error: BaseException) -> str:
+    """First line of what the table engine says."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".:")
