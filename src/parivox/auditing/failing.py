@@ -1,5 +1,7 @@
 """Rates that count failures to enrol and to acquire, and how long a trial took (ISO/IEC 19795-1).
 
+See docs/methods/failures.md#rates-of-attempts.
+
 FNMR and FMR are of comparisons that were made; FRR and FAR are of attempts, in which a recording
 that cannot be acquired is a rejection; the generalised rates count enrolments that failed too.
 """

@@ -1,6 +1,6 @@
 """Rates of all groups on one mixture of strata, beside the crude ones.
 
-See docs/methods/confounding.md.
+See docs/methods/confounding.md#standardised-rates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Whether two attributes of the same speakers go together (docs/methods/confounding.md).
+"""Whether two attributes of the same speakers go together.
+
+See docs/methods/confounding.md#attributes-that-go-together.
 
 Where they do, what one seems to do may be the other's doing. The sample is the speakers: one
 table counts how many of them have each pair of values.

@@ -36,6 +36,8 @@ class Between(NamedTuple):
 def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.95) -> Between:
     """Interval of the spread of groups beyond noise, by inverting draws of the noise.
 
+    See docs/methods/noise-floors.md#tau-log.
+
     Parameters
     ----------
     values : array_like of shape (..., group)

@@ -123,6 +123,8 @@ def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") ->
 def reference(values: ArrayLike, kind: Reference) -> FloatArray:
     """What groups are compared with, from the groups' own values.
 
+    See docs/methods/bias-measures.md#references.
+
     Parameters
     ----------
     values : array_like of shape (..., group)
@@ -159,6 +161,8 @@ def reference(values: ArrayLike, kind: Reference) -> FloatArray:
 def difference(values: ArrayLike, to: ArrayLike) -> Measured:
     """Group minus reference.
 
+    See docs/methods/bias-measures.md#difference.
+
     Parameters
     ----------
     values : array_like of shape (..., group)
@@ -182,6 +186,8 @@ def difference(values: ArrayLike, to: ArrayLike) -> Measured:
 
 def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
     """Group divided by reference (G2avg ratio of the papers; `subgroup_bias` with costs).
+
+    See docs/methods/bias-measures.md#ratio.
 
     Parameters
     ----------

@@ -96,6 +96,8 @@ class Heterogeneity:
 def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
     """Spread of ln rates beyond that of a fair system: the headline number.
 
+    See docs/methods/noise-floors.md#tau-log.
+
     Parameters
     ----------
     rates : array_like of shape (..., group)
@@ -336,6 +338,8 @@ def q_statistic(values: ArrayLike, weights: ArrayLike) -> FloatArray:
 
 def heterogeneity(rates: ArrayLike, variances: ArrayLike) -> Heterogeneity:
     """DerSimonian and Laird's variance of ln rates between groups.
+
+    See docs/methods/noise-floors.md#heterogeneity.
 
     Parameters
     ----------

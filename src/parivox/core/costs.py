@@ -231,6 +231,8 @@ def min_cdet(
 ) -> MinCost:
     """Smallest detection cost over all thresholds, +inf and the lowest score included.
 
+    See docs/methods/costs.md#minimum-cost.
+
     Costs are compared as integers; among equal ones the largest threshold (fewest false
     accepts) is reported.
 
@@ -304,6 +306,8 @@ def act_cdet(
 
 def bayes_threshold(cost: CostModel) -> float:
     """Natural-log likelihood ratio above which accepting costs less on average.
+
+    See docs/methods/costs.md#bayes-threshold.
 
     Raises
     ------

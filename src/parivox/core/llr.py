@@ -28,6 +28,8 @@ _PASSES = 50
 def cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
     """Cost of log likelihood ratios: mean loss in bits over all priors.
 
+    See docs/methods/calibration.md#cllr.
+
     Parameters
     ----------
     scores : Counts of shape (...) or array_like of shape (trial,)
@@ -60,6 +62,8 @@ def cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatAr
 
 def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
     """Cllr after the best order-keeping recalibration of the same scores.
+
+    See docs/methods/calibration.md#minimum-cllr.
 
     Trials of equal score are recalibrated together (BOSARIS breaks ties by input order).
 
@@ -95,6 +99,8 @@ def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Flo
 
 def calibration_loss(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
     """Cllr minus minimum Cllr: what miscalibration costs.
+
+    See docs/methods/calibration.md#calibration-loss.
 
     Parameters
     ----------

@@ -48,6 +48,8 @@ __all__ = [
 def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
     """Fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
 
+    See docs/methods/meta-measures.md#fdr.
+
     Parameters
     ----------
     fpr, fnr : array_like of shape (..., group)
@@ -112,6 +114,8 @@ def ir(
 ) -> Meta:
     """Inequity rate: (max/min FPR) ** alpha * (max/min FNR) ** (1 - alpha).
 
+    See docs/methods/meta-measures.md#ir.
+
     Parameters
     ----------
     fpr, fnr : array_like of shape (..., group)
@@ -173,6 +177,8 @@ def ir_fnd(fnr: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
 def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
     """Gini aggregation rate: alpha * Gini(FPR) + (1 - alpha) * Gini(FNR).
 
+    See docs/methods/meta-measures.md#garbe-and-gini.
+
     Parameters
     ----------
     fpr, fnr : array_like of shape (..., group)
@@ -201,6 +207,8 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
 def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     """Equalised odds difference: the larger of the ranges of TPR and FPR (fairlearn).
 
+    See docs/methods/meta-measures.md#equalised-odds.
+
     Parameters
     ----------
     fpr, fnr : array_like of shape (..., group)
@@ -222,6 +230,8 @@ def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
 
 def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     """Equalised odds ratio: the smaller of min/max TPR and min/max FPR (fairlearn).
+
+    See docs/methods/meta-measures.md#equalised-odds.
 
     Parameters
     ----------
@@ -253,6 +263,8 @@ def au_fdr(
     axis: Literal["linear", "log10"] = "linear",
 ) -> Meta:
     """Area under the FDR over pooled false positive rates, divided by their span.
+
+    See docs/methods/meta-measures.md#area-under-fdr.
 
     Parameters
     ----------

@@ -26,6 +26,8 @@ _ROUNDING = 1e-12
 def permutation_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
     """Share of null draws at least as large as the observed value, itself one of them.
 
+    See docs/methods/verdicts.md#p-from-draws.
+
     Parameters
     ----------
     observed : array_like of shape (...)

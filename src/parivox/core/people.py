@@ -1,5 +1,7 @@
 """People behind error rates: who bears them.
 
+See docs/methods/verdicts.md#people-behind-a-rate.
+
 A rate of 5 % can be everyone sometimes or some people always. Arrays are ``[..., cell]``;
 leading axes, such as operating points, are free. All results are shares in [0, 1]; times 10,000
 they are people per 10,000.

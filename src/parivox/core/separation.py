@@ -101,6 +101,8 @@ def shift(
 ) -> FloatArray:
     """Difference of a mean or quantile of scores between two sets of trials.
 
+    See docs/methods/calibration.md#score-shift.
+
     Parameters
     ----------
     group, reference : Counts of shape (...)

@@ -21,6 +21,8 @@ __all__ = ["cv", "gini", "max_geomean", "max_mean", "max_min", "min_max", "nrb",
 def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
     """Gini coefficient over groups: mean absolute difference in units of twice the mean.
 
+    See docs/methods/meta-measures.md#garbe-and-gini.
+
     Parameters
     ----------
     values : array_like of shape (..., group)
@@ -49,6 +51,8 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
 
 def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
     """Normalised reliability bias: mean over groups of abs(ln(value / average)).
+
+    See docs/methods/meta-measures.md#nrb.
 
     Parameters
     ----------
@@ -98,6 +102,8 @@ def rb(values: ArrayLike, average: ArrayLike) -> Meta:
 def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
     """Largest divided by smallest value.
 
+    See docs/methods/meta-measures.md#ratios-of-extremes.
+
     Parameters
     ----------
     values : array_like of shape (..., group)
@@ -145,6 +151,8 @@ def min_max(values: ArrayLike) -> Meta:
 
 def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
     """Largest value divided by the geometric mean of all (MERG).
+
+    See docs/methods/meta-measures.md#ratios-of-extremes.
 
     Parameters
     ----------
@@ -198,6 +206,8 @@ def max_mean(values: ArrayLike) -> Meta:
 
 def sd(values: ArrayLike, *, ddof: int = 1) -> Meta:
     """Standard deviation over groups, with n - 1 below the sum of squares by default.
+
+    See docs/methods/meta-measures.md#standard-deviation.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Standardised rates: groups compared on the same mixture of strata (docs/methods/confounding.md).
+"""Standardised rates: groups compared on the same mixture of strata.
+
+See docs/methods/confounding.md#standardised-rates.
 
 Groups differ in more than their people: how many of their pairs are of one gender, how long
 their recordings are. A directly standardised rate gives each stratum (a pairing, a band of

@@ -1,5 +1,7 @@
 """Trends: how the odds of an error change with a number that people have, such as age.
 
+See docs/methods/confounding.md#trends.
+
 Beside bands of a numeric attribute, which hide what happens within them and between, a trend is one
 figure: the logistic regression of errors on the attribute, a slope in log odds per unit (for ten
 years divide the ages by 10; exp of it is an odds ratio, for rare errors about a ratio of rates).

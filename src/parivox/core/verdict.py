@@ -87,6 +87,8 @@ def verdicts(
 ) -> Verdicts:
     """Verdict on each group's error rate (or cost) against its reference.
 
+    See docs/methods/verdicts.md#rules-of-a-verdict.
+
     The first of these that applies, with rho the ratio, (low, high) its interval:
 
     1. A gated group, an undefined ratio or interval: ``cannot_tell``.
@@ -185,6 +187,8 @@ def overall(code: ArrayLike) -> NDArray[np.str_]:
 
 def met(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np.str_]:
     """Whether a rate meets a limit, by its interval.
+
+    See docs/methods/verdicts.md#limits.
 
     Parameters
     ----------
