@@ -55,6 +55,9 @@ demo-trials: $(STAMP) ## check the list of those trials: why its groups are not 
 	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox trials check \
 		"$$data/resnetse34v2_H-eval_scores.csv" --speakers "$$data/vox1_meta.csv" --by gender+nationality
 
+# Tests start hundreds of processes: none of them compiles the package anew.
+test coverage: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(STAMP) ## run every test and every example in docstrings and docs
 	$(PY) -m pytest $(PYTEST_ARGS)
 

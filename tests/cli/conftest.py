@@ -1,11 +1,14 @@
-"""Small files to audit, and the command line as a process of its own."""
+"""Small files to audit, and the command line."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -36,29 +39,71 @@ def files(tmp_path_factory):
     return home
 
 
+ASKED = {"--replicates", "--no-intervals", "--help", "-h"}
+
+
 @pytest.fixture(scope="session")
 def parivox(files):
-    """Run the command in the folder of the files."""
+    """Run the command in the folder of the files.
 
-    told = {"FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "NO_COLOR", "COLUMNS"}
-    plain = {name: value for name, value in os.environ.items() if name not in told}
-    home = str(Path(package.__file__).parents[1])  # as it was imported here, whatever the folder
-    plain["PYTHONPATH"] = os.pathsep.join([home, plain.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    A process of its own is started where one shows: for an input stream, a variable of the
+    environment, or a system of one's own, which is imported and given to workers. Whatever else a
+    command prints and writes is the same within this process, which has imported it all before.
+    """
 
-    def run(*words, stdin=None, cwd=None, **environment):
+    def run(*words, stdin=None, cwd=None, process=False, **environment):
         words = [str(word) for word in words]
-        asked = {"--replicates", "--no-intervals", "--help", "-h"}
-        if words[:1] == ["audit"] and not asked & {*words}:
+        if words[:1] == ["audit"] and not ASKED & {*words}:
             words += ["--replicates", "50"]  # what they tell is tested elsewhere
-        return subprocess.run(
-            [sys.executable, "-m", "parivox", *words],
-            cwd=cwd or files,
-            input=stdin,
-            capture_output=True,
-            check=False,
-            text=True,
-            timeout=60,
-            env={**plain, **environment},
-        )
+        alone = process or stdin is not None or environment
+        if alone or words[:1] in (["embed"], ["systems"]) or "--system" in words:
+            return as_process(words, cwd or files, stdin, environment)
+        return within(words, cwd or files)
 
     return run
+
+
+def plain():
+    """The environment without what colours or widens the output."""
+    told = {"FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "NO_COLOR", "COLUMNS"}
+    return {name: value for name, value in os.environ.items() if name not in told}
+
+
+def as_process(words, cwd, stdin, environment):
+    """Run the command as a process."""
+    home = str(Path(package.__file__).parents[1])  # as it was imported here, whatever the folder
+    kept = plain()
+    kept["PYTHONPATH"] = os.pathsep.join([home, kept.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    return subprocess.run(
+        [sys.executable, "-m", "parivox", *words],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+        env={**kept, **environment},
+    )
+
+
+def within(words, cwd):
+    """Run the command in this process; what it does not raise on purpose fails the test."""
+    from parivox.cli import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    code = 0
+    with (
+        contextlib.chdir(cwd),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch.dict(os.environ, plain(), clear=True),
+    ):
+        try:
+            main(words)
+        except SystemExit as ended:
+            code = ended.code or 0
+    told = []
+    for stream in (out, err):
+        stream.flush()
+        told.append(stream.buffer.getvalue().decode())
+    return subprocess.CompletedProcess(words, code, *told)
