@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.cells import count_cells
-from parivox.auditing.operating_points import DEPLOYED
+from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = ["WITHOUT_TRIALS", "account_for", "with_and_without"]
+__all__ = ["POINTS", "WITHOUT_TRIALS", "account_for", "with_and_without"]
 
 _ONE_SIDE = "both sides must have one value; enrol.x or test.x takes that of one side"
 WITHOUT_TRIALS = "speakers of groups without any trial"
 """They are in no other table: groups are of what occurs in trials."""
+POINTS = "operating points"
+"""The source of what is odd about thresholds."""
+MISSED = "missed operating points"
+INFINITE = "infinite thresholds"
 MOST_NAMED = 10
 """Of more groups without trials than these, the others are counted."""
 MOST_THRESHOLDS = 50
@@ -43,8 +47,9 @@ def account_for(
     people: Speakers | None,
     groupings: Sequence[Grouping],
     tally: Tally,
+    found: Sequence[Found],
 ) -> None:
-    """Count what was read and set aside, per file and per grouping."""
+    """Count what was read and set aside, per file and per grouping, and odd operating points."""
     name = {"system": trials.system, "list": trials.list}
     plain = {**name, "group": "", "value": None, "note": "", "within": ""}
     if trials.is_counted:
@@ -72,6 +77,16 @@ def account_for(
             rows.add(**{**plain, **lost, "note": "counted in FTE or FTA alone"})
     _undecided(rows, name, trials, tally)
     _thresholds(rows, name, tally)
+    _odd_points(rows, plain, found, tally)
+
+
+def _odd_points(rows: Rows, plain: dict[str, Any], found: Sequence[Found], tally: Tally) -> None:
+    """Operating points of which a reader must know that they are not what they are called."""
+    infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
+    for item, points in ((MISSED, missed(found, tally.everything)), (INFINITE, infinite)):
+        if points:
+            told = {"source": POINTS, "grouping": "", "item": item, "count": len(points)}
+            rows.add(**{**plain, **told, "note": ", ".join(points)})
 
 
 def _left_out(rows: Rows, plain: dict[str, Any], tally: Tally, *, is_counted: bool) -> None:

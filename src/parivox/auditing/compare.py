@@ -109,7 +109,7 @@ def bias_rows(
                     of_means.append(means)
                 _add_bias(rows, where, groups, stack, measure, name, zero, found, more)
                 if (name, measure, zero) == (options.reference[0], "ratio", "none") and more:
-                    ratios = _against(stack.keys, found.value, more)
+                    ratios = _against(stack, found.value, more)
     of_means += _cheapest(rows, where, cells, whole, cheapest, sure)
     mean_rows(rows, where, start, cells.grouping, of_means)
     return ratios
@@ -120,14 +120,13 @@ def _value(way: Callable[[Stack], bias.Measured], stack: Stack) -> FloatArray:
     return way(stack).value
 
 
-def _against(
-    keys: Sequence[Key], value: FloatArray, more: Columns
-) -> dict[tuple[str, str], Against]:
+def _against(stack: Stack, value: FloatArray, more: Columns) -> dict[tuple[str, str], Against]:
     """Ratios of the rates, by metric and operating point."""
-    columns = value, more["low"], more["high"], more["p"]
     return {
-        (metric, point): Against(*(one[i] for one in columns))
-        for i, (metric, definition, point) in enumerate(keys)
+        (metric, point): Against(
+            value[i], more["low"][i], more["high"][i], more["p"][i], float(stack.pooled[i])
+        )
+        for i, (metric, definition, point) in enumerate(stack.keys)
         if metric in RATES and not definition
     }
 

@@ -30,6 +30,8 @@ __all__ = [
     "OperatingPoint",
     "default_points",
     "find_all",
+    "is_far",
+    "missed",
     "parse_point",
     "parse_sweep",
 ]
@@ -173,6 +175,42 @@ def _told(counts: Counts, threshold: float, cost: CostModel) -> tuple[float, flo
     """FPR, FNR and cost at a threshold."""
     at = counts.at([threshold])
     return float(at.fpr[0]), float(at.fnr[0]), float(cdet(at, cost)[0])
+
+
+def is_far(aim: float, reached: float) -> bool:
+    """Whether a rate is off its target more than twofold, as odds.
+
+    Examples
+    --------
+    >>> is_far(0.01, 0.018), is_far(0.01, 0.03), is_far(0.6, 1.0)
+    (False, True, True)
+    """
+    one, other = reached * (1 - aim), aim * (1 - reached)
+    return max(one, other) > 2 * min(one, other)
+
+
+def missed(found: Sequence[Found], everything: Counts) -> list[str]:
+    """Points whose rate is far from the one that they are named by, with the rate.
+
+    Far is more than twofold, as odds, and by more trials than three standard errors of a count of
+    single trials, and one trial: what chance or the steps of a rate explain is no miss.
+    """
+    told = []
+    for one in found:
+        rule, aim = one.point.rule, one.point.level
+        if one.reason or rule not in {"fpr", "fnr"}:
+            continue
+        reached, n = (
+            (one.fpr, int(everything.n_nontarget))
+            if rule == "fpr"
+            else (one.fnr, int(everything.n_target))
+        )
+        if not n:
+            continue
+        room = 3 * math.sqrt(n * aim * (1 - aim)) + 1
+        if is_far(aim, reached) and abs(reached - aim) * n > room:
+            told.append(f"{one.point.text} comes to {100 * reached:.3g} %")
+    return told
 
 
 def missing_class(n_target: int, n_nontarget: int) -> str:

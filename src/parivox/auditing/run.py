@@ -319,7 +319,9 @@ class _Making:
             strata=found.strata,
         )
         measured.add_to(rows)
-        account_for(rows["data"], one, found.people, found.groupings, measured.tally)
+        account_for(
+            rows["data"], one, found.people, found.groupings, measured.tally, measured.found
+        )
         if self.conflicts == "set-aside" and not one.is_counted:
             tally, points = measured.tally, measured.found
             with_and_without(rows["data"], one, found.groupings, tally, points, options)

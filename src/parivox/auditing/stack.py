@@ -185,9 +185,10 @@ class Stack:
 
 
 class Against(NamedTuple):
-    """Rates of all groups against one reference, each ``[group]``."""
+    """Rates of all groups against one reference, each ``[group]``, and that of all together."""
 
     ratio: FloatArray
     low: FloatArray
     high: FloatArray
     p: FloatArray
+    pooled: float

@@ -8,7 +8,7 @@ import numpy as np
 
 from parivox.auditing.stack import RATES
 from parivox.core.multiplicity import benjamini_hochberg, holm
-from parivox.core.verdict import joint, overall, sentence, verdicts
+from parivox.core.verdict import WHY, joint, overall, sentence, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,6 +78,7 @@ def verdict_rows(
                 of.high,
                 adjusted[0][i],
                 gate=_too_few(metric, groups, reference, sure, options),
+                pooled=of.pooled,
                 confidence=options.confidence,
                 margin=options.margin,
             )
@@ -101,6 +102,7 @@ def verdict_rows(
                 reason=told.reason.tolist(),
             )
         codes = np.stack([judged[metric].code for metric in RATES])
+        reasons = np.stack([judged[metric].reason for metric in RATES])
         judgeable = np.array([group != reference for group in groups])
         fpr, fnr = codes.tolist()
         plain: dict[str, Any] = {
@@ -122,12 +124,15 @@ def verdict_rows(
         )
         for metric, own in (*judged.items(), (BOTH, None)):
             of_all = (codes if own is None else own.code[None])[:, judgeable]
+            whys = (reasons if own is None else own.reason[None])[:, judgeable]
             rows.add(
                 **plain,
                 group="",
                 metric=metric,
                 verdict=str(overall(of_all.reshape(-1))),
-                sentence=_of_system([g for g in groups if g != reference], of_all, options),
+                sentence=_of_system(
+                    [g for g in groups if g != reference], of_all, whys, one, options
+                ),
             )
 
 
@@ -151,7 +156,13 @@ def _sentences(metric: str, told: Verdicts, words: str) -> list[str]:
     ]
 
 
-def _of_system(names: Sequence[str], codes: NDArray[np.str_], options: Options) -> str:
+def _of_system(
+    names: Sequence[str],
+    codes: NDArray[np.str_],
+    reasons: NDArray[np.str_],
+    found: Found,
+    options: Options,
+) -> str:
     """What is said of the system, with the groups that it rests on; ``[metric, group]``."""
     code = str(overall(codes.reshape(-1)))
     n = len(names)
@@ -159,6 +170,11 @@ def _of_system(names: Sequence[str], codes: NDArray[np.str_], options: Options) 
         return f"no group of {n} differs by more than {options.margin:g} times"
     unknown = [g for g, of in zip(names, codes.T, strict=True) if "cannot_tell" in of.tolist()]
     if code == "cannot_tell":
+        whole = f"it cannot be told of any of {n} groups whether it differs"
+        if np.isinf(found.threshold):
+            return f"{whole}: the threshold is infinite"
+        if (reasons == "too_common").all():
+            return f"{whole}: {WHY['too_common']}"
         return (
             f"no group of {n} is shown to differ, and of {len(unknown)} it cannot be told whether "
             "they do"

@@ -25,6 +25,7 @@ too_wide            the interval holds 1 and reaches beyond the margin
 not_after_holm      1 lies outside of the interval, but so many groups were looked at that
                     one such interval is no surprise
 no_errors           the group has no errors, and too few trials or speakers to call it better
+too_common          errors are so common that no group could have more of them by the margin
 ==================  ====================================================================
 """
 
@@ -82,6 +83,7 @@ def verdicts(
     p: ArrayLike,
     *,
     gate: ArrayLike = "",
+    pooled: ArrayLike = 0.0,
     confidence: float = 0.95,
     margin: float = 1.25,
 ) -> Verdicts:
@@ -92,7 +94,8 @@ def verdicts(
     The first of these that applies, with rho the ratio, (low, high) its interval:
 
     1. A gated group, an undefined ratio or interval: ``cannot_tell``.
-    2. Low >= 1 / margin and high <= margin: ``no_difference``, also where the interval excludes
+    2. Low >= 1 / margin and high <= margin: ``cannot_tell`` if pooled * margin >= 1, as where all
+       are rejected; else ``no_difference``, also where the interval excludes
        1: the difference is then real, and smaller than anybody cares about. This is said of
        each group by itself: the interval is not widened for the number of groups.
     3. p < 1 - confidence and rho > 1: ``worse``; and rho < 1: ``better``.
@@ -109,6 +112,9 @@ def verdicts(
         any group of a fair system worse or better is at most 1 - confidence.
     gate : array_like of str, of shape (..., group)
         Why a group is too small to be judged; empty where it is not.
+    pooled : array_like of shape (..., 1)
+        Error rate of everyone together, in [0, 1]: ratios say nothing where it is near 1, as no
+        group can then have `margin` times as many errors.
     confidence : float in (0, 1)
     margin : float above 1
         The largest ratio, either way, that does not matter.
@@ -141,11 +147,14 @@ def verdicts(
     significant = chance < alpha
     none = rho == 0
     outside = (lower > 1) | (upper < 1)
+    within = (lower >= 1 / margin) & (upper <= margin)
+    too_common = np.asarray(pooled, dtype=np.float64) * margin >= 1
     rules: list[tuple[NDArray[np.bool_], str, str]] = [
         (gated, "cannot_tell", ""),
         (~np.isfinite(rho), "cannot_tell", "undefined_ratio"),
         (np.isnan(lower) | np.isnan(upper), "cannot_tell", "no_interval"),
-        ((lower >= 1 / margin) & (upper <= margin), "no_difference", ""),
+        (within & too_common, "cannot_tell", "too_common"),
+        (within, "no_difference", ""),
         (none & (upper < 1) & (significant | np.isnan(chance)), "better", ""),
         (none & (upper >= 1), "cannot_tell", "no_errors"),
         (np.isnan(chance), "cannot_tell", "no_p"),
@@ -155,7 +164,9 @@ def verdicts(
     ]
     held = [rule[0] for rule in rules]
     code = np.select(held, [rule[1] for rule in rules], default="cannot_tell")
-    reason = np.select(held, [rule[2] for rule in rules], default="too_wide")
+    reason = np.select(
+        held, [rule[2] for rule in rules], default=np.where(too_common, "too_common", "too_wide")
+    )
     return Verdicts(code, np.where(gated, why, reason), rho, lower, upper, gated)
 
 
@@ -271,6 +282,7 @@ WHY = {
     "too_wide": "interval too wide, for want of speakers or errors",
     "not_after_holm": "too weak for the number of groups looked at",
     "no_errors": "no errors, but too few trials to say that it fares better",
+    "too_common": "errors are so common that no group could have many more",
 }
 
 

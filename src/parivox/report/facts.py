@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.auditing.account import WITHOUT_TRIALS
+from parivox.auditing.account import POINTS, WITHOUT_TRIALS
 from parivox.errors import ConfigError
+from parivox.report.scopes import name_of
 from parivox.report.words import Row, number, percent
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ __all__ = [
     "deployed_at",
     "headline",
     "noted",
+    "odd_points",
     "recordings_told",
     "unseen",
     "why_unsure",
@@ -38,6 +40,14 @@ def unseen(audit: Audit) -> list[str]:
     """Which groups no trial has anyone of, in a clause for each grouping."""
     rows = audit.data.where(item=WITHOUT_TRIALS).rows()
     return list(dict.fromkeys(map(_aside, rows)))
+
+
+def odd_points(audit: Audit) -> list[str]:
+    """Operating points that miss their rate or have an infinite threshold, for each system."""
+    return [
+        f"{name_of(row['system'], row['list'])}: {_aside(row)}"
+        for row in audit.data.where(source=POINTS).rows()
+    ]
 
 
 def recordings_told(audit: Audit, name: Row) -> str:
@@ -106,6 +116,8 @@ def _aside(row: Row) -> str:
     if row["item"] == WITHOUT_TRIALS:
         whom = f"{row['count']:,} speaker{'s' * (row['count'] > 1)} by {row['grouping']}"
         return f"no trial has anyone of {row['note']} ({whom}), so nothing is known of them"
+    if row["source"] == POINTS:
+        return f"{row['item']}: {row['note']}"
     where = f" [{row['grouping']}]" if row["grouping"] else ""
     note = f" ({row['note']})" if row["note"] else ""
     return f"{row['count']:,} {row['item']}{where}{note}"

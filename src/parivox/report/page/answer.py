@@ -11,6 +11,7 @@ from parivox.report.facts import (
     deployed_at,
     headline,
     noted,
+    odd_points,
     recordings_told,
     unseen,
     why_unsure,
@@ -144,8 +145,7 @@ def _limits(
     sentences = (words for scope in every for words, _ in confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
         yield words.removesuffix("."), "groups"
-    for words in unseen(audit):
-        yield f"{words[:1].upper()}{words[1:]}", "data"
+    yield from _odd(audit)
     for of in by_grouping(every):
         at = first_point(audit, of[0].where)
         small = {
@@ -163,6 +163,14 @@ def _limits(
     missing = [label for label, words in told.items() if not words]
     if missing:
         yield f"Not supplied: {'; '.join(_lowered(missing))}", "context"
+
+
+def _odd(audit: Audit) -> Iterator[tuple[str, str]]:
+    """Operating points that are not what they are called, and groups without trials."""
+    for words in odd_points(audit):
+        yield words, "points"
+    for words in unseen(audit):
+        yield f"{words[:1].upper()}{words[1:]}", "data"
 
 
 def _lowered(names: Sequence[str]) -> list[str]:
@@ -214,7 +222,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> OfPoint:
         groups.append((f"{len(differ) - _MOST_TOLD} more", "differ, too: see the table of groups"))
     return OfPoint(
         at=at,
-        where=point_told(at),
+        where=point_told(point),
         short="; ".join(
             f"{words}: {differing_told(of[metric])}"
             for metric, words in RATES.items()
@@ -304,9 +312,11 @@ def _chosen(audit: Audit, context: Context | None) -> Iterator[str]:
     yield f"Operating points: {how}; {_who(told.threshold)}."
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
-        yield (
-            "Thresholds were found on the audited trials themselves, so the pooled rate that they "
-            "hold is met exactly here; a threshold chosen elsewhere would not meet it exactly."
+        yield "Thresholds were found on the audited trials themselves" + (
+            "; a threshold chosen elsewhere would give other rates."
+            if odd_points(audit)
+            else ", so the pooled rate that they hold is met exactly here; a threshold chosen "
+            "elsewhere would not meet it exactly."
         )
     by = audit.record["groupings_chosen_by"]
     names = ", ".join(audit.record["groupings"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.operating_points import is_far
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.binned import binned
@@ -287,7 +288,8 @@ def _points(
             continue
         head, _, level = row["operating_point"].partition("=")
         hold, at = "threshold", None
-        if head in {"fpr", "fnr"}:
+        reached = row.get(head)
+        if head in {"fpr", "fnr"} and (reached is None or not is_far(float(level), reached)):
             hold, at = head, float(level)
         elif head.startswith("min-cdet"):
             hold = "least"

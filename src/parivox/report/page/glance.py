@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from parivox.core.verdict import WHY
 from parivox.report.judged import RATES, has_rate, judged, rates_of
 from parivox.report.page.views import Cell, Grid, listed
 from parivox.report.scopes import first_point
@@ -127,5 +128,8 @@ def _named(worse: Sequence[Row], rows: Mapping[str, Row]) -> str | Cell:
     ]
     if told:
         return Cell("; ".join(listed(told, most=_MOST_TOLD)), "v-worse")
+    reasons = {row["reason"] for row in rows.values()}
+    if reasons <= {"too_common", "undefined_ratio"} and rows:
+        return f"cannot be told: {'; '.join(WHY[one] for one in sorted(reasons))}"
     is_known = rows and all(row["verdict"] != "cannot_tell" for row in rows.values())
     return "no group" if is_known else "no group is shown to" if rows else "–"

@@ -110,7 +110,7 @@ def _scope(audit: Audit, scope: Scope) -> OfScope:
         label=scope.label,
         n=len(rates.keys() - {POOLED}),
         is_first=scope.grouping == audit.record["groupings"][0],
-        points=[_at_point(audit, scope, point["operating_point"], rates) for point in known],
+        points=[_at_point(audit, scope, point, rates) for point in known],
         told=[
             *(words for words, _ in confounded(audit, where)),
             *limits(audit, where, known),
@@ -123,7 +123,8 @@ def _scope(audit: Audit, scope: Scope) -> OfScope:
     )
 
 
-def _at_point(audit: Audit, scope: Scope, at: str, rates: Rates) -> AtPoint:
+def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> AtPoint:
+    at = point["operating_point"]
     of = judged(audit, {**scope.where, "operating_point": at})
     grids, missing = [], []
     for metric, words in RATES.items():
@@ -132,7 +133,7 @@ def _at_point(audit: Audit, scope: Scope, at: str, rates: Rates) -> AtPoint:
         else:
             reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
             missing.append(f"No {metric.upper()} ({words}): {', '.join(reasons)}.")
-    return AtPoint(at, point_told(at), grids, missing, grouped(lacks(of, rates, at)))
+    return AtPoint(at, point_told(point), grids, missing, grouped(lacks(of, rates, at)))
 
 
 def _every(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from parivox.auditing.operating_points import is_far
 from parivox.report.sheet import POOLED
 from parivox.report.words import GAP, number, percent, span
 
@@ -179,20 +180,29 @@ _POINTS = {
 }
 
 
-def point_told(point: str) -> str:
-    """An operating point in plain words.
+def point_told(row: Row) -> str:
+    """An operating point in plain words, with the rate that it comes to where that may differ.
 
     Examples
     --------
-    >>> point_told("fpr=0.01")
+    >>> point_told({"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.01})
     'at one threshold, at which 1 % of all impostor trials are let in'
-    >>> point_told("threshold=0.5")
+    >>> point_told({"operating_point": "fpr=0.01", "source": "development trials", "fpr": 0.5})
+    'at one threshold, chosen so that 1 % of all impostor trials are let in; here it is 50.0 %'
+    >>> point_told({"operating_point": "threshold=0.5"})
     'at one threshold, given as 0.5'
     """
+    point = str(row["operating_point"])
     kind, _, rest = point.partition("=")
     if kind in {"fpr", "fnr"}:
         of = "impostor trials are let in" if kind == "fpr" else "own trials are locked out"
-        return f"at one threshold, at which {100 * float(rest):g} % of all {of}"
+        aim, reached = float(rest), row[kind]
+        if reached is None or (row["source"] == "these trials" and not is_far(aim, reached)):
+            return f"at one threshold, at which {100 * aim:g} % of all {of}"
+        return (
+            f"at one threshold, chosen so that {100 * aim:g} % of all {of}; here it is "
+            f"{percent(reached)}"
+        )
     if kind == "threshold":
         return f"at one threshold, given as {rest}"
     if point.startswith("min-cdet"):

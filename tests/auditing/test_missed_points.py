@@ -1,0 +1,99 @@
+"""Operating points that are not what they are called: told as such, and nobody is called alike."""
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.core.verdict import verdicts
+from parivox.report.page import page
+from parivox.report.terminal import print_summary
+
+
+@pytest.fixture(scope="module")
+def data(simulate):
+    return simulate(speakers=48, utterances=4)
+
+
+def scored(trials, change):
+    return {**trials, "score": change(np.array(trials["score"])).tolist()}
+
+
+def audited(trials, people, **more):
+    asked = {"by": "gender", "operating_points": ["fpr=0.01"], "replicates": 60} | more
+    return pv.audit({"A": trials}, speakers=people, **asked)
+
+
+def odd(audit):
+    return [(row["item"], row["note"]) for row in audit.data.where(source="operating points")]
+
+
+def verdicts_of(audit, metric):
+    return [(row["verdict"], row["reason"]) for row in audit.verdicts.where(metric=metric)]
+
+
+def test_a_rate_that_development_scores_miss_is_told(data, capsys):
+    trials, people = data
+    far = audited(trials, people, threshold_from=scored(trials, lambda score: score - 100))
+    (point,) = far.operating_points
+    assert point["fpr"] == 1
+    assert odd(far) == [("missed operating points", "fpr=0.01 comes to 100 %")]
+    rows = list(far.verdicts.where(metric="fpr"))
+    assert {row["verdict"] for row in rows} == {"cannot_tell"}
+    assert {row["reason"] for row in rows if row["group"]} == {"too_common"}
+    assert all("differs by more" not in row["sentence"] for row in far.verdicts)
+    print_summary(far)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "missed operating points: fpr=0.01 comes to 100 %" in told
+    assert "cannot be told of any of 2 groups whether it differs: errors are so common" in told
+    shown = " ".join(page(far).split())
+    assert "A: missed operating points: fpr=0.01 comes to 100 %" in shown
+    assert "at which 1 % of all impostor trials are let in" not in shown
+    assert "chosen so that 1 % of all impostor trials are let in; here it is 100 %" in shown
+    assert "no group of 2 differs" not in shown
+
+
+def test_a_rate_that_is_met_within_chance_is_no_miss(data):
+    trials, people = data
+    draw = np.random.default_rng(4)
+    noise = draw.normal(0, 0.05, len(trials["score"]))
+    near = audited(trials, people, threshold_from=scored(trials, lambda score: score + noise))
+    assert odd(near) == []
+    assert odd(audited(trials, people)) == []
+    shown = page(near)
+    assert "chosen so that 1 % of all impostor trials are let in; here it is" in shown
+
+
+@pytest.mark.parametrize(
+    "change",
+    [np.ones_like, lambda score: (score > 1).astype(float)],
+    ids=["constant", "0 or 1"],
+)
+def test_an_infinite_threshold_is_told_and_finds_nobody_alike(data, change, capsys):
+    trials, people = data
+    audit = audited(scored(trials, change), people)
+    (point,) = audit.operating_points
+    assert (point["threshold"], point["fpr"], point["fnr"]) == (np.inf, 0, 1)
+    assert odd(audit) == [
+        ("missed operating points", "fpr=0.01 comes to 0 %"),
+        ("infinite thresholds", "fpr=0.01 at inf"),
+    ]
+    assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"cannot_tell"}
+    assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"cannot_tell"}
+    for row in audit.verdicts.where(group=""):
+        assert row["sentence"].endswith("whether it differs: the threshold is infinite")
+    print_summary(audit)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "infinite thresholds: fpr=0.01 at inf" in told
+    assert "no difference" not in told.split("FNR: target trials rejected")[0]
+    shown = " ".join(page(audit).split())
+    assert "A: infinite thresholds: fpr=0.01 at inf" in shown
+    assert "no group is shown to" not in shown
+    assert "met exactly here" not in shown
+
+
+def test_alike_is_said_only_where_a_group_could_have_more_errors_by_the_margin():
+    told = [verdicts([1.0], [0.95], [1.05], [0.9], pooled=[pooled]) for pooled in (0.5, 0.79, 0.8)]
+    assert [one.code.item() for one in told] == ["no_difference", "no_difference", "cannot_tell"]
+    assert told[-1].reason.item() == "too_common"
+    fewer = verdicts([0.5], [0.4], [0.6], [0.001], pooled=[0.9])
+    assert fewer.code.item() == "better"
