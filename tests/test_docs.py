@@ -190,6 +190,13 @@ def test_modules_that_name_a_paper_say_where_it_is_explained():
     assert unexplained == []
 
 
+@pytest.mark.parametrize(
+    "word", ["G2min", "G2avg", "FDR", "FaDR", "IR", "GARBE", "NRB", "TB", "minCDet", "FPD", "FNMR"]
+)
+def test_the_glossary_has_the_words_of_the_papers(word):
+    assert re.search(rf"\b{word}\b", text("glossary.md").split("## Words of the papers")[1])
+
+
 def test_the_wheel_says_what_it_is():
     from parivox import __version__
 
