@@ -29,8 +29,8 @@ from tests.same.running import run
 
 HASHES = Path(__file__).parent / "hashes"
 BUILD = Path("build/same").absolute()
-SHOWN_LINES, SHOWN_WIDTH = 6, 160
-"""Of a difference."""
+SHOWN_LINES, SHOWN_WIDTH = 3, 160
+"""Of a difference: lines of either side."""
 COMPARED_LINES = 400
 """From the first that differs: to find what was put in or taken out."""
 
@@ -165,20 +165,22 @@ def show_lines(old: str, text: str) -> None:
     shared = len(os.path.commonprefix([*was[first : first + 1], *now[first : first + 1]]))  # noqa: RUF071
     start = max(0, shared - SHOWN_WIDTH // 2)
     print(f"    from line {first + 1} of {len(now)}:")
-    for line in [line for line in changes if not line.startswith("@@")][:SHOWN_LINES]:
-        cut = start if len(line) > SHOWN_WIDTH else 0
-        print(f"    {line[0]} {'…' * (cut > 0)}{line[1 + cut : 1 + cut + SHOWN_WIDTH]}")
+    for sign in "-+":
+        for line in [line[1:] for line in changes if line.startswith(sign)][:SHOWN_LINES]:
+            cut = start if len(line) > SHOWN_WIDTH else 0
+            print(f"    {sign} {'…' * (cut > 0)}{line[cut : cut + SHOWN_WIDTH]}")
 
 
 def record(file: Path, recorded: dict, current: dict, changed: list[str], reason: str) -> None:
     """Write the hashes; what changed, is new or gone gets the reason beside those it had."""
-    entries = {}
-    for output in sorted({*recorded, *current}):
-        entry = current.get(output, {"rounded": None, "exact": None, "parts": {}})
-        reasons = recorded.get(output, {}).get("reasons", [])
-        entry["reasons"] = [*reasons, reason] if recorded and output in changed else reasons
-        entries[output] = entry
-    lines = (f"{json.dumps(output)}: {json.dumps(entry)}" for output, entry in entries.items())
+    gone = {"rounded": None, "exact": None, "parts": {}}
+    entries = {output: recorded[output] for output in recorded if output not in changed}
+    for output in changed:
+        reasons = [*recorded.get(output, {}).get("reasons", []), *([reason] if recorded else [])]
+        entries[output] = {**current.get(output, gone), "reasons": reasons}
+    lines = (
+        f"{json.dumps(output)}: {json.dumps(entry)}" for output, entry in sorted(entries.items())
+    )
     write(file, "{\n" + ",\n".join(lines) + "\n}\n")
     print(f"  {len(changed)} recorded in {file.relative_to(Path.cwd())}")
 
