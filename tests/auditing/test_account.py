@@ -1,7 +1,7 @@
 """How many recordings the audited trials are of."""
 
 import parivox as pv
-from parivox.read import store
+from parivox.read import spill
 from parivox.report.facts import noted, recordings_told
 
 OPTIONS = {"by": "gender", "intervals": False}
@@ -54,8 +54,8 @@ def test_models_are_counted_apart(trials, speakers):
 
 def test_lists_too_large_for_memory_tell_too(trials, speakers, monkeypatch):
     in_memory = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
-    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(store, "PART_TRIALS", 900)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spill, "PART_TRIALS", 900)
     assert counted(pv.audit({"S": trials}, speakers=speakers, **OPTIONS)) == counted(in_memory)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing import counting
-from parivox.read import store
+from parivox.read import spill
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
 BINS = 512
@@ -25,8 +25,8 @@ def both(simulate):
     }
     exact = pv.audit({"S": trials}, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "IN_MEMORY_TRIALS", 1000)
-        patch.setattr(store, "PART_TRIALS", 900)
+        patch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
+        patch.setattr(spill, "PART_TRIALS", 900)
         patch.setattr(counting, "BINS", BINS)
         patch.setattr(counting, "CHUNK", 100)
         binned = pv.audit({"S": trials}, **options)
@@ -134,8 +134,8 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
     rows = list(zip(*trials.values(), strict=True))
     rows.append((*rows[0][:2], rows[0][2] + 1, rows[0][3]))
     given = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
-    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(store, "PART_TRIALS", 900)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spill, "PART_TRIALS", 900)
     audit = pv.audit(
         given,
         speakers=speakers,

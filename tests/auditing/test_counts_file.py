@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.auditing.counted.bins import AT_THRESHOLDS, Bins
 from parivox.errors import DataError, ParivoxError
-from parivox.read import store
+from parivox.read import spill
 from parivox.read.counts_file import KEY
 
 BY = ["gender", "gender+nation"]
@@ -305,8 +305,8 @@ def test_long_lists_are_counted_in_partitions_and_need_a_step(
     options = {"speakers": people, "by": BY, "withhold": 0}
     (one,) = counted([trials], tmp_path, step=0.1, **options)
     wanted = one.read_bytes()
-    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(store, "PART_TRIALS", 900)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spill, "PART_TRIALS", 900)
     with pytest.raises(pv.ConfigError, match=r"as in --step 0\.001"):
         pv.count(trials, **options)
     (two,) = counted([trials], tmp_path, step=0.1, **options)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.errors import ConfigError, DataError
-from parivox.read import store
+from parivox.read import spill
 
 RULES = ("both", "enrol", "test", "either")
 CHEAP = {"reference": "pooled", "zero": "none", "cost": "voxsrc"}
@@ -384,8 +384,8 @@ def test_one_threshold_for_all_is_that_operating_point(bank, audit_of, shown):
 
 @pytest.fixture
 def large(monkeypatch):
-    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 300)
-    monkeypatch.setattr(store, "PART_TRIALS", 200)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
+    monkeypatch.setattr(spill, "PART_TRIALS", 200)
 
 
 @pytest.mark.parametrize("columns", [("threshold",), ("threshold", "decision"), ("decision",)])

@@ -13,7 +13,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import DataError
-from parivox.read import store
+from parivox.read import spill
 
 RULES = ("both", "enrol", "test", "either")
 POINT = "threshold=1.0"
@@ -550,8 +550,8 @@ def test_beyond_memory_failures_and_seconds_count_the_same(combined, monkeypatch
     options["intervals"] = False  # which take the speakers of every trial in memory
     scores = paths.pop("scores")
     whole = pv.audit(scores, **paths, **options)
-    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 300)
-    monkeypatch.setattr(store, "PART_TRIALS", 200)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
+    monkeypatch.setattr(spill, "PART_TRIALS", 200)
     parts = pv.audit(scores, **paths, **options)
     assert not parts.record["resolution"]["exact"]
     exact = ["fpr", "fnr", "hter", "cdet_raw", "cdet_norm", "fte", "fta", "frr", "far"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.errors import ConfigError, DataError
-from parivox.read import store
+from parivox.read import spill
 
 RULES = ("both", "enrol", "test", "either")
 POINT = "threshold=1.0"
@@ -616,8 +616,8 @@ def test_models_of_several_recordings_have_what_all_of_them_have(
 
     channel = known("channel")
     if is_large:
-        monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 300)
-        monkeypatch.setattr(store, "PART_TRIALS", 200)
+        monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
+        monkeypatch.setattr(spill, "PART_TRIALS", 200)
     by = ["channel", "language", "same:channel", "enrol.channel"]
     found = audit_of(rows, by=by, models=models, allocate=RULES)
     assert found.record["resolution"]["exact"] != is_large

@@ -9,9 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.attributes import UNKNOWN, Bands, number, parse_attribute, parse_by
+from parivox.read.attributes import (
+    UNKNOWN,
+    Bands,
+    Values,
+    in_order,
+    number,
+    parse_attribute,
+    parse_by,
+)
 from parivox.read.formats.format import Scan
-from parivox.read.values import Values, in_order
 
 BOUNDED = settings(max_examples=100, deadline=None)
 

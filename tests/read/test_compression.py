@@ -8,8 +8,7 @@ import pytest
 import zstandard
 
 from parivox.errors import DataError
-from parivox.read.compression import compression_of
-from parivox.read.content import read_content
+from parivox.read.content import compression_of, read_content
 
 pytestmark = pytest.mark.minimal
 

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from parivox.errors import DataError
+from parivox.read.metadata import find_column
 from parivox.read.speakers import read_speakers
-from parivox.read.utterances import find_column
 
 pytestmark = pytest.mark.minimal
 

@@ -131,6 +131,6 @@ def test_many_trials_are_looked_at_in_blocks(monkeypatch, even, people):
     whole = pv.trials.check(even, speakers=people, by="gender").to_json()
     monkeypatch.setattr("parivox.trials.lists.BLOCK", 3)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole
-    monkeypatch.setattr("parivox.read.store.IN_MEMORY_TRIALS", 2)
-    monkeypatch.setattr("parivox.read.store.PART_TRIALS", 2)
+    monkeypatch.setattr("parivox.read.spill.IN_MEMORY_TRIALS", 2)
+    monkeypatch.setattr("parivox.read.spill.PART_TRIALS", 2)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.core.counts import Counts
-from parivox.read.validation import ACQUIRE, ENROL
+from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from parivox.auditing.cells import Codes
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.core.counts import IntArray
+    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
-    from parivox.read.validation import Trials
 
 __all__ = ["MICRO", "NOTHING", "Beside", "Besides", "Recorded", "Share", "quantile", "recorded"]
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.core.counts import Counts, FloatArray, IntArray
+    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
-    from parivox.read.validation import Trials
 
     Codes: TypeAlias = NDArray[np.int32]
     Sides: TypeAlias = Callable[[Trials], tuple[Codes, Codes]]

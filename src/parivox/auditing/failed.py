@@ -13,7 +13,7 @@ from parivox.core.intervals import rate_interval
 from parivox.core.moments import moments, over
 from parivox.core.resampling import weighted
 from parivox.core.tallies import BySpeaker
-from parivox.read.validation import ACQUIRE, ENROL
+from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ import numpy as np
 from parivox.auditing.cells import placed
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.tallies import ByPair, BySpeaker, numbered
-from parivox.read.validation import Trials
+from parivox.read.checks import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.measure import Measurement
     from parivox.auditing.operating_points import Found
+    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
-    from parivox.read.validation import Trials
 
 __all__ = ["check_trial_table", "check_trials_known", "write_trial_table"]
 

@@ -11,8 +11,7 @@ import polars as pl
 
 from parivox.embedding.kaldi import read_data_folder
 from parivox.errors import DataError
-from parivox.read.metadata import read_table
-from parivox.read.utterances import SPEAKER, UTTERANCE, check_filled, find_column
+from parivox.read.metadata import SPEAKER, UTTERANCE, check_filled, find_column, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.validation import ACQUIRE, ENROL
+from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

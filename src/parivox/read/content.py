@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import io
+import lzma
 import os
+import shutil
 import sys
+import tempfile
+import weakref
+import zlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import zstandard
+
 from parivox.errors import DataError
-from parivox.read.compression import compression_of, unpacked
 from parivox.read.encoding import encoding_of, transcoded
-from parivox.read.folder import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["IN_MEMORY_BYTES", "Content", "read_content"]
+__all__ = ["IN_MEMORY_BYTES", "Content", "Folder", "compression_of", "read_content", "unpacked"]
 
 IN_MEMORY_BYTES = 256 << 20
 """Unpacked files beyond this many bytes are read in batches from disk."""
@@ -203,3 +210,92 @@ def _in_utf8(content: Content) -> Content:
         return replace(content, data=b"".join(blocks), encoding=encoding)
     folder, path = _on_disk(blocks)
     return replace(content, path=path, folder=folder, encoding=encoding)
+
+
+_STARTS = {
+    "gz": b"\x1f\x8b",
+    "bz2": b"BZh",
+    "xz": b"\xfd7zXZ\x00",
+    "zst": b"\x28\xb5\x2f\xfd",
+}
+_OPENERS: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+_PACKED_BLOCK = 1 << 20
+
+
+def compression_of(head: bytes) -> str:
+    """Name of the compression that a file's first bytes tell, or an empty string.
+
+    Examples
+    --------
+    >>> compression_of(b"BZh91AY"), compression_of(b"enrol,test")
+    ('bz2', '')
+    """
+    return next((name for name, start in _STARTS.items() if head.startswith(start)), "")
+
+
+def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
+    """Blocks of the unpacked file.
+
+    Parameters
+    ----------
+    file
+        Stands at its start.
+    compression
+        gz, bz2, xz, zst, or empty for a file that is not compressed.
+    name
+        Of the file, for messages.
+
+    Raises
+    ------
+    DataError
+        If the file ends too early or is damaged.
+    """
+    try:
+        if compression == "zst":
+            yield from _zst(file)
+            return
+        opened: Any = file
+        if compression:
+            opened = _OPENERS[compression](file)
+        while block := opened.read(_PACKED_BLOCK):
+            yield block
+    except EOFError as error:
+        msg = (
+            f"{name}: the {compression} file ends too early, so it is truncated; "
+            "copy or download it again"
+        )
+        raise DataError(msg) from error
+    except (OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError, ValueError) as error:
+        msg = (
+            f"{name}: cannot be unpacked as {compression or 'a file'} ({error}); "
+            "copy or download it again"
+        )
+        raise DataError(msg) from error
+
+
+def _zst(file: IO[bytes]) -> Iterator[bytes]:
+    """Blocks of a zst file of any number of frames; the package itself hides a missing end."""
+    decoder = zstandard.ZstdDecompressor().decompressobj()
+    data = file.read(_PACKED_BLOCK)
+    while data:
+        if out := decoder.decompress(data):
+            yield out
+        if decoder.eof:
+            data = decoder.unused_data or file.read(_PACKED_BLOCK)
+            if data:
+                decoder = zstandard.ZstdDecompressor().decompressobj()
+        else:
+            data = file.read(_PACKED_BLOCK)
+    if not decoder.eof:
+        raise EOFError
+
+
+class Folder:
+    """A temporary folder that is removed when nothing needs it any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="parivox-"))
+        self.remove = weakref.finalize(self, shutil.rmtree, str(self.path), ignore_errors=True)
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name

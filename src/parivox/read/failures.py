@@ -9,10 +9,9 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.cells import stage_of
-from parivox.read.rewritten import rewritten
-from parivox.read.speakers import read_table
-from parivox.read.utterances import UTTERANCE, check_filled, find_column
-from parivox.read.validation import ACQUIRE, ENROL
+from parivox.read.checks import ACQUIRE, ENROL
+from parivox.read.joining import rewritten
+from parivox.read.metadata import UTTERANCE, check_filled, find_column, read_table
 
 if TYPE_CHECKING:
     from parivox.read.models import Models

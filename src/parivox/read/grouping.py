@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.attributes import Attribute
+    from parivox.read.checks import Trials
     from parivox.read.trialset import TrialSet
-    from parivox.read.validation import Trials
 
     Codes = NDArray[np.int32]
     Sides = tuple[Codes, Codes]

@@ -1,28 +1,29 @@
-"""Groupings as users ask for them: every combination of values that occurs is a group."""
+"""Groupings as users ask for them: where each attribute stands, and which groups occur."""
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.attributes import parse_by
-from parivox.read.grouping import Grouping, combined
-from parivox.read.lookup import Lookup
+from parivox.read.attributes import Attribute, in_order, parse_by, sides_of
+from parivox.read.columns import ATTRIBUTE, plain
+from parivox.read.grouping import SAME, Grouping, OfAttribute, combined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.read.attributes import Attribute
-    from parivox.read.grouping import Codes, OfAttribute
-    from parivox.read.groups_file import GroupsFile
+    from parivox.read.grouping import Codes
+    from parivox.read.groups_file import GroupsFile, Recipe
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = ["make_groupings", "wanted"]
+__all__ = ["FEW", "MANY", "Lookup", "make_groupings", "wanted"]
 
 POOLED = "pooled"
 MOST = 10_000_000
@@ -192,3 +193,316 @@ def _occurring(parts: Sequence[OfAttribute], sets: Sequence[TrialSet]) -> NDArra
                         code = combined([one[side] for one in both], parts)
                         found.update(np.unique(code).tolist())
     return np.array(sorted(found - {-1}), dtype=np.int64)
+
+
+FEW, MANY = 2, 50
+"""Without a choice, attributes with so many values are grouped by."""
+_NAMES = frozenset(("recording", "session", "video", "file", "path"))
+
+
+class Lookup:
+    """Where attributes are looked for: the speakers, their recordings, the trials."""
+
+    def __init__(
+        self,
+        speakers: Speakers,
+        sets: Sequence[TrialSet],
+        file: GroupsFile | None,
+        option: str,
+    ) -> None:
+        self.speakers, self.sets, self.file, self.option = speakers, sets, file, option
+        tables = [one.recordings.table for one in sets if one.recordings is not None]
+        self.table = tables[0] if tables else None
+
+    def names(self) -> list[str]:
+        """Every attribute that there is."""
+        rows = [] if self.table is None else self.table.attributes.columns
+        trials = {key.removeprefix(ATTRIBUTE) for one in self.sets for key in one.levels}
+        return [*self.speakers.attributes.columns, *rows, *sorted(trials)]
+
+    def sensible(self, used: NDArray[np.int64]) -> list[OfAttribute]:
+        """Every attribute of speakers or recordings that has a sensible number of values."""
+        own, rest = self._columns()
+        both = {name.lower() for name in own} & {name.lower() for name in rest}
+        found = []
+        for level, columns in (("speaker", own), ("recording", rest)):
+            for name in columns:
+                text = f"{level}.{name}" if name.lower() in both else name
+                part = self.values(Attribute(text, name, level=level))
+                if self._is_choice(part, used):
+                    found.append(part)
+        return found
+
+    def _columns(self) -> tuple[list[str], list[str]]:
+        """Attributes of speakers and of recordings that have a name to be grouped by."""
+        own = [name for name in self.speakers.attributes.columns if plain(name)]
+        rest = [] if self.table is None else self.table.attributes.columns
+        return own, [name for name in rest if plain(name) not in {"", *_NAMES}]
+
+    def choices(self, used: NDArray[np.int64]) -> list[list[OfAttribute]]:
+        """What to group by where nothing is named."""
+        own, rest = self._columns()
+        found = []
+        for part in self.sensible(used):
+            level = "speaker" if part.of_row is None else "recording"
+            self._check_case(part.attribute.name, own if level == "speaker" else rest, level)
+            found.append([part])
+        if not own and not rest:
+            msg = (
+                "no attribute of anybody is known to group by; give a table of people with "
+                "--speakers, one of recordings with --utterances, or name a column of the trials "
+                "with --by"
+            )
+            raise DataError(msg)
+        if not found:
+            msg = (
+                f"{self.speakers.name}: no attribute has {FEW} to {MANY} values among the speakers "
+                "of these trials (one value for each speaker is no grouping); name one with --by, "
+                f"of {', '.join([*own, *rest]) or 'none'}"
+            )
+            raise DataError(msg)
+        return found
+
+    def _check_case(self, name: str, columns: Sequence[str], level: str) -> None:
+        """Refuse columns that would be two groupings of one name."""
+        same = [column for column in columns if column.lower() == name.lower()]
+        if len(same) > 1:
+            table = self.speakers if level == "speaker" or self.table is None else self.table
+            msg = (
+                f"{table.name}: columns {same[0]!r} and {same[1]!r} differ in upper and lower case "
+                "only; rename one, or name one with --by"
+            )
+            raise DataError(msg)
+
+    def _is_choice(self, part: OfAttribute, used: NDArray[np.int64]) -> bool:
+        """Whether an attribute is grouped by where none is named."""
+        if part.of_speaker is not None:
+            codes = part.of_speaker[np.unique(used)]
+        else:
+            codes = np.concatenate([part.of_utterance(one) for one in self.sets])
+        known = codes[codes >= 0]
+        found = np.unique(known).size
+        is_name = found == known.size > FEW
+        return FEW <= found <= MANY and not is_name
+
+    def named(self, grouping: str) -> list[Attribute]:
+        """The attributes of a grouping, which a column's own name may look like."""
+        rows = [] if self.table is None else self.table.attributes.columns
+        if grouping in {*self.speakers.attributes.columns, *rows}:
+            return [Attribute(grouping, grouping)]
+        return parse_by(grouping, self.option)
+
+    def values(self, attribute: Attribute) -> OfAttribute:
+        """An attribute with its values, after what the groups file does to them."""
+        found = self._found(attribute)
+        recipe = None if self.file is None else self.file.recipe(attribute)
+        return found if recipe is None else self._applied(found, recipe)
+
+    def _applied(self, part: OfAttribute, recipe: Recipe) -> OfAttribute:
+        recipe.check(part.values)
+        values, places, removed = recipe.apply(part.values)
+        place = np.array([*places, -1], dtype=np.int32)
+        return OfAttribute(
+            part.attribute,
+            values,
+            None if part.of_speaker is None else place[part.of_speaker],
+            None if part.of_row is None else place[part.of_row],
+            {key: (one, two, place[codes]) for key, (one, two, codes) in part.of_trials.items()},
+            {value: part.values.index(value) for value in removed},
+            part,
+        )
+
+    def _found(self, attribute: Attribute) -> OfAttribute:
+        text = attribute.own
+        literal = Attribute(attribute.text, text, "", "", attribute.edges)
+        # a column may itself be called what could be an attribute with a side or bands
+        whole = Attribute(attribute.text, attribute.text)
+        for one in dict.fromkeys((whole, literal, attribute)):
+            places = self._places(one)
+            if one.edges != attribute.edges:  # a column of trials has been put in bands already
+                places.pop("trial", None)
+            if one.side and len(places) > 1 and self._is_of_whole_trials(one):
+                places.pop("trial")  # the sides of which are not told apart
+            if places:
+                found = [self._read(one, level) for level in places]
+                for level, other in zip([*places][1:], found[1:], strict=True):
+                    self._agree(one, found[0], other, (next(iter(places)), level), places)
+                return found[0]
+        raise self._unknown(attribute)
+
+    def _agree(
+        self,
+        one: Attribute,
+        first: OfAttribute,
+        other: OfAttribute,
+        levels: tuple[str, str],
+        places: Mapping[str, str],
+    ) -> None:
+        """Refuse an attribute of two levels that do not say the same of some trial."""
+        differ = next(
+            (pair for trials in self.sets for pair in _differences(first, other, trials)), None
+        )
+        if differ is None:
+            return
+        both = " and ".join(
+            f"{value!r} by {places[level]}" for value, level in zip(differ, levels, strict=True)
+        )
+        choices = " or ".join(f"{level}.{one.name}" for level in levels)
+        msg = (
+            f"{self.option} {one.name!r}: is {both} for one side of the same trial; say which is "
+            f"meant, {choices}"
+        )
+        raise ConfigError(msg)
+
+    def _is_of_whole_trials(self, one: Attribute) -> bool:
+        """Whether a column of some trials has one value for both sides."""
+        return any(sides_of(_key(one))[0] in trials.more for trials in self.sets)
+
+    def _places(self, one: Attribute) -> dict[str, str]:
+        """Levels that have the attribute, with the name of what has it."""
+        found = {}
+        if _column(one.name, self.speakers.attributes.columns):
+            found["speaker"] = self.speakers.name
+        if self.table is not None and _column(one.name, self.table.attributes.columns):
+            found["recording"] = self.table.name
+        with_it = [s for s in self.sets if _key(one) in s.levels]
+        if with_it:
+            found["trial"] = _file_of(one, with_it[0])
+        return {level: name for level, name in found.items() if one.level in {"", level}}
+
+    def _unknown(self, attribute: Attribute) -> ConfigError:
+        asked, columns = attribute.name, self.names()
+        shown_as = f"{attribute.level}.{asked}".removeprefix(".")
+        twice = [c for c in self.speakers.attributes.columns if c.lower() == asked.lower()][1:]
+        near = get_close_matches(asked.lower(), [c.lower() for c in columns], n=3, cutoff=0.3)
+        shown = [c for c in columns if c.lower() in near] or columns[:8]
+        told = "may be more than one attribute" if twice else "is no attribute"
+        where = self.speakers.name
+        if self.sets:
+            rest = [self.table.name] if self.table is not None else []
+            rest += [str(one.provenance[0]["name"]) for one in self.sets]
+            where = ", ".join(dict.fromkeys([where, *rest]))
+        return ConfigError(
+            f"{self.option} {shown_as!r} {told} of {where}; "
+            f"nearest: {', '.join(repr(c) for c in shown) or 'none'}"
+        )
+
+    def _read(self, one: Attribute, level: str) -> OfAttribute:
+        if level == "trial":
+            return self._of_trials(one)
+        if level == "speaker":
+            frame, where = self.speakers.attributes, self.speakers.name
+        else:
+            assert self.table is not None
+            frame, where = self.table.attributes, self.table.name
+        column = frame[_column(one.name, frame.columns)]
+        values, codes = _coded(one, column, where)
+        if one.side == "same":
+            values = list(SAME)
+        if level == "speaker":
+            numbers = None
+            if one.bands is not None:
+                numbers = one.bands.numbers(column.to_list(), one.text, where)
+            return OfAttribute(one, values, of_speaker=codes, numbers=numbers)
+        return OfAttribute(one, values, of_row=codes)
+
+    def _of_trials(self, one: Attribute) -> OfAttribute:
+        """An attribute that stands in the rows of every set of trials."""
+        key = _key(one)
+        for trials in self.sets:
+            if key not in trials.levels:
+                msg = (
+                    f"{self.option} {one.name!r}: {trials.provenance[0]['name']} has no such "
+                    "column, but other trials have; group by what all of them have"
+                )
+                raise ConfigError(msg)
+        if one.bands is not None:
+            values = one.bands.names(whole=all(s.levels[key].whole for s in self.sets))
+        else:
+            values = in_order({v for s in self.sets for v in s.levels[key].values or ()})
+        place = {value: i for i, value in enumerate(values)}
+        found = {}
+        for trials in self.sets:
+            mine = trials.levels[key].values
+            codes = [place[v] for v in mine] if mine is not None else range(len(values))
+            keys = self._sides(one, key, trials)
+            found[id(trials)] = (*keys, np.array([*codes, -1], dtype=np.int32))
+        return OfAttribute(one, list(SAME) if one.side == "same" else values, of_trials=found)
+
+    def _sides(self, one: Attribute, key: str, trials: TrialSet) -> tuple[str, str]:
+        """Keys of the columns of either side."""
+        whole, *sides = sides_of(key)
+        more = trials.more
+        if whole in more:
+            if one.side:
+                msg = (
+                    f"{self.option} {one.text!r}: {one.name!r} is a column of the trials, in which "
+                    f"enrolment and test side have one value; use {self.option} {one.name}"
+                )
+                raise ConfigError(msg)
+            return whole, whole
+        needed = {"enrol": sides[:1], "test": sides[1:]}.get(one.side, sides)
+        for name in needed:
+            if name not in more:
+                side = "enrolment" if name == sides[0] else "test side"
+                msg = (
+                    f"{self.option} {one.text!r}: {trials.provenance[0]['name']} has a column of "
+                    f"{one.name!r} for one side only, not for the {side}; use enrol.{one.name} or "
+                    f"test.{one.name}"
+                )
+                raise ConfigError(msg)
+        return needed[0], needed[-1]
+
+
+def _differences(
+    first: OfAttribute, other: OfAttribute, trials: TrialSet
+) -> Iterator[tuple[str, str]]:
+    """Values of one side of a trial that two attributes do not agree about, one a partition."""
+    place = {value: i for i, value in enumerate({*first.values, *other.values})}
+    mine, theirs = (
+        np.array([place[v] for v in part.values], dtype=np.int32) for part in (first, other)
+    )
+    sides = first.on(trials), other.on(trials)
+    for part in trials.partitions():
+        for a, b in zip(*(side(part) for side in sides), strict=True):
+            known = (a >= 0) & (b >= 0)
+            odd = np.flatnonzero(mine[a[known]] != theirs[b[known]])
+            if odd.size:
+                yield first.values[a[known][odd[0]]], other.values[b[known][odd[0]]]
+
+
+def _file_of(one: Attribute, trials: TrialSet) -> str:
+    """The file that has the column: the scores or, if these have none, the trial list."""
+    roles = sides_of(ATTRIBUTE + one.name)
+    files = [file for file in trials.provenance if file["role"] in {"scores", "trials"}]
+    with_it = [file for file in files if any(role in file["columns"] for role in roles)]
+    return str((with_it or files)[0]["name"])
+
+
+def _key(one: Attribute) -> str:
+    ends = "" if one.bands is None else ":" + ",".join(one.bands.ends)
+    return ATTRIBUTE + one.name + ends
+
+
+def _column(asked: str, columns: Sequence[str]) -> str:
+    """The column of that name, whatever its case; empty if there is none or more than one."""
+    if asked in columns:
+        return asked
+    same = [c for c in columns if c.lower() == asked.lower()]
+    return same[0] if len(same) == 1 else ""
+
+
+def _coded(one: Attribute, cells: pl.Series, where: str) -> tuple[list[str], Codes]:
+    """Values in order and the code of each cell; last, -1 for what has no cell."""
+    distinct = cells.drop_nulls().unique(maintain_order=True).to_list()
+    if one.bands is not None:
+        numbers = one.bands.numbers(distinct, one.text, where)
+        values = one.bands.names(whole=bool((numbers % 1 == 0).all()))
+        codes = one.bands.of(numbers).tolist()
+    else:
+        values = in_order(distinct)
+        place = {value: i for i, value in enumerate(values)}
+        codes = [place[value] for value in distinct]
+    found = cells.replace_strict(distinct, codes, default=-1, return_dtype=pl.Int32)
+    array = found.fill_null(-1).to_numpy()
+    return values, np.append(array, np.int32(-1)).astype(np.int32)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.folder import Folder
+from parivox.read.content import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
+from parivox.read.columns import plain
 from parivox.read.content import read_content
 from parivox.read.formats import table_format
 from parivox.read.formats.dataframe import frame_of
 from parivox.read.formats.format import is_cell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parivox.read.formats.format import NamedColumns, Rows
 
 __all__ = ["read_table"]
@@ -81,3 +85,134 @@ def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
 
 def _is_empty(column: pl.Series) -> bool:
     return column.null_count() == len(column)
+
+
+UTTERANCE = (
+    *("utterance", "utt", "utteranceid", "uttid"),
+    *("file", "path", "segment", "segmentid", "recording", "recordingid", "call", "callid", "id"),
+)
+
+
+SPEAKER = (
+    *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
+    *("customer", "customerid", "client", "clientid"),
+)
+ID = (*SPEAKER, "id")
+"""Names of the id column of a table of speakers, in :func:`plain` spelling, the surest first."""
+
+
+_HALF = 0.5
+
+
+_UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
+"""An index that pandas wrote beside the data, in lower case."""
+
+
+def check_filled(
+    table: pl.DataFrame, role: str, column: str, name: str, *, give: str = "give the id"
+) -> None:
+    """Refuse a table with an empty cell where an id, or what else to give, must be."""
+    empty = table.filter(pl.col(role).is_null() | (pl.col(role) == ""))
+    if empty.height:
+        msg = (
+            f"{name}: row {empty['row'][0]}, column {column!r}: is empty; {give}, or remove the row"
+        )
+        raise DataError(msg)
+
+
+def find_column(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> str:
+    """The column of a role by its known names; without `name`, one that is missing is empty."""
+    columns = [column for column in table.columns if column != "row"]
+    names = {plain(column): column for column in reversed(columns)}
+    for word in known:
+        if word in names:
+            return names[word]
+    if not name:
+        return ""
+    seen = ", ".join(repr(column) if column else "one without a name" for column in columns)
+    told = f" but {seen}" if columns else " besides"
+    msg = f"{name}: has no column {role!r}{told}; name it so"
+    raise DataError(msg)
+
+
+def id_columns(
+    needed: pl.Series, table: pl.DataFrame, names: Sequence[str]
+) -> tuple[list[str], dict[str, float]]:
+    """The column of a table that holds these ids; several where it cannot be told which.
+
+    A running number covers numeric ids as well as the ids themselves do. So a column of a known
+    name goes before all others, and one without a name, as pandas writes its index, behind them,
+    as long as they cover more than half of the ids, or as many as any. Columns of any other names
+    are told apart by what they cover only if no other one of distinct cells covers half, too.
+
+    Parameters
+    ----------
+    needed
+        Distinct ids.
+    table
+        Columns of text.
+    names
+        Known names of the column, in :func:`plain` spelling, the surest first.
+
+    Returns
+    -------
+    columns : list of str
+        One; none if no column holds any of the ids; several that differ in the rows of the ids
+        if any of these may be meant.
+    shares : dict
+        Share of the ids that each column covers, in [0, 1].
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"": ["0", "1"], "speaker": ["1", "0"], "no": ["0", "1"]})
+    >>> id_columns(pl.Series(["0", "1"]), table, ["speaker"])[0]
+    ['speaker']
+    >>> id_columns(pl.Series(["0", "1"]), table.select("", "no"), ["speaker"])[0]
+    ['no']
+    """
+    shares = {column: coverage(needed, table[column]) for column in table.columns}
+    most = max(shares.values(), default=0.0)
+    if not most:
+        return [], shares
+    likely = [c for c, share in shares.items() if share == most or share > _HALF]
+    found = [c for c in likely if plain(c) in names]
+    if found:
+        surest = min(names.index(plain(c)) for c in found)
+        found = [c for c in found if plain(c) == names[surest]]
+    else:
+        found = [
+            c
+            for c in likely
+            if not is_unnamed(c) and (shares[c] == most or table[c].is_unique().all())
+        ] or [c for c in likely if shares[c] == most]
+    first = table[found[0]]
+    others = [c for c in found[1:] if not _are_alike(first, table[c], needed)]
+    return [found[0], *others], shares
+
+
+def is_unnamed(column: str) -> bool:
+    return _UNNAMED.fullmatch(column.strip().lower()) is not None
+
+
+def _are_alike(one: pl.Series, other: pl.Series, ids: pl.Series) -> bool:
+    """Whether two columns hold these ids in the same rows."""
+    holds = one.is_in(ids.implode()) | other.is_in(ids.implode())
+    return bool((one.eq_missing(other) | ~holds).all())
+
+
+def coverage(needed: pl.Series, column: pl.Series) -> float:
+    return float(needed.is_in(column.unique().drop_nulls().implode()).mean() or 0.0)  # type: ignore[arg-type]
+
+
+def column_called(asked: str, columns: list[str], name: str, option: str) -> str:
+    """A column by its name, whatever its case."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for messages only
+
+    if asked in columns:
+        return asked
+    same = [column for column in columns if column.lower() == asked.strip().lower()]
+    if len(same) == 1:
+        return same[0]
+    near = get_close_matches(asked, columns, n=3, cutoff=0.3) or columns[:8]
+    msg = f"{option} {asked!r} is no column of {name}; nearest: {', '.join(repr(c) for c in near)}"
+    raise ConfigError(msg)

@@ -10,8 +10,8 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.formats.sides import are_segments, on_side
-from parivox.read.speakers import read_table
-from parivox.read.utterances import SPEAKER, UTTERANCE, check_filled, find_column, some
+from parivox.read.joining import some
+from parivox.read.metadata import SPEAKER, UTTERANCE, check_filled, find_column, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,12 +1,13 @@
-"""What was counted, derived or set aside while reading."""
+"""What is said of the trials that were read: what was counted, set aside, or contradicts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from parivox.read.join import pattern_of
-from parivox.read.validation import (
+from parivox.errors import DataError
+from parivox.read.checks import (
     CONFLICTS,
     DUPLICATES,
     FAILED,
@@ -15,14 +16,29 @@ from parivox.read.validation import (
     REVERSED,
     UNSCORED,
 )
+from parivox.read.formats import FORMATS
+from parivox.read.joining import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.read.formats.format import Scan
-    from parivox.read.validation import Tally
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["DataNote", "lost", "reading_notes"]
+    from parivox.read.checks import Tally
+    from parivox.read.columns import Columns
+    from parivox.read.formats.format import Scan
+    from parivox.read.ids import Merged
+
+__all__ = [
+    "DataNote",
+    "check_columns",
+    "contradiction",
+    "labels_or_scores",
+    "lost",
+    "reading_notes",
+    "seen",
+]
 
 
 @dataclass(frozen=True)
@@ -111,3 +127,128 @@ def reading_notes(tally: Tally, scans: Sequence[Scan], *, is_scored: bool = True
         ]
     always = {"rows", "trials", "target trials", "nontarget trials"}
     return [one for one in found if one.count or one.item in always]
+
+
+_KINDS = ("trials", "list", "failed", "pair", "decision", "label")
+_MEND = "or leave such rows out with --conflicts set-aside"
+
+
+def contradiction(
+    scans: Sequence[Scan],
+    tally: Tally,
+    ids: Merged,
+    speaker: NDArray[np.int32] | None,
+    names: Sequence[str],
+) -> DataError:
+    """Name the rows of the first pair that something is wrong with.
+
+    Parameters
+    ----------
+    scans
+        The score file and, if it stands apart, the trial list.
+    tally
+        What the checks found.
+    ids, speaker, names
+        Utterances, the speaker of each, and the speakers' ids.
+    """
+    kind = next(kind for kind in _KINDS if kind in tally.first)
+    enrol, test = tally.first[kind]
+    pair = str(ids[enrol]), str(ids[test])
+    source = scans[-1] if kind == "trials" else scans[0]
+    found = source.rows_of(*pair)
+    shown = f"({pair[0]}, {pair[1]})"
+    if kind == "label":
+        assert speaker is not None
+        whose = [names[speaker[code]] for code in (enrol, test)]
+        told = (
+            f"both are of {whose[0]}"
+            if whose[0] == whose[1]
+            else f"they are of {whose[0]} and {whose[1]}"
+        )
+        labelled = scans[-1] if "label" in scans[-1].columns else scans[0]
+        row, cells = (labelled.rows_of(*pair) or found)[0]
+        return DataError(
+            f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {told} "
+            f"({_such(tally.wrong_labels)}); correct the label or the speakers, {_MEND}"
+        )
+    if kind == "list":
+        row, cells = found[0]
+        other, theirs = scans[-1].rows_of(*pair)[0]
+        return DataError(
+            f"{source.at(row, 'label')}: {shown} is labelled {cells['label']!r}, but "
+            f"{theirs['label']!r} in row {other} of {scans[-1].name}; correct one, {_MEND}"
+        )
+    if kind == "failed":
+        role = "score" if "score" in source.columns else "decision"
+        row, cells = next((r, c) for r, c in found if c.get(role) not in {None, ""})
+        by = "" if "status" not in cells else f" (status {cells['status']!r})"
+        return DataError(
+            f"{source.at(row)}: {shown} failed{by}, but has the {role} {cells[role]!r} "
+            f"({_such(tally.failed_scored)}); empty it, or correct what failed, {_MEND}"
+        )
+    if kind == "decision":
+        row, cells = found[0]
+        return DataError(
+            f"{source.at(row, 'decision')}: {shown} is {cells['decision']!r} with score "
+            f"{cells['score']!r} and threshold {cells['threshold']!r}; a trial is accepted if its "
+            f"score is not below the threshold ({_such(tally.wrong_decisions)}); correct "
+            f"one, {_MEND}"
+        )
+    (row, cells), (other, theirs) = _differing(found, kind)
+    roles = ["label", "score", *(role for role in cells if role not in {"enrol", "test"})]
+    differ = next((role for role in roles if cells.get(role) != theirs.get(role)), "label")
+    return DataError(
+        f"{source.name}: rows {row} and {other} are the same trial {shown} with "
+        f"{differ.lstrip('@')} {cells.get(differ)!r} and {theirs.get(differ)!r}; correct one, "
+        f"{_MEND}"
+    )
+
+
+def _such(count: int) -> str:
+    return "the only such trial" if count == 1 else f"one of {count:,} such trials"
+
+
+def _differing(
+    found: list[tuple[int, dict[str, object]]], kind: str
+) -> tuple[tuple[int, dict[str, object]], tuple[int, dict[str, object]]]:
+    """The first row, and the first one below it that says something else."""
+    first = found[0]
+    ignored = {"score"} if kind == "trials" else set()
+    for other in found[1:]:
+        if any(first[1][role] != other[1][role] for role in first[1] if role not in ignored):
+            return first, other
+    return first, found[-1]
+
+
+def labels_or_scores(scanned: Scan) -> str:
+    """What to do if a column of 1.0 and -1.0 holds scores, though it looks like labels."""
+    places = dict(FORMATS[scanned.format].places) if scanned.format in FORMATS else {}
+    if "label" in places:
+        places["score"] = places.pop("label")
+    of_scores = next((one.name for one in FORMATS.values() if places and one.places == places), "")
+    if not of_scores or of_scores == scanned.format:
+        return ""
+    _, chunk = next(iter(scanned.chunks()))
+    if not chunk["label"].str.contains("[0-9]").any():
+        return ""
+    column = scanned.columns["label"].split()[0]
+    return f"; if column {column} holds scores, give --scores-format {of_scores}"
+
+
+def seen(scanned: Scan) -> str:
+    """Which columns a file has, for messages."""
+    names = [*scanned.columns.values(), *scanned.ignored][:8]
+    return f" (it has {', '.join(repr(name) for name in names)})" if names else ""
+
+
+def check_columns(asked: Columns, scans: Sequence[Scan]) -> None:
+    """Each column that the user names must be in one of the files."""
+    for role, column in asked.by_role.items():
+        if not any(one.columns.get(role) == column for one in scans):
+            seen = [n for one in scans for n in (*one.columns.values(), *one.ignored)]
+            near = get_close_matches(column, seen, n=3, cutoff=0.3) or seen[:8]
+            msg = (
+                f"{' and '.join(one.name for one in scans)}: none has a column {column!r} for "
+                f"{role}; nearest: {', '.join(repr(n) for n in near)}; name it with --columns"
+            )
+            raise DataError(msg)

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import DataError
 from parivox.read.attributes import UNKNOWN
-from parivox.read.columns import plain
-from parivox.read.metadata import read_table
+from parivox.read.metadata import ID, column_called, coverage, id_columns, is_unnamed, read_table
 from parivox.read.notes import DataNote
-from parivox.read.utterances import SPEAKER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-__all__ = ["ID", "Speakers", "id_columns", "read_speakers", "read_table", "speakers_of"]
+__all__ = ["Speakers", "read_speakers", "read_table", "speakers_of"]
 
-ID = (*SPEAKER, "id")
-"""Names of the id column of a table of speakers, in :func:`plain` spelling, the surest first."""
 _SAME = "\x1f"
-_HALF = 0.5
-_UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
-"""An index that pandas wrote beside the data, in lower case."""
 
 
 class Speakers:
@@ -67,7 +59,7 @@ class Speakers:
         self._aside: dict[str, int] = {}
         self._without_id = self._repeated = 0
         if id is not None:
-            self._settle(_column(id, self.columns, name, "--id"))
+            self._settle(column_called(id, self.columns, name, "--id"))
 
     @property
     def columns(self) -> list[str]:
@@ -115,7 +107,7 @@ class Speakers:
                 )
                 raise DataError(msg)
             self._settle(columns[0])
-        return _coverage(needed, pl.Series(self._ids, dtype=pl.String))
+        return coverage(needed, pl.Series(self._ids, dtype=pl.String))
 
     def _settle(self, column: str) -> None:
         rest = [c for c in self.columns if c != column]
@@ -164,7 +156,7 @@ class Speakers:
     def _settled(self) -> None:
         if self._id is None:
             unique = [c for c in self.columns if self._table[c].is_unique().all()]
-            named = [c for c in unique if not _is_unnamed(c)]
+            named = [c for c in unique if not is_unnamed(c)]
             self._settle((named or unique or self.columns)[0])
 
     @property
@@ -260,86 +252,3 @@ def speakers_of(names: pl.Series) -> Speakers:
     """
     table = pl.DataFrame({"row": range(1, len(names) + 1), "speaker": names})
     return Speakers(table, name="the trials", id="speaker", conflicts="error", provenance={})
-
-
-def id_columns(
-    needed: pl.Series, table: pl.DataFrame, names: Sequence[str]
-) -> tuple[list[str], dict[str, float]]:
-    """The column of a table that holds these ids; several where it cannot be told which.
-
-    A running number covers numeric ids as well as the ids themselves do. So a column of a known
-    name goes before all others, and one without a name, as pandas writes its index, behind them,
-    as long as they cover more than half of the ids, or as many as any. Columns of any other names
-    are told apart by what they cover only if no other one of distinct cells covers half, too.
-
-    Parameters
-    ----------
-    needed
-        Distinct ids.
-    table
-        Columns of text.
-    names
-        Known names of the column, in :func:`plain` spelling, the surest first.
-
-    Returns
-    -------
-    columns : list of str
-        One; none if no column holds any of the ids; several that differ in the rows of the ids
-        if any of these may be meant.
-    shares : dict
-        Share of the ids that each column covers, in [0, 1].
-
-    Examples
-    --------
-    >>> table = pl.DataFrame({"": ["0", "1"], "speaker": ["1", "0"], "no": ["0", "1"]})
-    >>> id_columns(pl.Series(["0", "1"]), table, ["speaker"])[0]
-    ['speaker']
-    >>> id_columns(pl.Series(["0", "1"]), table.select("", "no"), ["speaker"])[0]
-    ['no']
-    """
-    shares = {column: _coverage(needed, table[column]) for column in table.columns}
-    most = max(shares.values(), default=0.0)
-    if not most:
-        return [], shares
-    likely = [c for c, share in shares.items() if share == most or share > _HALF]
-    found = [c for c in likely if plain(c) in names]
-    if found:
-        surest = min(names.index(plain(c)) for c in found)
-        found = [c for c in found if plain(c) == names[surest]]
-    else:
-        found = [
-            c
-            for c in likely
-            if not _is_unnamed(c) and (shares[c] == most or table[c].is_unique().all())
-        ] or [c for c in likely if shares[c] == most]
-    first = table[found[0]]
-    others = [c for c in found[1:] if not _are_alike(first, table[c], needed)]
-    return [found[0], *others], shares
-
-
-def _is_unnamed(column: str) -> bool:
-    return _UNNAMED.fullmatch(column.strip().lower()) is not None
-
-
-def _are_alike(one: pl.Series, other: pl.Series, ids: pl.Series) -> bool:
-    """Whether two columns hold these ids in the same rows."""
-    holds = one.is_in(ids.implode()) | other.is_in(ids.implode())
-    return bool((one.eq_missing(other) | ~holds).all())
-
-
-def _coverage(needed: pl.Series, column: pl.Series) -> float:
-    return float(needed.is_in(column.unique().drop_nulls().implode()).mean() or 0.0)  # type: ignore[arg-type]
-
-
-def _column(asked: str, columns: list[str], name: str, option: str) -> str:
-    """A column by its name, whatever its case."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for messages only
-
-    if asked in columns:
-        return asked
-    same = [column for column in columns if column.lower() == asked.strip().lower()]
-    if len(same) == 1:
-        return same[0]
-    near = get_close_matches(asked, columns, n=3, cutoff=0.3) or columns[:8]
-    msg = f"{option} {asked!r} is no column of {name}; nearest: {', '.join(repr(c) for c in near)}"
-    raise ConfigError(msg)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.read.checks import Trials
 from parivox.read.columns import Columns
-from parivox.read.contradictions import check_columns
 from parivox.read.failures import read_failures
 from parivox.read.formats import scan
 from parivox.read.ids import Ids
-from parivox.read.intake import Intake
 from parivox.read.models import read_models
-from parivox.read.notes import DataNote
+from parivox.read.notes import DataNote, check_columns
+from parivox.read.trial_reader import Intake
 from parivox.read.trialset import TrialSet
 from parivox.read.utterances import read_utterances
-from parivox.read.validation import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

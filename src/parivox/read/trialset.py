@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from parivox.read.folder import Folder
+from parivox.read.attributes import whole_of
+from parivox.read.content import Folder
 from parivox.read.speakers import speakers_of
-from parivox.read.store import Settled
-from parivox.read.values import whole_of
+from parivox.read.spill import Settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from parivox.read.attributes import Levels
+    from parivox.read.checks import Trials
     from parivox.read.ids import Merged
     from parivox.read.notes import DataNote
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances
-    from parivox.read.validation import Trials
-    from parivox.read.values import Levels
 
 __all__ = ["Recordings", "TrialSet", "speakers_in", "together", "trial_keys"]
 

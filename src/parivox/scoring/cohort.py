@@ -14,8 +14,10 @@ from parivox.errors import DataError
 from parivox.read.columns import plain
 from parivox.read.content import read_content
 from parivox.read.formats.format import ENGINE_ERRORS
+from parivox.read.joining import matched, some
+from parivox.read.metadata import UTTERANCE
 from parivox.read.speakers import read_speakers
-from parivox.read.utterances import UTTERANCE, matched, read_utterances, some
+from parivox.read.utterances import read_utterances
 from parivox.scoring.vectors import open_vectors
 
 if TYPE_CHECKING:

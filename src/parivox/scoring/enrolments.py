@@ -10,8 +10,8 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.ids import places_in
+from parivox.read.joining import some
 from parivox.read.models import read_models
-from parivox.read.utterances import some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

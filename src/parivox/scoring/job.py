@@ -10,7 +10,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.ids import places_in
-from parivox.read.utterances import some
+from parivox.read.joining import some
 from parivox.scoring.enrolments import Enrolments
 from parivox.scoring.lists import CHUNK
 from parivox.scoring.normalisation import against_cohort

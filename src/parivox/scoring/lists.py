@@ -12,8 +12,8 @@ import polars as pl
 from parivox.errors import DataError
 from parivox.read.cells import labels
 from parivox.read.columns import Columns
-from parivox.read.contradictions import seen
 from parivox.read.formats import scan
+from parivox.read.notes import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.ids import places_in
-from parivox.read.utterances import some
+from parivox.read.joining import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

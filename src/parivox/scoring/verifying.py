@@ -25,7 +25,7 @@ from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import do_batches
 from parivox.errors import DataError
 from parivox.read.ids import places_in
-from parivox.read.utterances import some
+from parivox.read.joining import some
 from parivox.scoring.enrolments import read_enrolments
 from parivox.scoring.lists import CHUNK, read_list
 from parivox.scoring.parts import Parts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.read.validation import DUPLICATES
+from parivox.read.checks import DUPLICATES
 from parivox.trials.description import described
 from parivox.trials.detectable import detectable
 from parivox.trials.difficulty import hardest

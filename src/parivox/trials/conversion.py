@@ -11,10 +11,11 @@ import polars as pl
 from parivox.errors import ConfigError, DataError
 from parivox.read.cells import labels, scores
 from parivox.read.columns import ATTRIBUTE, Columns
-from parivox.read.contradictions import seen
 from parivox.read.formats import scan
+from parivox.read.joining import owners, some
+from parivox.read.notes import seen
 from parivox.read.speakers import read_speakers
-from parivox.read.utterances import owners, read_utterances, some
+from parivox.read.utterances import read_utterances
 from parivox.shown import Shown
 from parivox.trials.figures import counted
 from parivox.trials.lists import check_reading

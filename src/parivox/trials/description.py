@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.read.checks import CONFLICTS, DUPLICATES
 from parivox.read.table import Table
-from parivox.read.validation import CONFLICTS, DUPLICATES
 from parivox.shown import Shown
 from parivox.trials.difficulty import alike, highest
 from parivox.trials.figures import over

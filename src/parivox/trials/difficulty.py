@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.read.checks import Trials
     from parivox.read.grouping import Codes, Grouping, OfAttribute
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
-    from parivox.read.validation import Trials
 
 __all__ = [
     "OTHER_RECORDING",

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError
+from parivox.read.attributes import Levels
 from parivox.read.columns import ATTRIBUTE
 from parivox.read.table import Table
-from parivox.read.values import Levels
 from parivox.shown import Shown
 from parivox.trials.difficulty import OTHER_RECORDING, TRIVIAL, highest
 from parivox.trials.lists import list_of, read_list
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from parivox.read.checks import Trials
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
-    from parivox.read.validation import Trials
     from parivox.trials.lists import TrialList
 
 __all__ = [

@@ -12,9 +12,8 @@ import polars as pl
 
 from parivox.errors import ConfigError
 from parivox.read.columns import plain
-from parivox.read.groups import make_groupings, wanted
+from parivox.read.groups import Lookup, make_groupings, wanted
 from parivox.read.ids import places_in
-from parivox.read.lookup import Lookup
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.utterances import read_utterances
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping, OfAttribute
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
     from parivox.read.utterances import Utterances
-    from parivox.read.validation import Trials
 
 __all__ = [
     "RECORDING",

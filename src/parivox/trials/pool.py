@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.groups import make_groupings, wanted
-from parivox.read.lookup import Lookup
+from parivox.read.groups import Lookup, make_groupings, wanted
+from parivox.read.joining import owners, some
 from parivox.read.speakers import Speakers, read_speakers
-from parivox.read.utterances import Utterances, owners, read_utterances, some
+from parivox.read.utterances import Utterances, read_utterances
 from parivox.trials.design import several
 from parivox.trials.difficulty import alike, hardest, parse_difficulty, usual
 from parivox.trials.grades import grade_codes

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
-    from parivox.read.validation import Trials
     from parivox.trials.lists import TrialList
 
     Ints = NDArray[np.int64]

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.folder import Folder
+from parivox.read.content import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

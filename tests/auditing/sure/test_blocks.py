@@ -3,7 +3,7 @@
 import pytest
 
 from parivox.auditing import involved
-from parivox.read import store
+from parivox.read import spill
 
 
 @pytest.fixture
@@ -15,8 +15,8 @@ def many(people, monkeypatch):
         fpr=lambda group, i: (int(i % 40 == 0), 2),
     )
     whole = found.audit(reference=["others", "pooled"])
-    monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 500)
-    monkeypatch.setattr(store, "PART_TRIALS", 400)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 500)
+    monkeypatch.setattr(spill, "PART_TRIALS", 400)
     alone = found.audit(reference=["others", "pooled"])
     monkeypatch.setattr(involved, "MOST_BY_THEMSELVES", 50)
     monkeypatch.setattr(involved, "BLOCKS", 60)

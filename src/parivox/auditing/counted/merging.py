@@ -15,10 +15,9 @@ from parivox.auditing.counted.header import parsed
 from parivox.auditing.counted.trial_counts import Seen
 from parivox.auditing.sources import stem
 from parivox.errors import DataError
-from parivox.read.attributes import has_bands
+from parivox.read.attributes import has_bands, in_order
 from parivox.read.counts_file import CountRows, read_counts
 from parivox.read.grouping import Grouping
-from parivox.read.values import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from parivox.auditing.cells import Codes
     from parivox.auditing.counted.bins import Bins
     from parivox.auditing.counted.withholding import Bools
+    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
-    from parivox.read.validation import Trials
 
 __all__ = ["share"]
 

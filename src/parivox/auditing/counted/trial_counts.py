@@ -15,9 +15,9 @@ import numpy as np
 
 from parivox.auditing.beside import Share
 from parivox.errors import ConfigError
+from parivox.read.checks import Trials
 from parivox.read.counts_file import KEY, VERSION, write_file
 from parivox.read.notes import DataNote
-from parivox.read.validation import Trials
 
 if TYPE_CHECKING:
     import os

@@ -15,18 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import DataError, shown
 from parivox.read.columns import ALIASES, Columns, plain
-from parivox.read.content import read_content
+from parivox.read.content import Folder, read_content
 from parivox.read.counts_file import holds_counts
-from parivox.read.folder import Folder
 from parivox.read.formats import may_be_trials, scan, table_format
 from parivox.read.inspection.findings import Found, Inspection, Odd
-from parivox.read.inspection.groups import see_groups
-from parivox.read.inspection.joins import settled, tell_joins
+from parivox.read.inspection.joins import labelled, settled, tell_joins
 from parivox.read.inspection.plan import Plan
-from parivox.read.inspection.sides import labelled
-from parivox.read.inspection.tables import TableSeen, roles_of_trials, see_table
+from parivox.read.inspection.tables import TableSeen, roles_of_trials, see_groups, see_table
 from parivox.read.inspection.trials import TrialsSeen, first_rows, see_trials
-from parivox.read.utterances import SPEAKER
+from parivox.read.metadata import SPEAKER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

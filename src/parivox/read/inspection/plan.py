@@ -13,7 +13,7 @@ from parivox.read.attributes import parse_attribute
 from parivox.read.groups import make_groupings, wanted
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Found, Shared
-from parivox.read.inspection.sides import differing
+from parivox.read.inspection.joins import differing
 from parivox.read.inspection.tables import TableSeen
 from parivox.read.inspection.trials import TrialsSeen
 from parivox.read.speakers import read_speakers

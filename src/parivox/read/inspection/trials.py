@@ -12,13 +12,9 @@ import polars as pl
 
 from parivox.core.separation import auc
 from parivox.errors import DataError
+from parivox.read.attributes import sides_of, whole_of
 from parivox.read.cells import LABELS, labels, scores
-from parivox.read.columns import ATTRIBUTE, Columns, name_columns
-from parivox.read.formats import scan_again
-from parivox.read.ids import Dictionary
-from parivox.read.inspection.findings import Found, Ids, Labels, Odd, Scores, Whose
-from parivox.read.inspection.values import Cells, facts, odd_ids
-from parivox.read.validation import (
+from parivox.read.checks import (
     CONFLICTS,
     DUPLICATES,
     INFINITE,
@@ -27,7 +23,11 @@ from parivox.read.validation import (
     UNSCORED,
     pair_key,
 )
-from parivox.read.values import sides_of, whole_of
+from parivox.read.columns import ATTRIBUTE, Columns, name_columns
+from parivox.read.formats import scan_again
+from parivox.read.ids import Dictionary
+from parivox.read.inspection.findings import Found, Ids, Labels, Odd, Scores, Whose
+from parivox.read.inspection.tables import Cells, facts, odd_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,18 +9,16 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.attributes import Levels, Values, columns_of, sides_of, whole_of
 from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
-from parivox.read.contradictions import contradiction, labels_or_scores, seen
-from parivox.read.folder import Folder
+from parivox.read.checks import Encoded, Known, Tally, Trials, settle
+from parivox.read.content import Folder
 from parivox.read.ids import Dictionary, Ids, Merged, places_in
-from parivox.read.join import agree, named_rows, unmet
-from parivox.read.notes import DataNote, lost, reading_notes
+from parivox.read.joining import agree, matched, named_rows, owners, some, unmet
+from parivox.read.notes import DataNote, contradiction, labels_or_scores, lost, reading_notes, seen
 from parivox.read.speakers import speakers_of
-from parivox.read.store import Ranks, Settled, Store, ranges, records
+from parivox.read.spill import Ranks, Settled, Store, ranges, records
 from parivox.read.trialset import Recordings, TrialSet, speakers_in
-from parivox.read.utterances import matched, owners, some
-from parivox.read.validation import Encoded, Known, Tally, Trials, settle
-from parivox.read.values import Levels, Values, columns_of, sides_of, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

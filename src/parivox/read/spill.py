@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.read.checks import Encoded, Trials
 from parivox.read.columns import ATTRIBUTE
-from parivox.read.folder import Folder
-from parivox.read.validation import Encoded, Trials
+from parivox.read.content import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from parivox.errors import DataError
-from parivox.read import content, ids, store
-from parivox.read.folder import Folder
+from parivox.read import content, ids, spill
+from parivox.read.content import Folder
 from parivox.read.formats import binary, dataframe, delimited
 from parivox.read.speakers import read_speakers
 
@@ -22,8 +22,8 @@ def large(monkeypatch, tmp_path):
     """Make everything large: small chunks, tiny partitions, temporary files in a known place."""
 
     def enlarge():
-        monkeypatch.setattr(store, "IN_MEMORY_TRIALS", 100)
-        monkeypatch.setattr(store, "PART_TRIALS", 60)
+        monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 100)
+        monkeypatch.setattr(spill, "PART_TRIALS", 60)
         monkeypatch.setattr(ids, "HELD", 30)
         monkeypatch.setattr(ids, "RANGE", 50)
         for module in (binary, dataframe):

@@ -1,0 +1,470 @@
+"""What joins files on ids, whose each utterance is, and what to say where files do not fit."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.read.formats.format import Scan
+    from parivox.read.speakers import Speakers
+    from parivox.read.utterances import Utterances
+
+    Keys = Callable[[str], Iterable[object]]
+
+__all__ = ["agree", "named_rows", "pattern_of", "rewritten", "unmet"]
+
+_SIDES = ("enrol", "test")
+_PAIRS_SHOWN = 2
+
+
+def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
+    """Every utterance with the speaker that a column names for it, in the order of the rows.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``scan`` (index into `scans`), ``row``, ``role``, ``utterance`` and ``speaker``;
+        of each chunk, what it says again is left out.
+    """
+    found = [
+        pl.DataFrame(
+            schema={
+                "scan": pl.Int64,
+                "row": pl.Int64,
+                "role": pl.String,
+                "utterance": pl.String,
+                "speaker": pl.String,
+            }
+        )
+    ]
+    for number, scanned in enumerate(scans):
+        sides = [side for side in _SIDES if f"{side}_speaker" in scanned.columns]
+        for rows, chunk in scanned.chunks() if sides else ():
+            placed = chunk.with_columns(row=pl.Series(rows, dtype=pl.Int64))
+            said = pl.concat(
+                placed.select(
+                    pl.lit(number, dtype=pl.Int64).alias("scan"),
+                    pl.col("row"),
+                    pl.lit(f"{side}_speaker").alias("role"),
+                    pl.col(side).cast(pl.String).str.strip_chars().alias("utterance"),
+                    pl.col(f"{side}_speaker").cast(pl.String).str.strip_chars().alias("speaker"),
+                )
+                for side in sides
+            )
+            said = said.sort("row", maintain_order=True).drop_nulls()
+            found.append(said.unique(["utterance", "speaker"], keep="first", maintain_order=True))
+    return pl.concat(found)
+
+
+def agree(ids: pl.Series, names: pl.Series, utterances: Utterances, scans: Sequence[Scan]) -> None:
+    """Refuse utterances whose speaker is one in a column and another one in their table.
+
+    Parameters
+    ----------
+    ids, names
+        Utterances and the speakers that columns name for them.
+    utterances
+        The table.
+    scans
+        Where the columns stand.
+    """
+    both = pl.DataFrame({"utterance": ids, "named": names}).join(utterances.table, on="utterance")
+    odd = both.filter(pl.col("named") != pl.col("speaker"))
+    if not odd.height:
+        return
+    wrong = odd.select("utterance", "named", other="row", theirs="speaker")
+    first = named_rows(scans).join(wrong, on="utterance", maintain_order="left").row(0, named=True)
+    such = "the only such utterance" if odd.height == 1 else f"{odd.height:,} such utterances"
+    msg = (
+        f"{scans[first['scan']].at(first['row'], first['role'])}: utterance "
+        f"{first['utterance']!r} is of speaker {first['named']!r} here and of {first['theirs']!r} "
+        f"in row {first['other']} of {utterances.name} ({such}); correct "
+        "one of them, or leave one of the two out"
+    )
+    raise DataError(msg)
+
+
+def _pairs(scanned: Scan) -> pl.DataFrame:
+    """Pairs of ids of the first chunk."""
+    for _, chunk in scanned.chunks():
+        text = (pl.col(side).cast(pl.String).str.strip_chars() for side in _SIDES)
+        return chunk.select(*text).drop_nulls().unique(maintain_order=True)
+    return pl.DataFrame(schema=dict.fromkeys(_SIDES, pl.String))
+
+
+def pattern_of(scores: Scan, trials: Scan) -> str:
+    """In what the pairs of two files differ, if there is one thing that explains most of them."""
+    ours, theirs = _pairs(scores), _pairs(trials)
+    ending, folder = r"\.[A-Za-z0-9]{1,5}$", r"^.*/"
+    changes = {
+        "enrol and test are swapped": None,
+        "the ids differ by their endings": [ending],
+        "the ids differ by their folders": [folder],
+        "the ids differ by their folders and endings": [folder, ending],
+    }
+    for told, patterns in changes.items():
+        if patterns is None:
+            one, other = ours.select(enrol="test", test="enrol"), theirs
+        else:
+            one, other = ours, theirs
+            for pattern in patterns:
+                bare = pl.all().str.replace(pattern, "")
+                one, other = one.select(bare), other.select(bare)
+        met = one.join(other, on=_SIDES, how="semi").height
+        if 2 * met > min(one.height, other.height):
+            return told
+    lower = [pairs.select(pl.all().str.to_lowercase()) for pairs in (ours, theirs)]
+    if 2 * lower[0].join(lower[1], on=_SIDES, how="semi").height > min(ours.height, theirs.height):
+        return "the ids differ in upper and lower case"
+    return ""
+
+
+def unmet(scores: Scan, trials: Scan) -> str:
+    """What to say where no trial has a score: pairs of both files, and the mend."""
+    shown = " but ".join(
+        f"{scanned.name} holds "
+        + ", ".join(f"({e}, {t})" for e, t in _pairs(scanned)[:_PAIRS_SHOWN].iter_rows())
+        for scanned in (scores, trials)
+    )
+    pattern = pattern_of(scores, trials)
+    mend = f"{pattern}, so make them alike" if pattern else "check that the files belong together"
+    return f"{shown}; {mend}"
+
+
+_EXAMPLES = 3
+
+
+_MOST = 0.5
+
+
+def owners(
+    ids: pl.Series,
+    speakers: Speakers,
+    utterances: Utterances | None,
+    name: str,
+    *,
+    known: bool = False,
+) -> NDArray[np.int32]:
+    """Speaker of every utterance, as an index into ``speakers.ids``, shape (utterance,).
+
+    Parameters
+    ----------
+    ids
+        Distinct utterance ids.
+    speakers
+        Who there is.
+    utterances
+        Table of utterances; without it, the speaker is the first component of the path.
+    name
+        Of the file that holds the ids, for messages.
+    known
+        Whether other ids have shown that this is where the speaker stands.
+
+    Raises
+    ------
+    DataError
+        If any utterance has no speaker in the table of speakers.
+    """
+    if utterances is not None and utterances.tell_speakers:
+        return matched(utterances.speakers(ids, name), speakers, utterances.name)
+    components = ids.str.split_exact("/", 1).struct.field("field_0")
+    place = speakers.places(components) if known else None
+    if place is not None and not place.null_count():
+        return place.to_numpy().astype(np.int32)
+    share = speakers.choose_id(components)
+    odd = _headless(components, speakers).any()
+    if share < _MOST and not known and not odd and not _rewritten(components, speakers, share):
+        pattern = _cased(components, speakers) or pattern_of_speakers(ids, speakers, share)
+        if pattern:
+            missing = ids.filter(~components.is_in(_known(speakers, share)))
+            msg = (
+                f"{name}: the first components of {some(missing, ids, 'utterance ids')} are no "
+                f"speakers in {speakers.name}; {pattern}"
+            )
+            if utterances is not None:
+                msg += f"; {utterances.name} has no column 'speaker'"
+            raise DataError(msg)
+    return matched(components, speakers, name)
+
+
+def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
+    """Indices of speaker ids, all of which must be in the table of speakers."""
+    place = speakers.places(found)
+    if place is not None and not place.null_count():
+        return place.to_numpy().astype(np.int32)
+    share = speakers.choose_id(found)
+    if share < 1.0:
+        distinct = found.unique().sort()
+        missing = distinct.filter(~distinct.is_in(_known(speakers, share)))
+        headless = missing.filter(_headless(missing, speakers))
+        if len(headless):
+            msg = (
+                f"{speakers.name}: has no header, as its first row holds the speaker "
+                f"{headless[0]!r}; put a row with names of the columns above it"
+            )
+            raise DataError(msg)
+        mend = _rewritten(missing, speakers, share) or (
+            "add them to it, check case and spelling, or name its id column with --id"
+        )
+        msg = f"{name}: {some(missing, distinct, 'speakers')} are not in {speakers.name}; {mend}"
+        raise DataError(msg)
+    place = speakers.places(found)
+    assert place is not None
+    return place.to_numpy().astype(np.int32)
+
+
+def _headless(found: pl.Series, speakers: Speakers) -> pl.Series:
+    """Which speakers stand where the names of the columns should."""
+    return found.is_in(pl.Series([speakers.columns], dtype=pl.List(pl.String)))
+
+
+def _known(speakers: Speakers, share: float) -> pl.Series:
+    """Ids of the speakers, if any was found, since only then their column is known."""
+    return pl.Series([list(speakers.ids) if share else []], dtype=pl.List(pl.String))
+
+
+def _rewritten(found: pl.Series, speakers: Speakers, share: float) -> str:
+    """What a spreadsheet did to ids of which this share is known, if it did anything."""
+    if share:
+        missing = found.filter(~found.is_in(_known(speakers, share)))
+        return rewritten(missing.unique().sort(), speakers.ids, speakers.name)
+    there = [one for column in speakers.columns for one in speakers.table_column(column)]
+    return rewritten(found.unique().sort(), there, speakers.name)
+
+
+def some(missing: pl.Series, every: pl.Series, what: str) -> str:
+    """How many of the ids are missing, and which, for messages."""
+    shown = ", ".join(repr(one) for one in missing[:_EXAMPLES])
+    more = ", ..." if len(missing) > _EXAMPLES else ""
+    return f"{len(missing):,} of {len(every):,} {what} ({shown}{more})"
+
+
+def mend_of_ids(missing: pl.Series, known: pl.Series) -> str:
+    """The mend: alike, if folders in front or an ending are all that sets each of them apart."""
+    ours, theirs = (ids.str.replace(r"\.[A-Za-z0-9]{1,5}$", "") for ids in (missing, known))
+
+    def behind(ids: pl.Series) -> list[pl.Series]:
+        """The ids, each time with one folder more at most."""
+        parts = ids.str.split("/")
+        most = int(parts.list.len().max() or 1)  # type: ignore[arg-type]
+        return [parts.list.tail(n).list.join("/") for n in range(1, most + 1)]
+
+    is_met = ours.is_in(pl.concat(behind(theirs)).unique().implode())
+    for tail in behind(ours):
+        is_met |= tail.is_in(theirs.implode())
+    if is_met.all():
+        return "they differ from ids there by folder or ending only, so make them alike"
+    return "add them to it"
+
+
+def _cased(found: pl.Series, speakers: Speakers) -> str:
+    """What to say of speakers that differ from those of the table in case only; else nothing."""
+    for column in speakers.columns:
+        ours, theirs = (
+            pl.DataFrame({name: one, "plain": one.str.to_lowercase()})
+            for name, one in (("mine", found), ("theirs", speakers.table_column(column)))
+        )
+        both = ours.join(theirs.unique("plain"), on="plain", maintain_order="left")
+        odd = both.filter(pl.col("mine") != pl.col("theirs"))
+        if 2 * odd.height > len(found):
+            pair = f"{odd['mine'][0]!r} is {odd['theirs'][0]!r}"
+            return f"they differ in upper and lower case ({pair}), so make them alike"
+    return ""
+
+
+def _parts(ids: pl.Series, columns: Iterable[pl.Series]) -> dict[str, pl.Series]:
+    """Parts of the ids that may be speakers; null where an id has no such part."""
+    path = ids.str.split("/")
+    found = {
+        "the text before the first '-'": ids.str.extract(r"^([^-]*)-"),
+        "the text before the first '_'": ids.str.extract(r"^([^_]*)_"),
+        "the text before the first '.'": ids.str.extract(r"^([^.]*)\."),
+        "the second component of the path": path.list.get(1, null_on_oob=True),
+        "the third component of the path": path.list.get(2, null_on_oob=True),
+        "the folder of the file": path.list.get(-2, null_on_oob=True),
+        "the part of the file's name before '-'": ids.str.extract(r"([^/-]*)-[^/]*$"),
+        "the part of the file's name before '_'": ids.str.extract(r"([^/_]*)_[^/]*$"),
+    }
+    for cells in columns:  # ids of one length may begin the utterance's id, as s01u07 does
+        lengths = cells.str.len_chars().unique().to_list()
+        if len(lengths) == 1 and len(cells) > 1:
+            beginning = ids.str.extract(rf"(?s)^(.{{{lengths[0]}}}).")
+            found[f"its first {lengths[0]} characters"] = beginning
+    return found
+
+
+def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str:
+    """What the ids look like, and what mends it; nothing if first components fit better.
+
+    They fit this share of the ids.
+    """
+    table = {column: speakers.table_column(column) for column in speakers.columns}
+    best, most = "", share
+    for told, parts in _parts(ids, table.values()).items():
+        known = parts.drop_nulls()
+        for cells in table.values():
+            now = float(known.is_in(cells.implode()).sum() or 0) / max(len(ids), 1)
+            if now > most:
+                best, most = told, now
+    mend = "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
+    if best and most >= _MOST:
+        return f"the speaker seems to be {best} ({most:.0%} of the ids); {mend}"
+    if share:
+        return ""
+    for column, cells in table.items():
+        if float(ids.is_in(cells.implode()).mean() or 0.0) >= _MOST:  # type: ignore[arg-type]
+            return (
+                f"column {column!r} there holds the utterance ids themselves, so it seems to be "
+                f"no table of speakers; {mend}"
+            )
+    few = "no part of most of" if best else "no part of"
+    return (
+        f"{few} the ids is known as a speaker, so check that the tables belong together, or {mend}"
+    )
+
+
+_SAMPLE = 1000
+_MEND = "import the original into the spreadsheet again, with the column as text"
+_DIGITS = 15
+"""A spreadsheet keeps so many digits of a number."""
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# Patterns stay text until ids are missed.
+_SCIENTIFIC = r"(?i)(\d)(?:[.,](\d+))?E\+?(\d+)"
+_POWER = r"(?i)\d+(?:E\d+)?"
+_WHOLE = r"(-?\d+)[.,]0+"
+_MONTH_AND_DAY = r"(?i)([a-z]{3,9})[-_./ ]?(\d{1,2})"
+_DAY_AND_MONTH = r"(?i)(\d{1,2})[-_./ ]?([a-z]{3,9})\.?"
+_NUMBERS = r"(\d{1,2})[-/.](\d{1,2})"
+_DATE = r"\d{4}-(\d\d)-(\d\d)"
+
+
+def rewritten(missing: Iterable[str], known: Iterable[str], table: str) -> str:
+    """How a spreadsheet made one id of the other, and the mend; empty if it did not.
+
+    Parameters
+    ----------
+    missing
+        Ids that are not known.
+    known
+        Ids of the table.
+    table
+        Its name.
+
+    Examples
+    --------
+    >>> rewritten(["00042", "x"], ["42"], "people.csv").partition(";")[0]
+    "a spreadsheet seems to have dropped leading zeros ('00042' is '42' in people.csv)"
+    """
+    wanted = [one for one, _ in zip(missing, range(_SAMPLE), strict=False)]
+    there = list(known)
+    best, told = 0, ""
+    for did, before, after in _HABITS:
+        for mine, theirs in ((before, after), (after, before)):
+            met = _met(wanted, there, mine, theirs)
+            if len(met) > best:
+                one, other = next(iter(met.items()))
+                mend = _MEND
+                if before is _padded:  # the digits are all there, and can be shown
+                    zeros = "0" * max(len(one), len(other))
+                    mend += f", or give it a number format such as {zeros} and export it again"
+                best, told = len(met), f"{did} ({one!r} is {other!r} in {table}); {mend}"
+    return f"a spreadsheet seems to have {told}" if told else ""
+
+
+def _met(wanted: Iterable[str], there: Iterable[str], mine: Keys, theirs: Keys) -> dict[str, str]:
+    """The known id that each wanted one may be, where there is one."""
+    asked: dict[object, list[str]] = {}
+    for one in wanted:
+        for key in mine(one):
+            asked.setdefault(key, []).append(one)
+    met: dict[str, str] = {}
+    for other in there if asked else ():
+        for key in theirs(other):
+            met |= {one: other for one in asked.get(key, ()) if one not in met}
+    return {one: met[one] for one in wanted if one in met}
+
+
+def _padded(text: str) -> Iterable[object]:
+    return (text.lstrip("0") or "0",) if text.isdecimal() and text[0] == "0" else ()
+
+
+def _unpadded(text: str) -> Iterable[object]:
+    return (text,) if text.isdecimal() and text[0] != "0" else ()
+
+
+def _power(text: str) -> Iterable[object]:
+    """Every way to write a number in powers of ten."""
+    if len(text) > 300 or not re.fullmatch(_POWER, text) or len(text.partition("E")[2]) > 3:
+        return ()
+    return {f"{float(text):.{digits}E}" for digits in range(6)}
+
+
+def _scientific(text: str) -> Iterable[object]:
+    found = re.fullmatch(_SCIENTIFIC, text)
+    if not found:
+        return ()
+    first, rest, power = found.groups()
+    return (f"{first}{'.' + rest if rest else ''}E+{int(power):02d}",)
+
+
+def _whole(text: str) -> Iterable[object]:
+    return (text, text.lstrip("0") or "0") if text.lstrip("-").isdecimal() else ()
+
+
+def _with_point(text: str) -> Iterable[object]:
+    found = re.fullmatch(_WHOLE, text)
+    return (found[1],) if found else ()
+
+
+def _long(text: str) -> Iterable[object]:
+    cut = text[:_DIGITS] + "0" * (len(text) - _DIGITS)
+    return (cut,) if text.isdecimal() and cut != text and len(text) > _DIGITS else ()
+
+
+def _cut(text: str) -> Iterable[object]:
+    return (text,) if text.isdecimal() and len(text) > _DIGITS else ()
+
+
+def _like_date(text: str) -> Iterable[object]:
+    """Month and day that an id may be taken for, as MAR1 and 3-1 are."""
+    numbers = re.fullmatch(_NUMBERS, text)
+    if numbers:
+        one, other = int(numbers[1]), int(numbers[2])
+        return {(one, other), (other, one)}
+    found = re.fullmatch(_MONTH_AND_DAY, text)
+    return _named(found[1], found[2]) if found else ()
+
+
+def _dated(text: str) -> Iterable[object]:
+    day = re.fullmatch(_DATE, text)
+    if day:
+        return ((int(day[1]), int(day[2])),)
+    found, other = re.fullmatch(_DAY_AND_MONTH, text), re.fullmatch(_MONTH_AND_DAY, text)
+    if found:
+        return _named(found[2], found[1])
+    return _named(other[1], other[2]) if other else ()
+
+
+def _named(month: str, day: str) -> Iterable[object]:
+    known = month[:3].lower() in _MONTHS
+    return ((_MONTHS.index(month[:3].lower()) + 1, int(day)),) if known else ()
+
+
+_HABITS: tuple[tuple[str, Keys, Keys], ...] = (
+    ("dropped leading zeros", _padded, _unpadded),
+    ("put .0 behind whole numbers", _whole, _with_point),
+    ("written ids in powers of ten", _power, _scientific),
+    (f"turned digits beyond the {_DIGITS}th into zeros", _long, _cut),
+    ("taken ids for dates", _like_date, _dated),
+)
+"""What was done, keys of an id as it was and keys of it as it is now."""
