@@ -3,7 +3,7 @@
 import pytest
 
 import parivox as pv
-from parivox.auditing.options import Options, parse_alpha
+from parivox.auditing.options import Options
 from parivox.errors import ConfigError, ParivoxError
 
 
@@ -19,11 +19,11 @@ from parivox.errors import ConfigError, ParivoxError
     ],
 )
 def test_alpha(texts, wanted):
-    assert parse_alpha(texts) == wanted
+    assert Options(alpha=texts).alpha == wanted
 
 
 def test_a_step_of_a_twentieth_gives_weights_without_dust():
-    assert parse_alpha(["0:1:0.05"]) == tuple(i / 20 for i in range(21))
+    assert Options(alpha="0:1:0.05").alpha == tuple(i / 20 for i in range(21))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_step_of_a_twentieth_gives_weights_without_dust():
 )
 def test_what_is_no_weight(text):
     with pytest.raises(ConfigError, match="alpha"):
-        parse_alpha([text])
+        Options(alpha=[text])
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_is_no_weight(text):
 )
 def test_weights_are_finite(text):
     with pytest.raises(ConfigError, match="alpha"):
-        Options(alpha=parse_alpha([text]))
+        Options(alpha=[text])
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from parivox.auditing.given import check_columns, check_texts, chosen
 from parivox.errors import ConfigError
+from parivox.options.audit import READ, TRIALS, AuditOptions
+from parivox.options.kinds import options_of
 from parivox.read.failures import read_failures
 from parivox.read.groups import make_groupings, wanted
 from parivox.read.groups_file import read_groups_file
@@ -22,48 +23,16 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.sources import Named
+    from parivox.options.audit import ReadOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = ["BY_ITSELF", "Gathered", "Reading", "gather", "gather_counts"]
+__all__ = ["BY_ITSELF", "Gathered", "gather", "gather_counts", "groups_file_of"]
 
-_TEXTS = ("scores_format", "id", "orientation", "conflicts")
+Asked = TypeVar("Asked", bound="ReadOptions")
 BY_ITSELF = "every attribute with 2 to 50 values"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How trials and the tables beside them are read, in the words of ``pv.audit``."""
-
-    speakers: Any = None
-    trials: Any = None
-    utterances: Any = None
-    models: Any = None
-    failures: Any = None
-    file: GroupsFile | None = None
-    by: tuple[str, ...] | None = None
-    within: tuple[str, ...] | None = None
-    standardise: tuple[str, ...] = ()
-    scores_format: str | None = None
-    columns: Mapping[str, str] | None = None
-    id: str | None = None
-    orientation: str | None = None
-    conflicts: str = "error"
-
-    @classmethod
-    def of(cls, *, groups: Any, by: Any, within: Any, **given: Any) -> Reading:
-        """Check what a caller gives; what the groups file says stands where nothing is given."""
-        check_texts(**{name: given[name] for name in _TEXTS})
-        check_columns(given["columns"])
-        file = None if groups is None else read_groups_file(groups)
-        return cls(
-            file=file,
-            by=chosen(by, "by", file.by if file else None),
-            within=chosen(within, "within", file.within if file else None),
-            **given,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,40 +73,54 @@ class Gathered:
         return all(one.is_counted and one.is_llr for one in self.sets)
 
 
+def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
+    """The groups file, and the options with what it says where nothing is given."""
+    if asked.groups is None:
+        return asked, None
+    file = read_groups_file(asked.groups)
+    by = file.by if asked.by is None else asked.by
+    within = file.within if asked.within is None else asked.within
+    return replace(asked, by=by, within=within), file
+
+
 def gather(
     sources: Mapping[tuple[str, str], Any],
-    reading: Reading,
+    asked: ReadOptions,
+    file: GroupsFile | None,
     tell: Callable[[str], None],
     *,
+    standardise: tuple[str, ...] = (),
     may_lack: bool = False,
 ) -> Gathered:
     """Read every file, join them, and group the trials.
 
     Parameters
     ----------
-    sources, reading, tell
-        By system and list, how they are read, and where progress goes.
+    sources, asked, file, tell
+        By system and list, how they are read, the groups file, and where progress goes.
+    standardise
+        Attributes whose levels rates are standardised over.
     may_lack
         Whether what was asked for may be unknown for every trial, since others are to come.
     """
     people = None
-    if reading.speakers is not None:
+    if asked.speakers is not None:
         tell("reading the speakers")
-        people = read_speakers(reading.speakers, id=reading.id, conflicts=reading.conflicts)
+        people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
     how: dict[str, Any] = {
-        "utterances": None if reading.utterances is None else read_utterances(reading.utterances),
-        "format": reading.scores_format,
-        "columns": reading.columns,
-        "orientation": reading.orientation,
-        "conflicts": reading.conflicts,
+        "utterances": None if asked.utterances is None else read_utterances(asked.utterances),
+        "format": asked.scores_format,
+        "columns": asked.columns,
+        "orientation": asked.orientation,
+        "conflicts": asked.conflicts,
     }
     beside: dict[str, Any] = {
-        "models": None if reading.models is None else read_models(reading.models),
-        "failures": None if reading.failures is None else read_failures(reading.failures),
+        "models": None if asked.models is None else read_models(asked.models),
+        "failures": None if asked.failures is None else read_failures(asked.failures),
         "attributes": [
-            *wanted(reading.by or ()),
-            *wanted(reading.within or (), "--within"),
-            *wanted(reading.standardise, "--standardise"),
+            *wanted(asked.by or ()),
+            *wanted(asked.within or (), "--within"),
+            *wanted(standardise, "--standardise"),
         ],
     }
     sets = []
@@ -149,7 +132,7 @@ def gather(
                 system=system,
                 list_=list_,
                 speakers=people,
-                trials=reading.trials,
+                trials=asked.trials,
                 **how,
                 **beside,
             )
@@ -157,33 +140,27 @@ def gather(
     people, sets = together(people, sets)
     if any(one.name == "grade" for one in beside["attributes"]):
         sets = [with_grades(one, people) for one in sets]
-    made: dict[str, Any] = {"sets": sets, "file": reading.file, "may_lack": may_lack}
-    groupings = make_groupings(people, reading.by, **made)
-    levels = make_groupings(people, reading.within or (), **made, option="--within")
-    strata = make_groupings(people, reading.standardise, **made, option="--standardise")
-    chosen_by = "user" if reading.by else BY_ITSELF
+    made: dict[str, Any] = {"sets": sets, "file": file, "may_lack": may_lack}
+    groupings = make_groupings(people, asked.by, **made)
+    levels = make_groupings(people, asked.within or (), **made, option="--within")
+    strata = make_groupings(people, standardise, **made, option="--standardise")
+    chosen_by = "user" if asked.by else BY_ITSELF
     return Gathered(sets, groupings, levels, chosen_by, people, how, strata)
 
 
-def gather_counts(named: Named, reading: Reading, tell: Callable[[str], None]) -> Gathered:
+def gather_counts(named: Named, asked: AuditOptions, tell: Callable[[str], None]) -> Gathered:
     """Read files of counts, whose groups are in them, and add up those of one system."""
     from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
 
-    plain = Reading()
-    for name, option in (
-        *((one, f"--{one}") for one in ("speakers", "trials", "utterances", "models", "failures")),
-        *(("file", "--groups"), ("by", "--by"), ("within", "--within"), ("id", "--id")),
-        ("standardise", "--standardise"),
-        *(("scores_format", "--scores-format"), ("columns", "--columns")),
-        ("conflicts", "--conflicts"),
-    ):
-        if getattr(reading, name) != getattr(plain, name):
+    for name, one in options_of(AuditOptions).items():
+        of_rows = one.section in {TRIALS, READ} or name == "standardise"
+        if of_rows and name != "orientation" and one.is_given(getattr(asked, name)):
             msg = (
-                f"{option}: cannot be used with counts, which hold their groups and no ids; leave "
-                f"it out, or give it to parivox count"
+                f"{one.flag}: cannot be used with counts, which hold their groups and no ids; "
+                f"leave it out, or give it to parivox count"
             )
             raise ConfigError(msg)
-    if reading.orientation == "distance":
+    if asked.orientation == "distance":
         msg = "--distance: cannot be used with counts; give it to parivox count"
         raise ConfigError(msg)
     tell("reading the counts")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.given import check_columns, check_texts
 from parivox.auditing.sources import stem
 from parivox.errors import DataError
+from parivox.options.audit import ReadOptions
 from parivox.read.counts_file import read_counts
 from parivox.read.inspection import look
 from parivox.read.inspection.findings import Counted, Found, Labels
@@ -53,9 +53,8 @@ def inspect(
     >>> [one.kind for one in found.files], found.joins[0].met
     (['scores', 'speakers'], 2)
     """
-    check_columns(columns)
-    check_texts(scores_format=scores_format)
-    return look(sources, dict(columns or {}), scores_format, _Counts(), stem)
+    asked = ReadOptions.of(columns=columns, scores_format=scores_format)
+    return look(sources, dict(asked.columns or {}), asked.scores_format, _Counts(), stem)
 
 
 class _Counts:

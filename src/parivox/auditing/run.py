@@ -6,29 +6,29 @@ import sys
 from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
 from parivox.auditing.compat import TOLD
 from parivox.auditing.confounding import confounding
 from parivox.auditing.definitions import all_definitions
-from parivox.auditing.gather import Reading, gather, gather_counts
-from parivox.auditing.given import check_mapping, check_texts, chosen, several, texts
+from parivox.auditing.gather import gather, gather_counts, groups_file_of
 from parivox.auditing.listed import list_checks
 from parivox.auditing.measure import Measurement
-from parivox.auditing.options import OFFENDERS, REFERENCES, Options, parse_alpha
+from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
+from parivox.options.audit import AuditOptions
+from parivox.options.kinds import Value, options_of
 from parivox.read.counts_file import holds_counts
 from parivox.read.trials import read_trials
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from parivox.auditing.gather import Gathered
     from parivox.auditing.replicated import Draws
     from parivox.core.counts import Curve
+    from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
     from parivox.read.speakers import Speakers
@@ -56,48 +57,16 @@ def audit(
     scores: Any,
     *,
     speakers: Any = None,
-    trials: Any = None,
-    utterances: Any = None,
-    models: Any = None,
-    failures: Any = None,
-    groups: Any = None,
     by: Sequence[str] | str | None = None,
     within: Sequence[str] | str | None = None,
-    allocate: Sequence[str] | str = "both",
+    groups: Any = None,
+    trials: Any = None,
+    utterances: Any = None,
     operating_points: Sequence[str] | str | None = None,
-    threshold_from: Any = None,
-    cost: Sequence[str] | str = "voxsrc",
-    eer: Sequence[str] | str = "linear",
-    rule: Sequence[str] | str = "conservative",
-    reference: Sequence[str] | str | None = None,
-    zero: Sequence[str] | str = ("none", "jeffreys"),
-    alpha: Sequence[float | str] | float | str = 0.5,
-    sweep: str | None = None,
-    llr: bool = False,
-    compat: str | None = None,
-    intervals: bool = True,
-    interval: str = "speakers",
-    pooled_floor: bool = False,
-    confidence: float = 0.95,
-    replicates: int = 1000,
-    seed: int = 0,
-    fixed_threshold: bool = False,
-    bins: int | str = 1024,
-    margin: float = 1.25,
     limits: Sequence[str] | str = (),
-    attempts: int | None = None,
-    gates: Sequence[str] | str = (),
-    standardise: Sequence[str] | str = (),
+    intervals: bool = True,
     compare: bool = False,
-    speaker_ids: str = "never",
-    trial_table: str | os.PathLike[str] | None = None,
-    metrics: Mapping[str, Metric] | None = None,
-    scores_format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    id: str | None = None,  # noqa: A002 - the command line's word
-    orientation: str | None = None,
-    conflicts: str = "error",
-    progress: Callable[[str], None] | None = None,
+    **options: Unpack[OtherAuditOptions],
 ) -> Audit:
     """Audit scores: how each group of people fares, by every measure.
 
@@ -110,63 +79,31 @@ def audit(
     speakers
         Path or table of speakers with their attributes; without it, nothing but their names is
         known, from the trials or the other tables.
-    trials
-        Separate trial list (labels), joined on the pair of ids.
-    utterances
-        Table of utterances: their speakers, where ids do not tell them, and attributes of the
-        recordings such as language, channel or age at recording.
-    models
-        Table of model, speaker and recording, one row a recording, where enrolments are models.
-    failures
-        Table of recording, stage (enrol or acquire) and reason: what could not be enrolled or
-        acquired.
-    groups
-        Groups file: which groups are made of which values, and what to compare.
     by
         Groupings: attributes, combinations as in ``gender+nationality``, bands as in
         ``age:18,30,60``; ``enrol.x``, ``test.x`` and ``same:x`` for one side or whether both are
         alike. Without it, every attribute with 2 to 50 values.
     within
         Attributes within whose levels the audit is repeated.
-    allocate
-        Which group a nontarget trial counts for: both, enrol, test, either.
+    groups
+        Groups file: which groups are made of which values, and what to compare.
+    trials
+        Separate trial list (labels), joined on the pair of ids.
+    utterances
+        Table of utterances: their speakers, where ids do not tell them, and attributes of the
+        recordings such as language, channel or age at recording.
     operating_points
         Common thresholds: ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``bayes``;
         ``deployed`` stands for the decisions or thresholds that the trials tell.
-    threshold_from
-        Development scores to find the thresholds on; one source, or a mapping like ``scores``.
-    cost, eer, rule, reference, zero, alpha, sweep, llr, compat
-        See :class:`parivox.auditing.options.Options`.
+    limits
+        What a rate may be at most, as in ``fnr=0.05``.
     intervals
         Whether to say how sure everything is: intervals, noise floors, verdicts.
-    interval, pooled_floor, confidence, replicates, seed, fixed_threshold, bins
-        How: see :class:`parivox.auditing.options.Options` and the page "How sure".
-    margin, limits, attempts, gates
-        What verdicts, limits and headline numbers ask for, likewise.
-    standardise
-        Attributes of trials (``same:gender``, ``trial.duration``) whose levels every group is
-        given in equal weight, beside the crude rates.
     compare
         Compare the systems and lists with each other.
-    speaker_ids
-        ``"offenders"`` adds a table of the speakers behind most errors of each group, by id.
-    trial_table
-        A CSV or Parquet file to write every trial to, with its errors, groups and numbered
-        speakers: for mixed models of your own.
-    metrics
-        Your own metrics: functions from error counts ``[..., group, threshold]`` to values
-        ``[..., group]`` (of the whole curve) or ``[..., group, threshold]`` (at each operating
-        point); lower is better. Those of the entry point group ``parivox.metrics`` are added.
-    scores_format, columns, id
-        Format of the score file, its column names, the id column of the speaker table, where
-        they are not found by themselves.
-    orientation
-        ``"distance"`` negates the scores; ``"similarity"`` takes them as they are whatever
-        their AUC.
-    conflicts
-        ``"error"`` or ``"set-aside"``: what to do with rows that contradict each other.
-    progress
-        Called with what is being done, as it starts.
+    **options
+        Every other option by name: see
+        :class:`parivox.options.typed.OtherAuditOptions`.
 
     Returns
     -------
@@ -181,97 +118,64 @@ def audit(
     ConfigError
         If an option is wrong.
     """
-    check_texts(sweep=sweep, compat=compat, interval=interval, speaker_ids=speaker_ids)
-    table = None
-    if trial_table is not None:
-        inputs = [scores, speakers, trials, utterances, models, failures, groups, threshold_from]
-        every = [one for given in inputs for one in _each(given)]
-        table = check_trial_table(trial_table, every)
-    tell = progress or (lambda _: None)
-    reading = Reading.of(
+    asked = AuditOptions.of(
         speakers=speakers,
-        trials=trials,
-        utterances=utterances,
-        models=models,
-        failures=failures,
-        groups=groups,
         by=by,
         within=within,
-        standardise=texts(standardise, "standardise"),
-        scores_format=scores_format,
-        columns=columns,
-        id=id,
-        orientation=orientation,
-        conflicts=conflicts,
-    )
-    file = reading.file
-    files = count_files(scores)
-    counted = None if files is None else gather_counts(files, reading, tell)
-    options = Options(
-        by=reading.by if counted is None else counted.names(counted.groupings),
-        within=reading.within if counted is None else counted.names(counted.levels) or None,
-        allocate=texts(allocate, "allocate"),
-        operating_points=chosen(operating_points, "operating_points", None),
-        cost=texts(cost, "cost"),
-        eer=texts(eer, "eer"),
-        rule=cast("Any", texts(rule, "rule")),
-        reference=chosen(reference, "reference", file.reference if file else None)
-        or (REFERENCES if intervals else REFERENCES[1:]),  # others are what verdicts are against
-        zero=cast("Any", texts(zero, "zero")),
-        alpha=parse_alpha(several(alpha)),
-        sweep=sweep,
-        llr=llr or (counted is not None and counted.is_llr),
-        compat=compat,
+        groups=groups,
+        trials=trials,
+        utterances=utterances,
+        operating_points=operating_points,
+        limits=limits,
         intervals=intervals,
-        interval=interval,
-        pooled_floor=pooled_floor,
-        confidence=confidence,
-        replicates=replicates,
-        seed=seed,
-        fixed_threshold=fixed_threshold,
-        bins=0 if isinstance(bins, str) and bins == "exact" else _bins(bins),
-        margin=margin,
-        limit=texts(limits, "limits"),
-        attempts=attempts,
-        gate=texts(gates, "gates"),
-        standardise=reading.standardise,
         compare=compare,
-        speaker_ids=speaker_ids,
+        **options,
     )
-    own = _own_metrics(metrics)
+    table = None
+    if asked.trial_table is not None:
+        tables = (name for name, one in options_of(AuditOptions).items() if isinstance(one, Value))
+        inputs = [scores, *(getattr(asked, name) for name in tables if name != "trial_table")]
+        every = [one for given in inputs for one in _each(given)]
+        table = check_trial_table(asked.trial_table, every)
+    tell = asked.progress or (lambda _: None)
+    asked, file = groups_file_of(asked)
+    files = count_files(scores)
+    counted = None if files is None else gather_counts(files, asked, tell)
+    checked = _checked(asked, file, counted)
+    own = _own_metrics(asked.metrics)
     if counted is None:
         sources = by_name(scores)
-        development_of = developments(threshold_from, sources)
-        found = gather(sources, reading, tell)
+        development_of = developments(asked.threshold_from, sources)
+        found = gather(sources, asked, file, tell, standardise=asked.standardise)
     else:
         found = counted
         names = {(one.system, one.list): one for one in found.sets}
-        development_of = developments(threshold_from, names)
-    _check_references(options, found.groupings)
-    _check_speakers_known(found, options)
+        development_of = developments(asked.threshold_from, names)
+    _check_references(checked, found.groupings)
+    _check_speakers_known(found, checked)
     if table is not None:
         check_trials_known(found.sets)
-    if options.compare:
+    if checked.compare:
         from parivox.auditing.common_trials import CommonTrials  # noqa: PLC0415 - on request
         from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - likewise
 
         check_comparable(found.sets)
         common = CommonTrials.of(cast("Sequence[TrialSet]", found.sets))
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
-    made = _Making(found, options, own, rows, tell, conflicts)
+    made = _Making(found, checked, own, rows, tell)
     for one in found.sets:
-        made.add(one, development_of.get((one.system, one.list)), orientation)
+        made.add(one, development_of.get((one.system, one.list)), asked.orientation)
     if table is not None:
         tell(f"writing {table}")
-        write_trial_table(table, made.measured, found.strata, options.seed)
-    if options.compare:
+        write_trial_table(table, made.measured, found.strata, checked.seed)
+    if checked.compare:
         from parivox.auditing.comparison import add_comparisons  # noqa: PLC0415 - on request
 
         tell("comparing")
-        add_comparisons(rows["comparison"], made.pairs(common), options)
+        add_comparisons(rows["comparison"], made.pairs(common), checked)
     return Audit(
         **{name: block.table() for name, block in rows.items()},
-        record=_record(options, found, made, conflicts)
+        record=_record(checked, found, made)
         | ({"groups_file": file.told()} if file is not None else {})
         | ({"list_checks": made.unmet} if any(made.unmet.values()) else {})
         | ({"confounding": made.confounded} if any(made.confounded.values()) else {}),
@@ -289,10 +193,9 @@ class _Making:
         metrics: Mapping[str, Metric],
         rows: Mapping[str, Rows],
         tell: Callable[[str], None],
-        conflicts: str,
     ) -> None:
         self.found, self.options, self.metrics, self.rows = found, options, metrics, rows
-        self.tell, self.conflicts = tell, conflicts
+        self.tell = tell
         self.draws = _draws(found, options)
         self.measured: list[Measurement] = []
         self.development: list[TrialSet | TrialCounts] = []
@@ -322,7 +225,7 @@ class _Making:
         account_for(
             rows["data"], one, found.people, found.groupings, measured.tally, measured.found
         )
-        if self.conflicts == "set-aside" and not one.is_counted:
+        if options.conflicts == "set-aside" and not one.is_counted:
             tally, points = measured.tally, measured.found
             with_and_without(rows["data"], one, found.groupings, tally, points, options)
         self.bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
@@ -358,19 +261,23 @@ class _Making:
         return measured.compared
 
 
+def _checked(asked: AuditOptions, file: GroupsFile | None, counted: Gathered | None) -> Options:
+    """Options with what the groups file and files of counts say."""
+    said: dict[str, Any] = {
+        "reference": asked.reference or (file.reference if file is not None else None),
+    }
+    if counted is not None:
+        said["by"] = counted.names(counted.groupings)
+        said["within"] = counted.names(counted.levels) or None
+        said["llr"] = asked.llr or counted.is_llr
+    return Options(**{**vars(asked), **said})
+
+
 def _each(given: Any) -> list[Any]:
     """What may be files of what a caller gives: one, several, or several by name."""
     if isinstance(given, dict):
         return [one for part in given.values() for one in _each(part)]
     return list(given) if isinstance(given, (list, tuple)) else [given]
-
-
-def _bins(bins: Any) -> Any:
-    """Bins as given, of which 0 is no number: it stands for exact scores."""
-    if isinstance(bins, int) and not isinstance(bins, bool) and bins == 0:
-        msg = "--bins is 0; give exact, or a whole number of bins"
-        raise ConfigError(msg)
-    return bins
 
 
 def _check_speakers_known(found: Gathered, options: Options) -> None:
@@ -420,11 +327,11 @@ def _development(source: Any, system: str, found: Gathered) -> TrialSet | TrialC
     )
 
 
-def _record(options: Options, found: Gathered, made: _Making, conflicts: str) -> dict[str, Any]:
+def _record(options: Options, found: Gathered, made: _Making) -> dict[str, Any]:
     """How the audit was made, independent of files' names, order and format."""
     return {
         "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
-        "options": {**options.told(), "conflicts": conflicts},
+        "options": options.recorded(),
         "groupings": [grouping.name for grouping in found.groupings],
         "groupings_chosen_by": found.chosen_by,
         "inputs": [_told(one, [*found.groupings, *found.levels]) for one in found.sets],
@@ -500,8 +407,6 @@ def entry_points() -> Iterable[EntryPoint]:
 
 def _own_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
     """The user's metrics: those given and those registered by entry point."""
-    form = "from name to function; give one, as in {'weighted_error': weighted_error}"
-    check_mapping(metrics, "metrics", callable, form)
     found: dict[str, Metric] = {}
     for entry in entry_points():
         try:

@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from parivox.cli.options import (
-    Once,
     Progress,
-    add_reading,
-    add_tables,
+    add_options,
     check_out_is_named,
     check_standard_input,
-    how_read,
-    repeatable,
+    given_options,
 )
 from parivox.cli.process import set_up
 from parivox.cli.report import add_page_options, of_page
 from parivox.cli.streams import print_json, printing
 from parivox.errors import ConfigError, shown
+from parivox.options.audit import MEASURED, READ, TRIALS, UNCERTAINTY, WRITTEN, AuditOptions
 
 __all__ = ["add_to"]
 
@@ -48,7 +46,7 @@ def add_to(commands: Any) -> None:
     )
     command.set_defaults(run=_run)
 
-    what = command.add_argument_group("what is audited")
+    what = command.add_argument_group(TRIALS)
     what.add_argument(
         "scores",
         nargs="+",
@@ -56,160 +54,19 @@ def add_to(commands: Any) -> None:
         help="score file, or - for standard input; several as NAME=FILE or NAME@LIST=FILE; files "
         "of counts, which are added up",
     )
-    add_tables(what)
-
-    how = command.add_argument_group("how it is measured")
-    repeatable(
-        how,
-        "--operating-point",
-        "POINT",
-        "threshold=X, fpr=X, fnr=X, eer, min-cdet, min-cdet:COST, bayes, deployed (default: "
-        "deployed if there is any, fpr=0.01 and, with 30,000 nontarget trials, fpr=0.001)",
-    )
-    repeatable(how, "--threshold-from", "FILE", "development scores to find the thresholds on")
-    repeatable(
-        how, "--allocate", "RULE", "group of a nontarget trial: both (default), enrol, test, either"
-    )
-    repeatable(how, "--cost", "COST", "voxsrc (default), sre08, ... or P_TARGET,C_MISS,C_FA")
-    repeatable(
-        how,
-        "--eer",
-        "RULE",
-        "EER definition: linear (default), nearest_max, nearest_mean, clova, speechbrain, kaldi, "
-        "nist_sre16, rocch, pyeer",
-    )
-    repeatable(
-        how,
-        "--rule",
-        "RULE",
-        "FNR at an FPR and the reverse: conservative (default), nearest, interp",
-    )
-    repeatable(
-        how,
-        "--reference",
-        "NAME",
-        "what groups are compared with: others, pooled, macro, geomean, best (default: these "
-        "five), or a group; verdicts take the first",
-    )
-    repeatable(
-        how, "--zero", "POLICY", "rates without errors: none, jeffreys (default: both), nist"
-    )
-    repeatable(
-        how, "--alpha", "WEIGHT", "weight of FPR in FDR, IR, GARBE: 0.5 (default), or 0:1:0.05"
-    )
-    how.add_argument(
-        "--sweep", metavar="GRID", help="meta-measures over a grid: fpr=0.001:0.1:log100"
-    )
-    how.add_argument("--llr", action="store_true", help="scores are natural-log likelihood ratios")
-    how.add_argument("--compat", metavar="TOOL", help="bt4vt: its rules beside the exact ones")
-
-    _add_uncertainty(command)
-    add_reading(command)
-
-    out = command.add_argument_group("what comes out")
+    add_options(what, AuditOptions, TRIALS)
+    for section in (MEASURED, UNCERTAINTY, READ):
+        add_options(command.add_argument_group(section), AuditOptions, section)
+    out = command.add_argument_group(WRITTEN)
     out.add_argument("--out", metavar="DIR", help="folder for the tables and audit.json")
     out.add_argument(
         "--format", default="csv", metavar="KIND", help="of the tables: csv (default) or parquet"
     )
-    out.add_argument(
-        "--trial-table",
-        metavar="FILE",
-        action=Once,
-        help="CSV or Parquet of every trial with its errors, groups and numbered speakers",
-    )
     out.add_argument("--report", metavar="FILE", help="page that opens anywhere (HTML)")
     add_page_options(out)
+    add_options(out, AuditOptions, WRITTEN)
     out.add_argument("--json", action="store_true", help="print audit.json, not the summary")
     out.add_argument("--quiet", action="store_true", help="no progress on standard error")
-
-
-def _add_uncertainty(command: Any) -> None:
-    """Add what is said of how sure the numbers are."""
-    sure = command.add_argument_group("how sure it is")
-    sure.add_argument(
-        "--no-intervals", action="store_true", help="no intervals, noise floors or verdicts"
-    )
-    for name, metavar, words in (
-        ("--confidence", "LEVEL", "of intervals and verdicts (default: 0.95)"),
-        ("--margin", "RATIO", "largest ratio that is no difference (default: 1.25)"),
-        ("--replicates", "N", "of the bootstrap over speakers and of floors (default: 1000)"),
-        ("--seed", "N", "of both (default: 0)"),
-        ("--bins", "N", "of scores in replicates: a number (default: 1024), or exact"),
-        (
-            "--interval",
-            "WAY",
-            (
-                "of rates: speakers (default), bootstrap; wilson, clopper-pearson and jeffreys "
-                "take trials as independent, for comparison"
-            ),
-        ),
-        ("--attempts", "N", "tries of a person or an impostor: who is locked out, or gets in"),
-    ):
-        sure.add_argument(name, metavar=metavar, help=words, action=Once)
-    sure.add_argument(
-        "--pooled-floor",
-        action="store_true",
-        help="widen intervals of FNR where other groups' speakers vary more",
-    )
-    sure.add_argument(
-        "--fixed-threshold",
-        action="store_true",
-        help="keep thresholds that were found on the trials in every replicate",
-    )
-    repeatable(sure, "--limit", "RATE", "what a rate may be at most: fnr=0.05, fpr=0.001")
-    repeatable(
-        sure,
-        "--gate",
-        "NAME=N",
-        "what a group needs: inference=5 (speakers for an interval), speakers=10, errors=5 "
-        "(effective), pairs=45 (for headline measures)",
-    )
-    repeatable(
-        sure,
-        "--standardise",
-        "ATTRIBUTE",
-        "rates with equal weight for each of its levels, beside the crude ones: same:gender",
-    )
-    sure.add_argument(
-        "--compare", action="store_true", help="compare the systems and lists with each other"
-    )
-
-
-_NUMBERS = {
-    "confidence": float,
-    "margin": float,
-    "replicates": int,
-    "seed": int,
-    "bins": int,
-    "attempts": int,
-}
-
-
-def _uncertainty(given: argparse.Namespace) -> dict[str, Any]:
-    """What the options say of uncertainty, in the words of the library."""
-    found: dict[str, Any] = {
-        "intervals": not given.no_intervals,
-        "pooled_floor": given.pooled_floor,
-        "fixed_threshold": given.fixed_threshold,
-        "compare": given.compare,
-    }
-    for name, kind in _NUMBERS.items():
-        text = getattr(given, name)
-        if text is None:
-            continue
-        try:
-            found[name] = text if (name, text) == ("bins", "exact") else kind(text)
-        except ValueError:
-            what = "a whole number" if kind is int else "a number"
-            also = ", or exact" if name == "bins" else ""
-            msg = f"--{name} is {text!r}; give {what}{also}"
-            raise ConfigError(msg) from None
-    for option, name in (("limit", "limits"), ("gate", "gates")):
-        found[name] = getattr(given, option) or ()
-    found["standardise"] = given.standardise or ()
-    if given.interval is not None:
-        found["interval"] = given.interval
-    return found
 
 
 def _run(given: argparse.Namespace) -> None:
@@ -217,7 +74,7 @@ def _run(given: argparse.Namespace) -> None:
     from parivox.auditing.result import check_folder, check_format  # noqa: PLC0415
     from parivox.auditing.run import audit  # noqa: PLC0415
 
-    reading = how_read(given)
+    options = given_options(given, AuditOptions)
     check_format(given.format)
     check_out_is_named(given.out, "folder")
     if given.out is not None:
@@ -226,26 +83,10 @@ def _run(given: argparse.Namespace) -> None:
         _check_apart(given.out, name, getattr(given, name))
     page = _page(given)
     check_standard_input(given, *given.scores, *(given.threshold_from or ()))
-    options = {
-        name: value
-        for name in (
-            *("allocate", "cost", "eer", "rule", "reference", "zero", "alpha", "sweep"),
-            "compat",
-        )
-        if (value := getattr(given, name)) is not None
-    }
+    if given.threshold_from:
+        options["threshold_from"] = _named(given.threshold_from)
     with Progress(quiet=given.quiet) as tell:
-        result = audit(
-            _named(given.scores),
-            operating_points=given.operating_point,
-            threshold_from=_named(given.threshold_from) if given.threshold_from else None,
-            progress=tell,
-            **reading,
-            **options,
-            **_uncertainty(given),
-            trial_table=given.trial_table,
-            speaker_ids=given.speaker_ids or "never",
-        )
+        result = audit(_named(given.scores), progress=tell, **options)
         if given.out is not None:
             tell(f"writing {given.out}")
             given.outcome = f"{given.out} may not hold this audit"

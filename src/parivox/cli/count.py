@@ -9,16 +9,15 @@ from typing import Any
 
 from parivox.cli.options import (
     Progress,
-    add_reading,
-    add_tables,
+    add_options,
     check_out_is_named,
     check_standard_input,
-    how_read,
-    repeatable,
+    given_options,
 )
 from parivox.cli.process import set_up
 from parivox.cli.streams import printing
-from parivox.errors import ConfigError, shown
+from parivox.errors import shown
+from parivox.options.audit import COUNTED, READ, TRIALS, WRITTEN, CountOptions
 
 __all__ = ["add_to"]
 
@@ -42,24 +41,14 @@ def add_to(commands: Any) -> None:
         allow_abbrev=False,
     )
     command.set_defaults(run=_run)
-    what = command.add_argument_group("what is counted")
+    what = command.add_argument_group(TRIALS)
     what.add_argument(
         "scores", metavar="SCORES", help="score file, or - for standard input; or NAME=FILE"
     )
-    add_tables(what)
-    how = command.add_argument_group("how it is counted")
-    how.add_argument("--step", metavar="WIDTH", help="of bins of scores (default: each score)")
-    repeatable(
-        how, "--threshold", "X", "a score to count at: with --step as well, else at these only"
-    )
-    how.add_argument(
-        "--withhold",
-        metavar="N",
-        help="withhold groups of fewer than so many speakers (default: 5; 0 for none)",
-    )
-    how.add_argument("--llr", action="store_true", help="scores are natural-log likelihood ratios")
-    add_reading(command)
-    out = command.add_argument_group("what comes out")
+    add_options(what, CountOptions, TRIALS)
+    for section in (COUNTED, READ):
+        add_options(command.add_argument_group(section), CountOptions, section)
+    out = command.add_argument_group(WRITTEN)
     out.add_argument("--out", metavar="FILE", help="file of counts", required=True)
     out.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
@@ -69,9 +58,7 @@ def _run(given: argparse.Namespace) -> None:
     from parivox.auditing.count import count  # noqa: PLC0415
     from parivox.read.counts_file import check_out  # noqa: PLC0415
 
-    reading = how_read(given)
-    if given.withhold is not None:
-        reading["withhold"] = _whole(given.withhold)
+    options = given_options(given, CountOptions)
     check_out_is_named(given.out, "file")
     check_out(given.out)
     check_standard_input(given, given.scores)
@@ -81,20 +68,11 @@ def _run(given: argparse.Namespace) -> None:
     with Progress(quiet=given.quiet) as tell:
         made = count(
             {name: path} if is_named else given.scores,
-            step=given.step,
-            thresholds=given.threshold or (),
             progress=tell,
-            **reading,
+            **options,
         )
         tell(f"writing {given.out}")
         made.write(given.out)
     with printing():
         for line in (f"Counts are in {given.out}: {made.size()}.", *made.told_apart()):
             sys.stdout.write(f"{shown(line)}\n")
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal():
-        msg = f"--withhold {text}: is not a number of speakers; give one, as in 5, or 0 for none"
-        raise ConfigError(msg)
-    return int(text)

@@ -1,32 +1,34 @@
-"""Options that several commands share: what trials stand beside, and how files are read."""
+"""Options on the command line: made of their descriptions, and read as the library takes them."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import sys
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from parivox.cli.streams import say
 from parivox.errors import ConfigError, shown
+from parivox.options.audit import ReadOptions
+from parivox.options.kinds import Direction, Flag, options_of, sections_of
+
+if TYPE_CHECKING:
+    from parivox.options.kinds import Option, Options
 
 __all__ = [
-    "READING",
     "Once",
     "Progress",
-    "add_reading",
-    "add_tables",
+    "add_option",
+    "add_options",
     "check_out_is_named",
     "check_standard_input",
-    "how_read",
+    "given_options",
     "mapping_of",
     "repeatable",
 ]
 
 TABLES = ("speakers", "trials", "utterances", "models", "failures")
 """Options that name a table beside the scores."""
-READING = (*TABLES, "by", "within", "groups", "scores_format", "id", "conflicts", "llr")
-"""Shared options that the library takes as they are."""
 
 
 class Once(argparse.Action):
@@ -57,67 +59,53 @@ def repeatable(group: Any, name: str, metavar: str, words: str) -> None:
     group.add_argument(name, action="append", metavar=metavar, help=f"{words}; repeatable")
 
 
-def add_tables(what: Any) -> None:
-    """Add the tables beside the scores, and what trials are grouped by."""
-    what.add_argument("--speakers", metavar="FILE", help="table of speakers and their attributes")
-    repeatable(
-        what,
-        "--by",
-        "ATTRIBUTES",
-        "groups: gender, gender+nationality, age:18,30,60, enrol.language, same:device, grade "
-        "(default: every attribute with 2 to 50 values)",
-    )
-    repeatable(
-        what, "--within", "ATTRIBUTES", "repeat the audit within each level of these: channel"
-    )
-    what.add_argument(
-        "--groups", metavar="FILE", help="which groups to make of which values (YAML)"
-    )
-    what.add_argument(
-        "--trials", metavar="FILE", help="separate trial list, joined on the pair of ids"
-    )
-    what.add_argument(
-        "--utterances", metavar="FILE", help="table of recordings: speaker and any attributes"
-    )
-    what.add_argument(
-        "--models", metavar="FILE", help="table of model, speaker, recording: enrolments"
-    )
-    what.add_argument(
-        "--failures", metavar="FILE", help="table of recording, stage (enrol, acquire), reason"
-    )
+def add_options(group: Any, described: type[Options], section: str) -> None:
+    """Add the options of a section."""
+    for one in sections_of(described)[section]:
+        add_option(group, one)
 
 
-def add_reading(command: Any) -> None:
-    """Add how files are read."""
-    read = command.add_argument_group("how files are read")
-    read.add_argument(
-        "--scores-format", metavar="NAME", help="format of the scores (default: by content)"
-    )
-    read.add_argument(
-        "--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,score=sc,label=lab"
-    )
-    read.add_argument("--id", metavar="COLUMN", help="id column of the speaker table")
-    read.add_argument("--distance", action="store_true", help="scores are distances: negate them")
-    read.add_argument(
-        "--similarity", action="store_true", help="scores are similarities, whatever their AUC"
-    )
-    read.add_argument(
-        "--conflicts",
-        default="error",
-        metavar="WAY",
-        help="rows that contradict each other: error (default) or set-aside",
-    )
+def add_option(group: Any, one: Option) -> None:
+    """Add one option as it is described."""
+    if one.command is None:
+        return
+    if isinstance(one, Direction):
+        for word, words in one.each.items():
+            group.add_argument(f"--{word}", action="store_true", help=words)
+        return
+    words = one.plain + (f" (default: {one.fallback})" if one.fallback else "").replace("`", "")
+    how: dict[str, Any] = {"dest": one.name, "metavar": one.metavar}
+    if isinstance(one, Flag):
+        how = {"dest": one.name, "action": "store_true"}
+        words = one.negated or words
+    elif one.is_repeatable:
+        how["action"] = "append"
+        words += "; repeatable"
+    group.add_argument(one.flag, help=words, **how)
 
 
-def how_read(given: argparse.Namespace) -> dict[str, Any]:
-    """What the shared options say, in the words of the library."""
-    if given.distance and given.similarity:
-        msg = "--distance and --similarity contradict each other; give one of them"
-        raise ConfigError(msg)
-    orientation = (given.distance and "distance") or (given.similarity and "similarity") or None
-    found = {name: getattr(given, name) for name in READING}
-    found |= {"columns": mapping_of(given.columns), "orientation": orientation}
-    return {name: value for name, value in found.items() if value is not None}
+def given_options(given: argparse.Namespace, described: type[Options]) -> dict[str, Any]:
+    """The options that are given, as the library takes them.
+
+    Raises
+    ------
+    ConfigError
+        If a text is no number or mapping where one is asked for.
+    """
+    found: dict[str, Any] = {}
+    for name, one in options_of(described).items():
+        if isinstance(one, Direction):
+            words = [word for word in one.each if getattr(given, word)]
+            if len(words) > 1:
+                told = " and ".join(f"--{word}" for word in words)
+                msg = f"{told} contradict each other; give one of them"
+                raise ConfigError(msg)
+            found |= dict.fromkeys([one.argument] if words else [], *words)
+        elif one.command is not None:
+            value = getattr(given, name)
+            if value is not None and value is not False:
+                found[one.argument] = one.parse(value)
+    return found
 
 
 def check_standard_input(given: argparse.Namespace, *scores: str) -> None:
@@ -166,18 +154,6 @@ class Progress:
                 self.live.stop()
 
 
-def mapping_of(text: str | None) -> dict[str, str] | None:
+def mapping_of(text: str | None) -> Any:
     """Read ``--columns``."""
-    if text is None:
-        return None
-    found: dict[str, str] = {}
-    for part in text.split(","):
-        role, equals, column = (word.strip() for word in part.partition("="))
-        if not equals or not role or not column:
-            msg = f"--columns {text!r}: {part!r} is not ROLE=COLUMN, as in enrol=ref_file,score=sc"
-            raise ConfigError(msg)
-        if role in found:
-            msg = f"--columns {text!r}: {role} is given twice; give each role one column"
-            raise ConfigError(msg)
-        found[role] = column
-    return found
+    return None if text is None else options_of(ReadOptions)["columns"].parse(text)

@@ -6,10 +6,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from parivox.cli.options import Progress, check_out_is_named
+from parivox.cli.options import Progress, add_option, check_out_is_named
 from parivox.cli.process import set_up
 from parivox.cli.streams import printing
 from parivox.errors import ConfigError, shown
+from parivox.options.audit import AuditOptions
+from parivox.options.kinds import options_of
 
 if TYPE_CHECKING:
     from parivox.auditing.result import Audit
@@ -56,6 +58,7 @@ def add_to(commands: Any) -> None:
         "--formats", metavar="KINDS", help="of the figures: svg (default), png, pdf; svg,pdf"
     )
     add_page_options(command)
+    add_option(command, options_of(AuditOptions)["speaker_ids"])
     command.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
@@ -67,12 +70,6 @@ def add_page_options(to: Any) -> None:
         metavar="FILE",
         help="what only you know, for the page (YAML): purpose, population, who chose the "
         "threshold, the groups and the margin",
-    )
-    to.add_argument(
-        "--speaker-ids",
-        metavar="WHOM",
-        help="whose ids the audit notes and the page names: never (default), or offenders, who "
-        "have most of the errors",
     )
 
 

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int8]
     Cell = tuple[int, int, int]
 
-__all__ = ["FEW", "hide", "hide_levels", "words"]
+__all__ = ["hide", "hide_levels", "words"]
 
-FEW = 5
 SHOWN, SMALL, JOINED, NONE = range(4)
 """What became of a cell; the last one is that of no group or no level."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parivox.auditing.options import Options
+from parivox.options.audit import AuditOptions
+from parivox.options.kinds import options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,17 +15,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
 
 __all__ = ["command"]
-
-_FILES = {
-    "speakers": "--speakers",
-    "trials": "--trials",
-    "utterances": "--utterances",
-    "models": "--models",
-    "failures": "--failures",
-    "groups": "--groups",
-}
-_NAMES = {"operating_points": "operating-point"}
-_CONFLICTS = "error"
 
 
 def command(audit: Audit) -> str:
@@ -43,42 +34,19 @@ def _inputs(audit: Audit) -> Iterator[str]:
 
 
 def _files(audit: Audit) -> Iterator[str]:
-    roles = [entry.get("role") for entry in audit.provenance]
-    for role, option in _FILES.items():
-        if role in roles:
-            yield option
-            yield role.upper()
+    roles = {entry.get("role") for entry in audit.provenance}
+    for name, one in options_of(AuditOptions).items():
+        if name in roles:
+            yield from (one.flag, name.upper())
     for i, _ in enumerate(audit.record.get("development", []), 1):
-        yield "--threshold-from"
-        yield f"DEVELOPMENT_SCORES_{i}"
+        yield from ("--threshold-from", f"DEVELOPMENT_SCORES_{i}")
 
 
 def _options(audit: Audit) -> Iterator[str]:
-    plain = Options().told()
-    chosen = audit.record["options"]
-    for name, default in plain.items():
-        value = _listed(chosen.get(name, default))
+    described, chosen = options_of(AuditOptions), audit.record["options"]
+    for name, default in Options().recorded().items():
+        value = chosen.get(name, default)
+        value = tuple(value) if isinstance(value, list) else value  # as a loaded audit has it
         is_found = name == "by" and audit.record["groupings_chosen_by"] != "user"
-        if value == _listed(default) or is_found:
-            continue
-        option = f"--{_NAMES.get(name, name.replace('_', '-'))}"
-        if name == "intervals":
-            yield "--no-intervals"
-        elif value is True:
-            yield option
-        elif isinstance(value, list):
-            for one in value:
-                yield from (option, _text(one))
-        elif value is not False and value is not None:
-            yield from (option, "exact" if (name, value) == ("bins", 0) else _text(value))
-    if chosen.get("conflicts", _CONFLICTS) != _CONFLICTS:
-        yield from ("--conflicts", str(chosen["conflicts"]))
-
-
-def _listed(value: Any) -> Any:
-    """Choices as a list, as they are after the audit was written and loaded."""
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        if value not in (default, None) and not is_found:
+            yield from described[name].on_command_line(value)

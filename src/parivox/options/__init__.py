@@ -1,0 +1,1 @@
+"""Every option once: name, type, default, check, words."""

@@ -1,0 +1,472 @@
+"""Kinds of options, and what all of them have: a name, a default, a check, words.
+
+An option is a field of a dataclass, such as :class:`parivox.options.audit.AuditOptions`. Its name,
+type and default are those of the field; the rest is an :class:`Option` beside it. The command
+line, the signatures and checks of the library, the record of an audit, "how to reproduce" and the
+docs read it there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "Direction",
+    "Flag",
+    "Names",
+    "Number",
+    "Option",
+    "Options",
+    "Text",
+    "Texts",
+    "Value",
+    "Weights",
+    "option",
+    "options_of",
+    "sections_of",
+    "several",
+]
+
+MOST_WEIGHTS = 1000
+_LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One option; its subclasses are the kinds.
+
+    Attributes
+    ----------
+    words : what it is, in Markdown; literals in backticks
+    section : heading under which it is listed
+    metavar : what stands for the value in a list of options
+    without : what holds where it is left out, in words, where the default does not tell
+    command : its name on the command line, if not `name` with dashes; None if it has none
+    python : its name in the library, if not `name`
+    is_repeatable : whether the command line takes it several times
+    is_recorded : whether the record of an audit names it
+    name, default : those of the field
+    """
+
+    annotation: ClassVar[str] = "Any"
+    """Type in a signature of the library, as source."""
+
+    words: str
+    section: str
+    metavar: str = ""
+    without: str = ""
+    command: str | None = ""
+    python: str = ""
+    is_repeatable: bool = False
+    is_recorded: bool = True
+    name: str = ""
+    default: Any = None
+
+    @property
+    def argument(self) -> str:
+        """Name in the library."""
+        return self.python or self.name
+
+    @property
+    def flag(self) -> str:
+        """Name on the command line, with dashes."""
+        return f"--{self.command or self.name.replace('_', '-')}"
+
+    @property
+    def plain(self) -> str:
+        """The words without Markdown."""
+        return _LINK.sub(r"\1", self.words).replace("`", "")
+
+    @property
+    def fallback(self) -> str:
+        """What holds where the option is left out, in Markdown; empty if nothing does."""
+        if self.without or self.default is None or self.default == () or isinstance(self, Flag):
+            return self.without
+        return ", ".join(f"`{one}`" for one in several(self.default))
+
+    def is_given(self, value: Any) -> bool:
+        """Whether a value, which may be a table, is not the default."""
+        if value is None or isinstance(value, (str, bool, tuple, int, float)):
+            return bool(value != self.default)
+        return True
+
+    def check(self, value: Any) -> Any:
+        """The value to keep, or a sentence on what is wrong with it."""
+        return value
+
+    def parse(self, text: Any) -> Any:
+        """What the command line is given, as the library takes it."""
+        return text
+
+    def on_command_line(self, value: Any) -> list[str]:
+        """The words that give a value on the command line."""
+        return [word for one in several(value) for word in (self.flag, _written(one))]
+
+    def _refuse(self, found: Any, wanted: str) -> ConfigError:
+        return ConfigError(f"{self.flag} is {found!r}; give {wanted}")
+
+
+def _written(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value(Option):
+    """What is checked where it is read: a path, a table, several of them.
+
+    Attributes
+    ----------
+    annotated : type in a signature, as source
+    """
+
+    annotated: str = "Any"
+    is_recorded: bool = False
+
+    @property
+    def annotation(self) -> str:  # type: ignore[override]
+        """The type."""
+        return self.annotated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Option):
+    """True or False; on the command line an option without a value.
+
+    Attributes
+    ----------
+    negated : what the option says on the command line where it stands for False
+    """
+
+    negated: str = ""
+
+    annotation: ClassVar[str] = "bool"
+
+    def check(self, value: Any) -> bool:
+        """True or False."""
+        if not isinstance(value, bool):
+            msg = f"{self.argument}={value!r} is neither True nor False; give one of them"
+            raise ConfigError(msg)
+        return value
+
+    def parse(self, text: Any) -> bool:  # noqa: ARG002 - that it is given says it
+        """The other of both."""
+        return not self.default
+
+    def on_command_line(self, value: Any) -> list[str]:
+        """The option alone."""
+        return [] if value == self.default else [self.flag]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Option):
+    """One text, perhaps one of several choices."""
+
+    choices: tuple[str, ...] = ()
+
+    @property
+    def annotation(self) -> str:  # type: ignore[override]
+        """A text; None if it may be left out."""
+        return "str | None" if self.default is None else "str"
+
+    def check(self, value: Any) -> str | None:
+        """One text."""
+        if value is None and self.default is None:
+            return None
+        if not isinstance(value, str):
+            msg = f"{self.argument}={value!r} is no text; give one text, or leave it out"
+            raise ConfigError(msg)
+        self._check_known(value)
+        return value
+
+    def _check_known(self, value: str) -> None:
+        if self.choices and value not in self.choices:
+            msg = f"{self.flag} {value!r} is not known; choose from {', '.join(self.choices)}"
+            raise ConfigError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts(Text):
+    """One or several texts, each once.
+
+    Attributes
+    ----------
+    example : one such text, for who gives something else
+    may_be_empty : whether none at all says something
+    """
+
+    example: str = "gender"
+    may_be_empty: bool = False
+    is_repeatable: bool = True
+
+    @property
+    def annotation(self) -> str:  # type: ignore[override]
+        """One text, several, or None if it may be left out."""
+        return "Sequence[str] | str" + (" | None" if self.default is None else "")
+
+    def check(self, value: Any) -> Any:
+        """The texts as a tuple, without space around them."""
+        if value is None and self.default is None:
+            return None
+        found = self._texts(value)
+        for one in found or (() if self.may_be_empty else ("",)):
+            self._check_known(one)
+        twice = next((one for one in found if found.count(one) > 1), None)
+        if twice is not None or (not found and not self.may_be_empty):
+            what = "nothing" if twice is None else f"{twice!r} twice"
+            msg = f"{self.flag} names {what}; name each choice once"
+            raise ConfigError(msg)
+        return found
+
+    def _texts(self, value: Any) -> tuple[str, ...]:
+        found = several(value)
+        for one in found:
+            if not isinstance(one, str):
+                what = "is" if one is value else f"holds {one!r}, which is"
+                mend = f"give one, as in {self.argument}={self.example!r}, or a list of such"
+                msg = f"{self.argument}={value!r} {what} no text; {mend}"
+                raise ConfigError(msg)
+        return tuple(one.strip() for one in found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Option):
+    """A number, or a whole number, between two others.
+
+    Attributes
+    ----------
+    low, high : the least and the most
+    is_whole : whether it is a whole number
+    wanted : what to give, in words, where the bounds do not tell
+    zero : the word that stands for 0; empty if there is none
+    above : whether `low` itself is too little
+    """
+
+    low: float
+    high: float
+    is_whole: bool = False
+    wanted: str = ""
+    zero: str = ""
+    above: bool = False
+
+    @property
+    def annotation(self) -> str:  # type: ignore[override]
+        """The kind of number."""
+        kind = "int" if self.is_whole else "float"
+        return kind + (" | str" if self.zero else "") + (" | None" if self.default is None else "")
+
+    def check(self, value: Any) -> int | float | None:
+        """A number of Python's, whatever number it was."""
+        if value is None and self.default is None:
+            return None
+        if self.zero and isinstance(value, str) and value == self.zero:
+            return 0
+        kind = Integral if self.is_whole else Real
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
+        if not is_number or not (self._is_within(value) or (self.zero and value == 0)):
+            raise self._refuse(value, self._wanted())
+        return int(value) if self.is_whole else float(value)
+
+    def _is_within(self, value: Any) -> bool:
+        return bool(self.low <= value <= self.high and not (self.above and value == self.low))
+
+    def _wanted(self) -> str:
+        kind = "a whole number" if self.is_whole else "a number"
+        also = f"{self.zero}, or " if self.zero else ""
+        return self.wanted or f"{also}{kind} from {self.low} to {self.high}"
+
+    def parse(self, text: Any) -> Any:
+        """The number that a text is."""
+        if text == self.zero:
+            return text
+        kind = "a whole number" if self.is_whole else "a number"
+        try:
+            found: float = int(text) if self.is_whole else float(text)
+        except ValueError:
+            also = f", or {self.zero}" if self.zero else ""
+            raise self._refuse(text, f"{kind}{also}") from None
+        if self.zero and found == 0:
+            msg = f"{self.flag} is 0; give {self.zero}, or {kind} of {self.name}"
+            raise ConfigError(msg)
+        return found
+
+    def on_command_line(self, value: Any) -> list[str]:
+        """The number, or the word for 0."""
+        return [self.flag, self.zero if self.zero and value == 0 else _written(value)]
+
+
+class Weights(Option):
+    """Weights between 0 and 1: numbers, texts of numbers, or of ranges ``low:high:step``."""
+
+    annotation: ClassVar[str] = "Sequence[float | str] | float | str"
+
+    def check(self, value: Any) -> tuple[float, ...]:
+        """The weights, each once."""
+        found: list[float] = []
+        for text in ",".join(str(one) for one in several(value)).split(","):
+            parts = text.split(":")
+            try:
+                numbers = [float(part) for part in parts]
+            except ValueError:
+                numbers = []
+            if len(numbers) == 1:
+                found += numbers
+            elif len(numbers) == 3 and all(map(math.isfinite, numbers)) and _is_range(*numbers):
+                low, high, step = numbers
+                found += [
+                    round(low + step * i, 12)
+                    for i in range(math.floor((high - low) / step + 1.5e-9) + 1)
+                ]
+            else:
+                msg = f"{self.flag} {text!r} is neither a number nor LOW:HIGH:STEP, as in 0:1:0.05"
+                raise ConfigError(msg)
+        weights = tuple(dict.fromkeys(found))
+        if not all(0 <= weight <= 1 for weight in weights):
+            msg = (
+                f"{self.flag} is given {list(weights)}; weights lie between 0 and 1, as in 0:1:0.05"
+            )
+            raise ConfigError(msg)
+        return weights
+
+
+def _is_range(low: float, high: float, step: float) -> bool:
+    """Whether there are steps from low to high, and not absurdly many."""
+    return step > 0 and low <= high and (high - low) / step <= MOST_WEIGHTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names(Option):
+    """A mapping from names to something, such as roles to columns.
+
+    Attributes
+    ----------
+    of : what the values are, as source of a type
+    is_right : whether a value is such
+    form : what is mapped to what, with an example
+    """
+
+    of: str
+    is_right: Callable[[Any], bool]
+    form: str
+
+    @property
+    def annotation(self) -> str:  # type: ignore[override]
+        """The mapping."""
+        return f"Mapping[str, {self.of}] | None"
+
+    def check(self, value: Any) -> Any:
+        """The mapping as it is."""
+        is_mapping = isinstance(value, Mapping) and all(
+            isinstance(name, str) and self.is_right(one) for name, one in value.items()
+        )
+        if value is not None and not is_mapping:
+            msg = f"{self.argument}={value!r} is no mapping {self.form}"
+            raise ConfigError(msg)
+        return value
+
+    def parse(self, text: Any) -> dict[str, str]:
+        """Roles and columns, as in ``enrol=ref_file,test=com_file``."""
+        found: dict[str, str] = {}
+        for part in text.split(","):
+            role, equals, column = (word.strip() for word in part.partition("="))
+            if not equals or not role or not column:
+                msg = (
+                    f"{self.flag} {text!r}: {part!r} is not ROLE=COLUMN, as in "
+                    "enrol=ref_file,score=sc"
+                )
+                raise ConfigError(msg)
+            if role in found:
+                msg = f"{self.flag} {text!r}: {role} is given twice; give each role one column"
+                raise ConfigError(msg)
+            found[role] = column
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direction(Text):
+    """One of several words, each an option of its own on the command line: ``--distance``.
+
+    Attributes
+    ----------
+    each : what each word says
+    """
+
+    each: Mapping[str, str]
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """One or several choices as several.
+
+    Examples
+    --------
+    >>> several("gender"), several(["gender", "age"]), several(None)
+    (('gender',), ('gender', 'age'), (None,))
+    """
+    is_many = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+    return tuple(value) if is_many else (value,)
+
+
+def option(kind: type[Option], default: Any, section: str, words: str, **more: Any) -> Any:
+    """A field of a dataclass that is an option."""
+    made = kind(words=words, section=section, default=default, **more)
+    return field(default=default, metadata={"option": made})
+
+
+def options_of(described: type[Options]) -> dict[str, Option]:
+    """The options of a command by the name of their field, in order."""
+    return {
+        one.name: replace(one.metadata["option"], name=one.name)
+        for one in fields(described)
+        if "option" in one.metadata
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a command is asked to do: each option checked once.
+
+    Subclasses have a field for each option.
+    """
+
+    def __post_init__(self) -> None:
+        """Check every option."""
+        for name, described in options_of(type(self)).items():
+            object.__setattr__(self, name, described.check(getattr(self, name)))
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """What a caller gives by the names that options have in the library.
+
+        Raises
+        ------
+        ConfigError
+            If there is no option of such a name, or it is given something wrong.
+        """
+        names = {one.argument: name for name, one in options_of(cls).items()}
+        for argument in given:
+            if argument not in names:
+                near = get_close_matches(argument, names, n=1) or get_close_matches(
+                    argument, [n for n in names if argument in n or n in argument], n=1, cutoff=0
+                )
+                mend = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+                msg = f"{argument}= is no option; {mend}"
+                raise ConfigError(msg)
+        return cls(**{names[argument]: value for argument, value in given.items()})
+
+
+def sections_of(described: type[Options]) -> dict[str, list[Option]]:
+    """Options under the heading of their section, in order."""
+    found: dict[str, list[Option]] = {}
+    for one in options_of(described).values():
+        found.setdefault(one.section, []).append(one)
+    return found

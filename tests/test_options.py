@@ -1,0 +1,171 @@
+"""Every option is described once, and whatever tells of it follows: `python tests/test_options.py`
+writes the types of options and the tables of the docs again.
+"""
+
+import argparse
+import inspect
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import parivox as pv
+from parivox.cli import parser
+from parivox.cli.options import add_option, given_options
+from parivox.options import audit as described
+from parivox.options.audit import AuditOptions, CountOptions
+from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
+
+ROOT = Path(__file__).parents[1]
+TYPED = ROOT / "src" / "parivox" / "options" / "typed.py"
+PAGE = ROOT / "docs" / "cli.md"
+COMMANDS = {"audit": AuditOptions, "count": CountOptions}
+WIDTH = 100
+HEAD = '''"""Types of the options that `audit` and `count` take besides those in their signatures.
+
+Written by tests/test_options.py from the descriptions; editors and type checkers read it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["OtherAuditOptions", "OtherCountOptions"]
+'''
+
+
+def named(command):
+    """Options in the signature of a function, by name."""
+    parameters = inspect.signature(getattr(pv, command)).parameters.values()
+    return {one.name: one for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+
+def typed():
+    """Source of the types of all other options."""
+    made = HEAD
+    for command, options in COMMANDS.items():
+        others = [one for one in options_of(options).values() if one.argument not in named(command)]
+        made += f"\n\nclass Other{options.__name__}(TypedDict, total=False):\n"
+        made += f'    """Options of :func:`parivox.{command}` that its signature does not name.\n\n'
+        made += "    Attributes\n    ----------\n"
+        for one in others:
+            fallback = f" (default: {one.fallback})" if one.fallback else ""
+            words = textwrap.fill(
+                one.plain + fallback.replace("`", ""),
+                WIDTH - 2,
+                initial_indent=" " * 8,
+                subsequent_indent=" " * 8,
+                break_on_hyphens=False,
+            )
+            made += f"    {one.argument}\n{words}\n"
+        made += '    """\n\n'
+        made += "".join(f"    {one.argument}: {one.annotation}\n" for one in others)
+    return made
+
+
+def table(command, section):
+    """Table of the options of a section, as the page of the command line has it."""
+    lines = ["| option | does | without it |", "|---|---|---|"]
+    for one in sections_of(COMMANDS[command])[section]:
+        if isinstance(one, Direction):
+            lines += [f"| `--{word}` | {words} | |" for word, words in one.each.items()]
+        elif one.command is not None:
+            words = one.negated if isinstance(one, Flag) and one.negated else one.words
+            name = f"`{one.flag} {one.metavar}`".replace(" `", "`")
+            more = "; repeatable" if one.is_repeatable else ""
+            lines.append(f"| {name} | {words}{more} | {one.fallback} |".replace("|  |", "| |"))
+    return "\n".join(lines) + "\n"
+
+
+MARKED = re.compile(r"(<!-- options of (\w+): ([\w ]+) -->\n\n)(?:\|.*\n)*")
+
+
+def page(text):
+    """The page of the command line with every table as it is described."""
+    return MARKED.sub(lambda found: found[1] + table(found[2], found[3]), text)
+
+
+def test_types_of_options_are_as_described():
+    assert TYPED.read_text(encoding="utf-8") == typed(), "run python tests/test_options.py"
+
+
+def test_tables_of_options_are_as_described():
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == page(text), "run python tests/test_options.py"
+    told = {
+        section for command, section in re.findall(r"<!-- options of (\w+): ([\w ]+) -->", text)
+    }
+    assert told == {*sections_of(AuditOptions), *sections_of(CountOptions)}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_defaults_of_signatures_are_as_described(command):
+    options = {one.argument: one for one in options_of(COMMANDS[command]).values()}
+    found = named(command)
+    assert {name: one.default for name, one in found.items()} == {
+        name: options[name].default for name in found
+    }
+
+
+def test_choices_are_those_there_are():
+    from parivox.auditing.cells import ALLOCATIONS
+    from parivox.core.bias import ZERO_POLICIES
+    from parivox.core.eer import DEFINITIONS
+    from parivox.core.rates import RULES
+
+    options = options_of(AuditOptions)
+    wanted = {"allocate": ALLOCATIONS, "eer": DEFINITIONS, "rule": RULES, "zero": ZERO_POLICIES}
+    assert {name: set(options[name].choices) for name in wanted} == {
+        name: set(there) for name, there in wanted.items()
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_one_of_the_command_line(command):
+    words = {"audit": ["audit", "s.csv"], "count": ["count", "s.csv", "--out", "c"]}[command]
+    given = parser().parse_args(words)
+    assert given_options(given, COMMANDS[command]) == {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreOptions(AuditOptions):
+    """An option more, in its one place."""
+
+    twice: bool = option(Flag, False, described.UNCERTAINTY, "draw twice")
+
+
+def test_one_field_makes_an_option_of_the_library_the_command_line_and_the_docs():
+    assert MoreOptions.of(twice=True).twice
+    with pytest.raises(pv.ConfigError, match="twice=3 is neither True nor False"):
+        MoreOptions.of(twice=3)
+    (one,) = [one for one in options_of(MoreOptions).values() if one.name == "twice"]
+    command = argparse.ArgumentParser()
+    add_option(command, one)
+    assert "--twice" in command.format_help()
+    assert command.parse_args(["--twice"]).twice
+    assert one.on_command_line(True) == ["--twice"]
+    assert one.is_recorded
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong", "right"),
+    [
+        *(("audit", "replicate", "replicates"), ("audit", "limit", "limits")),
+        *(("audit", "thresholds_from", "threshold_from"), ("count", "with_in", "within")),
+    ],
+)
+def test_an_unknown_option_is_told_with_the_nearest(command, wrong, right):
+    told = rf"^{wrong}= is no option; did you mean {right}\?$"
+    with pytest.raises(pv.ConfigError, match=told):
+        getattr(pv, command)("no such.csv", **{wrong: 1})
+
+
+if __name__ == "__main__":
+    TYPED.write_text(typed(), encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
