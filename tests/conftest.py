@@ -16,6 +16,10 @@ import parivox as pv
 import parivox.auditing.run
 from parivox.core.counts import Counts
 
+# Read when torch is imported. Test workers share the processors: threads that wait for each other
+# there took eight times the processor time of one.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 REPLICATES = 50
 """Enough to see that they are there; tests of what they tell ask for as many as that takes."""
 
