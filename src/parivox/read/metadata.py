@@ -1,4 +1,4 @@
-"""Tables of speakers, recordings, models and failures: whole, as text."""
+"""Tables of speakers, utterances, models and failures: which columns hold what, and a row an id."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.read.attributes import UNKNOWN
 from parivox.read.columns import plain
 from parivox.read.content import read_content
 from parivox.read.formats import table_format
@@ -21,7 +22,21 @@ if TYPE_CHECKING:
 
     from parivox.read.formats.format import NamedColumns, Rows
 
-__all__ = ["read_table"]
+__all__ = [
+    "ID",
+    "SPEAKER",
+    "UTTERANCE",
+    "check_filled",
+    "column_called",
+    "coverage",
+    "find_column",
+    "id_columns",
+    "is_unnamed",
+    "known_values",
+    "merged",
+    "read_table",
+    "two_values",
+]
 
 
 def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
@@ -133,6 +148,58 @@ def find_column(table: pl.DataFrame, role: str, known: tuple[str, ...], name: st
     told = f" but {seen}" if columns else " besides"
     msg = f"{name}: has no column {role!r}{told}; name it so"
     raise DataError(msg)
+
+
+def known_values(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """The table, whose cells that stand for an unknown value in some columns are null."""
+    is_unknown = pl.col(columns).str.to_lowercase().is_in(UNKNOWN)
+    return table.with_columns(pl.when(~is_unknown).then(pl.col(columns)))
+
+
+def merged(
+    table: pl.DataFrame, key: str, columns: Sequence[str]
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Each id once, with what any of its rows says.
+
+    Returns
+    -------
+    table : DataFrame
+        In the order in which the ids appear; null where their rows differ.
+    differing : dict
+        How many ids have two values of each column; only where there are any.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"id": ["a", "b", "a"], "sex": ["f", "m", None], "n": ["1", "1", "2"]})
+    >>> merged(table, "id", ["sex", "n"])[0].rows()
+    [('a', 'f', None), ('b', 'm', '1')]
+    """
+    values = table.group_by(key, maintain_order=True).agg(pl.col(columns).drop_nulls().unique())
+    differing = {c: int((values[c].list.len() > 1).sum()) for c in columns}
+    one = (
+        pl.when(pl.col(c).list.len() == 1).then(pl.col(c).list.first()).alias(c) for c in columns
+    )
+    return values.with_columns(*one), {c: n for c, n in differing.items() if n}
+
+
+def two_values(
+    table: pl.DataFrame, key: str, column: str
+) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The first two rows that say different things of one id, if there are any.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"row": [2, 3], "id": ["a", "a"], "sex": ["f", "m"]})
+    >>> [row["row"] for row in two_values(table, "id", "sex")]
+    [2, 3]
+    """
+    told = table.drop_nulls(column).unique([key, column], keep="first", maintain_order=True)
+    odd = told.filter(pl.col(key).is_duplicated())
+    if not odd.height:
+        return None
+    first = table.filter(pl.col(key).is_in(odd[key].implode()))[key][0]
+    one, other = odd.filter(pl.col(key) == first)[:2].rows(named=True)
+    return one, other
 
 
 def id_columns(

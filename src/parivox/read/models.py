@@ -11,7 +11,14 @@ import polars as pl
 from parivox.errors import DataError
 from parivox.read.formats.sides import are_segments, on_side
 from parivox.read.joining import some
-from parivox.read.metadata import SPEAKER, UTTERANCE, check_filled, find_column, read_table
+from parivox.read.metadata import (
+    SPEAKER,
+    UTTERANCE,
+    check_filled,
+    find_column,
+    read_table,
+    two_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,25 +261,20 @@ def _on_sides(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
 
 def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """Models and their speakers, each model once; a model or a recording is one speaker's."""
-    speaker_of = table.unique(["model", "speaker"], keep="first", maintain_order=True)
-    odd = speaker_of.filter(pl.col("model").is_duplicated())
-    if odd.height:
-        first = odd.filter(pl.col("model") == odd["model"][0])
-        rows, speakers = first["row"].to_list(), first["speaker"].to_list()
+    if odd := two_values(table, "model", "speaker"):
+        one, other = odd
         msg = (
-            f"{name}: rows {rows[0]} and {rows[1]}: model {first['model'][0]!r} has recordings of "
-            f"the speakers {speakers[0]!r} and {speakers[1]!r}; a model is one speaker's, so "
-            "correct one"
+            f"{name}: rows {one['row']} and {other['row']}: model {one['model']!r} has recordings "
+            f"of the speakers {one['speaker']!r} and {other['speaker']!r}; a model is one "
+            "speaker's, so correct one"
         )
         raise DataError(msg)
-    owned = table.unique(["recording", "speaker"], keep="first", maintain_order=True)
-    odd = owned.filter(pl.col("recording").is_duplicated())
-    if odd.height:
-        one, other = odd.filter(pl.col("recording") == odd["recording"][0])[:2].rows(named=True)
+    if odd := two_values(table, "recording", "speaker"):
+        one, other = odd
         msg = (
             f"{name}: rows {one['row']} and {other['row']}: recording {one['recording']!r} is of "
             f"speaker {one['speaker']!r} in model {one['model']!r} and of {other['speaker']!r} in "
             f"model {other['model']!r}; correct one"
         )
         raise DataError(msg)
-    return speaker_of.select("model", "speaker")
+    return table.unique("model", keep="first", maintain_order=True).select("model", "speaker")

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.attributes import UNKNOWN
-from parivox.read.metadata import ID, column_called, coverage, id_columns, is_unnamed, read_table
+from parivox.read.metadata import (
+    ID,
+    column_called,
+    coverage,
+    id_columns,
+    is_unnamed,
+    known_values,
+    merged,
+    read_table,
+    two_values,
+)
 from parivox.read.notes import DataNote
 
 if TYPE_CHECKING:
@@ -111,26 +120,13 @@ class Speakers:
 
     def _settle(self, column: str) -> None:
         rest = [c for c in self.columns if c != column]
-        is_unknown = pl.col(rest).str.to_lowercase().is_in(UNKNOWN)
-        known = self._table.filter(pl.col(column) != "").with_columns(
-            pl.when(~is_unknown).then(pl.col(rest))
-        )
+        known = known_values(self._table.filter(pl.col(column) != ""), rest)
+        table, self._aside = merged(known, column, rest)
+        if self._aside and self._conflicts == "error":
+            raise self._two_values(known, column, next(iter(self._aside)))
         self._without_id = self._table.height - known.height
-        distinct = known.group_by(column).agg(
-            *(pl.col(c).drop_nulls().unique().sort() for c in rest), pl.col("row").min()
-        )
-        self._repeated = known.height - distinct.height
-        for c in rest:
-            odd = distinct.filter(pl.col(c).list.len() > 1).sort("row")
-            if not odd.height:
-                continue
-            if self._conflicts == "error":
-                raise self._two_values(known, column, c, str(odd[column][0]))
-            self._aside[c] = odd.height
-        one = (
-            pl.when(pl.col(c).list.len() == 1).then(pl.col(c).list.first()).alias(c) for c in rest
-        )
-        table = distinct.with_columns(*one).sort(column)
+        self._repeated = known.height - table.height
+        table = table.sort(column)
         self._id = column
         self._ids = tuple(table[column].to_list())
         self._attributes = table.select(rest)
@@ -138,19 +134,15 @@ class Speakers:
             msg = f"{self.name}: column {column!r} holds no id; name the id column with --id"
             raise DataError(msg)
 
-    def _two_values(
-        self, known: pl.DataFrame, column: str, attribute: str, speaker: str
-    ) -> DataError:
-        mine = known.filter((pl.col(column) == speaker) & pl.col(attribute).is_not_null())
-        mine = mine.unique(attribute, keep="first", maintain_order=True)
-        rows, values = mine["row"].to_list(), mine[attribute].to_list()
+    def _two_values(self, known: pl.DataFrame, column: str, attribute: str) -> DataError:
+        one, other = two_values(known, column, attribute) or ({}, {})
         mend = "keep one, or make it unknown with --conflicts set-aside"
         of_one = known.group_by(column).len()["len"]
         if 2 * int((of_one > 1).sum()) > len(of_one) or known[attribute].is_unique().all():
             mend = f"it looks like a table of recordings, to be given as --utterances; else {mend}"
         return DataError(
-            f"{self.name}: rows {rows[0]} and {rows[1]}, column {attribute!r}: speaker "
-            f"{speaker!r} is {values[0]!r} and {values[1]!r}; {mend}"
+            f"{self.name}: rows {one['row']} and {other['row']}, column {attribute!r}: speaker "
+            f"{one[column]!r} is {one[attribute]!r} and {other[attribute]!r}; {mend}"
         )
 
     def _settled(self) -> None:

@@ -8,9 +8,17 @@ from typing import Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.attributes import UNKNOWN
 from parivox.read.joining import mend_of_ids, rewritten, some
-from parivox.read.metadata import SPEAKER, UTTERANCE, check_filled, find_column, read_table
+from parivox.read.metadata import (
+    SPEAKER,
+    UTTERANCE,
+    check_filled,
+    find_column,
+    known_values,
+    merged,
+    read_table,
+    two_values,
+)
 
 __all__ = [
     "Utterances",
@@ -84,22 +92,25 @@ def read_utterances(source: Any) -> Utterances:
     table = whole.select("row", **columns)
     for role, column in columns.items():
         check_filled(table, role, column, name)
-    distinct = table.unique(list(columns), keep="first", maintain_order=True)
-    odd = distinct.filter(pl.col("utterance").is_duplicated())
-    if odd.height:
-        first = odd.filter(pl.col("utterance") == odd["utterance"][0])
-        rows, speakers = first["row"].to_list(), first["speaker"].to_list()
+    if told and (odd := two_values(table, "utterance", "speaker")):
+        one, other = odd
         msg = (
-            f"{name}: rows {rows[0]} and {rows[1]}: utterance {first['utterance'][0]!r} has the "
-            f"speakers {speakers[0]!r} and {speakers[1]!r}; keep one"
+            f"{name}: rows {one['row']} and {other['row']}: utterance {one['utterance']!r} has the "
+            f"speakers {one['speaker']!r} and {other['speaker']!r}; keep one"
         )
         raise DataError(msg)
-    is_unknown = pl.col(rest).str.to_lowercase().is_in(UNKNOWN)
-    known = whole.select("row", pl.col(columns["utterance"]).alias("utterance")).with_columns(
-        whole.select(pl.when(~is_unknown).then(pl.col(rest))) if rest else []
-    )
+    distinct = table.unique(list(columns), keep="first", maintain_order=True)
+    known = known_values(table.select("row", "utterance").hstack(whole.select(rest)), rest)
     if distinct.height < known.height:
-        known = _once(known, rest, name)
+        each, differing = merged(known, "utterance", rest)
+        for column in differing:
+            one, other = two_values(known, "utterance", column) or ({}, {})
+            msg = (
+                f"{name}: rows {one['row']} and {other['row']}, column {column!r}: utterance "
+                f"{one['utterance']!r} is {one[column]!r} and {other[column]!r}; keep one"
+            )
+            raise DataError(msg)
+        known = each
     return Utterances(
         distinct,
         name,
@@ -107,22 +118,3 @@ def read_utterances(source: Any) -> Utterances:
         known.select(rest),
         whole.height - distinct.height,
     )
-
-
-def _once(known: pl.DataFrame, rest: list[str], name: str) -> pl.DataFrame:
-    """Each utterance once, with what any of its rows says."""
-    merged = known.group_by("utterance", maintain_order=True).agg(
-        *(pl.col(c).drop_nulls().unique(maintain_order=True) for c in rest)
-    )
-    for column in rest:
-        odd = merged.filter(pl.col(column).list.len() > 1)
-        if odd.height:
-            first = odd["utterance"][0]
-            rows = known.filter((pl.col("utterance") == first) & pl.col(column).is_not_null())
-            rows = rows.unique(column, keep="first", maintain_order=True)
-            msg = (
-                f"{name}: rows {rows['row'][0]} and {rows['row'][1]}, column {column!r}: utterance "
-                f"{first!r} is {rows[column][0]!r} and {rows[column][1]!r}; keep one"
-            )
-            raise DataError(msg)
-    return merged.with_columns(pl.col(rest).list.first())
