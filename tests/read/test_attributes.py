@@ -12,7 +12,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.read.attributes import (
     UNKNOWN,
     Bands,
-    Values,
+    ValueCodes,
     in_order,
     number,
     parse_attribute,
@@ -142,7 +142,7 @@ CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown
 @BOUNDED
 @given(chunks=st.lists(CELLS, max_size=4))
 def test_values_are_numbered_alike_whatever_the_chunks(chunks):
-    values = Values(parse_attribute("device"))
+    values = ValueCodes(parse_attribute("device"))
     codes = [values.codes(pl.Series(one, dtype=pl.String), "@device", SCAN) for one in chunks]
     levels, place = values.finish()
     found = [place[code] for one in codes for code in one.tolist()]
@@ -156,7 +156,7 @@ def test_values_are_numbered_alike_whatever_the_chunks(chunks):
 @BOUNDED
 @given(chunks=st.lists(st.lists(st.sampled_from([None, "0", "1.5", "2,5", "30", "n/a", " 7 "]))))
 def test_numbers_are_put_in_bands_while_they_are_read(chunks):
-    values = Values(parse_attribute("days:1,30"))
+    values = ValueCodes(parse_attribute("days:1,30"))
     bands = values.bands
     for one in chunks:
         codes = values.codes(pl.Series(one, dtype=pl.String), "@device", SCAN)
@@ -170,7 +170,7 @@ def test_numbers_are_put_in_bands_while_they_are_read(chunks):
 
 
 def test_values_of_other_types_are_their_text():
-    values = Values(parse_attribute("device"))
+    values = ValueCodes(parse_attribute("device"))
     codes = [
         *values.codes(pl.Series([3, None, 1]), "@device", SCAN),
         *values.codes(pl.Series([True, None]), "@device", SCAN),
@@ -181,7 +181,7 @@ def test_values_of_other_types_are_their_text():
 
 
 def test_too_many_values_are_no_grouping():
-    values = Values(parse_attribute("device"))
+    values = ValueCodes(parse_attribute("device"))
     values.codes(pl.Series([f"v{i}" for i in range(10_000)]), "@device", SCAN)
     with pytest.raises(DataError) as told:
         values.codes(pl.Series(["one more"]), "@device", SCAN)

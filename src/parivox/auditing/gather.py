@@ -9,12 +9,12 @@ from parivox.errors import ConfigError
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
 from parivox.read.failures import read_failures
-from parivox.read.groups import make_groupings, wanted
+from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
 from parivox.read.models import read_models
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
-from parivox.read.trialset import together
+from parivox.read.trialset import with_common_speakers
 from parivox.read.utterances import read_utterances
 from parivox.trials.grades import with_grades
 
@@ -118,9 +118,9 @@ def gather(
         "models": None if asked.models is None else read_models(asked.models),
         "failures": None if asked.failures is None else read_failures(asked.failures),
         "attributes": [
-            *wanted(asked.by or ()),
-            *wanted(asked.within or (), "--within"),
-            *wanted(standardise, "--standardise"),
+            *attributes_asked(asked.by or ()),
+            *attributes_asked(asked.within or (), "--within"),
+            *attributes_asked(standardise, "--standardise"),
         ],
     }
     sets = []
@@ -137,7 +137,7 @@ def gather(
                 **beside,
             )
         )
-    people, sets = together(people, sets)
+    people, sets = with_common_speakers(people, sets)
     if any(one.name == "grade" for one in beside["attributes"]):
         sets = [with_grades(one, people) for one in sets]
     made: dict[str, Any] = {"sets": sets, "file": file, "may_lack": may_lack}

@@ -28,7 +28,7 @@ __all__ = [
     "Attribute",
     "Bands",
     "Levels",
-    "Values",
+    "ValueCodes",
     "columns_of",
     "has_bands",
     "in_order",
@@ -206,7 +206,7 @@ MOST = 10_000
 """An attribute of trials with more values is no grouping; its numbers may be put in bands."""
 
 
-class Values:
+class ValueCodes:
     """One attribute's values in the rows of trials, of both sides if each has its own column.
 
     Parameters

@@ -35,7 +35,7 @@ __all__ = [
     "Known",
     "Tally",
     "Trials",
-    "settle",
+    "check_partition",
 ]
 
 UNSCORED = "trials without score"
@@ -218,7 +218,7 @@ class Known(NamedTuple):
         return self.made_of[place] == key if self.made_of.size else np.zeros(key.size, dtype=bool)
 
 
-def settle(
+def check_partition(
     scored: Encoded, listed: Encoded | None, *, n: int, known: Known, tally: Tally
 ) -> Trials:
     """Check one partition and put it in order.

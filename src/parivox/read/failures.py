@@ -10,7 +10,7 @@ import polars as pl
 from parivox.errors import DataError
 from parivox.read.cells import stage_of
 from parivox.read.checks import ACQUIRE, ENROL
-from parivox.read.joining import rewritten
+from parivox.read.joining import spreadsheet_damage
 from parivox.read.metadata import UTTERANCE, check_filled, find_column, read_table
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Failures:
         if utterances is not None and utterances.tell_speakers:
             there = utterances.table["utterance"]
             odd = recordings.filter(~recordings.is_in(there.implode()))
-            mend = rewritten(odd, there, utterances.name)
+            mend = spreadsheet_damage(odd, there, utterances.name)
         elif speakers is not None:
             whose = recordings.str.split_exact("/", 1).struct.field("field_0")
             known = list(speakers.ids if speakers.choose_id(whose) else ())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = ["FEW", "MANY", "Lookup", "make_groupings", "wanted"]
+__all__ = ["FEW", "MANY", "AttributeLookup", "attributes_asked", "make_groupings"]
 
 POOLED = "pooled"
 MOST = 10_000_000
@@ -32,7 +32,7 @@ MOST_GROUPS = 1_000
 """Groups of one grouping: an audit compares each with each, and each has a curve."""
 
 
-def wanted(by: Iterable[str], option: str = "--by") -> list[Attribute]:
+def attributes_asked(by: Iterable[str], option: str = "--by") -> list[Attribute]:
     """Attributes that groupings are made of, each once."""
     return list(dict.fromkeys(one for text in by for one in parse_by(text, option)))
 
@@ -93,7 +93,7 @@ def make_groupings(
         each = [one.in_use for one in sets]
         speakers_in_use = np.unique(np.concatenate(each))
     used = np.asarray(speakers_in_use, dtype=np.int64)
-    source = Lookup(speakers, sets, file, option)
+    source = AttributeLookup(speakers, sets, file, option)
     if by is None:
         chosen = source.choices(used)
     else:
@@ -200,7 +200,7 @@ FEW, MANY = 2, 50
 _NAMES = frozenset(("recording", "session", "video", "file", "path"))
 
 
-class Lookup:
+class AttributeLookup:
     """Where attributes are looked for: the speakers, their recordings, the trials."""
 
     def __init__(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
 
-__all__ = ["HELD", "RANGE", "Dictionary", "Ids", "Merged", "places_in"]
+__all__ = ["HELD", "RANGE", "Dictionary", "Ids", "MergedIds", "places_in"]
 
 HELD = 8_000_000
 """Ids held in memory: beyond so many, the runs go to disk."""
@@ -104,7 +104,7 @@ class Ids:
     def __init__(self) -> None:
         self._runs: list[pl.Series | None] = []
         self._sizes: list[int] = []
-        self._beside: list[Codes | None] = []
+        self._values: list[Codes | None] = []
         self._folder: Folder | None = None
 
     def read(
@@ -134,7 +134,7 @@ class Ids:
         """Add a run of distinct ids in rising order."""
         self._runs.append(ids)
         self._sizes.append(len(ids))
-        self._beside.append(None)
+        self._values.append(None)
         if self._folder is None and sum(self._sizes) > HELD:
             self._folder = Folder()
         if self._folder is not None:
@@ -152,17 +152,17 @@ class Ids:
         """How many ids a run has."""
         return self._sizes[run]
 
-    def keep_beside(self, run: int, values: Codes) -> None:
+    def keep_values(self, run: int, values: Codes) -> None:
         """Keep a value for each id of a run, -1 for none."""
         if self._folder is not None:
-            np.save(self._folder / f"beside-{run}.npy", values)
+            np.save(self._folder / f"values-{run}.npy", values)
             return
-        self._beside[run] = values
+        self._values[run] = values
 
-    def _beside_of(self, run: int) -> Codes | None:
-        held = self._beside[run]
+    def _values_of(self, run: int) -> Codes | None:
+        held = self._values[run]
         if held is None and self._folder is not None:
-            path = self._folder / f"beside-{run}.npy"
+            path = self._folder / f"values-{run}.npy"
             return np.load(path, mmap_mode="r") if path.exists() else None
         return held
 
@@ -173,14 +173,14 @@ class Ids:
             return _loaded(self._folder / f"run-{number}")
         return held
 
-    def merge(self) -> Merged:
+    def merge(self) -> MergedIds:
         """Merge all runs, a range of ids after the other; none can be added after that."""
         limits = self._limits()
         cuts = [self._cut(number, limits) for number in range(self.runs)]
         places = [self._room(number) for number in range(self.runs)]
         folder = None if self._folder is None else Folder()  # that outlives the runs
         parts: list[pl.Series | Path] = []
-        lengths, beside, clash, start = [], [], [], 0
+        lengths, values, clash, start = [], [], [], 0
         for k in range(len(limits) + 1):
             slices = [self._slice(number, k) for number in range(self.runs)]
             if len(slices) == 1:  # which is in order
@@ -191,10 +191,10 @@ class Ids:
             for number, here in enumerate(np.split(codes, np.cumsum([*map(len, slices)])[:-1])):
                 low, high = cuts[number][k : k + 2]
                 places[number][low:high] = here + np.int32(start)
-                own = self._beside_of(number)
+                own = self._values_of(number)
                 if own is not None:
                     clash += [start + at for at in _put(value, here, own[low:high])]
-            beside.append(value)
+            values.append(value)
             lengths.append(len(ids))
             start += len(ids)
             if folder is None:
@@ -204,7 +204,7 @@ class Ids:
                 _keep(ids, path)
                 parts.append(path)
         folders = [] if folder is None else [folder]
-        return Merged(parts, lengths, places, np.concatenate(beside), clash, folders)
+        return MergedIds(parts, lengths, places, np.concatenate(values), clash, folders)
 
     def _limits(self) -> pl.Series:
         """Ids that part the ranges, chosen so that these are of about one size."""
@@ -256,15 +256,15 @@ def _put(value: Codes, at: Codes, own: Codes) -> list[int]:
     return [int(at[other][0])] if other.any() else []
 
 
-class Merged:
+class MergedIds:
     """All ids in rising order, each once.
 
     Attributes
     ----------
     places : list of int32 ndarray
         Of each run, the place of each of its ids among all.
-    beside : int32 ndarray of shape (id,)
-        What was kept beside each id, -1 for nothing.
+    values : int32 ndarray of shape (id,)
+        What was kept for each id, -1 for nothing.
     clash : list of int
         Ids of which two things were kept; not all of them.
     """
@@ -274,13 +274,13 @@ class Merged:
         parts: Sequence[pl.Series | Path],
         lengths: Sequence[int],
         places: Sequence[Codes],
-        beside: Codes,
+        values: Codes,
         clash: Sequence[int],
         folders: Sequence[Folder],
     ) -> None:
         self._parts, self._lengths, self._folders = parts, lengths, folders
         self._starts = np.cumsum([0, *lengths])
-        self.places, self.beside, self.clash = places, beside, clash
+        self.places, self.values, self.clash = places, values, clash
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -293,13 +293,13 @@ class Merged:
         for _, ids in self.parts():
             yield from ids.to_list()
 
-    def __add__(self, other: Merged) -> Merged:
+    def __add__(self, other: MergedIds) -> MergedIds:
         """These ids and, after them, others that count on their own."""
-        return Merged(
+        return MergedIds(
             [*self._parts, *other._parts],
             [*self._lengths, *other._lengths],
             [],
-            np.concatenate((self.beside, other.beside)),
+            np.concatenate((self.values, other.values)),
             [],
             [*self._folders, *other._folders],
         )

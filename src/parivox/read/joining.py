@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
     Keys = Callable[[str], Iterable[object]]
 
-__all__ = ["agree", "named_rows", "pattern_of", "rewritten", "unmet"]
+__all__ = [
+    "check_speaker_columns",
+    "named_rows",
+    "pattern_of",
+    "spreadsheet_damage",
+    "why_nothing_fits",
+]
 
 _SIDES = ("enrol", "test")
 _PAIRS_SHOWN = 2
@@ -66,7 +72,9 @@ def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
     return pl.concat(found)
 
 
-def agree(ids: pl.Series, names: pl.Series, utterances: Utterances, scans: Sequence[Scan]) -> None:
+def check_speaker_columns(
+    ids: pl.Series, names: pl.Series, utterances: Utterances, scans: Sequence[Scan]
+) -> None:
     """Refuse utterances whose speaker is one in a column and another one in their table.
 
     Parameters
@@ -129,7 +137,7 @@ def pattern_of(scores: Scan, trials: Scan) -> str:
     return ""
 
 
-def unmet(scores: Scan, trials: Scan) -> str:
+def why_nothing_fits(scores: Scan, trials: Scan) -> str:
     """What to say where no trial has a score: pairs of both files, and the mend."""
     shown = " but ".join(
         f"{scanned.name} holds "
@@ -147,7 +155,7 @@ _EXAMPLES = 3
 _MOST = 0.5
 
 
-def owners(
+def utterance_speakers(
     ids: pl.Series,
     speakers: Speakers,
     utterances: Utterances | None,
@@ -176,7 +184,7 @@ def owners(
         If any utterance has no speaker in the table of speakers.
     """
     if utterances is not None and utterances.tell_speakers:
-        return matched(utterances.speakers(ids, name), speakers, utterances.name)
+        return speaker_indices(utterances.speakers(ids, name), speakers, utterances.name)
     components = ids.str.split_exact("/", 1).struct.field("field_0")
     place = speakers.places(components) if known else None
     if place is not None and not place.null_count():
@@ -188,16 +196,16 @@ def owners(
         if pattern:
             missing = ids.filter(~components.is_in(_known(speakers, share)))
             msg = (
-                f"{name}: the first components of {some(missing, ids, 'utterance ids')} are no "
-                f"speakers in {speakers.name}; {pattern}"
+                f"{name}: the first components of {listed_ids(missing, ids, 'utterance ids')} are "
+                f"no speakers in {speakers.name}; {pattern}"
             )
             if utterances is not None:
                 msg += f"; {utterances.name} has no column 'speaker'"
             raise DataError(msg)
-    return matched(components, speakers, name)
+    return speaker_indices(components, speakers, name)
 
 
-def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
+def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
     """Indices of speaker ids, all of which must be in the table of speakers."""
     place = speakers.places(found)
     if place is not None and not place.null_count():
@@ -216,7 +224,10 @@ def matched(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32
         mend = _rewritten(missing, speakers, share) or (
             "add them to it, check case and spelling, or name its id column with --id"
         )
-        msg = f"{name}: {some(missing, distinct, 'speakers')} are not in {speakers.name}; {mend}"
+        msg = (
+            f"{name}: {listed_ids(missing, distinct, 'speakers')} are not in {speakers.name}; "
+            f"{mend}"
+        )
         raise DataError(msg)
     place = speakers.places(found)
     assert place is not None
@@ -237,12 +248,12 @@ def _rewritten(found: pl.Series, speakers: Speakers, share: float) -> str:
     """What a spreadsheet did to ids of which this share is known, if it did anything."""
     if share:
         missing = found.filter(~found.is_in(_known(speakers, share)))
-        return rewritten(missing.unique().sort(), speakers.ids, speakers.name)
+        return spreadsheet_damage(missing.unique().sort(), speakers.ids, speakers.name)
     there = [one for column in speakers.columns for one in speakers.table_column(column)]
-    return rewritten(found.unique().sort(), there, speakers.name)
+    return spreadsheet_damage(found.unique().sort(), there, speakers.name)
 
 
-def some(missing: pl.Series, every: pl.Series, what: str) -> str:
+def listed_ids(missing: pl.Series, every: pl.Series, what: str) -> str:
     """How many of the ids are missing, and which, for messages."""
     shown = ", ".join(repr(one) for one in missing[:_EXAMPLES])
     more = ", ..." if len(missing) > _EXAMPLES else ""
@@ -348,7 +359,7 @@ _NUMBERS = r"(\d{1,2})[-/.](\d{1,2})"
 _DATE = r"\d{4}-(\d\d)-(\d\d)"
 
 
-def rewritten(missing: Iterable[str], known: Iterable[str], table: str) -> str:
+def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str) -> str:
     """How a spreadsheet made one id of the other, and the mend; empty if it did not.
 
     Parameters
@@ -362,7 +373,7 @@ def rewritten(missing: Iterable[str], known: Iterable[str], table: str) -> str:
 
     Examples
     --------
-    >>> rewritten(["00042", "x"], ["42"], "people.csv").partition(";")[0]
+    >>> spreadsheet_damage(["00042", "x"], ["42"], "people.csv").partition(";")[0]
     "a spreadsheet seems to have dropped leading zeros ('00042' is '42' in people.csv)"
     """
     wanted = [one for one, _ in zip(missing, range(_SAMPLE), strict=False)]

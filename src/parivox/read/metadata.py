@@ -258,6 +258,7 @@ def id_columns(
 
 
 def is_unnamed(column: str) -> bool:
+    """Whether a column is an index that pandas wrote beside the data."""
     return _UNNAMED.fullmatch(column.strip().lower()) is not None
 
 
@@ -268,6 +269,7 @@ def _are_alike(one: pl.Series, other: pl.Series, ids: pl.Series) -> bool:
 
 
 def coverage(needed: pl.Series, column: pl.Series) -> float:
+    """Share of some ids that a column holds, in [0, 1]."""
     return float(needed.is_in(column.unique().drop_nulls().implode()).mean() or 0.0)  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.formats.sides import are_segments, on_side
-from parivox.read.joining import some
+from parivox.read.joining import listed_ids
 from parivox.read.metadata import (
     SPEAKER,
     UTTERANCE,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.ids import Merged
+    from parivox.read.ids import MergedIds
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances
 
@@ -102,8 +102,8 @@ class Models:
         if found.null_count():
             missing = ids.filter(found.is_null())
             msg = (
-                f"{scores}: {some(missing, ids, 'enrolment ids')} are no models in {self.name}; "
-                "add them to it"
+                f"{scores}: {listed_ids(missing, ids, 'enrolment ids')} are no models in "
+                f"{self.name}; add them to it"
             )
             raise DataError(msg)
         return found
@@ -144,7 +144,7 @@ class Models:
             raise DataError(msg)
 
     def check_trials(
-        self, ids: Merged, speaker: NDArray[np.int32], names: Sequence[str], scores: str
+        self, ids: MergedIds, speaker: NDArray[np.int32], names: Sequence[str], scores: str
     ) -> None:
         """Refuse a recording that is of another speaker as an utterance of the trials.
 

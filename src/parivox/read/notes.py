@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from parivox.read.checks import Tally
     from parivox.read.columns import Columns
     from parivox.read.formats.format import Scan
-    from parivox.read.ids import Merged
+    from parivox.read.ids import MergedIds
 
 __all__ = [
     "DataNote",
     "check_columns",
+    "columns_told",
     "contradiction",
     "labels_or_scores",
-    "lost",
     "reading_notes",
-    "seen",
+    "why_none_left",
 ]
 
 
@@ -62,7 +62,7 @@ class DataNote:
     note: str = ""
 
 
-def lost(tally: Tally) -> str:
+def why_none_left(tally: Tally) -> str:
     """Why no trial is left."""
     reasons = {
         "have no score": tally.unscored,
@@ -136,7 +136,7 @@ _MEND = "or leave such rows out with --conflicts set-aside"
 def contradiction(
     scans: Sequence[Scan],
     tally: Tally,
-    ids: Merged,
+    ids: MergedIds,
     speaker: NDArray[np.int32] | None,
     names: Sequence[str],
 ) -> DataError:
@@ -235,7 +235,7 @@ def labels_or_scores(scanned: Scan) -> str:
     return f"; if column {column} holds scores, give --scores-format {of_scores}"
 
 
-def seen(scanned: Scan) -> str:
+def columns_told(scanned: Scan) -> str:
     """Which columns a file has, for messages."""
     names = [*scanned.columns.values(), *scanned.ignored][:8]
     return f" (it has {', '.join(repr(name) for name in names)})" if names else ""
@@ -245,8 +245,8 @@ def check_columns(asked: Columns, scans: Sequence[Scan]) -> None:
     """Each column that the user names must be in one of the files."""
     for role, column in asked.by_role.items():
         if not any(one.columns.get(role) == column for one in scans):
-            seen = [n for one in scans for n in (*one.columns.values(), *one.ignored)]
-            near = get_close_matches(column, seen, n=3, cutoff=0.3) or seen[:8]
+            names = [n for one in scans for n in (*one.columns.values(), *one.ignored)]
+            near = get_close_matches(column, names, n=3, cutoff=0.3) or names[:8]
             msg = (
                 f"{' and '.join(one.name for one in scans)}: none has a column {column!r} for "
                 f"{role}; nearest: {', '.join(repr(n) for n in near)}; name it with --columns"

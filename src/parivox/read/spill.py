@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["IN_MEMORY_TRIALS", "PART_TRIALS", "Ranks", "Settled", "Store", "ranges", "records"]
+__all__ = [
+    "IN_MEMORY_TRIALS",
+    "PART_TRIALS",
+    "CheckedParts",
+    "FinalCodes",
+    "Store",
+    "ranges",
+    "records",
+]
 
 IN_MEMORY_TRIALS = 20_000_000
 """Lists with more rows are kept on disk and checked in partitions."""
@@ -53,7 +61,7 @@ class Store:
                     self._written.append((held.run, held.score.size))
             self._held.clear()
 
-    def whole(self, rank: Ranks) -> Encoded:
+    def whole(self, rank: FinalCodes) -> Encoded:
         """All rows at once, with the final codes of the utterances."""
         chunks = [rank.of(chunk) for chunk in self.batches()]
         self._held.clear()
@@ -68,7 +76,7 @@ class Store:
             for run, rows in self._written:
                 yield _encoded(np.fromfile(file, dtype=self._kind, count=rows))._replace(run=run)
 
-    def scatter(self, rank: Ranks, part: NDArray[np.int32], folder: Folder) -> None:
+    def scatter(self, rank: FinalCodes, part: NDArray[np.int32], folder: Folder) -> None:
         """Write every row, with its final codes, to the file of its partition."""
         for batch in self.batches():
             rows = rank.of(batch)
@@ -92,7 +100,7 @@ class Store:
         return _encoded(rows)
 
 
-class Ranks(NamedTuple):
+class FinalCodes(NamedTuple):
     """Final codes: by run those of enrolments and of test utterances, and those of columns.
 
     The last entry of those of a column stands for an unknown cell, -1.
@@ -120,7 +128,7 @@ class Ranks(NamedTuple):
         return np.asarray(self.enrol[rows.run])[rows.enrol], test
 
 
-class Settled:
+class CheckedParts:
     """Checked partitions on disk, read as often as needed."""
 
     def __init__(self, folder: Folder) -> None:
@@ -145,7 +153,7 @@ class Settled:
             yield replace(trials, failed=_trials(np.load(failed)) if failed.exists() else None)
 
 
-def ranges(stores: list[Store], rank: Ranks, n: int) -> NDArray[np.int32]:
+def ranges(stores: list[Store], rank: FinalCodes, n: int) -> NDArray[np.int32]:
     """Partition of each utterance, shape (utterance,): ranges with about as many rows each."""
     rows = np.zeros(n, dtype=np.int32)
     for store in stores:

@@ -1,4 +1,4 @@
-"""One score file, and perhaps a trial list and tables beside it, on their way in."""
+"""The reader of one score file, and perhaps a trial list and tables that go with it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,29 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.attributes import Levels, Values, columns_of, sides_of, whole_of
+from parivox.read.attributes import Levels, ValueCodes, columns_of, sides_of, whole_of
 from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
-from parivox.read.checks import Encoded, Known, Tally, Trials, settle
+from parivox.read.checks import Encoded, Known, Tally, Trials, check_partition
 from parivox.read.content import Folder
-from parivox.read.ids import Dictionary, Ids, Merged, places_in
-from parivox.read.joining import agree, matched, named_rows, owners, some, unmet
-from parivox.read.notes import DataNote, contradiction, labels_or_scores, lost, reading_notes, seen
+from parivox.read.ids import Dictionary, Ids, MergedIds, places_in
+from parivox.read.joining import (
+    check_speaker_columns,
+    listed_ids,
+    named_rows,
+    speaker_indices,
+    utterance_speakers,
+    why_nothing_fits,
+)
+from parivox.read.notes import (
+    DataNote,
+    columns_told,
+    contradiction,
+    labels_or_scores,
+    reading_notes,
+    why_none_left,
+)
 from parivox.read.speakers import speakers_of
-from parivox.read.spill import Ranks, Settled, Store, ranges, records
+from parivox.read.spill import CheckedParts, FinalCodes, Store, ranges, records
 from parivox.read.trialset import Recordings, TrialSet, speakers_in
 
 if TYPE_CHECKING:
@@ -32,14 +46,14 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances
 
-__all__ = ["Intake"]
+__all__ = ["TrialReader"]
 
 _SLICE = 100_000  # ids hashed at once
 _TRIALS = 1_000_000  # trials, likewise
 _FAILURES = 2  # where an utterance stands that is in no trial
 
 
-class Intake:
+class TrialReader:
     """One score file, and perhaps one trial list, on their way in."""
 
     def __init__(
@@ -59,7 +73,7 @@ class Intake:
         self.failures: Failures | None = None
         self.ids, self.named = Ids(), Dictionary()
         self.model_ids: Ids | None = None
-        self.values: dict[str, Values] = {}
+        self.values: dict[str, ValueCodes] = {}
         self.thresholds: NDArray[np.float64] = np.empty(0)
         self.is_scored, self.is_decided = True, False
         self.scored = self.listed = 0  # runs of ids of the scores, and of both files
@@ -79,7 +93,7 @@ class Intake:
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )
-            msg = f"{scanned.name}: has no column of scores{seen(scanned)}; {mend}"
+            msg = f"{scanned.name}: has no column of scores{columns_told(scanned)}; {mend}"
             raise DataError(msg + labels_or_scores(scanned))
         self._read(scanned, "scores")
         self.scored = self.listed = self.ids.runs
@@ -93,7 +107,7 @@ class Intake:
         for role in ("enrol", "test"):
             if role not in scanned.columns:
                 msg = (
-                    f"{scanned.name}: has no column of {role} utterances{seen(scanned)}; "
+                    f"{scanned.name}: has no column of {role} utterances{columns_told(scanned)}; "
                     f"name it with --columns {role}=..."
                 )
                 raise DataError(msg)
@@ -121,7 +135,7 @@ class Intake:
         for key, role, attribute in columns_of(self.attributes, scanned):
             both = whole_of(key)
             if both not in self.values:
-                self.values[both] = Values(attribute)
+                self.values[both] = ValueCodes(attribute)
             more[key] = self.values[both].codes(chunk[role], role, scanned)
         score = np.full(n, np.nan)
         if self.unscored:
@@ -192,7 +206,7 @@ class Intake:
             named[codes[fresh]] = owner[fresh]
             if (named[codes] != owner).any():
                 self._check_names()
-        self.ids.keep_beside(run, named)
+        self.ids.keep_values(run, named)
 
     def _check_names(self) -> None:
         """Refuse an utterance of which columns name two speakers."""
@@ -224,13 +238,15 @@ class Intake:
         speaker, told = self._owners(whole, models)
         tally = Tally(n_speakers=0 if self.speakers is None else len(self.speakers.ids))
         levels, columns = self._levels()
-        rank = Ranks((whole if models is None else models).places, whole.places, n_models, columns)
+        rank = FinalCodes(
+            (whole if models is None else models).places, whole.places, n_models, columns
+        )
         known = self._known(whole, models, speaker, failed)
         digest, of_failed = hashlib.sha256(), hashlib.sha256()
         self._digest(digest, ids, speaker)
-        parts: list[Trials] | Settled = []
+        parts: list[Trials] | CheckedParts = []
         if any(store.folder is not None for store in self.stores):
-            parts = Settled(Folder())
+            parts = CheckedParts(Folder())
         for read in self._partitions(rank, len(ids), parts):
             one = self._settled(read, known, tally, ids, conflicts)
             _hash(one, digest, of_failed)
@@ -238,9 +254,9 @@ class Intake:
         if tally.failed:
             digest.update(of_failed.digest())
         if not tally.kept and not tally.failed:
-            told_why = lost(tally)
+            told_why = why_none_left(tally)
             if len(self.scans) > 1 and not tally.met:
-                told_why += f"; {unmet(*self.scans)}"
+                told_why += f"; {why_nothing_fits(*self.scans)}"
             msg = f"{self.scans[0].name}: no trial is left to audit; {told_why}"
             raise DataError(msg)
         ids.forget_runs()
@@ -280,7 +296,7 @@ class Intake:
         )
 
     def _partitions(
-        self, rank: Ranks, n: int, parts: list[Trials] | Settled
+        self, rank: FinalCodes, n: int, parts: list[Trials] | CheckedParts
     ) -> Iterator[list[Encoded]]:
         """Rows of either file, in one partition or, on disk, in several."""
         if isinstance(parts, list):
@@ -308,8 +324,8 @@ class Intake:
 
     def _known(
         self,
-        ids: Merged,
-        models: Merged | None,
+        ids: MergedIds,
+        models: MergedIds | None,
         speaker: NDArray[np.int32],
         failed: tuple[int, int] | None,
     ) -> Known:
@@ -350,7 +366,7 @@ class Intake:
         self.ids.add(self.failures.acquire)
         return first, self.ids.runs - 1
 
-    def _recordings(self, ids: Merged, models: Merged | None) -> Recordings | None:
+    def _recordings(self, ids: MergedIds, models: MergedIds | None) -> Recordings | None:
         """Where the utterances stand in their table."""
         if self.utterances is None or not self.utterances.attributes.width:
             return None
@@ -363,7 +379,7 @@ class Intake:
             model_row = places_in(recording, listed)
         return Recordings(self.utterances, row, model, model_row)
 
-    def _digest(self, digest: Any, ids: Merged, speaker: NDArray[np.int32]) -> None:
+    def _digest(self, digest: Any, ids: MergedIds, speaker: NDArray[np.int32]) -> None:
         """Hash the ids and whose they are."""
         known = self.speakers.ids if self.speakers is not None else ()
         for _, part in ids.parts():
@@ -378,7 +394,7 @@ class Intake:
             digest.update(place[speaker[first : first + _SLICE]].tobytes())
 
     def _owners(
-        self, ids: Merged, models: Merged | None
+        self, ids: MergedIds, models: MergedIds | None
     ) -> tuple[NDArray[np.int32], list[DataNote]]:
         """Speaker of each utterance, models first, and notes on where they come from."""
         n_models = 0 if models is None else len(models)
@@ -392,15 +408,15 @@ class Intake:
         told: list[DataNote] = []
         if models is not None and self.models is not None:
             theirs = self.models.speakers(models.series(), self.scans[0].name)
-            speaker[:n_models] = matched(theirs, self.speakers, self.models.name)
+            speaker[:n_models] = speaker_indices(theirs, self.speakers, self.models.name)
             self.models.check_speakers(self.utterances, self.speakers, by_path=not len(names))
             told.append(DataNote("models", "enrolments that are models", n_models))
-        own, named = speaker[n_models:], ids.beside >= 0
+        own, named = speaker[n_models:], ids.values >= 0
         if len(names):
             if self.utterances is not None and self.utterances.tell_speakers:
                 self._agree(ids, names, place)
-            person = matched(names, self.speakers, self.scans[0].name)[place]
-            own[named] = person[ids.beside[named]]
+            person = speaker_indices(names, self.speakers, self.scans[0].name)[place]
+            own[named] = person[ids.values[named]]
             item = "utterances with a speaker in a column"
             told.append(DataNote("scores", item, int(named.sum())))
         rest = self._own(ids, files, own)
@@ -414,7 +430,7 @@ class Intake:
             self.models.check_trials(ids, own, self.speakers.ids, self.scans[0].name)
         return speaker, told
 
-    def _own(self, ids: Merged, files: NDArray[np.int8], speaker: NDArray[np.int32]) -> int:
+    def _own(self, ids: MergedIds, files: NDArray[np.int8], speaker: NDArray[np.int32]) -> int:
         """Find the speakers that no column names; give how many utterances these are of."""
         assert self.speakers is not None
         found = 0
@@ -428,26 +444,28 @@ class Intake:
                         self.failures.check_speakers(
                             mine, self.speakers, self.utterances, self.models
                         )
-                    speaker[start + at] = owners(
+                    speaker[start + at] = utterance_speakers(
                         mine, self.speakers, self.utterances, name, known=bool(found)
                     )
                     found += at.size
         return found
 
-    def _agree(self, ids: Merged, names: pl.Series, place: NDArray[np.int32]) -> None:
+    def _agree(self, ids: MergedIds, names: pl.Series, place: NDArray[np.int32]) -> None:
         """Refuse speakers in columns that the table of utterances contradicts."""
         assert self.utterances is not None
         for start, part in ids.parts():
-            beside = ids.beside[start : start + len(part)]
+            beside = ids.values[start : start + len(part)]
             at = np.flatnonzero(beside >= 0)
-            agree(part.gather(at), names.gather(place[beside[at]]), self.utterances, self.scans)
+            check_speaker_columns(
+                part.gather(at), names.gather(place[beside[at]]), self.utterances, self.scans
+            )
 
-    def _files(self, ids: Merged) -> NDArray[np.int8]:
+    def _files(self, ids: MergedIds) -> NDArray[np.int8]:
         """Which file holds each utterance whose speaker no column names, as in `_file_names`."""
         found = np.full(len(ids), _FAILURES, dtype=np.int8)
         for run in range(self.listed - 1, -1, -1):  # the scores come last, and have the last word
             found[ids.places[run]] = 0 if run < self.scored else 1
-        found[ids.beside >= 0] = -1
+        found[ids.values >= 0] = -1
         return found
 
     def _file_names(self) -> list[str]:
@@ -455,7 +473,7 @@ class Intake:
         names = [self.scans[0].name, self.scans[-1].name]
         return names if self.failures is None else [*names, self.failures.name]
 
-    def _names(self, ids: Merged, files: NDArray[np.int8], names: pl.Series) -> pl.Series:
+    def _names(self, ids: MergedIds, files: NDArray[np.int8], names: pl.Series) -> pl.Series:
         """Every speaker's name, where no table of speakers is given."""
         found = [names]
         if self.models is not None:
@@ -472,7 +490,8 @@ class Intake:
                     mine = part.gather(np.flatnonzero(of == _FAILURES))
                     self.failures.check_speakers(mine, None, None, self.models)
                 msg = (
-                    f"{self.scans[0].name}: {some(bare, first, 'utterance ids')} tell no speaker; "
+                    f"{self.scans[0].name}: {listed_ids(bare, first, 'utterance ids')} tell no "
+                    "speaker; "
                     "give a table with --speakers or --utterances, or the columns enrol_speaker "
                     "and test_speaker"
                 )
@@ -485,11 +504,11 @@ class Intake:
         read: list[Encoded],
         known: Known,
         tally: Tally,
-        ids: Merged,
+        ids: MergedIds,
         conflicts: str,
     ) -> Trials:
         listed = read[1] if len(read) > 1 else None
-        one = settle(read[0], listed, n=len(ids), known=known, tally=tally)
+        one = check_partition(read[0], listed, n=len(ids), known=known, tally=tally)
         if conflicts == "error" and tally.first:
             names = () if self.speakers is None else self.speakers.ids
             raise contradiction(self.scans, tally, ids, known.speaker, names)

@@ -12,7 +12,7 @@ from parivox.read.formats import scan
 from parivox.read.ids import Ids
 from parivox.read.models import read_models
 from parivox.read.notes import DataNote, check_columns
-from parivox.read.trial_reader import Intake
+from parivox.read.trial_reader import TrialReader
 from parivox.read.trialset import TrialSet
 from parivox.read.utterances import read_utterances
 
@@ -112,7 +112,9 @@ def read_trials(
     if not strangers:
         check_columns(asked, scans)
     needed = not (strangers and any("label" in one.columns for one in scans))
-    reading = Intake(speakers, orientation, attributes, needs_speakers=needed, unscored=unscored)
+    reading = TrialReader(
+        speakers, orientation, attributes, needs_speakers=needed, unscored=unscored
+    )
     if utterances is not None and needed:
         reading.utterances = read_utterances(utterances)
     if models is not None and needed:

@@ -12,7 +12,7 @@ import polars as pl
 from parivox.read.attributes import whole_of
 from parivox.read.content import Folder
 from parivox.read.speakers import speakers_of
-from parivox.read.spill import Settled
+from parivox.read.spill import CheckedParts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from parivox.read.attributes import Levels
     from parivox.read.checks import Trials
-    from parivox.read.ids import Merged
+    from parivox.read.ids import MergedIds
     from parivox.read.notes import DataNote
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances
 
-__all__ = ["Recordings", "TrialSet", "speakers_in", "together", "trial_keys"]
+__all__ = ["Recordings", "TrialSet", "speakers_in", "trial_keys", "with_common_speakers"]
 
 _SLICE = 100_000  # cells hashed at once
 
@@ -125,7 +125,7 @@ class TrialSet:
 
     system: str
     list: str
-    utterance_ids: Merged
+    utterance_ids: MergedIds
     utterance_speaker: NDArray[np.int32]
     n_trials: int
     score_range: tuple[float, float]
@@ -133,7 +133,7 @@ class TrialSet:
     content_sha256: str
     provenance: Sequence[dict[str, Any]]
     aside: dict[str, NDArray[np.int64]]
-    _parts: Sequence[Trials] | Settled = field(repr=False)
+    _parts: Sequence[Trials] | CheckedParts = field(repr=False)
     n_models: int = 0
     recordings: Recordings | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
@@ -165,7 +165,7 @@ class TrialSet:
         """The trials, one partition after the other; may be called again."""
         return iter(self._parts)
 
-    def rewritten(
+    def with_trial_columns(
         self,
         change: Callable[[Trials], Trials],
         *,
@@ -181,7 +181,9 @@ class TrialSet:
         more, levels
             Their names, and the values of attributes among them.
         """
-        parts: list[Trials] | Settled = [] if isinstance(self._parts, list) else Settled(Folder())
+        parts: list[Trials] | CheckedParts = (
+            [] if isinstance(self._parts, list) else CheckedParts(Folder())
+        )
         for part in self.partitions():
             parts.append(change(part))
         columns = self.more | frozenset(more)
@@ -231,7 +233,9 @@ def speakers_in(speaker: NDArray[np.int32]) -> NDArray[np.intp]:
     return np.flatnonzero(used[:-1])
 
 
-def together(people: Speakers | None, sets: Sequence[TrialSet]) -> tuple[Speakers, list[TrialSet]]:
+def with_common_speakers(
+    people: Speakers | None, sets: Sequence[TrialSet]
+) -> tuple[Speakers, list[TrialSet]]:
     """Trials whose speakers count in one table; where none was given, it is made of their names."""
     if people is not None:
         return people, list(sets)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.joining import mend_of_ids, rewritten, some
+from parivox.read.joining import listed_ids, mend_of_ids, spreadsheet_damage
 from parivox.read.metadata import (
     SPEAKER,
     UTTERANCE,
@@ -60,8 +60,8 @@ class Utterances:
         )["speaker"]
         if found.null_count():
             missing, there = ids.filter(found.is_null()), self.table["utterance"]
-            mend = rewritten(missing, there, self.name) or mend_of_ids(missing, there)
-            msg = f"{name}: {some(missing, ids, what)} are not in {self.name}; {mend}"
+            mend = spreadsheet_damage(missing, there, self.name) or mend_of_ids(missing, there)
+            msg = f"{name}: {listed_ids(missing, ids, what)} are not in {self.name}; {mend}"
             raise DataError(msg)
         return found
 

@@ -14,7 +14,7 @@ from parivox.errors import DataError
 from parivox.read.columns import plain
 from parivox.read.content import read_content
 from parivox.read.formats.format import ENGINE_ERRORS
-from parivox.read.joining import matched, some
+from parivox.read.joining import listed_ids, speaker_indices
 from parivox.read.metadata import UTTERANCE
 from parivox.read.speakers import read_speakers
 from parivox.read.utterances import read_utterances
@@ -61,7 +61,7 @@ class Cohort:
         both = self.ids.filter(self.ids.is_in(recordings.implode()))
         if len(both):
             msg = (
-                f"{self.name}: {some(both, self.ids, 'recordings of the cohort')} are in the "
+                f"{self.name}: {listed_ids(both, self.ids, 'recordings of the cohort')} are in the "
                 f"trials of {trials}; a cohort is of other recordings, best of other people"
             )
             raise DataError(msg)
@@ -75,7 +75,7 @@ class Cohort:
         if self.vectors.speaker is not None:
             owner = self.vectors.speaker.gather(self.places).fill_null(owner)
         known = read_speakers(str(speakers))
-        place = matched(owner, known, self.name)
+        place = speaker_indices(owner, known, self.name)
         found: dict[str, dict[str, dict[str, int]]] = {}
         for attribute in known.attributes.get_columns():
             mine = pl.DataFrame({"value": attribute.gather(place), "speaker": place})

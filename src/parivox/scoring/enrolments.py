@@ -10,7 +10,7 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.ids import places_in
-from parivox.read.joining import some
+from parivox.read.joining import listed_ids
 from parivox.read.models import read_models
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
     if (count == 0).any():
         missing = ids.filter(pl.Series(count == 0))
         msg = (
-            f"{trials.name}: {some(missing, ids, 'enrolment ids')} are no models in {known.name}; "
-            "add them to it"
+            f"{trials.name}: {listed_ids(missing, ids, 'enrolment ids')} are no models in "
+            f"{known.name}; add them to it"
         )
         raise DataError(msg)
     recordings = pairs["recording"].unique().sort()

@@ -10,7 +10,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.ids import places_in
-from parivox.read.joining import some
+from parivox.read.joining import listed_ids
 from parivox.scoring.enrolments import Enrolments
 from parivox.scoring.lists import CHUNK
 from parivox.scoring.normalisation import against_cohort
@@ -186,7 +186,8 @@ def _check_spread(strangers: Strangers, ids: pl.Series, cohort: Cohort) -> None:
     if is_flat.any():
         flat = ids.filter(pl.Series(is_flat))
         msg = (
-            f"{cohort.name}: {some(flat, ids, 'recordings')} of the trials score the same with "
+            f"{cohort.name}: {listed_ids(flat, ids, 'recordings')} of the trials score the same "
+            "with "
             "every recording of the cohort that counts, so no score is normal for them; keep one "
             "of each recording in it, or give a larger --top"
         )

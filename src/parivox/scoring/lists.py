@@ -13,7 +13,7 @@ from parivox.errors import DataError
 from parivox.read.cells import labels
 from parivox.read.columns import Columns
 from parivox.read.formats import scan
-from parivox.read.notes import seen
+from parivox.read.notes import columns_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -100,7 +100,7 @@ def read_list(
     for role in ("enrol", "test"):
         if role not in scanned.columns:
             msg = (
-                f"{scanned.name}: has no column of {role} ids{seen(scanned)}; name it with "
+                f"{scanned.name}: has no column of {role} ids{columns_told(scanned)}; name it with "
                 f"--columns {role}=..."
             )
             raise DataError(msg)

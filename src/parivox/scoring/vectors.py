@@ -13,7 +13,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.ids import places_in
-from parivox.read.joining import some
+from parivox.read.joining import listed_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,8 +68,8 @@ class Vectors:
         if (place < 0).any():
             missing = ids.filter(pl.Series(place < 0))
             msg = (
-                f"{asking}: {some(missing, ids, what)} are not in {self.name}; embed them into it, "
-                "or make the ids alike"
+                f"{asking}: {listed_ids(missing, ids, what)} are not in {self.name}; embed them "
+                "into it, or make the ids alike"
             )
             raise DataError(msg)
         return place
@@ -130,7 +130,7 @@ def _of_store(store: Store) -> Vectors:
 def _check_once(ids: pl.Series, name: str) -> None:
     twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
     if len(twice):
-        msg = f"{name}: {some(twice, ids, 'recordings')} are there twice; keep one of each"
+        msg = f"{name}: {listed_ids(twice, ids, 'recordings')} are there twice; keep one of each"
         raise DataError(msg)
 
 
@@ -244,6 +244,6 @@ def _unusable(
     ids = ids.filter(pl.Series(infinite)) if infinite.any() else ids
     after = "" if mean is None or infinite.any() else " once the mean is subtracted"
     return DataError(
-        f"{vectors.name}: {some(ids, vectors.ids, 'recordings')} have {what}{after}; nothing can "
-        "be said of them, so embed them again or take them out"
+        f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {what}{after}; "
+        "nothing can be said of them, so embed them again or take them out"
     )

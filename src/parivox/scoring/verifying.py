@@ -25,7 +25,7 @@ from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import do_batches
 from parivox.errors import DataError
 from parivox.read.ids import places_in
-from parivox.read.joining import some
+from parivox.read.joining import listed_ids
 from parivox.scoring.enrolments import read_enrolments
 from parivox.scoring.lists import CHUNK, read_list
 from parivox.scoring.parts import Parts
@@ -167,8 +167,8 @@ def _found(needed: pl.Series, source: Source, name: str) -> pl.DataFrame:
     if (place < 0).any():
         missing = needed.filter(pl.Series(place < 0))
         msg = (
-            f"{name}: {some(missing, needed, 'recordings')} are not in {source.name}; add them, or "
-            "make the ids alike"
+            f"{name}: {listed_ids(missing, needed, 'recordings')} are not in {source.name}; add "
+            "them, or make the ids alike"
         )
         raise DataError(msg)
     return source.table[place].select("path", "channel", "start", "end")

@@ -12,8 +12,8 @@ from parivox.errors import ConfigError, DataError
 from parivox.read.cells import labels, scores
 from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.formats import scan
-from parivox.read.joining import owners, some
-from parivox.read.notes import seen
+from parivox.read.joining import listed_ids, utterance_speakers
+from parivox.read.notes import columns_told
 from parivox.read.speakers import read_speakers
 from parivox.read.utterances import read_utterances
 from parivox.shown import Shown
@@ -167,8 +167,8 @@ def _opened(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
     for side in _SIDES:
         if side not in found.columns:
             msg = (
-                f"{found.name}: has no column of {side} utterances{seen(found)}; name it with "
-                f"--columns {side}=..."
+                f"{found.name}: has no column of {side} utterances{columns_told(found)}; name it "
+                f"with --columns {side}=..."
             )
             raise DataError(msg)
     asked = Columns(columns, attributes=found.ignored)
@@ -243,7 +243,9 @@ def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None)
     table = None if utterances is None else read_utterances(utterances)
     if speakers is not None:
         people = read_speakers(speakers, id=id_)
-        return pl.DataFrame([ids, pl.Series("speaker", owners(ids, people, table, scanned.name))])
+        return pl.DataFrame(
+            [ids, pl.Series("speaker", utterance_speakers(ids, people, table, scanned.name))]
+        )
     assert table is not None
     if not table.tell_speakers:
         msg = f"{table.name}: has no column 'speaker', which tells the labels; give one"
@@ -256,9 +258,9 @@ def _by_path(scanned: Scan, ids: pl.Series) -> pl.DataFrame:
     bare = ids.filter(~ids.str.contains("/", literal=True))
     if len(bare):
         msg = (
-            f"{scanned.name}: has no column of labels{seen(scanned)}, and "
-            f"{some(bare, ids, 'utterance ids')} tell no speaker; give a table of speakers or "
-            "utterances, or name the labels with --columns label=..."
+            f"{scanned.name}: has no column of labels{columns_told(scanned)}, and "
+            f"{listed_ids(bare, ids, 'utterance ids')} tell no speaker; give a table of speakers "
+            "or utterances, or name the labels with --columns label=..."
         )
         raise DataError(msg)
     speaker = ids.str.split_exact("/", 1).struct.field("field_0")

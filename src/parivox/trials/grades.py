@@ -192,7 +192,9 @@ def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
         failed = None if part.failed is None else added(part.failed)
         return replace(part, more={**part.more, GRADE: codes}, failed=failed)
 
-    return trials.rewritten(added, more={GRADE}, levels={GRADE: Levels(tuple(graded), whole=True)})
+    return trials.with_trial_columns(
+        added, more={GRADE}, levels={GRADE: Levels(tuple(graded), whole=True)}
+    )
 
 
 def grade(

@@ -12,7 +12,7 @@ import polars as pl
 
 from parivox.errors import ConfigError
 from parivox.read.columns import plain
-from parivox.read.groups import Lookup, make_groupings, wanted
+from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.ids import places_in
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
@@ -138,7 +138,7 @@ def read_list(
         list_="",
         speakers=people,
         utterances=None if utterances is None else read_utterances(utterances),
-        attributes=[*wanted(groups or ()), *parse_difficulty(graded or ())],
+        attributes=[*attributes_asked(groups or ()), *parse_difficulty(graded or ())],
         columns=columns,
         conflicts=conflicts,
         unscored=True,
@@ -168,7 +168,7 @@ def list_of(
         As :func:`read_list` has it.
     """
     hard = usual(people, groupings) if grade_by is None else parse_difficulty(grade_by)
-    source = Lookup(people, [trials], None, "--grade-by")
+    source = AttributeLookup(people, [trials], None, "--grade-by")
     table = None if trials.recordings is None else trials.recordings.table
     recording = np.full(trials.utterance_speaker.size, -1, dtype=np.int32)
     own = slice(trials.n_models, None)
@@ -185,7 +185,7 @@ def list_of(
 
 def _sensible(people: Speakers, trials: TrialSet) -> list[OfAttribute]:
     """Every attribute of speakers or recordings with 2 to 50 values; perhaps none."""
-    return Lookup(people, [trials], None, "--by").sensible(trials.in_use)
+    return AttributeLookup(people, [trials], None, "--by").sensible(trials.in_use)
 
 
 def recordings_of(

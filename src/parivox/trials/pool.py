@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.groups import Lookup, make_groupings, wanted
-from parivox.read.joining import owners, some
+from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
+from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.speakers import Speakers, read_speakers
 from parivox.read.utterances import Utterances, read_utterances
 from parivox.trials.design import several
@@ -151,17 +151,17 @@ class Pool:
             raise DataError(msg)
         graded = parse_difficulty(named)
         people = (
-            _people(table, [*wanted([by]), *graded])
+            _people(table, [*attributes_asked([by]), *graded])
             if speakers is None
             else read_speakers(speakers, id=id)
         )
         ids = table.table["utterance"]
-        owner = owners(ids, people, table, table.name)
+        owner = utterance_speakers(ids, people, table, table.name)
         recording = recordings_of(ids, table, owner)
         if (recording < 0).any():
             missing = ids.filter(pl.Series(recording < 0)).sort()
             msg = (
-                f"{table.name}: {some(missing, ids, 'utterances')} have no recording; give a "
+                f"{table.name}: {listed_ids(missing, ids, 'utterances')} have no recording; give a "
                 "column 'recording' (or video, session, call), or ids like speaker/recording/file"
             )
             raise DataError(msg)
@@ -169,7 +169,7 @@ class Pool:
         grouping = make_groupings(people, [by], speakers_in_use=present)[0]
         assert grouping.of_speaker is not None
         graded = graded or parse_difficulty(grouping.attributes)
-        source = Lookup(people, (), None, "--grade-by")
+        source = AttributeLookup(people, (), None, "--grade-by")
         values = [source.values(one) for one in graded]
         order = np.lexsort((ids.rank("ordinal").to_numpy(), recording))
         counts = np.bincount(owner, minlength=len(people.ids))[present]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.groups import make_groupings, wanted
+from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.utterances import read_utterances
@@ -211,7 +211,7 @@ def read_scored_pairs(
         list_="",
         speakers=people,
         utterances=table,
-        attributes=wanted([by]),
+        attributes=attributes_asked([by]),
         columns=columns,
         orientation=orientation,
     )

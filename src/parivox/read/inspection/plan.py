@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parivox.errors import ConfigError, ParivoxError
 from parivox.read.attributes import parse_attribute
-from parivox.read.groups import make_groupings, wanted
+from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Found, Shared
 from parivox.read.inspection.joins import differing
@@ -140,7 +140,9 @@ class Plan:
             failures=self.first("failures"),
             columns=self.columns or None,
             format=self.format if one.found.format == self.format else None,
-            attributes=wanted((*(shared.name for shared in self.shared), *_asked(groups))),
+            attributes=attributes_asked(
+                (*(shared.name for shared in self.shared), *_asked(groups))
+            ),
         )
 
     def _compare(self, trials: TrialSet) -> None:
