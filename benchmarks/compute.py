@@ -37,17 +37,18 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     """Compute the point audit from trials in memory: every group, metric and measure."""
     import numpy as np
 
-    from parivox.auditing.measure import Measurement
     from parivox.auditing.options import Options
     from parivox.auditing.result import TABLES
     from parivox.auditing.rows import Rows
+    from parivox.auditing.system import Design, add_rows, measure_system
     from parivox.read.groups import make_groupings
 
     options = Options(by=tuple(BY), operating_points=tuple(OPERATING_POINTS), intervals=False)
     used = np.unique(trials.utterance_speaker)
     groupings = make_groupings(speakers, options.by, speakers_in_use=used)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
-    Measurement(trials, groupings, options, {}).add_to(rows)
+    design = Design(groupings=groupings, options=options, metrics={})
+    add_rows(measure_system(trials, design), rows)
     return {name: block.table() for name, block in rows.items()}
 
 

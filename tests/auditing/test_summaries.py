@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.compare import mean_rows
+from parivox.auditing.bias import mean_rows
 from parivox.auditing.result import TABLES
 from parivox.auditing.rows import Rows
 from parivox.papers.paper001 import paper_name, table4

@@ -13,8 +13,8 @@ import numpy as np
 from parivox.auditing.failed import Failed
 from parivox.auditing.involved import involve
 from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
-from parivox.auditing.stack import RATES
 from parivox.auditing.uncertainty import Uncertainty
+from parivox.core.measures import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,43 +1,38 @@
 """Systems and lists against each other: the rows of ``comparison.csv``.
 
-One draw of speakers serves all sets (:func:`~parivox.auditing.replicated.draw_speakers`), so that
+One draw of speakers serves all sets (:func:`~parivox.auditing.draws.draw_speakers`), so that
 the same replicate of two of them is resampled jointly where they share speakers, and
 independently where they do not. What is told of a pair is told from these differences.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.comparable import (
-    Block,
-    areas,
-    base_metrics,
-    bias_measures,
-    columns,
-    meta_measures,
-    none,
-)
-from parivox.auditing.stack import RATES
+from parivox.auditing.bias import bias_blocks, left_out, mean_over
+from parivox.auditing.meta import area_blocks, groups_of_area, in_draws, meta_blocks
+from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.compared import Compared, Part
     from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.estimates import Estimates
+    from parivox.auditing.operating_points import Points
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Rows
-    from parivox.auditing.stack import Stack
+    from parivox.auditing.rows import Key, Rows
+    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = ["COMPARISON_MEASURES", "add_comparisons", "check_comparable"]
+__all__ = ["COMPARISON_MEASURES", "Compared", "Part", "add_comparisons", "check_comparable"]
 
 COMPARISON_MEASURES = {
     "value": "the base metric itself",
@@ -59,6 +54,110 @@ _BLANK: dict[str, Any] = {
     **dict.fromkeys(("alpha", "difference", "log_ratio", "log_low", "log_high")),
 }
 _UNKNOWN = {"measure": "spread", "value": None, "other": None}
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is compared: the cells of one grouping, or all trials, within one level.
+
+    Attributes
+    ----------
+    where : dict
+        Its grouping, allocation and level.
+    cells : sequence of str
+        Names of the groups, then of the pooled row; of all trials, that row only.
+    data, draws : Estimates
+        Every base metric, and the same in each draw; None, and `why` tells why, if there are none.
+    errors : Estimates
+        Those of them that are errors.
+    cheapest : sequence of (Estimates, ndarray or None)
+        Of each cost, that at its own smallest cost and each group's own minimum; its threshold
+        bias cross-fitted over speakers.
+    area : Estimates or None
+        FPR and FNR at the points that the area under FDR is taken over; None of all trials.
+    shared : dict of str to bool ndarray of shape (group,)
+        Groups of an intersection that share a value of one attribute, as in ``gender=f``.
+    sure : Uncertainty or None
+    why : str
+        Why there are no draws.
+    """
+
+    where: Mapping[str, str]
+    cells: Sequence[str]
+    data: Estimates
+    draws: Estimates | None
+    errors: Estimates
+    cheapest: Sequence[tuple[Estimates, FloatArray | None]]
+    area: Estimates | None
+    shared: Mapping[str, NDArray[np.bool_]]
+    sure: Uncertainty | None
+    why: str
+
+    @property
+    def speakers(self) -> NDArray[np.int64]:
+        """Speakers behind the smaller class of trials, ``[cell]``."""
+        n = len(self.cells)
+        return np.zeros(n, np.int64) if self.sure is None else self.sure.speakers[-n:]
+
+    def passed(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
+        """Which groups pass the gates, ``[key, group]``."""
+        if self.sure is None:
+            return np.zeros((len(keys), len(self.cells) - 1), dtype=bool)
+        return self.sure.passed(keys)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One system on one list, as far as it is compared with others."""
+
+    trials: TrialSet
+    points: Points
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """As the user names it."""
+        trials = self.trials
+        return f"{trials.system}@{trials.list}" if trials.list else trials.system
+
+    @property
+    def texts(self) -> list[str]:
+        """Its operating points as written."""
+        return [one.point.text for one in self.points.found]
+
+
+class Side(NamedTuple):
+    """Rows of one measure in one of two sets.
+
+    Attributes
+    ----------
+    columns : dict
+        What they are of.
+    values : float64 ndarray of shape (row,)
+    drawn : float64 ndarray of shape (draw, row), or None
+    reasons : sequence of str, one a row
+        Why a value is undefined.
+    to_log : callable or None
+        What of a value is compared on the logarithmic scale, of arrays ``[..., row]``.
+    speakers : int64 ndarray of shape (row,)
+        Speakers who tell how sure it is.
+    grows : bool
+        Whether noise makes it larger (further from fair) even on average.
+    why : str
+        Why it is not resampled, if that is its own nature.
+    most : float or float64 ndarray of shape (row,)
+        No difference is larger.
+    """
+
+    columns: dict[str, Any]
+    values: FloatArray
+    drawn: FloatArray | None
+    reasons: Sequence[str]
+    to_log: Callable[[FloatArray], FloatArray]
+    speakers: NDArray[np.int64]
+    grows: bool = False
+    why: str = ""
+    most: float | FloatArray = np.inf
 
 
 def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
@@ -113,11 +212,11 @@ def add_comparisons(
     either.
     """
     for one, other, in_common in pairs:
-        points = [point for point in one.points if point in other.points]
+        points = [point for point in one.texts if point in other.texts]
         if not points:
             msg = (
                 f"--compare: {one.name} and {other.name} have no operating point in common "
-                f"({', '.join(one.points) or 'none'} and {', '.join(other.points) or 'none'}); "
+                f"({', '.join(one.texts) or 'none'} and {', '.join(other.texts) or 'none'}); "
                 "name one for both with --operating-point"
             )
             raise ConfigError(msg)
@@ -131,44 +230,203 @@ def add_comparisons(
         for mine in one.parts:
             for theirs in other.parts:
                 if mine.where == theirs.where:
-                    _compare_parts(rows, {**where, **mine.where}, mine, theirs, options)
+                    pair, both = (mine, theirs), (one.points, other.points)
+                    _compare_parts(rows, {**where, **mine.where}, pair, both, options)
 
 
 def _compare_parts(
-    rows: Rows, where: Mapping[str, str], mine: Part, theirs: Part, options: Options
+    rows: Rows,
+    where: Mapping[str, str],
+    pair: tuple[Part, Part],
+    points: tuple[Points, Points],
+    options: Options,
 ) -> None:
     """Every measure of the same cells of two sets."""
-    pair = mine, theirs
-    keys = [key for key in mine.keys if key in set(theirs.keys)]
-    _add_pair(rows, where, pair, (base_metrics(mine, keys), base_metrics(theirs, keys)), options)
-    if len(mine.cells) == 1:
+    mine, theirs = pair
+    keys = _common(mine.data, theirs.data)
+    _add_pair(rows, where, pair, (_base_side(mine, keys), _base_side(theirs, keys)), options)
+    if mine.area is None or theirs.area is None:
         return
-    common = [key for key in mine.stack.keys if key in set(theirs.stack.keys)]
-    stacks = [part.stack.having(common) for part in pair]
-    known = ~np.isnan(stacks[0].values) & ~np.isnan(stacks[1].values)
-    blocks = [
-        list(bias_measures(part, one, options)) for part, one in zip(pair, stacks, strict=True)
-    ]
+    errors = (
+        mine.errors.having(common := _common(mine.errors, theirs.errors)),
+        theirs.errors.having(common),
+    )
+    known = ~np.isnan(errors[0].groups) & ~np.isnan(errors[1].groups)
     in_both = np.ones(len(mine.cells) - 1, dtype=bool)
-    for part in pair:
-        in_both &= ~np.isnan(part.area[0].values).all(axis=0)
-    blocks = [
-        [*own, *areas(part, in_both, options)] for part, own in zip(pair, blocks, strict=True)
+    for area in (mine.area, theirs.area):
+        in_both &= ~np.isnan(area.groups[: len(area.keys) // 2]).all(axis=0)
+    both_known = errors[0].only(known), errors[1].only(known)
+    sides = [
+        [
+            *_bias_sides(part, of, at, options),
+            *_area_sides(part, in_both, options),
+            *_meta_sides(part, of_known, options),
+        ]
+        for part, of, at, of_known in zip(pair, errors, points, both_known, strict=True)
     ]
-    stacks = [one.only(known) for one in stacks]
-    metas = [
-        list(meta_measures(part, one, options)) for part, one in zip(pair, stacks, strict=True)
-    ]
-    for one, other in zip(blocks[0] + metas[0], blocks[1] + metas[1], strict=True):
+    for one, other in zip(*sides, strict=True):
         _add_pair(rows, where, pair, (one, other), options)
-    _add_ranks(rows, where, pair, (stacks[0], stacks[1]), options)
+    _add_ranks(rows, where, pair, both_known, options)
+
+
+def _common(one: Estimates, other: Estimates) -> list[Key]:
+    """The keys that both have."""
+    known = set(other.keys)
+    return [key for key in one.keys if key in known]
+
+
+def _base_side(part: Part, keys: Sequence[Key]) -> Side:
+    """Base metrics of every cell."""
+    n, data = len(part.cells), part.data.having(keys)
+    metrics = [base_metric(key[0]) for key in keys]
+    scale = np.repeat([one.scale for one in metrics], n)
+
+    def to_log(values: FloatArray) -> FloatArray:
+        far = np.where(scale == "one", 1 - values, values)
+        return np.where(scale == "linear", np.nan, far)
+
+    return Side(
+        {**_columns(keys, n), "group": list(part.cells) * len(keys), "measure": "value"},
+        data.values.ravel(),
+        None if part.draws is None else _flat(part.draws.having(keys).values),
+        [why for of in data.reasons for why in of],
+        to_log,
+        np.tile(part.speakers, len(keys)),
+        most=np.repeat([one.widest for one in metrics], n),
+    )
+
+
+def _columns(keys: Sequence[Key], n: int) -> dict[str, list[str]]:
+    """The columns of `n` rows of each key."""
+    names = ("metric", "definition", "operating_point")
+    return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
+
+
+def _flat(drawn: FloatArray) -> FloatArray:
+    return drawn.reshape(len(drawn), -1)
+
+
+def _bias_sides(part: Part, errors: Estimates, points: Points, options: Options) -> Iterator[Side]:
+    """Each bias measure of every group, and its means by attribute.
+
+    ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
+    scale.
+    """
+    groups, speakers = part.cells[:-1], part.speakers[:-1]
+    masks = list(part.shared.values())
+    for block in bias_blocks(errors, part.draws, part.cheapest, groups, points, options):
+        measure = MEASURES[block.measure]
+        if measure.id == "neg_log_ratio":
+            continue
+        to_log = np.asarray if measure.scale == "ratio" else _no_log
+        where = {"reference": block.reference, "zero": block.zero}
+        grows = measure.bounds[0] == 1.0  # a minimum over noise
+        n, value = len(groups), block.value
+        yield Side(
+            {
+                **_columns(block.keys, n),
+                "group": list(groups) * len(block.keys),
+                "measure": measure.id,
+                **where,
+            },
+            value.ravel(),
+            None if block.drawn is None else _flat(block.drawn),
+            block.reason.ravel().tolist(),
+            to_log,
+            np.tile(speakers, len(block.keys)),
+            grows,
+        )
+        if not masks:
+            continue
+        drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=value)
+        odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
+        fewest = np.array([speakers[mask].min() for mask in masks])
+        yield Side(
+            {
+                **_columns(block.keys, len(masks)),
+                "group": list(part.shared) * len(block.keys),
+                "measure": f"mean_{measure.id}",
+                **where,
+            },
+            mean_over(value, masks).ravel(),
+            None if drawn is None else _flat(drawn),
+            [reason for of_key in zip(*odd, strict=True) for reason in of_key],
+            to_log,
+            np.tile(fewest, len(block.keys)),
+            grows,
+        )
+
+
+def _meta_sides(part: Part, errors: Estimates, options: Options) -> Iterator[Side]:
+    """Each meta-measure of the groups that both sets have."""
+    for block in meta_blocks(errors, options):
+        drawn, found, stack = None, block.found, block.stack
+        if part.draws is not None:
+            drawn = in_draws(block, part.draws.having(stack.keys).only(~np.isnan(stack.groups)))
+        n = np.ravel(found.groups)
+        has_all = n == len(part.cells) - 1
+        of = np.where(has_all, "", [f"of the {k} groups that both have" for k in n.tolist()])
+        yield Side(
+            {
+                "metric": block.metrics,
+                "definition": block.definitions,
+                "operating_point": block.points,
+                "group": "",
+                "measure": block.measure.id,
+                "alpha": block.alphas,
+                "zero": block.zero,
+            },
+            np.ravel(found.value),
+            drawn,
+            [
+                why or note
+                for why, note in zip(np.ravel(found.reason).tolist(), of.tolist(), strict=True)
+            ],
+            np.asarray if block.measure.scale == "ratio" else _no_log,
+            np.repeat(part.speakers[-1:], n.size),
+            grows=True,
+            most=block.measure.widest,
+        )
+
+
+def _area_sides(part: Part, known: NDArray[np.bool_], options: Options) -> Iterator[Side]:
+    """Area under FDR of some groups, on either scale of FPR."""
+    assert part.area is not None
+    area = part.area.only(np.broadcast_to(known, part.area.groups.shape))
+    groups = groups_of_area(area, options)
+    note = "" if groups == len(part.cells) - 1 else f"of {groups} groups"
+    for block, drawn in area_blocks(area, part.draws, options):
+        value = np.ravel(block.found.value)
+        yield Side(
+            {
+                "metric": block.metrics,
+                "definition": block.definitions,
+                "operating_point": block.points,
+                "group": "",
+                "measure": block.measure.id,
+                "alpha": block.alphas,
+                "zero": block.zero,
+            },
+            value,
+            drawn,
+            [why or note for why in np.ravel(block.found.reason).tolist()],
+            _no_log,
+            np.repeat(part.speakers[-1:], value.size),
+            grows=True,
+            most=block.measure.widest,
+        )
+
+
+def _no_log(values: FloatArray) -> FloatArray:
+    """Of what has no ratio: a fair system has 0."""
+    return np.full(values.shape, np.nan)
 
 
 def _add_pair(
     rows: Rows,
     where: Mapping[str, str],
     pair: tuple[Part, Part],
-    two: tuple[Block, Block],
+    two: tuple[Side, Side],
     options: Options,
 ) -> None:
     """The rows of one measure; what is undefined in both sets is left out."""
@@ -205,7 +463,7 @@ def _add_pair(
 
 
 def _told(
-    two: tuple[Block, Block], difference: FloatArray, logs: FloatArray, options: Options
+    two: tuple[Side, Side], difference: FloatArray, logs: FloatArray, options: Options
 ) -> tuple[dict[str, FloatArray], NDArray[np.str_]]:
     """What replicates tell of differences and log ratios, and why they tell nothing."""
     mine, theirs = two
@@ -286,43 +544,41 @@ def _add_ranks(
     rows: Rows,
     where: Mapping[str, str],
     pair: tuple[Part, Part],
-    stacks: tuple[Stack, Stack],
+    stacks: tuple[Estimates, Estimates],
     options: Options,
 ) -> None:
     """Accuracy against spread: which set has less of which error, and which the fairer groups."""
     keys = stacks[0].keys
-    passed = np.logical_and(
-        *(part.passed[[part.stack.keys.index(key) for key in keys]] for part in pair)
-    )
-    passed &= ~np.isnan(stacks[0].values)
+    passed = np.logical_and(*(part.passed(keys) for part in pair))
+    passed &= ~np.isnan(stacks[0].groups)
     enough = passed.sum(axis=-1) >= _FEWEST_GROUPS
     chosen = np.flatnonzero(enough)
-    both = [part.replicated for part in pair if part.replicated is not None]
+    both = [part.draws for part in pair if part.draws is not None]
     if len(both) < 2:
         return
-    some = ~np.isnan(stacks[0].values).all(axis=-1)
+    some = ~np.isnan(stacks[0].groups).all(axis=-1)
     few = [keys[i] for i in np.flatnonzero(some & ~enough).tolist()]
     reason = "fewer than three groups pass the gates in both"
-    rows.add(**where, **_BLANK | columns(few, 1) | _UNKNOWN | {"reason": reason})
+    rows.add(**where, **_BLANK | _columns(few, 1) | _UNKNOWN | {"reason": reason})
     if not chosen.size:
         return
     passed = passed[chosen]
     sizes = np.minimum(*(part.speakers[:-1] for part in pair))
     speakers = np.where(passed, sizes, np.iinfo(np.int64).max).min(axis=-1)
-    of_log: list[Block] = []
-    of_rate: list[Block] = []
-    tau: list[Block] = []
+    of_log: list[Side] = []
+    of_rate: list[Side] = []
+    tau: list[Side] = []
     pooled, spreads = [], []
-    for part, replicated, whole in zip(pair, both, stacks, strict=True):
+    for part, draws, whole in zip(pair, both, stacks, strict=True):
         stack = whole.select(chosen.tolist()).only(passed)
-        drawn = replicated.stack(stack.keys)
+        drawn = draws.having(stack.keys)
         reasons = [f"of the {n} groups that pass the gates" for n in passed.sum(axis=-1).tolist()]
-        told: dict[str, Any] = {**columns(stack.keys, 1), "measure": "spread"}
-        spread, again = _spread(stack.values, drawn.values, passed, np.log)
-        of_log.append(Block(told, spread, again, reasons, none, speakers))
+        told: dict[str, Any] = {**_columns(stack.keys, 1), "measure": "spread"}
+        spread, again = _spread(stack.groups, drawn.groups, passed, np.log)
+        of_log.append(Side(told, spread, again, reasons, _no_log, speakers))
         pooled.append(drawn.pooled)
         spreads.append(again)
-        one, other = _corrected(part, stack, drawn.values, passed, speakers, reasons)
+        one, other = _corrected(part, stack, drawn.groups, passed, speakers, reasons)
         of_rate.append(one)
         tau.append(other)
     for two in (tau, of_log, of_rate):
@@ -352,7 +608,7 @@ def _add_ranks(
         rows.add(
             **where,
             **_BLANK
-            | columns(some_keys, 1)
+            | _columns(some_keys, 1)
             | {"measure": measure, "value": shares[0], "other": shares[1]}
             | {
                 "reason": np.select(
@@ -369,25 +625,23 @@ def _add_ranks(
 
 def _corrected(
     part: Part,
-    stack: Stack,
+    stack: Estimates,
     drawn: FloatArray,
     passed: NDArray[np.bool_],
     speakers: NDArray[np.int64],
     reasons: Sequence[str],
-) -> tuple[Block, Block]:
+) -> tuple[Side, Side]:
     """Corrected variance of the rates, and tau_log, as the table of meta-measures has them."""
     assert part.sure is not None
     at = [i for i, key in enumerate(stack.keys) if key[0] in RATES]
     rates = stack.select(at)
     found = part.sure.corrected(rates)
-    _, again = _spread(rates.values, drawn[:, at], passed[at], np.asarray)
-    shared = [reasons[i] for i in at], none, speakers[at]
-    told = columns(rates.keys, 1)
+    _, again = _spread(rates.groups, drawn[:, at], passed[at], np.asarray)
+    shared = [reasons[i] for i in at], _no_log, speakers[at]
+    told = _columns(rates.keys, 1)
     return (
-        Block(
-            {**told, "measure": "var_corrected"}, found["var_corrected"]["value"], again, *shared
-        ),
-        Block(
+        Side({**told, "measure": "var_corrected"}, found["var_corrected"]["value"], again, *shared),
+        Side(
             {**told, "measure": "tau_log"}, found["tau_log"]["value"], None, *shared, why=_CUT_OFF
         ),
     )

@@ -8,8 +8,8 @@ from parivox.auditing.cells import count_cells
 from parivox.auditing.counted.bins import parse_bins
 from parivox.auditing.counted.sharing import share
 from parivox.auditing.gather import gather, groups_file_of
-from parivox.auditing.measure import check_polarity
 from parivox.auditing.sources import by_name
+from parivox.auditing.system import check_polarity
 from parivox.errors import ConfigError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import several

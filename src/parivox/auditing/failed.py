@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cells import Layout
+    from parivox.auditing.draws import Replicated
     from parivox.auditing.involved import Involved, People
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
-    from parivox.auditing.replicated import Replicated
     from parivox.auditing.rows import Key
     from parivox.core.counts import FloatArray
     from parivox.core.intervals import Interval
@@ -158,9 +158,10 @@ def _by_shares(
             errors, trials = weighted(tally, weights)
             lost[name] = over(errors, trials)[:, 0]
     found: dict[Key, FloatArray] = {(name, "", ""): share for name, share in lost.items()}
+    place = {key: i for i, key in enumerate(replicated.keys)}
     for key in replicated.rates:
         metric, _, point = key
-        rate = replicated.values[:, replicated.place[key]]
+        rate = replicated.values[:, place[key]]
         for general, stages in (("", ("fta",)), ("g", ("fta", "fte"))):
             if all(stage in lost for stage in stages):
                 made = np.prod([1 - lost[stage] for stage in stages], axis=0)

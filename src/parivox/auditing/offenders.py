@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.stack import RATES
+from parivox.core.measures import RATES
 from parivox.core.moments import of_speakers
 from parivox.core.tallies import ByPair
 

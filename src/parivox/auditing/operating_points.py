@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 
     from parivox.auditing.beside import Beside
     from parivox.core.costs import CostModel
-    from parivox.core.counts import Counts
+    from parivox.core.counts import Counts, FloatArray
 
 __all__ = [
     "DEPLOYED",
     "NO_SCORES",
     "Found",
     "OperatingPoint",
+    "Points",
     "default_points",
     "find_all",
     "is_far",
@@ -128,6 +130,77 @@ class OperatingPoint:
         if trials and self.level * trials < 1:
             return f"{self.text} is below one error in {trials} trials"
         return ""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Operating points as replicates see them.
+
+    Attributes
+    ----------
+    found : sequence of Found
+        Those that rows are told at.
+    cheapest : sequence of Found
+        Those of the smallest cost, which subgroup bias is told at.
+    area : sequence of Found
+        Those that the area under FDR is taken over.
+    are_fixed : bool
+        Whether thresholds stay as they are: found on other trials, or as the user wants it.
+    """
+
+    found: Sequence[Found]
+    cheapest: Sequence[Found]
+    area: Sequence[Found]
+    are_fixed: bool
+
+    @property
+    def of_scores(self) -> list[Found]:
+        """Those that rows are told at and that have a threshold of scores."""
+        return [f for f in self.found if f.point.rule != DEPLOYED]
+
+    @cached_property
+    def scored(self) -> list[Found]:
+        """Those with a threshold of scores, the cheapest ones last."""
+        return self.of_scores + list(self.cheapest)
+
+    @cached_property
+    def deployed(self) -> int | None:
+        """Which one is the decisions that were made."""
+        rules = [f.point.rule for f in self.found]
+        return rules.index(DEPLOYED) if DEPLOYED in rules else None
+
+    @property
+    def kept(self) -> list[float]:
+        """Thresholds that may be the same in every replicate."""
+        return [f.threshold for f in (*self.scored, *(self.area if self.are_fixed else ()))]
+
+    def thresholds(self, everything: Counts, points: Sequence[Found]) -> FloatArray:
+        """The threshold of each point, ``[replicate, point]``, NaN where there is none."""
+        n = everything.target.shape[0]
+        rows = [
+            np.broadcast_to(f.threshold if self._is_kept(f) else self._again(f, everything), (n,))
+            for f in points
+        ]
+        return np.stack(rows, axis=-1) if rows else np.empty((n, 0))
+
+    def levels(self, held: str) -> list[float]:
+        """At which rates the other rate is told, 1 % if none is an operating point."""
+        return [f.point.level for f in self.found if f.point.rule == held] or [0.01]
+
+    def _is_kept(self, found: Found) -> bool:
+        return self.are_fixed or bool(found.reason) or found.point.rule in {"threshold", "bayes"}
+
+    def _again(self, found: Found, everything: Counts) -> FloatArray:
+        point, curve = found.point, everything.curve
+        if point.rule == "fpr":
+            return threshold_at_fpr(curve, point.level)
+        if point.rule == "fnr":
+            return threshold_at_fnr(curve, point.level)
+        if point.rule == "eer":
+            return threshold_at_eer(curve)
+        assert point.cost is not None
+        cheapest: FloatArray = min_cdet(everything, cost=point.cost).threshold
+        return cheapest
 
 
 def find_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
@@ -15,11 +16,18 @@ from parivox.auditing.confounding import confounding
 from parivox.auditing.definitions import all_definitions
 from parivox.auditing.gather import gather, gather_counts, groups_file_of
 from parivox.auditing.listed import list_checks
-from parivox.auditing.measure import Measurement
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
+from parivox.auditing.system import (
+    Design,
+    System,
+    add_rows,
+    measure_system,
+    measured_cells,
+    part_of,
+)
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
@@ -35,10 +43,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from parivox.auditing.common_trials import CommonTrials
-    from parivox.auditing.compared import Compared
+    from parivox.auditing.comparison import Compared
     from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.draws import Draws
     from parivox.auditing.gather import Gathered
-    from parivox.auditing.replicated import Draws
     from parivox.core.counts import Curve
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping
@@ -167,7 +175,7 @@ def audit(
         made.add(one, development_of.get((one.system, one.list)), asked.orientation)
     if table is not None:
         tell(f"writing {table}")
-        write_trial_table(table, made.measured, found.strata, checked.seed)
+        write_trial_table(table, made.measured, checked.seed)
     if checked.compare:
         from parivox.auditing.comparison import add_comparisons  # noqa: PLC0415 - on request
 
@@ -196,8 +204,16 @@ class _Making:
     ) -> None:
         self.found, self.options, self.metrics, self.rows = found, options, metrics, rows
         self.tell = tell
-        self.draws = _draws(found, options)
-        self.measured: list[Measurement] = []
+        self.design = Design(
+            groupings=found.groupings,
+            options=options,
+            metrics=metrics,
+            within=found.levels,
+            strata=found.strata,
+            draws=_draws(found, options),
+        )
+        self.measured: list[System] = []
+        self.compared: list[Compared | None] = []
         self.development: list[TrialSet | TrialCounts] = []
         self.found_on: list[TrialSet | TrialCounts | None] = []
         self.bounds: dict[str, dict[str, float]] = {}
@@ -216,18 +232,14 @@ class _Making:
         self.found_on.append(found_on)
         self.tell(f"measuring {name}")
         way = "similarity" if one.is_counted and one.is_similarity else orientation
-        measured = Measurement(
-            *(one, found.groupings, options, self.metrics, found_on, way, found.levels),
-            draws=self.draws,
-            strata=found.strata,
-        )
-        measured.add_to(rows)
-        account_for(
-            rows["data"], one, found.people, found.groupings, measured.tally, measured.found
-        )
+        measured = measure_system(one, self.design, found_on, way)
+        compared = self._to_compare(measured)
+        add_rows(measured, rows, compared=compared)
+        self.compared.append(compared)
+        data, points = rows["data"], measured.points.found
+        account_for(data, one, found.people, found.groupings, measured.tally, points)
         if options.conflicts == "set-aside" and not one.is_counted:
-            tally, points = measured.tally, measured.found
-            with_and_without(rows["data"], one, found.groupings, tally, points, options)
+            with_and_without(data, one, found.groupings, measured.tally, points, options)
         self.bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
         if measured.sample is not None:
             self.bounds[name]["replicates"] = measured.sample.bound
@@ -239,7 +251,7 @@ class _Making:
 
     def pairs(self, common: CommonTrials) -> Iterator[tuple[Compared, Compared, str]]:
         """Each two systems and lists, on the trials that they are compared on."""
-        wholes = [one.compared for one in self.measured]
+        wholes = self.compared
         parts = {i: self._compared_on(i, trials) for i, trials in common.restricted.items()}
         for i, j in combinations(range(len(wholes)), 2):
             one, other = (
@@ -251,14 +263,21 @@ class _Making:
 
     def _compared_on(self, i: int, trials: TrialSet) -> Compared | None:
         """What is compared of some of a system's trials, on the speakers drawn for all."""
-        found = self.found
-        measured = Measurement(
-            *(trials, found.groupings, self.options, self.metrics, self.found_on[i]),
-            *("similarity", found.levels),  # which way scores go was checked on all trials
-            draws=self.draws,
-        )
-        measured.add_to({name: Rows(columns) for name, columns in TABLES.items()})
-        return measured.compared
+        design = replace(self.design, strata=())
+        # which way scores go was checked on all trials
+        measured = measure_system(trials, design, self.found_on[i], "similarity")
+        compared = self._to_compare(measured)
+        if compared is not None:
+            compared.parts.extend(part_of(measured, one) for one in measured_cells(measured))
+        return compared
+
+    def _to_compare(self, measured: System) -> Compared | None:
+        """Where what is compared of a system is kept, if it is to be."""
+        if not self.options.compare or measured.trials.is_counted:
+            return None
+        from parivox.auditing.comparison import Compared  # noqa: PLC0415 - on request
+
+        return Compared(measured.trials, measured.points)
 
 
 def _checked(asked: AuditOptions, file: GroupsFile | None, counted: Gathered | None) -> Options:
@@ -301,7 +320,7 @@ def _draws(found: Gathered, options: Options) -> Draws | None:
     small = [one for one in found.sets if not one.is_counted and one.is_exact]
     if not options.intervals or not small:
         return None
-    from parivox.auditing.replicated import (  # noqa: PLC0415 - not for --no-intervals
+    from parivox.auditing.draws import (  # noqa: PLC0415 - not for --no-intervals
         MOST_SPEAKERS,
         draw_speakers,
     )

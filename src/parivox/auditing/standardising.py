@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.stack import RATES
 from parivox.core.intervals import rate_interval
+from parivox.core.measures import RATES
 from parivox.core.moments import moments
 from parivox.core.standardised import standardised
 

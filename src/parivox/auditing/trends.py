@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.stack import RATES
+from parivox.core.measures import RATES
 from parivox.core.trend import trend
 
 if TYPE_CHECKING:

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counted.trial_counts import TrialCounts
-    from parivox.auditing.measure import Measurement
     from parivox.auditing.operating_points import Found
+    from parivox.auditing.system import System
     from parivox.read.checks import Trials
-    from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
 __all__ = ["check_trial_table", "check_trials_known", "write_trial_table"]
@@ -82,9 +81,7 @@ def check_trials_known(sets: Sequence[TrialSet | TrialCounts]) -> None:
         raise ConfigError(msg)
 
 
-def write_trial_table(
-    path: Path, measured: Sequence[Measurement], strata: Sequence[Grouping], seed: int
-) -> None:
+def write_trial_table(path: Path, measured: Sequence[System], seed: int) -> None:
     """Write every scored trial: aside first, then in place of what is there.
 
     Parameters
@@ -93,15 +90,13 @@ def write_trial_table(
         CSV or Parquet.
     measured
         Systems and lists with their operating points.
-    strata
-        What rates are standardised over, whose levels are told as well.
     seed
         Speakers are numbered, and trials ordered, as drawn with it: neither follows their ids.
     """
     known = [one.trials for one in measured if not one.trials.is_counted]
     n = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in known)
     number = np.random.default_rng((seed, 4)).permutation(n).astype(np.int32)
-    tables = [_table(one, strata, number, seed) for one in measured]
+    tables = [_table(one, number, seed) for one in measured]
     aside = path.with_name(f".parivox-{os.urandom(6).hex()}{path.suffix.lower()}")
     try:
         Table.joined(tables).write(aside)
@@ -114,9 +109,7 @@ def write_trial_table(
         aside.unlink(missing_ok=True)
 
 
-def _table(
-    one: Measurement, strata: Sequence[Grouping], number: NDArray[np.int32], seed: int
-) -> Table:
+def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
     """The trials of one system and list, which are in memory."""
     trials = one.trials
     assert not trials.is_counted
@@ -130,9 +123,9 @@ def _table(
         "target": part.target,
         "score": part.score,
     }
-    for found in one.found:
+    for found in one.points.found:
         columns[f"error at {found.point.text}"] = _errors(trials, part, found)
-    for grouping in (*one.groupings, *one.within, *strata):
+    for grouping in (*one.design.groupings, *one.design.within, *one.design.strata):
         for side, codes in zip(("enrol", "test"), grouping.on(trials)(part), strict=True):
             columns[f"{grouping.name} of {side}"] = Coded(codes, grouping.groups)
     # in an order that tells no more of the ids than the numbers do

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.crossfit import LEAST
+from parivox.auditing.estimates import place_of_rate
 from parivox.auditing.failed import STAGES, Failed
 from parivox.auditing.failing import ATTEMPTS, SHARES
-from parivox.auditing.fair import Fair
-from parivox.auditing.stack import RATES, place_of_rate
+from parivox.auditing.nulls import Fair
 from parivox.core.binomial import clopper_pearson, jeffreys, wilson
 from parivox.core.intervals import Interval, other_kappa2, rate_interval
-from parivox.core.measures import base_metric
+from parivox.core.measures import RATES, base_metric
 from parivox.core.moments import moments, over
 from parivox.core.ratios import Ratio, disjoint, others, ratio_interval, to_pooled
 from parivox.core.resampling import from_replicates
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.draws import Replicated
+    from parivox.auditing.estimates import Estimates
     from parivox.auditing.involved import Involved
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
-    from parivox.auditing.replicated import Replicated
-    from parivox.auditing.rows import Base, Key
-    from parivox.auditing.stack import Stack
+    from parivox.auditing.rows import Key
     from parivox.core.counts import FloatArray
     from parivox.core.moments import Moments
     from parivox.core.resampling import Scale
@@ -51,7 +52,7 @@ class Uncertainty:
     ----------
     groups, pooled
         Who is involved in the trials of each group, and of all of them; cells are groups.
-    replicated
+    drawn
         The same cells in each replicate, the pooled one last; None if there are none.
     failed
         Recordings that failed, of the groups and of all of them.
@@ -71,7 +72,7 @@ class Uncertainty:
         self,
         groups: Involved,
         pooled: Involved,
-        replicated: Replicated | None,
+        drawn: Replicated | None,
         failed: tuple[Failed, Failed],
         found: Sequence[Found],
         options: Options,
@@ -80,10 +81,13 @@ class Uncertainty:
         in_blocks: bool = False,
         rank: NDArray[np.intp] | None = None,
     ) -> None:
-        self.groups, self.pooled, self.replicated = groups, pooled, replicated
+        self.groups, self.pooled = groups, pooled
+        self.draws = None if drawn is None else drawn.estimates()
+        self._crossed = None if drawn is None else drawn.crossed
         self.failed = failed
         self.options, self.why, self.in_blocks = options, why, in_blocks
         self.rank = rank
+        self.place = {key: i for i, key in enumerate(drawn.keys if drawn else ())}
         self.points = {f.point.text: i for i, f in enumerate(found)}
         self.lost = [bool(f.reason) for f in found]
 
@@ -141,7 +145,7 @@ class Uncertainty:
             low, high = _NAIVE[method](errors, trials, self.options.confidence)
             name = np.full(low.shape, f"{method} (takes trials as independent)")
             note = np.full(low.shape, "")
-        elif method == "bootstrap" and self.replicated is not None:
+        elif method == "bootstrap" and self.draws is not None:
             low, high, name, found = self._from_variance(metric, found)
         name = np.where(np.isnan(high), "", name)
         asked = replace(found, low=low, high=high, note=note, method=name)
@@ -160,10 +164,9 @@ class Uncertainty:
         self, metric: str, found: Interval
     ) -> tuple[FloatArray, FloatArray, NDArray[np.str_], Interval]:
         """Wilson's interval of the trials that the variance of the replicates is worth."""
-        assert self.replicated is not None
+        assert self.draws is not None
         keys = [(metric, "", text) for text in self.points]
-        values = self.replicated.values[:, [self.replicated.place[key] for key in keys]]
-        se = _spread(values)
+        se = _spread(self.draws.values[:, [self.place[key] for key in keys]])
         n_eff = over(found.rate * (1 - found.rate), se**2)
         df = np.maximum(self.of_metric(metric) - 1, 1)
         low, high = wilson(found.rate * n_eff, n_eff, self.options.confidence, df=df)
@@ -174,16 +177,15 @@ class Uncertainty:
         more = {k: np.where(zero, getattr(found, k), one) for k, one in told.items()}
         return low, high, np.where(zero, found.method, "bootstrap"), replace(found, **more)
 
-    def columns(self, bases: Sequence[Mapping[Key, Base]]) -> list[dict[str, list[Any]]]:
+    def columns(self, data: Estimates) -> list[dict[str, list[Any]]]:
         """The columns of uncertainty of each group's base metrics and, last, of the pooled row."""
-        keys = list(bases[-1])
-        shape = len(keys), len(bases)
+        keys, values = data.keys, data.values
+        shape = values.shape
         table = {
             name: np.full(shape, np.nan) for name in ("low", "high", "deff", "n_eff", "df", "se")
         }
         words = {name: np.full(shape, "", dtype=object) for name in ("interval", "note")}
-        values = np.array([[of[key].value for of in bases] for key in keys])
-        self._from_replicates(keys, values, table, words)
+        self._from_draws(keys, values, table, words)
         for i, key in enumerate(keys):
             metric, at = key[0], place_of_rate(key, self.points)
             if at is not None:
@@ -193,7 +195,7 @@ class Uncertainty:
                 words["interval"][i], words["note"][i] = found.method[at], found.note[at]
             elif metric in STAGES or key[1] == ATTEMPTS:
                 self._of_failures(i, metric, self.points.get(key[2], 0), table, words)
-            elif metric in {"shift_target", "shift_nontarget"} and self.replicated is not None:
+            elif base_metric(metric).needs == "pooled" and self.draws is not None:
                 words["note"][i, -1] = "the reference itself"
             elif key[1] == SHARES and metric.endswith("far"):
                 self._without_accepts(i, key[2], values[i], table, words)
@@ -203,7 +205,7 @@ class Uncertainty:
         for texts in words.values():
             texts[unknown] = ""
         every = {**table, **words}
-        return [{name: every[name][:, j].tolist() for name in _COLUMNS} for j in range(len(bases))]
+        return [{name: every[name][:, j].tolist() for name in _COLUMNS} for j in range(shape[1])]
 
     def _without_accepts(
         self,
@@ -240,7 +242,7 @@ class Uncertainty:
             words["interval"][row, cells] = ways[at]
             words["note"][row, cells] = interval.note[at]
 
-    def _from_replicates(
+    def _from_draws(
         self,
         keys: Sequence[Key],
         values: FloatArray,
@@ -248,11 +250,11 @@ class Uncertainty:
         words: Mapping[str, NDArray[np.object_]],
     ) -> None:
         """Fill in what the replicates tell."""
-        if self.replicated is None:
+        if self.draws is None:
             words["note"][:] = f"no interval: {self.why}"
             return
         words["note"][:] = "no interval: not resampled"
-        place, n = self.replicated.place, self.options
+        place, n = self.place, self.options
         df = np.where(self.speakers < n.gates.inference, np.nan, self.speakers - 1.0)
         for kind in ("zero", "linear", "one"):
             scale: Scale = "linear" if kind == "linear" else "log"
@@ -264,7 +266,7 @@ class Uncertainty:
             ]
             if not rows:
                 continue
-            drawn = self.replicated.values[:, [place[keys[i]] for i in rows]]
+            drawn = self.draws.values[:, [place[keys[i]] for i in rows]]
             centre = values[rows]
             if is_one:
                 centre, drawn = 1 - centre, 1 - drawn
@@ -355,7 +357,7 @@ class Uncertainty:
             rank=self.rank,
         )
 
-    def corrected(self, rates: Stack) -> dict[str, dict[str, Any]]:
+    def corrected(self, rates: Estimates) -> dict[str, dict[str, Any]]:
         """Spread of the rates beyond what speakers make of it; see :meth:`Fair.corrected`."""
         n_eff = [self.rates[key[0]].n_eff[self.points[key[2]], :-1] for key in rates.keys]
         return self.fair.corrected(rates, np.stack(n_eff))
@@ -371,10 +373,11 @@ class Uncertainty:
         return made
 
     def crossed(self, cost: int) -> FloatArray:
-        """Threshold bias cross-fitted over speakers, ``[group]``; NaN without replicates."""
-        if self.replicated is None:
-            return np.full(self.speakers.size - 1, np.nan)
-        return self.replicated.crossed[cost, :-1]
+        """Threshold bias cross-fitted over speakers, ``[group]``; NaN without draws, or of few."""
+        own = self.speakers[:-1]
+        if self._crossed is None:
+            return np.full(own.size, np.nan)
+        return np.where(own < LEAST, np.nan, self._crossed[cost, :-1])
 
     # --- gates --------------------------------------------------------------------------------
 

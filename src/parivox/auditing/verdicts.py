@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.stack import RATES
+from parivox.core.measures import RATES
 from parivox.core.multiplicity import benjamini_hochberg, holm
 from parivox.core.verdict import WHY, joint, overall, sentence, verdicts
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.bias import Ratios
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.auditing.stack import Against
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.verdict import Verdicts
 
@@ -39,7 +39,7 @@ def verdict_rows(
     where: Mapping[str, Any],
     groups: Sequence[str],
     found: Sequence[Found],
-    against: Mapping[tuple[str, str], Against],
+    against: Mapping[tuple[str, str], Ratios],
     sure: Uncertainty,
     options: Options,
 ) -> None:

@@ -134,12 +134,15 @@ class MinCost:
         The largest threshold that attains it; NaN for a model with several priors.
     fp, fn : int64 of shape (...)
         False accepts and false rejects there; -1 where the threshold is NaN.
+    raw : float64 of shape (...)
+        The same cost, not normalised.
     """
 
     value: FloatArray
     threshold: FloatArray
     fp: IntArray
     fn: IntArray
+    raw: FloatArray
 
 
 _PARTITIONS = "the evaluation averages rates over partitions of its trials; here they are pooled"
@@ -261,9 +264,9 @@ def min_cdet(
     minima = [_minimum(counts.curve, part, normalised=normalised) for part in cost.parts]
     if len(minima) == 1:
         return minima[0]
-    value = np.mean([m.value for m in minima], axis=0)
+    value, raw = (np.mean([getattr(m, of) for m in minima], axis=0) for of in ("value", "raw"))
     nowhere = np.full_like(minima[0].fp, -1)
-    return MinCost(value, np.full_like(value, np.nan)[()], nowhere[()], nowhere[()])
+    return MinCost(value, np.full_like(value, np.nan)[()], nowhere[()], nowhere[()], raw)
 
 
 def act_cdet(
@@ -341,14 +344,21 @@ def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
     fp = np.take_along_axis(curve.fp, at[..., None], axis=-1)[..., 0]
     fn = np.take_along_axis(curve.fn, at[..., None], axis=-1)[..., 0]
     defined = (targets > 0) & (nontargets > 0)
-    weights = _mean_weights(cost, normalised=normalised)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(defined, weights[0] * (fn / targets) + weights[1] * (fp / nontargets), 0)
+        fnr, fpr = fn / targets, fp / nontargets
+        value, raw = (
+            weights[0] * fnr + weights[1] * fpr
+            for weights in (
+                _mean_weights(cost, normalised=normalised),
+                _mean_weights(cost, normalised=False),
+            )
+        )
     return MinCost(
         np.where(defined, value, np.nan)[()],
         np.where(defined, curve.thresholds[at], np.nan)[()],
         np.where(defined, fp, -1)[()],
         np.where(defined, fn, -1)[()],
+        np.where(defined, raw, np.nan)[()],
     )
 
 

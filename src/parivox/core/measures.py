@@ -28,14 +28,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from parivox.core import bias, meta, spread
-from parivox.core.costs import act_cdet, cdet, min_cdet
+from parivox.core.costs import act_cdet, bayes_threshold, cdet, min_cdet
 from parivox.core.eer import eer
-from parivox.core.llr import calibration_loss, cllr, min_cllr
+from parivox.core.llr import cllr, min_cllr
 from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
 from parivox.core.separation import auc, dprime
 from parivox.errors import ConfigError
@@ -43,6 +43,8 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from parivox.core.costs import CostModel
+    from parivox.core.counts import Counts, FloatArray
     from parivox.core.groupset import Meta
 
 __all__ = [
@@ -135,7 +137,7 @@ class BaseMetric(Measure):
             gives ``[..., threshold]``.
         ``counts``
             :class:`~parivox.core.counts.Counts` ``[..., value]``; gives ``[...]``, or what has
-            ``value`` and ``threshold``.
+            a ``threshold`` beside it.
         ``llr``
             The same of scores that are log-likelihood ratios.
         ``pooled``, ``recordings``, ``attempts``, ``seconds``
@@ -148,12 +150,22 @@ class BaseMetric(Measure):
         The trials that it is of, and whose errors stand beside it.
     is_error : bool
         0 at best and lower for better, so that groups can be compared by it.
+    field : str
+        Which attribute of what `compute` gives it is, where it gives several; those of one
+        function are computed together.
+    made_of : tuple of str
+        Computed of the values of these metrics instead.
+    is_smooth : bool
+        In replicates, bins of scores twice as wide do.
     """
 
     needs: Literal["points", "counts", "llr", "pooled", "recordings", "attempts", "seconds"]
     per: Literal["", "cost", "eer", "held"] = ""
     of: Literal["target", "nontarget", "both"] = "both"
     is_error: bool = True
+    field: str = "value"
+    made_of: tuple[str, ...] = ()
+    is_smooth: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -259,6 +271,20 @@ def meta_measures() -> dict[str, MetaMeasure]:
     return {name: one for name, one in MEASURES.items() if isinstance(one, MetaMeasure)}
 
 
+class AtThreshold(NamedTuple):
+    """A metric, and the threshold that it is at; NaN for several."""
+
+    value: FloatArray
+    threshold: FloatArray
+
+
+def _actual_cost(counts: Counts, *, cost: CostModel) -> AtThreshold:
+    """The cost at the Bayes threshold, which is one where the model has one prior."""
+    value = act_cdet(counts, cost=cost)
+    threshold = bayes_threshold(cost) if len(cost.p_target) == 1 else np.nan
+    return AtThreshold(value, np.full(np.shape(value), threshold))
+
+
 _SHARE = (0.0, 1.0)
 _ANY = (-_INF, _INF)
 
@@ -311,7 +337,7 @@ for _metric in (
         says="normalised cost at the Bayes threshold of log-likelihood ratios",
         needs="llr",
         per="cost",
-        compute=act_cdet,
+        compute=_actual_cost,
     ),
     BaseMetric(
         id="min_cdet_norm",
@@ -328,7 +354,8 @@ for _metric in (
         says="smallest cost over all thresholds, at the group's own one",
         needs="counts",
         per="cost",
-        compute=lambda counts, cost: min_cdet(counts, cost=cost, normalised=False),
+        field="raw",
+        compute=min_cdet,
     ),
     BaseMetric(
         id="eer",
@@ -394,6 +421,7 @@ for _metric in (
         says="Cllr after the best monotone calibration, the group's own one",
         needs="counts",
         bounds=_SHARE,
+        is_smooth=True,
         compute=min_cllr,
     ),
     BaseMetric(
@@ -402,7 +430,8 @@ for _metric in (
         says="what Cllr loses to calibration: cllr - min_cllr",
         needs="llr",
         scale="linear",
-        compute=calibration_loss,
+        made_of=("cllr", "min_cllr"),
+        compute=np.subtract,
     ),
     BaseMetric(
         id="shift_target",

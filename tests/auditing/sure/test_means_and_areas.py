@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.auditing.bias_intervals import mean_over
+from parivox.auditing.bias import mean_over
 
 KEY = ("allocation", "metric", "definition", "operating_point", "reference", "zero")
 

@@ -6,7 +6,7 @@ from scipy.special import stdtr, stdtrit
 
 import parivox as pv
 import parivox.auditing.run as running
-from parivox.auditing.replicated import draw_speakers
+from parivox.auditing.draws import draw_speakers
 from parivox.core.counts import Counts
 from parivox.core.eer import eer
 

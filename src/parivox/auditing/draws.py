@@ -9,31 +9,17 @@ again in each replicate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.base import locations
 from parivox.auditing.crossfit import crossfitted, halves
-from parivox.auditing.operating_points import DEPLOYED
-from parivox.auditing.stack import Stack
-from parivox.core.costs import act_cdet, cdet, min_cdet
+from parivox.auditing.estimates import Estimates, at_points, locations, of_counts, own_metrics
 from parivox.core.counts import Counts, Curve
 from parivox.core.curves_resampled import ResampledCurves, curve_edges, largest_share
-from parivox.core.eer import eer
-from parivox.core.llr import cllr, min_cllr
-from parivox.core.rates import (
-    fnr_at_fpr,
-    fpr_at_fnr,
-    hter,
-    threshold_at_eer,
-    threshold_at_fnr,
-    threshold_at_fpr,
-)
+from parivox.core.measures import RATES
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
-from parivox.core.separation import auc, dprime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,8 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.auditing.cells import Layout
+    from parivox.auditing.estimates import Metrics
     from parivox.auditing.involved import Involved, Seated
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
     from parivox.core.counts import FloatArray
@@ -51,9 +38,8 @@ if TYPE_CHECKING:
 
     Weights = NDArray[np.integer[Any]]
 
-__all__ = ["MOST_SPEAKERS", "Draws", "Points", "Replicated", "draw_speakers", "replicate"]
+__all__ = ["MOST_SPEAKERS", "Draws", "Replicated", "draw_speakers", "replicate"]
 
-FEW_BINS = 128
 MOST_SPEAKERS = 100_000
 """Of more speakers, no replicates are drawn."""
 
@@ -81,140 +67,44 @@ class Replicated:
     crossed: FloatArray
 
     @classmethod
-    def joined(cls, parts: Sequence[Replicated], crossed: FloatArray | None = None) -> Replicated:
+    def joined(cls, parts: Sequence[Replicated]) -> Replicated:
         """Cells of several, one after the other; metrics that one of them lacks are NaN there."""
         first = parts[0]
-        errors, trials = (
-            np.concatenate([getattr(one, name) for one in parts], axis=-1)
-            for name in ("errors", "trials")
-        )
+        place = {key: i for i, key in enumerate(first.keys)}
         values = [one.values for one in parts]
         for i, one in enumerate(parts):
             if one.keys != first.keys:
-                values[i] = np.full((len(errors), len(first.keys), one.values.shape[-1]), np.nan)
-                told = [at for at, key in enumerate(first.keys) if key in one.place]
-                values[i][:, told] = one.values[:, [one.place[first.keys[at]] for at in told]]
-        joined = np.concatenate(values, axis=-1)
-        if crossed is None:
-            crossed = np.concatenate([one.crossed for one in parts], axis=-1)
-        return cls(first.keys, joined, first.rates, errors, trials, crossed)
+                values[i] = np.full(
+                    (*one.values.shape[:1], len(place), one.values.shape[-1]), np.nan
+                )
+                known = [(place[key], at) for at, key in enumerate(one.keys) if key in place]
+                values[i][:, [into for into, _ in known]] = one.values[:, [at for _, at in known]]
+        errors, trials, crossed = (
+            np.concatenate([getattr(one, name) for one in parts], axis=-1)
+            for name in ("errors", "trials", "crossed")
+        )
+        return cls(
+            first.keys, np.concatenate(values, axis=-1), first.rates, errors, trials, crossed
+        )
 
     def part(self, start: int, stop: int) -> Replicated:
         """Cells `start` to `stop`, the latter excluded."""
-        values, errors, trials = (
-            one[..., start:stop] for one in (self.values, self.errors, self.trials)
+        cut = (
+            one[..., start:stop] for one in (self.values, self.errors, self.trials, self.crossed)
         )
-        return Replicated(
-            self.keys, values, self.rates, errors, trials, self.crossed[:, start:stop]
-        )
+        values, errors, trials, crossed = cut
+        return Replicated(self.keys, values, self.rates, errors, trials, crossed)
 
     def and_(self, more: Mapping[Key, FloatArray]) -> Replicated:
         """The same with more metrics, each ``[replicate, cell]``."""
         if not more:
             return self
         values = np.concatenate((self.values, np.stack(list(more.values()), axis=1)), axis=1)
-        keys = [*self.keys, *more]
-        return Replicated(keys, values, self.rates, self.errors, self.trials, self.crossed)
+        return replace(self, keys=[*self.keys, *more], values=values)
 
-    def stack(self, keys: Sequence[Key]) -> Stack:
-        """Some metrics with the last cell as the pooled row; NaN for those without replicates."""
-        asked = tuple(keys)
-        if asked not in self._stacks:  # many measures are of the same metrics
-            self._stacks[asked] = self._stacked(keys)
-        return self._stacks[asked]
-
-    @cached_property
-    def _stacks(self) -> dict[tuple[Key, ...], Stack]:
-        return {}
-
-    def _stacked(self, keys: Sequence[Key]) -> Stack:
-        n, _, cells = self.values.shape
-        values, errors, trials = (np.full((n, len(keys), cells), np.nan) for _ in range(3))
-        for into, found, places in (
-            (values, self.values, self.place),
-            (errors, self.errors, self._of_rate),
-            (trials, self.trials, self._of_rate),
-        ):
-            told = [(i, places[key]) for i, key in enumerate(keys) if key in places]
-            if told:
-                at, of = map(list, zip(*told, strict=True))
-                into[:, at] = found[:, of]
-        return Stack.joined(keys, values, errors, trials)
-
-    @cached_property
-    def place(self) -> dict[Key, int]:
-        """Where each key stands."""
-        return {key: i for i, key in enumerate(self.keys)}
-
-    @cached_property
-    def _of_rate(self) -> dict[Key, int]:
-        return {key: i for i, key in enumerate(self.rates)}
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Operating points as replicates see them.
-
-    Attributes
-    ----------
-    found : sequence of Found
-        Those that rows are told at.
-    cheapest : sequence of Found
-        Those of the smallest cost, which subgroup bias is told at.
-    area : sequence of Found
-        Those that the area under FDR is taken over.
-    are_fixed : bool
-        Whether thresholds stay as they are: found on other trials, or as the user wants it.
-    """
-
-    found: Sequence[Found]
-    cheapest: Sequence[Found]
-    area: Sequence[Found]
-    are_fixed: bool
-
-    @cached_property
-    def scored(self) -> list[Found]:
-        """Those with a threshold of scores, the cheapest ones last."""
-        return [f for f in self.found if f.point.rule != DEPLOYED] + list(self.cheapest)
-
-    @cached_property
-    def deployed(self) -> int | None:
-        """Which one is the decisions that were made."""
-        rules = [f.point.rule for f in self.found]
-        return rules.index(DEPLOYED) if DEPLOYED in rules else None
-
-    @property
-    def kept(self) -> list[float]:
-        """Thresholds that may be the same in every replicate."""
-        return [f.threshold for f in (*self.scored, *(self.area if self.are_fixed else ()))]
-
-    def thresholds(self, everything: Counts, points: Sequence[Found]) -> FloatArray:
-        """The threshold of each point, ``[replicate, point]``, NaN where there is none."""
-        n = everything.target.shape[0]
-        rows = [
-            np.broadcast_to(f.threshold if self._is_kept(f) else self._again(f, everything), (n,))
-            for f in points
-        ]
-        return np.stack(rows, axis=-1) if rows else np.empty((n, 0))
-
-    def levels(self, held: str) -> list[float]:
-        """At which rates the other rate is told, as :mod:`parivox.auditing.base` has them."""
-        return [f.point.level for f in self.found if f.point.rule == held] or [0.01]
-
-    def _is_kept(self, found: Found) -> bool:
-        return self.are_fixed or bool(found.reason) or found.point.rule in {"threshold", "bayes"}
-
-    def _again(self, found: Found, everything: Counts) -> FloatArray:
-        point, curve = found.point, everything.curve
-        if point.rule == "fpr":
-            return threshold_at_fpr(curve, point.level)
-        if point.rule == "fnr":
-            return threshold_at_fnr(curve, point.level)
-        if point.rule == "eer":
-            return threshold_at_eer(curve)
-        assert point.cost is not None
-        cheapest: FloatArray = min_cdet(everything, cost=point.cost).threshold
-        return cheapest
+    def estimates(self) -> Estimates:
+        """The same with the draws as leading axis; the last cell is the pooled row."""
+        return Estimates(self.keys, self.values, self.rates, self.errors, self.trials)
 
 
 class Draws(NamedTuple):
@@ -338,7 +228,6 @@ def replicate(
     own = draws.weights[:, :n_speakers]
     decided = _decided(blocks, points, own)
     made = [[_Making(len(own)) for _ in range(block.n)] for block in blocks]
-    of_scores = [f for f in points.found if f.point.rule != DEPLOYED]
     for which, counted in curves.replicates(own):
         thresholds = points.thresholds(counted[0][0], points.scored)
         of_area = points.thresholds(counted[0][0], points.area)
@@ -346,20 +235,17 @@ def replicate(
         for i, block in enumerate(blocks):
             for j, counts in enumerate(counted[i]):
                 into, at = made[i][j], counts.at(thresholds)
-                into.add(which, _at_points(of_scores, at, options))
-                into.add(which, _cheapest(points, at))
+                into.add_points(which, points.of_scores, at, points, options)
                 into.add(which, _of_area(points, counts.at(of_area)))
-                into.add(which, _of_curve(counts, points, options))
+                own_values = of_counts(counts, points, options, coarse=bool(options.bins))
+                into.add(which, {(*key, ""): found.value for key, found in own_values.items()})
                 into.add(which, dict(_users(at, counts, points, metrics)))
-                into.count(which, of_scores, at)
                 if decided and points.deployed is not None:
                     fp, n_nontarget, fn, n_target = (
                         one[which, j].astype(np.int64) for one in decided[i]
                     )
                     at = Curve(np.ones(1), fp[:, None], fn[:, None], n_target, n_nontarget)
-                    as_decided = [points.found[points.deployed]]
-                    into.add(which, _at_points(as_decided, at, options))
-                    into.count(which, as_decided, at)
+                    into.add_points(which, [points.found[points.deployed]], at, points, options)
                 if block.pooled is not None:
                     whole = located[block.pooled][j // block.groups]
                     with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
@@ -367,7 +253,7 @@ def replicate(
                     into.add(which, shifted)
     crossed = crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
     found = [
-        Replicated.joined([one.finish() for one in making], of)
+        replace(Replicated.joined([one.finish() for one in making]), crossed=of)
         for making, of in zip(made, crossed, strict=True)
     ]
     return [(found[one], found[other]) for one, other in homes], bound
@@ -416,13 +302,30 @@ class _Making:
         """Keep the values of some replicates."""
         _keep(self.found, which, self.n, values)
 
-    def count(self, which: slice, points: Sequence[Found], at: Curve) -> None:
-        """Keep the errors and trials of the rates at operating points."""
-        for metric, wrong, of in (("fpr", at.fp, at.n_nontarget), ("fnr", at.fn, at.n_target)):
-            keys = [(metric, "", f.point.text) for f in points]
-            told = {key: wrong[:, i] for i, key in enumerate(keys)}
-            _keep(self.errors, which, self.n, told)
-            _keep(self.trials, which, self.n, dict.fromkeys(keys, of))
+    def add_points(
+        self, which: slice, found: Sequence[Found], at: Curve, points: Points, options: Options
+    ) -> None:
+        """Keep the metrics at the first thresholds, and the errors and trials of the rates.
+
+        Thresholds of the smallest costs follow, if there are more; of each, its cost is kept.
+        """
+        n = len(found)
+        more = points.cheapest if at.fp.shape[-1] > n else ()
+        for (measure, definition, _), values in at_points(at, points, options):
+            for i, one in enumerate(found):
+                key = measure.id, definition, one.point.text
+                lost = np.full(len(values), np.nan)
+                self.add(which, {key: lost if one.reason else values[..., i]})
+                if measure.id in RATES:
+                    wrong, of = (
+                        (at.fp, at.n_nontarget) if measure.id == "fpr" else (at.fn, at.n_target)
+                    )
+                    _keep(self.errors, which, self.n, {key: wrong[:, i]})
+                    _keep(self.trials, which, self.n, {key: of})
+            for i, one in enumerate(more, n):
+                cost = one.point.cost
+                if cost is not None and (measure.id, definition) == ("cdet_norm", cost.name):
+                    self.add(which, {(measure.id, definition, one.point.text): values[..., i]})
 
     def finish(self) -> Replicated:
         """All replicates."""
@@ -465,34 +368,6 @@ def _decided(
     return made
 
 
-def _at_points(points: Sequence[Found], at: Curve, options: Options) -> dict[Key, FloatArray]:
-    """What base metrics are at operating points, as :mod:`parivox.auditing.base` has them."""
-    found: dict[Key, FloatArray] = {}
-    costs = {
-        (metric, cost.name): cdet(at, cost, normalised=metric == "cdet_norm")
-        for cost in options.costs
-        for metric in ("cdet_raw", "cdet_norm")
-    }
-    costs |= {("hter", ""): hter(at), ("fpr", ""): at.fpr, ("fnr", ""): at.fnr}
-    for i, one in enumerate(points):
-        for key, values in costs.items():
-            column = values[..., i]
-            lost = np.full(column.shape, np.nan)
-            found[*key, one.point.text] = lost if one.reason else column
-    return found
-
-
-def _cheapest(points: Points, at: Curve) -> dict[Key, FloatArray]:
-    """Each cost at its own smallest cost over all trials."""
-    found = {}
-    first = len(points.scored) - len(points.cheapest)
-    for i, one in enumerate(points.cheapest, first):
-        assert one.point.cost is not None
-        cost = one.point.cost
-        found["cdet_norm", cost.name, one.point.text] = cdet(at, cost)[..., i]
-    return found
-
-
 def _of_area(points: Points, at: Curve) -> dict[Key, FloatArray]:
     """Both rates at the points that the area under FDR is taken over."""
     return {
@@ -503,73 +378,13 @@ def _of_area(points: Points, at: Curve) -> dict[Key, FloatArray]:
     }
 
 
-def _of_curve(counts: Counts, points: Points, options: Options) -> dict[Key, FloatArray]:
-    """Metrics at a cell's own threshold, and of the scores themselves."""
-    found: dict[Key, FloatArray] = {}
-    for cost in options.costs:
-        best = min_cdet(counts, cost=cost).value
-        found["min_cdet_norm", cost.name, ""] = best
-        found["min_cdet_raw", cost.name, ""] = (
-            best * cost.c_default
-            if len(cost.p_target) == 1
-            else min_cdet(counts, cost=cost, normalised=False).value
-        )
-        if options.llr:
-            found["act_cdet_norm", cost.name, ""] = act_cdet(counts, cost=cost)
-    for definition in options.eer:
-        found["eer", definition, ""] = eer(counts, definition=definition)
-    for metric, function, held in (
-        ("fnr_at_fpr", fnr_at_fpr, "fpr"),
-        ("fpr_at_fnr", fpr_at_fnr, "fnr"),
-    ):
-        for level in points.levels(held):
-            for rule in options.rule:
-                value = function(counts, target=level, rule=rule).value
-                found[metric, f"{level!r} {rule}", ""] = value
-    found["auc", "", ""], found["dprime", "", ""] = auc(counts), dprime(counts)
-    found["min_cllr", "", ""] = least = min_cllr(_coarser(counts) if options.bins else counts)
-    if options.llr:
-        found["cllr", "", ""] = bits = cllr(counts)
-        found["cal_loss", "", ""] = bits - least
-    return found
-
-
-def _coarser(counts: Counts) -> Counts:
-    """Counts in bins twice as wide, where there are very many: Cllr moves by its square only."""
-    first = np.arange(0, counts.values.size, 2)
-    if first.size < FEW_BINS:
-        return counts
-    target, nontarget = (
-        np.add.reduceat(trials, first, axis=-1) for trials in (counts.target, counts.nontarget)
-    )
-    return Counts(counts.values[first], target, nontarget)
-
-
 def _users(
-    at: Curve,
-    counts: Counts,
-    points: Points,
-    metrics: Mapping[str, Callable[[Curve], ArrayLike]],
+    at: Curve, counts: Counts, points: Points, metrics: Metrics
 ) -> Iterator[tuple[Key, FloatArray]]:
     """The user's metrics, if they take an axis of replicates in front; else none of them."""
-    for name, function in metrics.items():
-        found = _tried(function, at)
-        if found is not None and found.shape == (at.fp.shape[0], 1, at.fp.shape[-1]):
-            for i, one in enumerate(points.found):
-                if one.point.rule != DEPLOYED:
-                    yield (name, "", one.point.text), found[:, 0, i]
-            continue
-        found = _tried(function, counts.curve)
-        if found is not None and found.shape == (at.fp.shape[0], 1):
-            yield (name, "", ""), found[:, 0]
-
-
-def _tried(function: Callable[[Curve], ArrayLike], curve: Curve) -> FloatArray | None:
-    """What a user's function says of replicates of one group; None if it cannot say."""
-    one = (curve.fp[:, None], curve.fn[:, None], curve.n_target[:, None])
-    grouped = Curve(curve.thresholds, *one, curve.n_nontarget[:, None])
-    try:
-        with np.errstate(all="ignore"):
-            return np.asarray(function(grouped), dtype=np.float64)
-    except Exception:  # noqa: BLE001 - the same function has served the trials themselves
-        return None
+    for name, each, one in own_metrics(at, counts, metrics):
+        if one is not None:
+            yield (name, "", ""), one
+        for i, found in enumerate(points.of_scores if each is not None else ()):
+            assert each is not None
+            yield (name, "", found.point.text), each[..., i]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.stack import RATES, Stack, place_of_rate
+from parivox.auditing.estimates import Estimates, place_of_rate
 from parivox.core import bias
 from parivox.core.between import Between, spread_interval
 from parivox.core.corrected import (
@@ -23,6 +23,7 @@ from parivox.core.corrected import (
     tau_log_null,
 )
 from parivox.core.gamma_multinomial import gamma_multinomial
+from parivox.core.measures import RATES
 from parivox.core.noise import floor, null_method, permuted, without_zeros
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Fair:
         )
 
     @cached_property
-    def _stacks(self) -> dict[tuple[str, bool], Stack]:
+    def _draws(self) -> dict[tuple[str, bool], Estimates]:
         made = {}
         for metric, null in self.null.items():
             if null is None:
@@ -122,27 +123,31 @@ class Fair:
             trials = np.broadcast_to(null.trials, errors.shape).astype(np.float64)
             refused = (null.reason != "") | np.array(self.lost, dtype=bool)
             keys = [(metric, "", text) for text in self.points]
-            total = errors.sum(axis=-1), trials.sum(axis=-1)
-            pooled = np.where(refused, np.nan, bias.smoothed(*total))
+            errors, trials = (
+                np.concatenate((one, one.sum(axis=-1, keepdims=True)), axis=-1)
+                for one in (errors, trials)
+            )
+            pooled = bias.smoothed(errors[..., -1:], trials[..., -1:])
             for lifted, rates in ((False, null.rates), (True, null.lifted)):
-                values = np.where(refused[:, None], np.nan, rates)
-                made[metric, lifted] = Stack(keys, values, pooled, errors, trials, *total)
+                values = np.concatenate((rates, pooled), axis=-1)
+                values = np.where(refused[:, None], np.nan, values)
+                made[metric, lifted] = Estimates(keys, values, keys, errors, trials)
         return made
 
     def has(self, key: Key) -> bool:
         """Whether it is a rate that draws of a fair system are made of."""
         return self.are_disjoint and place_of_rate(key, self.points) is not None
 
-    def of(self, keys: Sequence[Key], *, lifted: bool) -> Stack:
+    def of(self, keys: Sequence[Key], *, lifted: bool) -> Estimates:
         """Draws of a fair system of these keys, which have them."""
         metrics = dict.fromkeys(key[0] for key in keys)
         parts = [
-            self._stacks[metric, lifted].having([key for key in keys if key[0] == metric])
+            self._draws[metric, lifted].having([key for key in keys if key[0] == metric])
             for metric in metrics
         ]
         return parts[0] if len(parts) == 1 else parts[0].and_(parts[1]).having(keys)
 
-    def corrected(self, rates: Stack, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
+    def corrected(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
         """Spread of the rates beyond what speakers make of it, by measure, in order of keys.
 
         Parameters
@@ -154,10 +159,11 @@ class Fair:
         """
         return {"tau_log": self._tau_log(rates), **self._variances(rates, n_eff)}
 
-    def _tau_log(self, rates: Stack) -> dict[str, Any]:
-        chosen = ~np.isnan(rates.values)
+    def _tau_log(self, rates: Estimates) -> dict[str, Any]:
+        chosen = ~np.isnan(rates.groups)
         n_groups = chosen.sum(axis=-1)
-        observed = np.where(chosen, without_zeros(rates.errors, rates.trials), np.nan)
+        counted = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
+        observed = np.where(chosen, counted, np.nan)
         size = len(rates.keys)
         names = ("value", "low", "high", "p", "floor_mean", "floor_95")
         tau = {name: np.full(size, np.nan) for name in names}
@@ -165,7 +171,7 @@ class Fair:
         if not self.are_disjoint:
             why[:] = "no valid draws of a fair system: speakers are in several groups"
         else:
-            draws = self.of(rates.keys, lifted=True).only(chosen).values
+            draws = self.of(rates.keys, lifted=True).only(chosen).groups
             found = tau_log(observed, draws)
             tau["value"], tau["p"] = found.value, found.p
             tau["low"], tau["high"] = spread_interval(
@@ -180,11 +186,11 @@ class Fair:
                     why[i] = _REFUSED.get(str(code), "no group has the rate")
         return {**tau, "groups": n_groups, "reason": why}
 
-    def _variances(self, rates: Stack, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
-        chosen = ~np.isnan(rates.values)
+    def _variances(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
+        chosen = ~np.isnan(rates.groups)
         n_groups = chosen.sum(axis=-1)
         has = chosen & (n_eff > 0)
-        values, known = np.where(has, rates.values, np.nan), np.where(has, n_eff, 1)
+        values, known = np.where(has, rates.groups, np.nan), np.where(has, n_eff, 1)
         single = corrected_variance(values, known)
         n, seed = self.options.replicates, (self.options.seed, 2)
         confidence = self.options.confidence

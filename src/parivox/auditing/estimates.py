@@ -1,0 +1,565 @@
+"""Base metrics of every cell, of the data and of each draw of speakers.
+
+A cell's metrics are computed once, by the functions of :mod:`parivox.core.measures`, which take
+leading axes: the data have none, the draws of the bootstrap one. :class:`Estimates` holds both,
+``[draw, key, cell]`` with the data as draw 0; bias measures, meta-measures and comparisons are
+functions of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.auditing.beside import NOTHING
+from parivox.auditing.failing import times, with_failures
+from parivox.auditing.operating_points import missing_class
+from parivox.auditing.rows import Base, Key
+from parivox.core import bias
+from parivox.core.counts import Counts, Curve
+from parivox.core.measures import RATES, AtThreshold, base_metric, base_metrics
+from parivox.core.separation import location
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.auditing.beside import Beside
+    from parivox.auditing.operating_points import Found, Points
+    from parivox.auditing.options import Options
+    from parivox.core.bias import ZeroPolicy
+    from parivox.core.counts import FloatArray
+    from parivox.core.measures import BaseMetric
+    from parivox.core.separation import TrialClass
+
+    Metrics = Mapping[str, Callable[[Curve], ArrayLike]]
+
+__all__ = [
+    "Estimates",
+    "at_points",
+    "estimate",
+    "locations",
+    "of_counts",
+    "own_metrics",
+    "place_of_rate",
+    "shifts",
+]
+
+_QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+_NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
+_FEW_BINS = 128
+
+
+# --- the metrics of one cell, of any leading axes ------------------------------------------------
+
+
+class Variant(NamedTuple):
+    """A metric under one of its definitions, with the arguments that say which."""
+
+    measure: BaseMetric
+    definition: str
+    arguments: dict[str, Any]
+
+
+def variants(needs: Iterable[str], points: Points, options: Options) -> Iterator[Variant]:
+    """Metrics that need some of the trials, each by each definition, in the order of rows."""
+    measures = (one for one in base_metrics().values() if one.needs in set(needs))
+    for _, alike in groupby(measures, key=lambda one: one.id if one.per == "held" else one.per):
+        same = list(alike)
+        for definition, arguments in _definitions(same[0], points, options):
+            yield from (Variant(one, definition, arguments) for one in same)
+
+
+def _definitions(
+    measure: BaseMetric, points: Points, options: Options
+) -> list[tuple[str, dict[str, Any]]]:
+    if measure.per == "cost":
+        return [(cost.name, {"cost": cost}) for cost in options.costs]
+    if measure.per == "eer":
+        return [(one, {"definition": one}) for one in options.eer]
+    if measure.per == "held":
+        return [
+            (f"{level!r} {rule}", {"target": level, "rule": rule})
+            for level in points.levels("fpr" if measure.of == "target" else "fnr")
+            for rule in options.rule
+        ]
+    return [("", {})]
+
+
+def at_points(at: Curve, points: Points, options: Options) -> list[tuple[Variant, FloatArray]]:
+    """Metrics at common thresholds, each ``[..., threshold]``."""
+    return [
+        (one, _computed(one.measure, (at,), one.arguments, at.fp.shape))
+        for one in variants(["points"], points, options)
+    ]
+
+
+def of_counts(
+    counts: Counts, points: Points, options: Options, *, coarse: bool = False
+) -> dict[tuple[str, str], AtThreshold]:
+    """Metrics of the scores, at the cell's own threshold if at any, each ``[...]``.
+
+    Parameters
+    ----------
+    counts
+        Of both classes of trials.
+    points, options
+        Which definitions.
+    coarse
+        Take fewer bins of scores where that does.
+    """
+    shape = counts.target.shape[:-1]
+    few = _coarser(counts) if coarse else counts
+    values: dict[tuple[str, str], AtThreshold] = {}
+    together: dict[tuple[object, str], Any] = {}
+    for measure, definition, arguments in variants(["counts", "llr"], points, options):
+        if measure.needs == "llr" and not options.llr:
+            continue
+        if measure.made_of:
+            given: tuple[Any, ...] = tuple(values[one, definition].value for one in measure.made_of)
+        else:
+            given = (few if measure.is_smooth else counts,)
+        asked = measure.compute, definition
+        if asked not in together:
+            assert measure.compute is not None
+            together[asked] = _called(measure, given, arguments)
+        found = together[asked]
+        threshold = np.asarray(getattr(found, "threshold", np.nan), dtype=np.float64)
+        value = np.asarray(getattr(found, measure.field, found), dtype=np.float64)
+        values[measure.id, definition] = AtThreshold(_shaped(measure, value, shape), threshold)
+    return values
+
+
+def _computed(
+    measure: BaseMetric, given: tuple[Any, ...], arguments: dict[str, Any], shape: tuple[int, ...]
+) -> FloatArray:
+    value = np.asarray(_called(measure, given, arguments), dtype=np.float64)
+    return _shaped(measure, value, shape)
+
+
+def _called(measure: BaseMetric, given: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+    assert measure.compute is not None
+    try:
+        return measure.compute(*given, **arguments)
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+        msg = f"metric {measure.id!r} failed: {error!r}"
+        raise ConfigError(msg) from error
+
+
+def _shaped(measure: BaseMetric, value: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    if value.shape != shape:
+        msg = (
+            f"metric {measure.id!r} gave shape {value.shape} for counts of shape {shape}; return "
+            "one value for each cell and, at operating points, for each threshold"
+        )
+        raise ConfigError(msg)
+    return value
+
+
+def _coarser(counts: Counts) -> Counts:
+    """Counts in bins twice as wide, where there are very many."""
+    first = np.arange(0, counts.values.size, 2)
+    if first.size < _FEW_BINS:
+        return counts
+    target, nontarget = (
+        np.add.reduceat(trials, first, axis=-1) for trials in (counts.target, counts.nontarget)
+    )
+    return Counts(counts.values[first], target, nontarget)
+
+
+def own_metrics(
+    at: Curve, counts: Counts, metrics: Metrics
+) -> Iterator[tuple[str, FloatArray | None, FloatArray | None]]:
+    """The user's metrics: their names, and their values ``[..., threshold]`` or else ``[...]``.
+
+    Raises
+    ------
+    ConfigError
+        If one fails on the data; on draws it then has no values.
+    """
+    is_data = counts.target.ndim == 1
+    shape = at.fp.shape
+    for name, function in metrics.items():
+        try:
+            with np.errstate(all="ignore"):
+                values = np.asarray(function(_as_group(at)), dtype=np.float64)
+                if values.shape == (*shape[:-1], 1, shape[-1]):
+                    yield name, values[..., 0, :], None
+                    continue
+                values = np.asarray(function(_as_group(counts.curve)), dtype=np.float64)
+        except Exception as error:
+            if not is_data:
+                continue
+            n = int(counts.n_target + counts.n_nontarget)
+            msg = f"metric {name!r} failed on a cell of {n} trials: {error!r}"
+            raise ConfigError(msg) from error
+        if values.shape == (*shape[:-1], 1):
+            yield name, None, values[..., 0]
+        elif is_data:
+            msg = (
+                f"metric {name!r} gave shape {values.shape} for counts of one group; return one "
+                "value a group, or one a group and threshold"
+            )
+            raise ConfigError(msg)
+
+
+def _as_group(curve: Curve) -> Curve:
+    """The same curve with a group axis of length one."""
+    return Curve(
+        curve.thresholds,
+        curve.fp[..., None, :],
+        curve.fn[..., None, :],
+        curve.n_target[..., None],
+        curve.n_nontarget[..., None],
+    )
+
+
+def locations(counts: Counts) -> dict[tuple[str, str], FloatArray]:
+    """Mean and quantiles of the scores of either class, which shifts are differences of."""
+    found = {}
+    for measure in base_metrics().values():
+        if measure.needs == "pooled":
+            of: TrialClass = "target" if measure.of == "target" else "nontarget"
+            found[measure.id, "mean"] = location(counts, of=of)
+            quantiles = location(counts, of=of, quantile=list(_QUANTILES.values()))
+            found |= {(measure.id, name): quantiles[..., i] for i, name in enumerate(_QUANTILES)}
+    return found
+
+
+# --- the data ------------------------------------------------------------------------------------
+
+
+class _Cell:
+    """The counts of one cell with the words for what they lack."""
+
+    def __init__(self, counts: Counts, no_curve: str = "") -> None:
+        self.counts = counts
+        target, nontarget = int(counts.n_target), int(counts.n_nontarget)
+        self.trials = {"target": target, "nontarget": nontarget, "both": target + nontarget}
+        self.lacks = {
+            "target": no_curve or ("" if target else "no target trials"),
+            "nontarget": no_curve or ("" if nontarget else "no nontarget trials"),
+            "both": no_curve or missing_class(target, nontarget),
+        }
+
+    def base(
+        self,
+        of: str,
+        value: float | FloatArray,
+        reason: str = "",
+        *,
+        errors: Mapping[str, int] | None = None,
+        threshold: float = math.nan,
+    ) -> Base:
+        """One metric of some of the trials, whose errors are told if a threshold is known."""
+        value = math.nan if reason else float(value)
+        if math.isnan(value) and not reason:
+            reason = self.lacks["both"] or "undefined on these scores"
+        wrong = None if errors is None else errors[of]
+        return Base(value, wrong, self.trials[of], threshold, reason)
+
+    def errors(self, threshold: float) -> dict[str, int]:
+        """False accepts, false rejects and both at a threshold."""
+        return _errors(self.counts.at([threshold]), 0)
+
+
+def _errors(at: Curve, i: int) -> dict[str, int]:
+    fp, fn = int(at.fp[i]), int(at.fn[i])
+    return {"nontarget": fp, "target": fn, "both": fp + fn}
+
+
+def estimate(
+    counts: Counts,
+    points: Points,
+    options: Options,
+    metrics: Metrics,
+    beside: Beside = NOTHING,
+    *,
+    no_curve: str = "",
+) -> dict[Key, Base]:
+    """Every base metric of one cell but its score shifts.
+
+    Parameters
+    ----------
+    counts
+        The cell's counts.
+    points
+        Operating points with their thresholds.
+    options
+        Which costs, EER definitions and rules.
+    metrics
+        The user's own metrics by name.
+    beside
+        What else was counted of the cell.
+    no_curve
+        Why only the operating points can be told; empty if all can.
+    """
+    cell, scored = _Cell(counts, no_curve), points.of_scores
+    at = counts.at([f.threshold for f in scored])
+    rows = dict(_rows_at(_Cell(counts), scored, at, points, options))
+    if points.deployed is not None and beside.deployed is not None:
+        found = points.found[points.deployed]
+        levels = list(beside.thresholds or ())
+        own = replace(found, threshold=levels[0] if len(levels) == 1 else math.nan)
+        decided = beside.deployed
+        rows.update(_rows_at(_Cell(decided), [own], decided.at([1.0]), points, options))
+    if beside.failed is not None:
+        rows.update(with_failures(rows, beside, [found.point.text for found in points.found]))
+    if beside.seconds is not None:
+        rows.update(times(beside.seconds))
+    rows.update(_rows_of_counts(cell, points, options))
+    if no_curve:
+        rows.update({(name, "", ""): cell.base("both", math.nan, no_curve) for name in metrics})
+        return rows
+    for name, each, one in own_metrics(at, counts, metrics):
+        if one is not None:
+            rows[name, "", ""] = cell.base("both", one)
+        for i, found in enumerate(scored if each is not None else ()):
+            assert each is not None
+            rows[name, "", found.point.text] = cell.base(
+                "both", each[i], found.reason, threshold=found.threshold
+            )
+    return rows
+
+
+def _rows_at(
+    cell: _Cell, found: Sequence[Found], at: Curve, points: Points, options: Options
+) -> Iterator[tuple[Key, Base]]:
+    """Metrics at the common thresholds, or of the decisions that were made."""
+    values = at_points(at, points, options)
+    for i, one in enumerate(found):
+        lost = one.reason  # the point itself was not found
+        errors = None if lost else _errors(at, i)
+        for (measure, definition, _), value in values:
+            reason = lost or cell.lacks[measure.of]
+            yield (
+                (measure.id, definition, one.point.text),
+                cell.base(
+                    measure.of, value[..., i], reason, errors=errors, threshold=one.threshold
+                ),
+            )
+
+
+def _rows_of_counts(cell: _Cell, points: Points, options: Options) -> Iterator[tuple[Key, Base]]:
+    """Metrics at the cell's own threshold, and of the scores themselves."""
+    lacks = cell.lacks["both"]
+    values = {} if lacks else of_counts(cell.counts, points, options)
+    for measure, definition, arguments in variants(["counts", "llr"], points, options):
+        reason = lacks or (_NO_LLR if measure.needs == "llr" and not options.llr else "")
+        if not reason and measure.per == "held":
+            held = cell.trials["nontarget" if measure.of == "target" else "target"]
+            level = arguments["target"]
+            if level * held < 1:
+                reason = f"unresolvable: {level!r} is below one error in {held} trials"
+        if reason:
+            yield (measure.id, definition, ""), cell.base(measure.of, math.nan, reason)
+            continue
+        value, threshold = values[measure.id, definition]
+        t = float(threshold)
+        errors = None if math.isnan(t) else cell.errors(t)
+        yield (
+            (measure.id, definition, ""),
+            cell.base(measure.of, value, errors=errors, threshold=t),
+        )
+
+
+def shifts(
+    counts: Counts, reference: Mapping[tuple[str, str], FloatArray], *, no_curve: str = ""
+) -> dict[Key, Base]:
+    """How a cell's scores lie against a reference, in units of score.
+
+    Parameters
+    ----------
+    counts
+        The cell's counts.
+    reference
+        :func:`locations` of the grouping's pooled row.
+    no_curve
+        Why nothing can be told of scores; empty if it can.
+    """
+    cell = _Cell(counts, no_curve)
+    rows: dict[Key, Base] = {}
+    for (metric, definition), here in locations(counts).items():
+        of = base_metric(metric).of
+        reason = cell.lacks[of]
+        # plain numbers, which warn of nothing where both are infinite
+        value = math.nan if reason else float(here) - float(reference[metric, definition])
+        rows[metric, definition, ""] = cell.base(of, value, reason)
+    return rows
+
+
+# --- all cells, the data and the draws -----------------------------------------------------------
+
+
+def place_of_rate(key: Key, points: Mapping[str, int]) -> int | None:
+    """Place of the operating point that it is a rate at; None of anything else."""
+    metric, definition, point = key
+    return points.get(point) if metric in RATES and not definition else None
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Base metrics of the groups of one grouping and, last, of all of them.
+
+    Attributes
+    ----------
+    keys : sequence of Key
+    values : float64 ndarray of shape (..., key, cell)
+        NaN where undefined.
+    rates : sequence of Key
+        Those of the keys that are rates whose errors are known.
+    errors, trials : float64 ndarrays of shape (..., rate, cell)
+    reasons : sequence of sequence of str
+        Why a value of the data is undefined, ``[key][cell]``; empty for draws.
+    """
+
+    keys: Sequence[Key]
+    values: FloatArray
+    rates: Sequence[Key]
+    errors: FloatArray
+    trials: FloatArray
+    reasons: Sequence[Sequence[str]] = ()
+
+    @classmethod
+    def of(cls, cells: Sequence[Mapping[Key, Base]]) -> Estimates:
+        """Those of the data, of each group and, last, the pooled row."""
+        keys = list(cells[-1])
+        rows = [[bases[key] for bases in cells] for key in keys]
+        rates = [i for i, key in enumerate(keys) if key[0] in RATES]
+        shape = len(rates), len(cells)
+        return cls(
+            keys,
+            np.array([[base.value for base in row] for row in rows], dtype=np.float64),
+            [keys[i] for i in rates],
+            np.array(
+                [[np.nan if b.errors is None else b.errors for b in rows[i]] for i in rates],
+                dtype=np.float64,
+            ).reshape(shape),
+            np.array([[b.trials for b in rows[i]] for i in rates], dtype=np.float64).reshape(shape),
+            [[base.reason for base in row] for row in rows],
+        )
+
+    @property
+    def groups(self) -> FloatArray:
+        """Values of the groups, ``[..., key, group]``."""
+        return self.values[..., :-1]
+
+    @property
+    def pooled(self) -> FloatArray:
+        """Values of all groups together, ``[..., key]``."""
+        return self.values[..., -1]
+
+    def of_rates(self, name: str) -> FloatArray:
+        """Errors or trials of each key, ``[..., key, cell]``; NaN of what is no rate."""
+        counted: FloatArray = getattr(self, name)
+        if list(self.rates) == list(self.keys):
+            return counted
+        found = np.full((*counted.shape[:-2], len(self.keys), counted.shape[-1]), np.nan)
+        place = {key: i for i, key in enumerate(self.keys)}
+        found[..., [place[key] for key in self.rates], :] = counted
+        return found
+
+    def select(self, chosen: Sequence[int]) -> Estimates:
+        """Some of the keys."""
+        keys = [self.keys[i] for i in chosen]
+        kept = set(keys)
+        at = [i for i, key in enumerate(self.rates) if key in kept]
+        return Estimates(
+            keys,
+            self.values[..., chosen, :],
+            [self.rates[i] for i in at],
+            self.errors[..., at, :],
+            self.trials[..., at, :],
+            [self.reasons[i] for i in chosen] if self.reasons else (),
+        )
+
+    def last(self, n: int) -> Estimates:
+        """The last cells only."""
+        values, errors, trials = (one[..., -n:] for one in (self.values, self.errors, self.trials))
+        reasons = [row[-n:] for row in self.reasons]
+        return Estimates(self.keys, values, self.rates, errors, trials, reasons)
+
+    def errors_only(self) -> Estimates:
+        """The keys of metrics that are errors, by which groups can be compared."""
+        return self.select([i for i, key in enumerate(self.keys) if base_metric(key[0]).is_error])
+
+    def where(self, *metrics: str) -> Estimates:
+        """The keys of some metrics."""
+        return self.select([i for i, key in enumerate(self.keys) if key[0] in metrics])
+
+    def having(self, keys: Sequence[Key]) -> Estimates:
+        """These keys in this order; those that are not there are undefined."""
+        place = {key: i for i, key in enumerate(self.keys)}
+        if all(key in place for key in keys):
+            return self.select([place[key] for key in keys])
+        at = [(i, place[key]) for i, key in enumerate(keys) if key in place]
+        shape = (*self.values.shape[:-2], len(keys), self.values.shape[-1])
+        values = np.full(shape, np.nan)
+        known = self.select([of for _, of in at])
+        values[..., [i for i, _ in at], :] = known.values
+        return replace(known, keys=keys, values=values, reasons=())
+
+    def and_(self, other: Estimates) -> Estimates:
+        """These keys, then those of another."""
+        return Estimates(
+            [*self.keys, *other.keys],
+            np.concatenate((self.values, other.values), axis=-2),
+            [*self.rates, *other.rates],
+            np.concatenate((self.errors, other.errors), axis=-2),
+            np.concatenate((self.trials, other.trials), axis=-2),
+            [*self.reasons, *other.reasons],
+        )
+
+    def only(self, groups: NDArray[np.bool_]) -> Estimates:
+        """Values of some groups, ``[key, group]``; the others are undefined."""
+        pooled = np.ones((*groups.shape[:-1], 1), dtype=bool)
+        kept = np.concatenate((groups, pooled), axis=-1)
+        return replace(self, values=np.where(kept, self.values, np.nan))
+
+    def lacks(self, other: Estimates) -> NDArray[np.bool_]:
+        """Where a group has no value that has one in others, ``[..., key]``."""
+        gone = np.isnan(self.groups) & ~np.isnan(other.groups)
+        return np.asarray(gone.any(axis=-1))
+
+    def under(self, zero: ZeroPolicy) -> FloatArray:
+        """Values under a rule for rates of 0, of which all must be then, ``[..., key, cell]``."""
+        if zero == "none":
+            return self.values
+        rates = bias.smoothed(self.of_rates("errors"), self.of_rates("trials"), zero)
+        return np.where(np.isnan(self.values), np.nan, rates)
+
+    def others(self, zero: ZeroPolicy, points: Points, options: Options) -> FloatArray:
+        """What each group's value is of all trials but its own, ``[..., key, group]``.
+
+        Known of the rates and of what is computed of them; NaN for all else.
+        """
+        errors, trials = (
+            one[..., -1:] - one[..., :-1]
+            for one in (self.of_rates("errors"), self.of_rates("trials"))
+        )
+        found = np.full(errors.shape, np.nan)
+        place = {key: i for i, key in enumerate(self.keys)}
+        rates = [place[key] for key in self.rates]
+        found[..., rates, :] = bias.smoothed(errors[..., rates, :], trials[..., rates, :], zero)
+        made_of_rates = {
+            (one.measure.id, one.definition): one for one in variants(["points"], points, options)
+        }
+        for i, (metric, definition, point) in enumerate(self.keys):
+            asked = made_of_rates.get((metric, definition))
+            both = [place[key] for rate in RATES if (key := (rate, "", point)) in place]
+            if asked is None or metric in RATES or len(both) < len(RATES):
+                continue
+            # no error counts where the point was not found, nor then a rate
+            wrong = np.nan_to_num(errors[..., both, :]).astype(np.int64)[..., None]
+            n = trials[..., both, :].astype(np.int64)
+            curve = Curve(np.zeros(1), *np.moveaxis(wrong, -3, 0), *np.moveaxis(n, -2, 0)[::-1])
+            value = _computed(asked.measure, (curve,), asked.arguments, curve.fp.shape)[..., 0]
+            unknown = np.isnan(found[..., both, :]).any(axis=-2)
+            found[..., i, :] = np.where(unknown, np.nan, value)
+        return found
