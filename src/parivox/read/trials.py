@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parivox.errors import ConfigError
-from parivox.read.checks import Trials
+import numpy as np
+
+from parivox.errors import ConfigError, DataError
+from parivox.read.checks import Known, Tally, Trials, check_partition
 from parivox.read.columns import Columns
+from parivox.read.content import Folder
 from parivox.read.failures import read_failures
 from parivox.read.formats import scan
-from parivox.read.ids import Ids
+from parivox.read.ids import places_in
+from parivox.read.joining import why_nothing_fits
 from parivox.read.models import read_models
-from parivox.read.notes import DataNote, check_columns
-from parivox.read.trial_reader import TrialReader
-from parivox.read.trialset import TrialSet
+from parivox.read.notes import (
+    DataNote,
+    check_columns,
+    contradiction,
+    reading_notes,
+    why_none_left,
+)
+from parivox.read.spill import CheckedParts, FinalCodes, records
+from parivox.read.trial_rows import TrialRows
+from parivox.read.trial_speakers import TrialTables, find_speakers
+from parivox.read.trialset import Recordings, TrialSet, speakers_in
 from parivox.read.utterances import read_utterances
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from parivox.read.attributes import Attribute
+    from parivox.read.ids import MergedIds
     from parivox.read.speakers import Speakers
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
 POLICIES = ("error", "set-aside")
 ORIENTATIONS = (None, "distance", "similarity")
+_SLICE = 100_000  # ids hashed at once
+_TRIALS = 1_000_000  # trials, likewise
 
 
 def read_trials(
@@ -112,17 +131,173 @@ def read_trials(
     if not strangers:
         check_columns(asked, scans)
     needed = not (strangers and any("label" in one.columns for one in scans))
-    reading = TrialReader(
-        speakers, orientation, attributes, needs_speakers=needed, unscored=unscored
+    tables = TrialTables(
+        speakers,
+        None if utterances is None or not needed else read_utterances(utterances),
+        None if models is None or not needed else read_models(models),
+        None if failures is None else read_failures(failures),
     )
-    if utterances is not None and needed:
-        reading.utterances = read_utterances(utterances)
-    if models is not None and needed:
-        reading.models = read_models(models).with_speakers(reading.utterances)
-        reading.model_ids = Ids()
-    reading.open_scores(scans[0])
+    if tables.models is not None:
+        tables = replace(tables, models=tables.models.with_speakers(tables.utterances))
+    rows = TrialRows(
+        attributes,
+        is_distance=orientation == "distance",
+        has_models=tables.models is not None,
+        needs_speakers=needed,
+        unscored=unscored,
+    )
+    rows.read_scores(scans[0])
     for one in scans[1:]:
-        reading.open_trials(one)
-    if failures is not None:
-        reading.failures = read_failures(failures)
-    return reading.finish(system, list_, conflicts)
+        rows.read_list(one)
+    return _checked(rows, tables, system, list_, conflicts)
+
+
+def _checked(
+    rows: TrialRows, tables: TrialTables, system: str, list_: str, conflicts: str
+) -> TrialSet:
+    """Number the ids, find the speakers, and check the trials, a partition after the other."""
+    failed = _add_failed(rows, tables)
+    own = rows.ids.merge()
+    if own.clash:
+        rows.check_names()
+    models = None if rows.model_ids is None else rows.model_ids.merge()
+    ids = own if models is None else models + own
+    n_models = 0 if models is None else len(models)
+    people, speaker, told = find_speakers(rows, tables, own, models)
+    names = () if people is None else people.ids
+    known = _known(rows, tables, own, models, speaker, failed)
+    levels, columns = rows.levels()
+    codes = FinalCodes((own if models is None else models).places, own.places, n_models, columns)
+    tally = Tally(n_speakers=len(names))
+    digest, of_failed = hashlib.sha256(), hashlib.sha256()
+    _hash_ids(digest, ids, speaker, names)
+    is_large = any(store.folder is not None for store in rows.stores)
+    parts: list[Trials] | CheckedParts = CheckedParts(Folder()) if is_large else []
+    folder = parts.folder if isinstance(parts, CheckedParts) else None
+    for scored, *listed in rows.partitions(codes, len(ids), folder):
+        part = check_partition(
+            scored, listed[0] if listed else None, n=len(ids), known=known, tally=tally
+        )
+        if conflicts == "error" and tally.first:
+            raise contradiction(rows.scans, tally, ids, known.speaker, names)
+        _hash_trials(part, digest, of_failed)
+        parts.append(part)
+    if tally.failed:
+        digest.update(of_failed.digest())
+    if not tally.kept and not tally.failed:
+        why = why_none_left(tally)
+        if len(rows.scans) > 1 and not tally.met:
+            why += f"; {why_nothing_fits(*rows.scans)}"
+        msg = f"{rows.scans[0].name}: no trial is left to audit; {why}"
+        raise DataError(msg)
+    recordings = _recordings(tables, own, models)
+    ids.forget_runs()
+    notes = reading_notes(tally, rows.scans, is_scored=rows.is_scored)
+    may_fail = tables.failures is not None or "status" in rows.scans[0].columns
+    nowhere = np.zeros(len(ids), dtype=bool)
+    return TrialSet(
+        system,
+        list_,
+        ids,
+        speaker,
+        tally.kept,
+        (tally.low, tally.high) if np.isfinite(tally.low) else (0.0, 0.0),
+        [*notes, *told, *rows.notes(), *tables.notes()],
+        digest.hexdigest(),
+        [*rows.provenance(), *tables.provenance()],
+        tally.aside,
+        parts,
+        n_models,
+        recordings,
+        levels,
+        rows.deployed(),
+        (
+            nowhere if known.failed_enrol is None else known.failed_enrol,
+            nowhere if known.failed_test is None else known.failed_test,
+        )
+        if may_fail
+        else None,
+        rows.is_scored,
+        frozenset(next(iter(parts)).more) - rows.empty_columns(),
+        people,
+    )
+
+
+def _add_failed(rows: TrialRows, tables: TrialTables) -> tuple[int, int] | None:
+    """Runs of the enrolments and of the test recordings that failed, which may be new ids."""
+    if tables.failures is None:
+        return None
+    enrol, enrolled = tables.failures.enrol, rows.model_ids or rows.ids
+    if tables.models is not None:
+        enrol = tables.models.failed(enrol)
+    first = enrolled.runs
+    enrolled.add(enrol.unique().sort())
+    rows.ids.add(tables.failures.acquire)
+    return first, rows.ids.runs - 1
+
+
+def _known(
+    rows: TrialRows,
+    tables: TrialTables,
+    ids: MergedIds,
+    models: MergedIds | None,
+    speaker: NDArray[np.int32],
+    failed: tuple[int, int] | None,
+) -> Known:
+    """What the checks need to know of the utterances."""
+    n_models = 0 if models is None else len(models)
+    failed_enrol = failed_test = made_of = None
+    if models is not None and tables.models is not None:
+        model, recording = tables.models.recordings(models.series())
+        place = ids.where(recording)
+        made_of = model.astype(np.int64) * speaker.size + place + n_models
+        made_of = np.sort(made_of[place >= 0])
+    if failed is not None:
+        failed_enrol, failed_test = np.zeros((2, speaker.size), dtype=bool)
+        failed_enrol[(ids if models is None else models).places[failed[0]]] = True
+        failed_test[n_models + ids.places[failed[1]]] = True
+    return Known(
+        speaker if rows.needs_speakers else None,
+        failed_enrol,
+        failed_test,
+        rows.deployed() if rows.thresholds.size and rows.is_scored else None,
+        made_of,
+        rows.is_scored,
+    )
+
+
+def _recordings(tables: TrialTables, ids: MergedIds, models: MergedIds | None) -> Recordings | None:
+    """Where the utterances stand in their table."""
+    if tables.utterances is None or not tables.utterances.attributes.width:
+        return None
+    listed = tables.utterances.table["utterance"]
+    row = np.concatenate([places_in(part, listed) for _, part in ids.parts()])
+    model, model_row = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+    if models is not None and tables.models is not None:
+        row = np.concatenate((np.full(len(models), -1, dtype=np.int32), row))
+        model, recording = tables.models.recordings(models.series())
+        model_row = places_in(recording, listed)
+    return Recordings(tables.utterances, row, model, model_row)
+
+
+def _hash_ids(
+    digest: Any, ids: MergedIds, speaker: NDArray[np.int32], names: Sequence[str]
+) -> None:
+    """Hash the ids and whose they are."""
+    for _, part in ids.parts():
+        for first in range(0, len(part), _SLICE):
+            digest.update("\n".join([*part[first : first + _SLICE].to_list(), ""]).encode())
+    used = speakers_in(speaker)
+    whose = [names[i] for i in used.tolist()]
+    digest.update(b"\x00" + "\n".join(whose).encode() + b"\x00")
+    place = np.full(int(used.max(initial=-1)) + 2, -1, dtype="<i4")  # last, of none
+    place[used] = np.arange(used.size)
+    for first in range(0, speaker.size, _SLICE):
+        digest.update(place[speaker[first : first + _SLICE]].tobytes())
+
+
+def _hash_trials(part: Trials, digest: Any, of_failed: Any) -> None:
+    """Hash the trials of a partition, those that failed apart: so partitions change nothing."""
+    for trials, to in ((part, digest), (part.failed, of_failed)):
+        for block in () if trials is None else trials.blocks(_TRIALS):
+            to.update(records(block))

@@ -1,0 +1,302 @@
+"""Rows of trials as numbers: of a score file and, where it stands apart, of a trial list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import polars as pl
+
+from parivox.errors import DataError
+from parivox.read.attributes import Levels, ValueCodes, columns_of, sides_of, whole_of
+from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
+from parivox.read.checks import Encoded
+from parivox.read.ids import Dictionary, Ids
+from parivox.read.joining import named_rows
+from parivox.read.notes import DataNote, columns_told, labels_or_scores
+from parivox.read.spill import Store, ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.read.attributes import Attribute
+    from parivox.read.content import Folder
+    from parivox.read.formats.format import Rows, Scan
+    from parivox.read.spill import FinalCodes
+
+__all__ = ["TrialRows"]
+
+
+class TrialRows:
+    """Rows of a score file and perhaps of a trial list, as they are read.
+
+    Parameters
+    ----------
+    attributes
+        Those that trials are grouped by, of which columns may stand in the rows.
+    is_distance
+        Whether scores are negated.
+    has_models
+        Whether enrolments are models, whose ids are others than those of recordings.
+    needs_speakers
+        Whether columns of speakers count.
+    unscored
+        Whether only who is compared with whom counts.
+
+    Attributes
+    ----------
+    ids, model_ids : Ids
+        Those of utterances; those of enrolment models, None where these are utterances.
+    named : Dictionary
+        Speakers that columns name.
+    thresholds : float64 ndarray of shape (threshold,)
+        Deployed thresholds, in the order in which they appear.
+    is_scored, is_decided : bool
+        Whether there are scores; whether there are decisions.
+    scored, listed : int
+        Runs of ids of the score file, and of both files.
+    scans : list of Scan
+    stores : list of Store
+        Rows of either file.
+    """
+
+    def __init__(
+        self,
+        attributes: Sequence[Attribute] = (),
+        *,
+        is_distance: bool = False,
+        has_models: bool = False,
+        needs_speakers: bool = True,
+        unscored: bool = False,
+    ) -> None:
+        self.attributes, self.sign = attributes, -1.0 if is_distance else 1.0
+        self.unscored, self.needs_speakers = unscored, needs_speakers
+        self.ids, self.named = Ids(), Dictionary()
+        self.model_ids = Ids() if has_models else None
+        self.values: dict[str, ValueCodes] = {}
+        self.thresholds: NDArray[np.float64] = np.empty(0)
+        self.is_scored, self.is_decided = True, False
+        self.scored = self.listed = 0
+        self.scans: list[Scan] = []
+        self.stores: list[Store] = []
+
+    def read_scores(self, scanned: Scan) -> None:
+        """Read the rows of the score file, or of a list that needs no scores."""
+        if self.unscored:
+            self._read(scanned, "trials")
+            self.scored = self.listed = self.ids.runs
+            return
+        self.is_scored = "decision" not in scanned.columns  # unless there are scores, too
+        if self.is_scored and "score" not in scanned.columns:
+            mend = (
+                "it is a list of trials; give scores (an audit takes such a list as --trials)"
+                if {"enrol", "test"} <= set(scanned.columns)
+                else "name them with --columns enrol=...,test=...,score=..."
+            )
+            msg = f"{scanned.name}: has no column of scores{columns_told(scanned)}; {mend}"
+            raise DataError(msg + labels_or_scores(scanned))
+        self._read(scanned, "scores")
+        self.scored = self.listed = self.ids.runs
+
+    def read_list(self, scanned: Scan) -> None:
+        """Read the rows of the trial list; scores in it do not count."""
+        self._read(scanned, "trials")
+        self.listed = self.ids.runs
+
+    def _read(self, scanned: Scan, name: str) -> None:
+        for role in ("enrol", "test"):
+            if role not in scanned.columns:
+                msg = (
+                    f"{scanned.name}: has no column of {role} utterances{columns_told(scanned)}; "
+                    f"name it with --columns {role}=..."
+                )
+                raise DataError(msg)
+        rows = Store(name)
+        self.scans.append(scanned)
+        for numbers_, whole in scanned.chunks():
+            chunk, places = _without_blank_rows(whole, numbers_)
+            if chunk.height:
+                rows.add(self._encoded(scanned, places, chunk, scored=name == "scores"))
+        if not rows.rows:
+            msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
+            raise DataError(msg)
+        self.stores.append(rows)
+
+    def _encoded(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame, *, scored: bool) -> Encoded:
+        run = self.ids.runs
+        enrol, test = self._coded_ids(run, chunk, scanned, rows)
+        n = chunk.height
+        label = (
+            labels(chunk, scanned, rows)
+            if "label" in scanned.columns
+            else np.full(n, -1, dtype=np.int8)
+        )
+        more: dict[str, NDArray[Any]] = {}
+        for key, role, attribute in columns_of(self.attributes, scanned):
+            both = whole_of(key)
+            if both not in self.values:
+                self.values[both] = ValueCodes(attribute)
+            more[key] = self.values[both].codes(chunk[role], role, scanned)
+        score = np.full(n, np.nan)
+        if self.unscored:
+            score = cast("Any", np.zeros(n, dtype=np.float16))  # which take little room
+        if scored:
+            more |= self._outcomes(scanned, rows, chunk)
+            if "score" in scanned.columns:
+                score = self.sign * scores(chunk, scanned, rows) + 0.0
+                self.is_scored = self.is_scored or not np.isnan(score).all()
+        return Encoded(enrol, test, label, score, more, run)
+
+    def _coded_ids(
+        self, run: int, chunk: pl.DataFrame, scanned: Scan, rows: Rows
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Codes of the utterances in their run; the speakers of columns are noted."""
+        if self.model_ids is None:
+            enrol, test = self.ids.read(chunk, ("enrol", "test"), scanned, rows)
+            sides = {"enrol_speaker": enrol, "test_speaker": test}
+        else:
+            (enrol,) = self.model_ids.read(chunk, ("enrol",), scanned, rows)
+            (test,) = self.ids.read(chunk, ("test",), scanned, rows)
+            sides = {"test_speaker": test}
+        sides = {side: codes for side, codes in sides.items() if side in scanned.columns}
+        if sides and self.needs_speakers:
+            self._name(run, sides, chunk, scanned, rows)
+        return enrol, test
+
+    def _outcomes(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame) -> dict[str, NDArray[Any]]:
+        """What became of the trials besides their scores."""
+        found: dict[str, NDArray[Any]] = {}
+        if "decision" in scanned.columns:
+            found["accepted"] = decisions(chunk, scanned, rows)
+            self.is_decided = self.is_decided or bool((found["accepted"] >= 0).any())
+        if "threshold" in scanned.columns:
+            found["threshold"] = self._thresholds(chunk, scanned, rows)
+        if "status" in scanned.columns:
+            found["failed"] = failures(chunk, scanned, rows)
+        if "seconds" in scanned.columns:
+            found["seconds"] = numbers(chunk, "seconds", scanned, rows, least=0.0, most=DAY)
+        return found
+
+    def _thresholds(self, chunk: pl.DataFrame, scanned: Scan, rows: Rows) -> NDArray[np.int32]:
+        """Code of each trial's threshold, in the order in which they appear; -1 for none."""
+        level = numbers(chunk, "threshold", scanned, rows)
+        if self.sign < 0:
+            level = 0.0 - level
+        told = ~np.isnan(level)
+        found, place = np.unique(level[told], return_inverse=True)
+        self.thresholds = np.append(self.thresholds, found[~np.isin(found, self.thresholds)])
+        order = np.argsort(self.thresholds)
+        codes = np.full(level.size, -1, dtype=np.int32)
+        codes[told] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
+        return codes
+
+    def _name(
+        self,
+        run: int,
+        sides: dict[str, NDArray[np.int32]],
+        chunk: pl.DataFrame,
+        scanned: Scan,
+        rows: Rows,
+    ) -> None:
+        """Take the speaker of each utterance of a run from columns."""
+        named = np.full(self.ids.size(run), -1, dtype=np.int32)
+        for role, codes in sides.items():
+            owner = self.named.codes(chunk, role, scanned, rows)
+            fresh = np.flatnonzero(named[codes] < 0)[::-1]  # the first row has the last word
+            named[codes[fresh]] = owner[fresh]
+            if (named[codes] != owner).any():
+                self.check_names()
+        self.ids.keep_values(run, named)
+
+    def check_names(self) -> None:
+        """Refuse an utterance of which columns name two speakers."""
+        said = named_rows(self.scans).unique(
+            ["utterance", "speaker"], keep="first", maintain_order=True
+        )
+        twice = said.filter(pl.col("utterance").is_duplicated())
+        if twice.height:  # else they differ in the blanks around them only
+            later = twice.filter(~pl.col("utterance").is_first_distinct()).row(0, named=True)
+            above = twice.filter(pl.col("utterance") == later["utterance"]).row(0, named=True)
+            source = self.scans[later["scan"]]
+            where = f" of {self.scans[0].name}" if later["scan"] != above["scan"] else ""
+            msg = (
+                f"{source.at(later['row'], later['role'])}: utterance {later['utterance']!r} is "
+                f"of speaker {later['speaker']!r} here and of {above['speaker']!r} in row "
+                f"{above['row']}{where}; correct one of them"
+            )
+            raise DataError(msg)
+
+    def partitions(
+        self, rank: FinalCodes, n: int, folder: Folder | None
+    ) -> Iterator[list[Encoded]]:
+        """Rows of either file, in one partition or, on disk, in several."""
+        if folder is None:
+            yield [store.whole(rank) for store in self.stores]
+            return
+        part_of = ranges(self.stores, rank, n)
+        for store in self.stores:
+            store.scatter(rank, part_of, folder)
+        for number in range(int(part_of.max(initial=0)) + 1):
+            yield [store.part(number, folder) for store in self.stores]
+
+    def levels(self) -> tuple[dict[str, Levels], dict[str, NDArray[np.int32]]]:
+        """Values of the attributes in the rows, and the final codes of what is coded there."""
+        levels: dict[str, Levels] = {}
+        columns: dict[str, NDArray[np.int32]] = {}
+        for key, values in self.values.items():
+            levels[key], place = values.finish()
+            columns |= dict.fromkeys(sides_of(key), place)
+        if self.thresholds.size:
+            place = np.empty(self.thresholds.size + 1, dtype=np.int32)
+            place[np.argsort(self.thresholds)] = np.arange(self.thresholds.size)
+            place[-1] = -1
+            columns["threshold"] = place
+        return levels, columns
+
+    def deployed(self) -> NDArray[np.float64]:
+        """Every threshold, rising, then NaN."""
+        return np.append(np.sort(self.thresholds), np.nan)
+
+    def empty_columns(self) -> set[str]:
+        """Columns of which every cell is empty."""
+        told = {"threshold": self.thresholds.size > 0, "accepted": self.is_decided}
+        return {name for name, is_told in told.items() if not is_told}
+
+    def notes(self) -> list[DataNote]:
+        """What stands in for labels, and columns that stand where they do not count."""
+        found = []
+        if not any("label" in scanned.columns for scanned in self.scans):
+            item, note = "trials labelled by their speakers", "the file has no labels"
+            found.append(DataNote("scores", item, self.stores[-1].rows, note))
+        for scanned, store in zip(self.scans[1:], self.stores[1:], strict=True):
+            for role in ("decision", "threshold", "status", "seconds"):
+                if role in scanned.columns:
+                    item = f"rows whose column {scanned.columns[role]!r} is not used"
+                    note = "what became of a trial is told by the score file"
+                    found.append(DataNote("trials", item, store.rows, note))
+        first = self.scans[0].columns
+        if "stage" in first and "status" not in first:
+            item = f"rows whose column {first['stage']!r} is not used"
+            found.append(DataNote("scores", item, self.stores[0].rows, "there is no status"))
+        return found
+
+    def provenance(self) -> list[dict[str, Any]]:
+        """What was read."""
+        told = []
+        roles = ("trials",) if self.unscored else ("scores", "trials")
+        for role, one in zip(roles, self.scans, strict=False):
+            entry: dict[str, Any] = {"role": role, "name": one.name, "format": one.format}
+            if one.content is not None:
+                entry |= one.content.provenance
+            told.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
+        return told
+
+
+def _without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, Rows]:
+    """The chunk without rows of which nothing is known, and the row of each that is left."""
+    if not (chunk["enrol"].is_null() & chunk["test"].is_null()).any():
+        return chunk, rows
+    blank = chunk.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    return chunk.filter(~blank), np.asarray(rows)[~blank.to_numpy()]
