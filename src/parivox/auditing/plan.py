@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.planned import SIDES, Asked, Seen, designs, of_groups, of_lists
@@ -186,9 +186,9 @@ def plan(
         power=power,
         confidence=confidence,
         target_fpr=target_fpr,
-        rate={} if rate is None else rate,
-        icc={} if icc is None else icc,
-        trials_per_speaker={} if trials_per_speaker is None else trials_per_speaker,
+        rate=rate,
+        icc=icc,
+        trials_per_speaker=trials_per_speaker,
     )
     making = {name: Rows(columns) for name, columns in TABLES.items()}
     if pilot is None:
@@ -198,7 +198,7 @@ def plan(
         audit = pilot if isinstance(pilot, Audit) else load(_folder(pilot))
         for key, rows in _families(audit.groups, asked):
             _add(making, key, Seen.of(rows, key, asked), asked)
-    return Plan(**{name: rows.table() for name, rows in making.items()}, asked=asked.told())
+    return Plan(**{name: rows.table() for name, rows in making.items()}, asked=asdict(asked))
 
 
 def _add(making: dict[str, Rows], key: Row, seen: Seen, asked: Asked) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,10 +22,9 @@ from parivox.core.planning import (
     trials_needed,
 )
 from parivox.errors import ConfigError
+from parivox.options.plan import PlanOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from parivox.core.counts import FloatArray
@@ -43,53 +41,15 @@ SPEAKERS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])
 """Speakers per group in curves."""
 SURE_SPEAKERS, SURE_ERRORS = 10, 30
 """From which on a group's own design effect is believed; with few errors all seem independent."""
-LOWEST, HIGHEST = 0.5, 0.999
-LEAST_FPR, MOST_EACH = 1e-8, 1_000_000
-"""Below, and above, no list reaches."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What a plan is for, in the words of the command line, checked."""
-
-    detect_ratio: float = 2.0
-    power: float = 0.8
-    confidence: float = 0.95
-    target_fpr: float | None = None
-    rate: Mapping[str, float] = field(default_factory=dict)
-    icc: Mapping[str, float] = field(default_factory=dict)
-    trials_per_speaker: Mapping[str, float] = field(default_factory=dict)
+class Asked(PlanOptions):
+    """What a plan is for."""
 
     def __post_init__(self) -> None:
-        """Check every option, once."""
-        fraction = "a fraction between 0 and 1"
-        checks: tuple[tuple[str, Callable[[float], bool], str], ...] = (
-            ("detect_ratio", lambda x: 0 < x < math.inf and x != 1, "a ratio above 0, not 1"),
-            ("power", lambda x: LOWEST <= x <= HIGHEST, f"a fraction from {LOWEST} to {HIGHEST}"),
-            ("confidence", lambda x: LOWEST <= x <= HIGHEST, f"one from {LOWEST} to {HIGHEST}"),
-            ("target_fpr", lambda x: LEAST_FPR <= x < 1, f"a fraction from {LEAST_FPR:g} to 1"),
-            ("rate", lambda x: 0 < x < 1, fraction),
-            ("icc", lambda x: 0 <= x < 1, "a correlation from 0 to below 1"),
-            ("trials_per_speaker", lambda x: 1 <= x <= MOST_EACH, f"from 1 to {MOST_EACH:,}"),
-        )
-        for name, is_right, wanted in checks:
-            given = getattr(self, name)
-            option = f"--{name.replace('_', '-')}"
-            if isinstance(given, Mapping):
-                wrong = [metric for metric in given if metric not in SIDES]
-                if wrong:
-                    msg = f"{option} is given for {wrong[0]!r}; give it for fnr or fpr"
-                    raise ConfigError(msg)
-                told = [(f"{option} {metric}", value) for metric, value in given.items()]
-            elif name in {"rate", "icc", "trials_per_speaker"}:
-                msg = f"{option} is {given!r}; give a mapping, as in {{'fnr': 0.1}}"
-                raise ConfigError(msg)
-            else:
-                told = [(option, given)] if given is not None or name != "target_fpr" else []
-            for what, value in told:
-                if not _is_number(value) or not is_right(value):
-                    msg = f"{what} is {value!r}; give {wanted}"
-                    raise ConfigError(msg)
+        """Check every option, and those that must agree."""
+        super().__post_init__()
         if self.target_fpr is not None and self.rate.get("fpr", self.target_fpr) != self.target_fpr:
             msg = "--target-fpr and --rate fpr differ; give one of them"
             raise ConfigError(msg)
@@ -97,10 +57,6 @@ class Asked:
     def planned(self, metric: str) -> float | None:
         """The rate to plan for, if it is not the pilot's."""
         return self.rate.get(metric, self.target_fpr if metric == "fpr" else None)
-
-    def told(self) -> dict[str, Any]:
-        """As given, for the record."""
-        return {name: dict(v) if isinstance(v, Mapping) else v for name, v in asdict(self).items()}
 
 
 class Seen(NamedTuple):

@@ -362,7 +362,7 @@ class AuditOptions(ReadOptions):
         "[no difference that matters](uncertainty.md#verdicts)",
         metavar="RATIO",
         low=1,
-        above=True,
+        outside=(1,),
         high=1e6,
         wanted="a ratio above 1, as in 1.25",
     )

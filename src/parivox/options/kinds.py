@@ -249,7 +249,7 @@ class Number(Option):
     is_whole : whether it is a whole number
     wanted : what to give, in words, where the bounds do not tell
     zero : the word that stands for 0; empty if there is none
-    above : whether `low` itself is too little
+    outside : numbers from `low` to `high` that are none
     """
 
     low: float
@@ -257,7 +257,7 @@ class Number(Option):
     is_whole: bool = False
     wanted: str = ""
     zero: str = ""
-    above: bool = False
+    outside: tuple[float, ...] = ()
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
@@ -278,7 +278,7 @@ class Number(Option):
         return int(value) if self.is_whole else float(value)
 
     def _is_within(self, value: Any) -> bool:
-        return bool(self.low <= value <= self.high and not (self.above and value == self.low))
+        return bool(self.low <= value <= self.high and value not in self.outside)
 
     def _wanted(self) -> str:
         kind = "a whole number" if self.is_whole else "a number"

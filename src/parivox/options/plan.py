@@ -1,0 +1,157 @@
+"""Options of `plan`: what difference is to be detected, and what is known of the trials."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
+
+from parivox.errors import ConfigError
+from parivox.options.kinds import Number, Option, Options, option
+
+__all__ = ["DETECTED", "KNOWN", "PlanOptions", "Rates"]
+
+DETECTED = "what is to be detected"
+KNOWN = "what is known"
+METRICS = ("fnr", "fpr")
+_FRACTION = {"low": 0.5, "high": 0.999}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates(Option):
+    """A number for FNR, FPR or both.
+
+    Attributes
+    ----------
+    low, high : the least and the most
+    outside : numbers from `low` to `high` that are none
+    wanted : what to give, in words
+    """
+
+    annotation: ClassVar[str] = "Mapping[str, float] | None"
+
+    low: float
+    high: float
+    wanted: str
+    outside: tuple[float, ...] = ()
+    is_repeatable: bool = True
+
+    def check(self, value: Any) -> dict[str, float]:
+        """Numbers by metric."""
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            msg = f"{self.flag} is {value!r}; give a mapping, as in {{'fnr': 0.1}}"
+            raise ConfigError(msg)
+        for metric, number in value.items():
+            if metric not in METRICS:
+                msg = f"{self.flag} is given for {metric!r}; give it for fnr or fpr"
+                raise ConfigError(msg)
+            if not self._is_right(number):
+                msg = f"{self.flag} {metric} is {number!r}; give {self.wanted}"
+                raise ConfigError(msg)
+        return dict(value)
+
+    def _is_right(self, value: Any) -> bool:
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return False
+        return bool(self.low <= value <= self.high and value not in self.outside)
+
+    def parse(self, text: Any) -> dict[str, float]:
+        """Numbers as in ``fnr=0.1``, one for each metric."""
+        found: dict[str, float] = {}
+        for one in text:
+            metric, _, number = (word.strip() for word in one.partition("="))
+            if metric in found:
+                msg = f"{self.flag} of {metric} is given twice; give it once"
+                raise ConfigError(msg)
+            try:
+                found[metric] = float(number)
+            except ValueError:
+                msg = f"{self.flag} {one!r} is not METRIC=NUMBER, as in {self.flag} fnr=0.1"
+                raise ConfigError(msg) from None
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(Options):
+    """Options of a plan."""
+
+    detect_ratio: float = option(
+        Number,
+        2.0,
+        DETECTED,
+        "a group's rate over that of the others, to be detected; below 1 if it fares better",
+        metavar="X",
+        low=0,
+        high=sys.float_info.max,
+        outside=(0, 1),
+        wanted="a ratio above 0, not 1",
+    )
+    power: float = option(
+        Number,
+        0.8,
+        DETECTED,
+        "with what probability",
+        metavar="X",
+        **_FRACTION,
+        wanted="a fraction from 0.5 to 0.999",
+    )
+    confidence: float = option(
+        Number,
+        0.95,
+        DETECTED,
+        "of the two-sided test of one group",
+        metavar="X",
+        **_FRACTION,
+        wanted="one from 0.5 to 0.999",
+    )
+    target_fpr: float | None = option(
+        Number,
+        None,
+        DETECTED,
+        "the FPR to plan for",
+        metavar="X",
+        without="that of each operating point",
+        low=1e-8,
+        high=1,
+        outside=(1,),
+        wanted="a fraction from 1e-08 to 1",
+    )
+    rate: dict[str, float] = option(
+        Rates,
+        None,
+        KNOWN,
+        "rate of the other groups, as in `fnr=0.05`",
+        metavar="METRIC=X",
+        without="as in the pilot",
+        low=0,
+        high=1,
+        outside=(0, 1),
+        wanted="a fraction between 0 and 1",
+    )
+    icc: dict[str, float] = option(
+        Rates,
+        None,
+        KNOWN,
+        "correlation of two trials that share a speaker, as in `fnr=0.1`",
+        metavar="METRIC=X",
+        without="as in the pilot",
+        low=0,
+        high=1,
+        outside=(1,),
+        wanted="a correlation from 0 to below 1",
+    )
+    trials_per_speaker: dict[str, float] = option(
+        Rates,
+        None,
+        KNOWN,
+        "trials that a speaker takes part in, as in `fnr=50`",
+        metavar="METRIC=X",
+        without="as in the pilot",
+        low=1,
+        high=1_000_000,
+        wanted="from 1 to 1,000,000",
+    )
