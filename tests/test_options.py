@@ -15,6 +15,7 @@ import parivox as pv
 from parivox.cli import parser
 from parivox.cli.options import add_option, given_options
 from parivox.options import audit as described
+from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
 from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
 from parivox.options.plan import PlanOptions
@@ -22,9 +23,38 @@ from parivox.options.plan import PlanOptions
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "src" / "parivox" / "options" / "typed.py"
 PAGE = ROOT / "docs" / "cli.md"
-COMMANDS = {"audit": AuditOptions, "count": CountOptions, "plan": PlanOptions}
+COMMANDS = {
+    "audit": AuditOptions,
+    "count": CountOptions,
+    "plan": PlanOptions,
+    "trials describe": lists.DescribeOptions,
+    "trials check": lists.CheckOptions,
+    "trials grade": lists.GradeOptions,
+    "trials convert": lists.ConvertOptions,
+    "trials build inclusive": lists.InclusiveOptions,
+    "trials build balanced": lists.BalancedOptions,
+    "trials build cross": lists.CrossOptions,
+    "trials variants": lists.VariantsOptions,
+}
+NEEDED = {
+    "audit": ["s.csv"],
+    "count": ["s.csv", "--out", "c"],
+    "trials describe": ["l.csv"],
+    "trials check": ["l.csv"],
+    "trials grade": ["l.csv", "--out", "g.csv"],
+    "trials convert": ["l.csv", "--to", "csv", "--out", "m.csv"],
+    "trials build inclusive": ["--per-speaker", "5"],
+    "trials build balanced": ["--speakers-per-group", "5", "--utterances-per-speaker", "5"],
+    "trials variants": ["s.csv", "--by", "gender"],
+}
+TYPES = {
+    "audit": AuditOptions,
+    "count": CountOptions,
+    "trials build inclusive": lists.BuildOptions,
+}
+"""Functions whose signatures do not name every option, and what the others are of."""
 WIDTH = 100
-HEAD = '''"""Types of the options that `audit` and `count` take besides those in their signatures.
+HEAD = '''"""Types of the options that functions take besides those in their signatures.
 
 Written by tests/test_options.py from the descriptions; editors and type checkers read it.
 """
@@ -37,25 +67,30 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["OtherAuditOptions", "OtherCountOptions"]
+__all__ = ["OtherAuditOptions", "OtherBuildOptions", "OtherCountOptions"]
 '''
+
+
+def function(command):
+    """What a command is in the library."""
+    *room, name = command.replace("build ", "build_").split()
+    return getattr(pv.trials if room else pv, name)
 
 
 def named(command):
     """Options in the signature of a function, by name."""
-    parameters = inspect.signature(getattr(pv, command)).parameters.values()
+    parameters = inspect.signature(function(command)).parameters.values()
     return {one.name: one for one in parameters if one.kind is one.KEYWORD_ONLY}
 
 
 def typed():
     """Source of the types of all other options."""
     made = HEAD
-    for command, options in COMMANDS.items():
-        others = [one for one in options_of(options).values() if one.argument not in named(command)]
-        if not others:
-            continue
+    for command, options in TYPES.items():
+        own = inspect.signature(function(command)).parameters
+        others = [one for one in options_of(options).values() if one.argument not in own]
         made += f"\n\nclass Other{options.__name__}(TypedDict, total=False):\n"
-        made += f'    """Options of :func:`parivox.{command}` that its signature does not name.\n\n'
+        made += f'    """Options of `{command}` that its signature does not name.\n\n'
         made += "    Attributes\n    ----------\n"
         for one in others:
             fallback = f" (default: {one.fallback})" if one.fallback else ""
@@ -81,12 +116,13 @@ def table(command, section):
         elif one.command is not None:
             words = one.negated if isinstance(one, Flag) and one.negated else one.words
             name = f"`{one.flag} {one.metavar}`".replace(" `", "`")
+            fallback = "must be given" if one.is_needed else one.fallback
             more = "; repeatable" if one.is_repeatable else ""
-            lines.append(f"| {name} | {words}{more} | {one.fallback} |".replace("|  |", "| |"))
+            lines.append(f"| {name} | {words}{more} | {fallback} |".replace("|  |", "| |"))
     return "\n".join(lines) + "\n"
 
 
-MARKED = re.compile(r"(<!-- options of (\w+): ([\w ]+) -->\n\n)(?:\|.*\n)*")
+MARKED = re.compile(r"(<!-- options of ([\w ]+): ([\w ]+) -->\n\n)(?:\|.*\n)*")
 
 
 def page(text):
@@ -102,18 +138,21 @@ def test_tables_of_options_are_as_described():
     text = PAGE.read_text(encoding="utf-8")
     assert text == page(text), "run python tests/test_options.py"
     there = {(command, section) for _, command, section in MARKED.findall(text)}
-    wanted = {(name, one) for name, options in COMMANDS.items() for one in sections_of(options)}
-    assert {one for _, one in there} == {one for _, one in wanted}
-    assert there <= wanted
+    shown = {one.flag for command, of in there for one in sections_of(COMMANDS[command])[of]}
+    every = {one.flag for options in COMMANDS.values() for one in options_of(options).values()}
+    assert shown == every
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_defaults_of_signatures_are_as_described(command):
     options = {one.argument: one for one in options_of(COMMANDS[command]).values()}
-    found = named(command)
-    assert {name: one.default for name, one in found.items()} == {
-        name: options[name].default for name in found
-    }
+    found = {name: one.default for name, one in named(command).items()}
+    given = {name: default for name, default in found.items() if default is not inspect._empty}
+    assert given == {name: options[name].default for name in given}
+    assert {*found} <= {*options}
+    if command not in {*TYPES, "trials build balanced", "trials build cross"}:
+        positional = {"out"} if command == "trials convert" else set()
+        assert {*found} == {*options} - positional
 
 
 def test_choices_are_those_there_are():
@@ -131,11 +170,10 @@ def test_choices_are_those_there_are():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_one_of_the_command_line(command):
-    words = {"audit": ["audit", "s.csv"], "count": ["count", "s.csv", "--out", "c"]}.get(
-        command, [command]
-    )
-    given = parser().parse_args(words)
-    assert given_options(given, COMMANDS[command]) == {}
+    needed = NEEDED.get(command, [])
+    given = parser().parse_args([*command.split(), *needed])
+    options = {one.argument: one for one in options_of(COMMANDS[command]).values()}
+    assert {options[name].flag for name in given_options(given, COMMANDS[command])} <= {*needed}
 
 
 @dataclass(frozen=True, kw_only=True)

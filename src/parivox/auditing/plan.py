@@ -181,7 +181,7 @@ def plan(
     >>> [(row["trials_per_speaker"], row["speakers_needed"]) for row in found.designs]
     [(6.0, 63), (12.0, 48), (24.0, 40), (48.0, 36), (96.0, 34)]
     """
-    asked = Asked(
+    asked = Asked.of(
         detect_ratio=detect_ratio,
         power=power,
         confidence=confidence,

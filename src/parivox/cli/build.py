@@ -5,12 +5,20 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from parivox.cli.options import check_out_is_named, repeatable
+from parivox.cli.options import (
+    add_every_section,
+    add_option,
+    check_out_is_named,
+    given_options,
+)
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing, say
 from parivox.errors import ConfigError, shown
+from parivox.options.kinds import options_of
+from parivox.options.trials import BalancedOptions, BuildOptions, CrossOptions, InclusiveOptions
 
 __all__ = ["add_to"]
 
@@ -26,13 +34,10 @@ examples:
 """
 _PROG = "parivox trials build"
 _TABLES = ("utterances", "speakers", "out")
-_OPTIONS = {"balance_partners": "--no-balance-partners"}
-"""Options that are called otherwise than what they set."""
-_COMMON = ("utterances", "speakers", "by", "out", "format", "variants", "seed", "id", "speaker_ids")
-_OWN = {
-    "inclusive": ("per_speaker", "grade_by", "target_grades", "mix", "balance_partners", "compat"),
-    "balanced": ("speakers_per_group", "utterances_per_speaker", "pairs", "groups", "balance"),
-    "cross": ("trials", "per_cell", "complete", "targets"),
+_KINDS: dict[str, tuple[type[BuildOptions], str]] = {
+    "inclusive": (InclusiveOptions, "as many pairs, as hard ones, for every speaker"),
+    "balanced": (BalancedOptions, "as many speakers, utterances and pairs of every group"),
+    "cross": (CrossOptions, "nontarget pairs of every group with every group"),
 }
 
 
@@ -53,14 +58,22 @@ def add_to(commands: Any) -> None:
     whole.set_defaults(run=_rebuild)
     whole.add_argument("--from", dest="manifest", metavar="MANIFEST", help="build its lists again")
     _add_tables(whole, before="before_")
-    for name in (*_COMMON, *(name for own in _OWN.values() for name in own)):
-        if name not in _TABLES:
-            option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
-            whole.add_argument(option, action=_OfKind, nargs="?", help=argparse.SUPPRESS)
+    whole.add_argument("--json", dest="before_json", action="store_true", help="print the manifest")
+    every = {one.flag for options, _ in _KINDS.values() for one in options_of(options).values()}
+    for flag in sorted(every - {f"--{name}" for name in (*_TABLES, "progress")}):
+        whole.add_argument(flag, action=_OfKind, nargs="?", help=argparse.SUPPRESS)
     kinds = whole.add_subparsers(title="kinds", metavar="KIND", dest="kind", prog=_PROG)
-    _add_inclusive(kinds)
-    _add_balanced(kinds)
-    _add_cross(kinds)
+    for name, (options, words) in _KINDS.items():
+        command = kinds.add_parser(
+            name,
+            help=words,
+            usage=f"{_PROG} {name} --utterances FILE --by ATTRIBUTES --out DIR [options]",
+            description=f"Build lists with {words}.",
+            allow_abbrev=False,
+        )
+        command.set_defaults(run=_build)
+        add_every_section(command, options)
+        command.add_argument("--json", action="store_true", help="print the manifest")
 
 
 class _OfKind(argparse.Action):
@@ -75,94 +88,11 @@ class _OfKind(argparse.Action):
         raise ConfigError(msg)
 
 
-def _add_tables(command: Any, before: str = "") -> None:
-    """Add what every way to build takes, before the kind or after it."""
-    for name, metavar, words in (
-        ("utterances", "FILE", "table of utterances: speaker, recording"),
-        ("speakers", "FILE", "table of speakers, their attributes"),
-        ("out", "DIR", "folder for the lists and their manifest"),
-    ):
-        command.add_argument(f"--{name}", dest=before + name, metavar=metavar, help=words)
-    command.add_argument(
-        "--json", dest=f"{before}json", action="store_true", help="print the manifest"
-    )
-
-
-def _add(kinds: Any, name: str, words: str) -> Any:
-    command = kinds.add_parser(
-        name,
-        help=words,
-        usage=f"parivox trials build {name} --utterances FILE --by ATTRIBUTES --out DIR [options]",
-        description=f"Build lists with {words}.",
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_build)
-    _add_tables(command)
-    command.add_argument(
-        "--by", metavar="ATTRIBUTES", help="groups of speakers, as in gender+nationality"
-    )
-    command.add_argument(
-        "--format",
-        metavar="NAME",
-        default="voxceleb",
-        help="voxceleb (default), kaldi, nist, csv or parquet",
-    )
-    command.add_argument("--variants", metavar="N", default=1, help="how many lists (default: 1)")
-    command.add_argument("--seed", metavar="N", default=0, help="default: 0")
-    command.add_argument("--id", metavar="COLUMN", help="id column of the speaker table")
-    command.add_argument("--speaker-ids", action="store_true", help="name who is left out")
-    return command
-
-
-def _number(command: Any, name: str, words: str, **how: Any) -> None:
-    command.add_argument(name, metavar="N", help=words, **how)
-
-
-def _add_inclusive(kinds: Any) -> None:
-    command = _add(kinds, "inclusive", "as many pairs, as hard ones, for every speaker")
-    _number(command, "--per-speaker", "target and nontarget pairs of each speaker", required=True)
-    repeatable(
-        command, "--grade-by", "ATTRIBUTES", "what makes a pair difficult (default: those of --by)"
-    )
-    command.add_argument(
-        "--target-grades", metavar="GRADES", default="3", help="3 (default), 1 or 1,3"
-    )
-    command.add_argument(
-        "--mix", metavar="SHARES", help="grades of nontarget pairs, as in cat4=0.75,cat3=0.25"
-    )
-    command.add_argument(
-        "--no-balance-partners",
-        dest="balance_partners",
-        action="store_const",
-        const=False,
-        help="draw partners at random, in place of one after the other",
-    )
-    command.add_argument("--compat", metavar="PAPER", help="hutiri2022: as the paper's listing")
-
-
-def _add_balanced(kinds: Any) -> None:
-    command = _add(kinds, "balanced", "as many speakers, utterances and pairs of every group")
-    _number(command, "--speakers-per-group", "speakers of each group", required=True)
-    _number(command, "--utterances-per-speaker", "utterances of each speaker", required=True)
-    _number(
-        command,
-        "--pairs",
-        "target and nontarget pairs of each speaker (default: as many as every group can give)",
-    )
-    repeatable(command, "--groups", "GROUPS", "groups to take part, as in Italy,Norway")
-    command.add_argument(
-        "--balance",
-        metavar="ATTRIBUTE",
-        help="balanced inside each group (default: gender, if known); none for nothing",
-    )
-
-
-def _add_cross(kinds: Any) -> None:
-    command = _add(kinds, "cross", "nontarget pairs of every group with every group")
-    _number(command, "--trials", "nontarget trials in all, shared out to the cells")
-    _number(command, "--per-cell", "nontarget trials of each cell")
-    command.add_argument("--complete", action="store_true", help="every nontarget pair there is")
-    _number(command, "--targets", "target trials of each speaker (default: 0)", default=0)
+def _add_tables(whole: Any, before: str) -> None:
+    """Add what may stand before the kind as well as after it."""
+    for name in _TABLES:
+        one = options_of(BuildOptions)[name]
+        add_option(whole, replace(one, name=f"{before}{name}", command=name))
 
 
 def _build(given: argparse.Namespace) -> None:
@@ -180,9 +110,9 @@ def _build(given: argparse.Namespace) -> None:
         if getattr(given, name) is None:
             msg = f"--{name} is needed: name a {what}; see {_PROG} {given.kind} --help"
             raise ConfigError(msg)
-    asked = {name: getattr(given, name) for name in (*_COMMON, *_OWN[given.kind])}
+    asked = given_options(given, _KINDS[given.kind][0])
     for name in ("grade_by", "groups"):
-        if asked.get(name) is not None:
+        if name in asked:
             asked[name] = _several(asked[name])
     import parivox.trials  # noqa: PLC0415 - what takes time to load
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from parivox.cli.streams import say
 from parivox.errors import ConfigError, shown
 from parivox.options.audit import ReadOptions
-from parivox.options.kinds import Direction, Flag, options_of, sections_of
+from parivox.options.kinds import Direction, Flag, Value, options_of, sections_of
 
 if TYPE_CHECKING:
     from parivox.options.kinds import Option, Options
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Once",
     "Progress",
+    "add_every_section",
     "add_option",
     "add_options",
     "check_out_is_named",
@@ -65,6 +66,12 @@ def add_options(group: Any, described: type[Options], section: str) -> None:
         add_option(group, one)
 
 
+def add_every_section(command: Any, described: type[Options]) -> None:
+    """Add every option, each under the heading of its section."""
+    for section in sections_of(described):
+        add_options(command.add_argument_group(section), described, section)
+
+
 def add_option(group: Any, one: Option) -> None:
     """Add one option as it is described."""
     if one.command is None:
@@ -78,9 +85,15 @@ def add_option(group: Any, one: Option) -> None:
     if isinstance(one, Flag):
         how = {"dest": one.name, "action": "store_true"}
         words = one.negated or words
+    elif isinstance(one, Value) and one.const is not None:
+        how = {"dest": one.name, "action": "store_const", "const": one.const}
+    elif isinstance(one, Value) and one.is_many:
+        how["nargs"] = "+"
     elif one.is_repeatable:
         how["action"] = "append"
         words += "; repeatable"
+    if one.is_needed:
+        how["required"] = True
     group.add_argument(one.flag, help=words, **how)
 
 
@@ -103,7 +116,8 @@ def given_options(given: argparse.Namespace, described: type[Options]) -> dict[s
             found |= dict.fromkeys([one.argument] if words else [], *words)
         elif one.command is not None:
             value = getattr(given, name)
-            if value is not None and value is not False:
+            is_off = value is False and isinstance(one, Flag)
+            if value is not None and not is_off:
                 found[one.argument] = one.parse(value)
     return found
 

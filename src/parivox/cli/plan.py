@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from parivox.cli.options import add_options, given_options
+from parivox.cli.options import add_every_section, given_options
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
-from parivox.options.plan import DETECTED, KNOWN, PlanOptions
+from parivox.options.plan import PlanOptions
 
 __all__ = ["add_to"]
 
@@ -33,8 +33,7 @@ def add_to(commands: Any) -> None:
     )
     command.set_defaults(run=_run)
     command.add_argument("--pilot", metavar="DIR", help="folder of an audit with intervals")
-    for section in (DETECTED, KNOWN):
-        add_options(command.add_argument_group(section), PlanOptions, section)
+    add_every_section(command, PlanOptions)
     command.add_argument("--json", action="store_true", help="print the plan as JSON")
 
 

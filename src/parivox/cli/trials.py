@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parivox.cli.options import check_out_is_named, mapping_of, repeatable
+from parivox.cli.options import add_every_section, check_out_is_named, given_options
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
 from parivox.errors import ConfigError
+from parivox.options.trials import CheckOptions, ConvertOptions, DescribeOptions, GradeOptions
+
+if TYPE_CHECKING:
+    from parivox.options.kinds import Options
 
 __all__ = ["add_to"]
 
@@ -46,7 +50,8 @@ def add_to(commands: Any) -> None:
     variants.add_to(inner)
 
 
-def _add(commands: Any, name: str, run: Any, words: str, description: str) -> Any:
+def _add(commands: Any, name: str, run: Any, options: type[Options], *texts: str) -> Any:
+    words, description = texts
     command = commands.add_parser(
         name,
         help=words,
@@ -56,40 +61,8 @@ def _add(commands: Any, name: str, run: Any, words: str, description: str) -> An
     )
     command.set_defaults(run=run)
     command.add_argument("list", metavar="LIST", help="trial list or file of scores, or -")
-    command.add_argument("--speakers", metavar="FILE", help="table of speakers, their attributes")
-    command.add_argument(
-        "--utterances", metavar="FILE", help="table of utterances: speaker, recording, attributes"
-    )
-    command.add_argument("--columns", metavar="ROLES", help="enrol=ref_file,test=com_file")
-    command.add_argument("--id", metavar="COLUMN", help="id column of the speaker table")
+    add_every_section(command, options)
     return command
-
-
-def _add_conflicts(command: Any) -> None:
-    command.add_argument(
-        "--conflicts",
-        default="error",
-        metavar="WAY",
-        help="rows that contradict each other: error (default) or set-aside",
-    )
-    repeatable(
-        command,
-        "--grade-by",
-        "ATTRIBUTES",
-        "what makes a trial difficult, the weightiest first (default: gender,nationality)",
-    )
-
-
-def _add_groups(command: Any) -> None:
-    repeatable(
-        command,
-        "--by",
-        "ATTRIBUTES",
-        "groups: gender, gender+nationality (default: every attribute with 2 to 50 values)",
-    )
-    _add_conflicts(command)
-    command.add_argument("--speaker-ids", action="store_true", help="name speakers")
-    command.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def _add_check(commands: Any) -> None:
@@ -97,23 +70,11 @@ def _add_check(commands: Any) -> None:
         commands,
         "check",
         _check,
+        CheckOptions,
         "what a list can show: the guidelines, one line each",
         "Check a list against the guidelines for evaluations that carry a claim.",
     )
-    _add_groups(command)
-    command.add_argument(
-        "--mix", metavar="SHARES", help="wished grades of nontarget trials: cat4=0.5,cat3=0.5"
-    )
-    command.add_argument(
-        "--variants", metavar="LIST", nargs="+", default=[], help="lists drawn like this one"
-    )
-    command.add_argument(
-        "--development", metavar="LIST", help="list that should share no speaker with this one"
-    )
-    command.add_argument(
-        "--pilot", metavar="DIR", help="audit with intervals: what differences the list can show"
-    )
-    repeatable(command, "--threshold", "CHECK=X", "what a check is held against, as in G2=100")
+    command.add_argument("--json", action="store_true", help="print everything as JSON")
     command.add_argument("--strict", action="store_true", help="exit code 1 if a check fails")
 
 
@@ -122,51 +83,44 @@ def _add_describe(commands: Any) -> None:
         commands,
         "describe",
         _describe,
+        DescribeOptions,
         "counts by group, speaker, pair of groups and grade",
         "Tell what a list holds.",
     )
-    _add_groups(command)
+    command.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def _add_grade(commands: Any) -> None:
-    command = _add(
+    _add(
         commands,
         "grade",
         _grade,
+        GradeOptions,
         "write each trial with its grade and what both sides share",
         "Tell of each trial how difficult it is.",
     )
-    _add_conflicts(command)
-    command.add_argument("--out", metavar="FILE", required=True, help="CSV or Parquet file")
 
 
 def _add_convert(commands: Any) -> None:
-    command = _add(
+    _add(
         commands,
         "convert",
         _convert,
+        ConvertOptions,
         "write a list in another format",
         "Write a list in another format: the same trials in the same order.",
     )
-    command.add_argument(
-        "--to", metavar="FORMAT", required=True, help="voxceleb, kaldi, nist, csv or parquet"
-    )
-    command.add_argument("--out", metavar="FILE", required=True, help="a new file")
-    command.add_argument("--format", metavar="NAME", help="format of LIST (default: by content)")
 
 
-def _reading(given: argparse.Namespace) -> dict[str, Any]:
-    """What every sub-command reads."""
+def _given(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
+    """What a sub-command is given, as the library takes it."""
     if "-" in {given.list, given.speakers, given.utterances} and sys.stdin is None:
         msg = "-: standard input is closed; name a file, or send one to standard input"
         raise ConfigError(msg)
-    found = {name: getattr(given, name) for name in ("speakers", "utterances", "id")}
-    return found | {"columns": mapping_of(given.columns)}
-
-
-def _grading(given: argparse.Namespace) -> dict[str, Any]:
-    graded = None if given.grade_by is None else _attributes(given.grade_by)
-    return _reading(given) | {"grade_by": graded, "conflicts": given.conflicts}
+    found = given_options(given, options)
+    if "grade_by" in found:
+        found["grade_by"] = _attributes(found["grade_by"])
+    return found
 
 
 def _check(given: argparse.Namespace) -> None:
@@ -174,23 +128,13 @@ def _check(given: argparse.Namespace) -> None:
     from parivox.report.trials import show, told_check  # noqa: PLC0415 - what takes time to load
     from parivox.trials.checks import check  # noqa: PLC0415
 
-    pilot = None
-    thresholds = _thresholds(given.threshold)
+    asked = _given(given, CheckOptions)
+    asked["thresholds"] = _thresholds(given.thresholds)
     if given.pilot is not None:
         from parivox.auditing.plan import plan  # noqa: PLC0415 - on request
 
-        pilot = plan(given.pilot)
-    found = check(
-        given.list,
-        by=given.by,
-        mix=given.mix,
-        variants=given.variants,
-        development=given.development,
-        pilot=pilot,
-        thresholds=thresholds,
-        speaker_ids=given.speaker_ids,
-        **_grading(given),
-    )
+        asked["pilot"] = plan(given.pilot)
+    found = check(given.list, **asked)
     with printing():
         if given.json:
             print_json(found.to_json())
@@ -205,7 +149,7 @@ def _describe(given: argparse.Namespace) -> None:
     from parivox.report.trials import show, told_description  # noqa: PLC0415
     from parivox.trials.description import describe  # noqa: PLC0415
 
-    found = describe(given.list, by=given.by, speaker_ids=given.speaker_ids, **_grading(given))
+    found = describe(given.list, **_given(given, DescribeOptions))
     with printing():
         if given.json:
             print_json(found.to_json())
@@ -219,7 +163,7 @@ def _grade(given: argparse.Namespace) -> None:
     from parivox.trials.grades import grade  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
-    found = grade(given.list, out=given.out, **_grading(given))
+    found = grade(given.list, **_given(given, GradeOptions))
     with printing():
         show(told_grades(found))
 
@@ -230,7 +174,7 @@ def _convert(given: argparse.Namespace) -> None:
     from parivox.trials.conversion import convert  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
-    found = convert(given.list, given.out, to=given.to, format=given.format, **_reading(given))
+    found = convert(given.list, **_given(given, ConvertOptions))
     with printing():
         for line in found.told:
             sys.stdout.write(f"{shown(line)}\n")

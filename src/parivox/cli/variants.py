@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from parivox.cli.options import mapping_of
+from parivox.cli.options import add_every_section, given_options
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
+from parivox.options.trials import VariantsOptions
 
 __all__ = ["add_to"]
 
@@ -32,31 +33,7 @@ def add_to(commands: Any) -> None:
     )
     command.set_defaults(run=_run)
     command.add_argument("scores", metavar="SCORES", help="scores of more pairs than a list needs")
-    command.add_argument("--by", metavar="ATTRIBUTES", required=True, help="groups of speakers")
-    command.add_argument("--speakers", metavar="FILE", help="table of speakers")
-    command.add_argument("--utterances", metavar="FILE", help="table of recordings")
-    command.add_argument(
-        "--per-speaker",
-        metavar="N,...",
-        default="25,50,75",
-        help="pairs of either class for each speaker (default: 25,50,75)",
-    )
-    for name, default, words in (
-        ("--variants", "5", "lists for each number of pairs"),
-        ("--seed", "0", "what they are drawn with"),
-        ("--replicates", "200", "draws of speakers for each list"),
-    ):
-        command.add_argument(
-            name, metavar="N", default=default, help=f"{words} (default: {default})"
-        )
-    command.add_argument(
-        "--cost", metavar="COST", default="voxsrc", help="cost model (default: voxsrc)"
-    )
-    command.add_argument(
-        "--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,score=sc,label=lab"
-    )
-    command.add_argument("--id", metavar="COLUMN", help="id column of the speaker table")
-    command.add_argument("--distance", action="store_true", help="scores are distances")
+    add_every_section(command, VariantsOptions)
     command.add_argument(
         "--chart", metavar="FILE", help="chart of both spreads: SVG, PNG, PDF, HTML"
     )
@@ -72,20 +49,10 @@ def _run(given: argparse.Namespace) -> None:
 
     for option in ("chart", "dets"):
         check_chart(f"--{option}", getattr(given, option))
-    found = variants(
-        given.scores,
-        by=given.by,
-        speakers=given.speakers,
-        utterances=given.utterances,
-        per_speaker=given.per_speaker.split(","),
-        variants=given.variants,
-        seed=given.seed,
-        replicates=given.replicates,
-        cost=given.cost,
-        columns=mapping_of(given.columns),
-        id=given.id,
-        orientation="distance" if given.distance else None,
-    )
+    asked = given_options(given, VariantsOptions)
+    if "per_speaker" in asked:
+        asked["per_speaker"] = asked["per_speaker"].split(",")
+    found = variants(given.scores, **asked)
     if given.chart:
         save(found.chart(), "--chart", given.chart)
     if given.dets:

@@ -55,6 +55,7 @@ class Option:
     command : its name on the command line, if not `name` with dashes; None if it has none
     python : its name in the library, if not `name`
     is_repeatable : whether the command line takes it several times
+    is_needed : whether the command line asks for it
     is_recorded : whether the record of an audit names it
     name, default : those of the field
     """
@@ -69,6 +70,7 @@ class Option:
     command: str | None = ""
     python: str = ""
     is_repeatable: bool = False
+    is_needed: bool = False
     is_recorded: bool = True
     name: str = ""
     default: Any = None
@@ -91,9 +93,10 @@ class Option:
     @property
     def fallback(self) -> str:
         """What holds where the option is left out, in Markdown; empty if nothing does."""
-        if self.without or self.default is None or self.default == () or isinstance(self, Flag):
+        if self.without or self.default is None or self.default == ():
             return self.without
-        return ", ".join(f"`{one}`" for one in several(self.default))
+        told = several(() if isinstance(self.default, bool) else self.default)
+        return ", ".join(f"`{_written(one)}`" for one in told)
 
     def is_given(self, value: Any) -> bool:
         """Whether a value, which may be a table, is not the default."""
@@ -128,9 +131,13 @@ class Value(Option):
     Attributes
     ----------
     annotated : type in a signature, as source
+    is_many : whether several may follow the option on the command line
+    const : what the option stands for on the command line, where it takes no value
     """
 
     annotated: str = "Any"
+    is_many: bool = False
+    const: Any = None
     is_recorded: bool = False
 
     @property

@@ -54,10 +54,9 @@ class Rates(Option):
                 raise ConfigError(msg)
         return dict(value)
 
-    def _is_right(self, value: Any) -> bool:
-        if not isinstance(value, Real) or isinstance(value, bool):
-            return False
-        return bool(self.low <= value <= self.high and value not in self.outside)
+    def _is_right(self, value: Any) -> Any:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        return is_number and self.low <= value <= self.high and value not in self.outside
 
     def parse(self, text: Any) -> dict[str, float]:
         """Numbers as in ``fnr=0.1``, one for each metric."""
@@ -120,7 +119,7 @@ class PlanOptions(Options):
         outside=(1,),
         wanted="a fraction from 1e-08 to 1",
     )
-    rate: dict[str, float] = option(
+    rate: Mapping[str, float] = option(
         Rates,
         None,
         KNOWN,
@@ -132,7 +131,7 @@ class PlanOptions(Options):
         outside=(0, 1),
         wanted="a fraction between 0 and 1",
     )
-    icc: dict[str, float] = option(
+    icc: Mapping[str, float] = option(
         Rates,
         None,
         KNOWN,
@@ -144,7 +143,7 @@ class PlanOptions(Options):
         outside=(1,),
         wanted="a correlation from 0 to below 1",
     )
-    trials_per_speaker: dict[str, float] = option(
+    trials_per_speaker: Mapping[str, float] = option(
         Rates,
         None,
         KNOWN,

@@ -1,4 +1,4 @@
-"""Types of the options that `audit` and `count` take besides those in their signatures.
+"""Types of the options that functions take besides those in their signatures.
 
 Written by tests/test_options.py from the descriptions; editors and type checkers read it.
 """
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["OtherAuditOptions", "OtherCountOptions"]
+__all__ = ["OtherAuditOptions", "OtherBuildOptions", "OtherCountOptions"]
 
 
 class OtherAuditOptions(TypedDict, total=False):
-    """Options of :func:`parivox.audit` that its signature does not name.
+    """Options of `audit` that its signature does not name.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class OtherAuditOptions(TypedDict, total=False):
 
 
 class OtherCountOptions(TypedDict, total=False):
-    """Options of :func:`parivox.count` that its signature does not name.
+    """Options of `count` that its signature does not name.
 
     Attributes
     ----------
@@ -184,3 +184,30 @@ class OtherCountOptions(TypedDict, total=False):
     conflicts: str
     progress: Callable[[str], None] | None
     llr: bool
+
+
+class OtherBuildOptions(TypedDict, total=False):
+    """Options of `trials build inclusive` that its signature does not name.
+
+    Attributes
+    ----------
+    format
+        of the lists: voxceleb, kaldi, nist, csv or parquet (default: voxceleb)
+    variants
+        how many lists, with seeds spawned from one (default: 1)
+    seed
+        that seed (default: 0)
+    id
+        id column of the speaker table
+    speaker_ids
+        name who is left out, also in the manifest
+    progress
+        called with what is being done, where that takes long
+    """
+
+    format: str
+    variants: int
+    seed: int
+    id: str | None
+    speaker_ids: bool
+    progress: Callable[[str], None] | None

@@ -16,17 +16,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
+from parivox.options.kinds import several
+from parivox.options.trials import BalancedOptions
 from parivox.read.attributes import parse_attribute, parse_by
 from parivox.read.columns import plain
 from parivox.read.speakers import read_speakers
 from parivox.read.utterances import read_utterances
 from parivox.trials.capacity import Capacity, met, spread
-from parivox.trials.design import Design, several, speaker_by_speaker, whole_number
+from parivox.trials.design import Design, speaker_by_speaker, whole_number
 from parivox.trials.draws import spans
 from parivox.trials.manifest import Built, make
 from parivox.trials.pairs import Meetings, mated, meet_each_other, utterances_of
@@ -34,8 +36,9 @@ from parivox.trials.pool import Pool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from parivox.options.typed import OtherBuildOptions
     from parivox.trials.design import Block
     from parivox.trials.draws import Draws, Ints
 
@@ -63,12 +66,7 @@ def build_balanced(
     pairs: int | None = None,
     groups: Sequence[str] | str | None = None,
     balance: str | None = None,
-    variants: int = 1,
-    seed: int = 0,
-    format: str = "voxceleb",  # noqa: A002 - the option's name
-    id: str | None = None,  # noqa: A002 - the option's name
-    speaker_ids: bool = False,
-    progress: Callable[[str], None] | None = None,
+    **options: Unpack[OtherBuildOptions],
 ) -> Built:
     """Build lists with equally many speakers, utterances and pairs of every group.
 
@@ -92,15 +90,9 @@ def build_balanced(
     balance
         Attribute of which each group has equally many speakers of each value, by default gender
         (or sex) if there is one; ``"none"`` for no attribute.
-    variants
-        How many lists, with seeds spawned from `seed`; speakers are drawn for each of them.
-    format : {"voxceleb", "kaldi", "nist", "csv", "parquet"}
-    id
-        Id column of `speakers`.
-    speaker_ids
-        Whether the table of those left out, and the manifest, name them.
-    progress
-        Called with what is being done, where that takes long.
+    **options
+        Every other option of building: see
+        :class:`parivox.options.typed.OtherBuildOptions`.
 
     Raises
     ------
@@ -119,31 +111,34 @@ def build_balanced(
     >>> built.manifest["lists"]
     [{'target': 8, 'nontarget': 8}]
     """
+    asked = BalancedOptions.of(
+        utterances=utterances,
+        by=by,
+        speakers_per_group=speakers_per_group,
+        utterances_per_speaker=utterances_per_speaker,
+        speakers=speakers,
+        out=out,
+        pairs=pairs,
+        groups=groups,
+        balance=balance,
+        **options,
+    )
     table = read_utterances(utterances)
-    people = None if speakers is None else read_speakers(speakers, id=id)
+    people = None if speakers is None else read_speakers(speakers, id=asked.id)
     columns = table.attributes.columns if people is None else people.columns
     balanced = _balance(balance, by, columns)
     within = [one.text for one in parse_by(by)]
     grade_by = within if balanced == NONE else [balanced, *within]
     pool = Pool.read(table, people, by=by, grade_by=grade_by)
-    return make(
-        design(
-            pool,
-            speakers_per_group=speakers_per_group,
-            utterances_per_speaker=utterances_per_speaker,
-            pairs=pairs,
-            groups=groups,
-            balance=balanced,
-        ),
-        inputs={"utterances": utterances, "speakers": speakers},
-        id=id,
-        out=out,
-        variants=variants,
-        seed=seed,
-        format=format,
-        speaker_ids=speaker_ids,
-        progress=progress,
+    made = design(
+        pool,
+        speakers_per_group=speakers_per_group,
+        utterances_per_speaker=utterances_per_speaker,
+        pairs=pairs,
+        groups=groups,
+        balance=balanced,
     )
+    return make(made, asked)
 
 
 def design(

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.options.trials import ConvertOptions
 from parivox.read.cells import labels, scores
 from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.formats import scan
@@ -18,7 +19,6 @@ from parivox.read.speakers import read_speakers
 from parivox.read.utterances import read_utterances
 from parivox.shown import Shown
 from parivox.trials.figures import counted
-from parivox.trials.lists import check_reading
 from parivox.trials.writing import HOLDS_MORE, ListWriter, check_format, check_new
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def convert(
     """
     check_format(to, "--to")
     path = check_new(out)
-    check_reading(id, columns)
+    ConvertOptions.of(id=id, columns=columns, format=format)
     scanned = _opened(source, dict(columns or {}), format)
     more = _more(scanned)
     label_of = _labeller(scanned, speakers, utterances, id)

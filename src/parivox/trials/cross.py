@@ -8,11 +8,12 @@ utterances. No pair comes twice, in either order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
+from parivox.options.trials import CrossOptions
 from parivox.trials.design import TOGETHER, Block, Design, taking_part, whole_number
 from parivox.trials.draws import ordered
 from parivox.trials.manifest import Built, make
@@ -29,10 +30,11 @@ from parivox.trials.pool import Pool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from parivox.options.typed import OtherBuildOptions
     from parivox.trials.draws import Draws, Ints
 
 __all__ = ["build_cross", "design"]
@@ -59,12 +61,7 @@ def build_cross(
     per_cell: int | None = None,
     complete: bool = False,
     targets: int = 0,
-    variants: int = 1,
-    seed: int = 0,
-    format: str = "voxceleb",  # noqa: A002 - the option's name
-    id: str | None = None,  # noqa: A002 - the option's name
-    speaker_ids: bool = False,
-    progress: Callable[[str], None] | None = None,
+    **options: Unpack[OtherBuildOptions],
 ) -> Built:
     """Build lists with nontarget trials for every cell of enrolment and test group.
 
@@ -83,15 +80,9 @@ def build_cross(
         where it does not come out even); nontarget trials of each cell; or every pair there is.
     targets
         Target trials across recordings that each speaker enrols for.
-    variants
-        How many lists, with seeds spawned from `seed`.
-    format : {"voxceleb", "kaldi", "nist", "csv", "parquet"}
-    id
-        Id column of `speakers`.
-    speaker_ids
-        Whether the table of those left out, and the manifest, name them.
-    progress
-        Called with what is being done, where that takes long.
+    **options
+        Every other option of building: see
+        :class:`parivox.options.typed.OtherBuildOptions`.
 
     Raises
     ------
@@ -108,18 +99,20 @@ def build_cross(
     >>> built.manifest["lists"]
     [{'target': 0, 'nontarget': 16}]
     """
-    pool = Pool.read(utterances, speakers, by=by, id=id)
-    return make(
-        design(pool, trials=trials, per_cell=per_cell, complete=complete, targets=targets),
-        inputs={"utterances": utterances, "speakers": speakers},
-        id=id,
+    asked = CrossOptions.of(
+        utterances=utterances,
+        by=by,
+        speakers=speakers,
         out=out,
-        variants=variants,
-        seed=seed,
-        format=format,
-        speaker_ids=speaker_ids,
-        progress=progress,
+        trials=trials,
+        per_cell=per_cell,
+        complete=complete,
+        targets=targets,
+        **options,
     )
+    pool = Pool.read(utterances, speakers, by=by, id=asked.id)
+    made = design(pool, trials=trials, per_cell=per_cell, complete=complete, targets=targets)
+    return make(made, asked)
 
 
 def design(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +24,6 @@ __all__ = [
     "TOGETHER",
     "Block",
     "Design",
-    "several",
     "speaker_by_speaker",
     "taking_part",
     "whole_number",
@@ -136,18 +134,6 @@ def speaker_by_speaker(target: Sides, nontarget: Sides) -> Iterator[Block]:
         )
         enrol, test = sides
         yield Block(enrol, test, np.tile(labels, enrol.size // (n + m)))
-
-
-def several(value: Any) -> tuple[Any, ...]:
-    """One or several choices as several.
-
-    Examples
-    --------
-    >>> several("gender"), several([1, 3])
-    (('gender',), (1, 3))
-    """
-    is_many = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
-    return tuple(value) if is_many else (value,)
 
 
 def whole_number(value: Any, option: str, least: int, most: int = 2**53, *, why: str = "") -> int:

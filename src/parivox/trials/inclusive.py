@@ -15,12 +15,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.trials.design import Design, several, speaker_by_speaker, taking_part, whole_number
+from parivox.options.kinds import several
+from parivox.options.trials import InclusiveOptions
+from parivox.trials.design import Design, speaker_by_speaker, taking_part, whole_number
 from parivox.trials.draws import below
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix
 from parivox.trials.manifest import Built, make
@@ -30,10 +32,11 @@ from parivox.trials.pool import Pool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from parivox.options.typed import OtherBuildOptions
     from parivox.trials.design import Block, Sides
     from parivox.trials.draws import Draws, Ints, Words
     from parivox.trials.participants import Part
@@ -56,17 +59,12 @@ def build_inclusive(
     per_speaker: int,
     speakers: Any = None,
     out: str | os.PathLike[str] | None = None,
-    variants: int = 1,
-    seed: int = 0,
     grade_by: Sequence[str] | str | None = None,
     target_grades: Sequence[int] | str | int = (OTHER_RECORDING,),
     mix: str | Mapping[str, float] | None = None,
     balance_partners: bool | None = None,
     compat: str | None = None,
-    format: str = "voxceleb",  # noqa: A002 - the option's name
-    id: str | None = None,  # noqa: A002 - the option's name
-    speaker_ids: bool = False,
-    progress: Callable[[str], None] | None = None,
+    **options: Unpack[OtherBuildOptions],
 ) -> Built:
     """Build lists with as many pairs, as hard ones, for every speaker.
 
@@ -82,8 +80,6 @@ def build_inclusive(
         Table of speakers and their attributes; without it, columns of `utterances`.
     out
         New files are put into this folder; without it, lists are tables in memory.
-    variants
-        How many lists, with seeds spawned from `seed`.
     grade_by
         Attributes that define difficulty, in place of those of `by`.
     target_grades
@@ -97,13 +93,9 @@ def build_inclusive(
     compat : {"hutiri2022"}, optional
         As the paper's listing: utterances of nontarget pairs drawn with replacement, pairs may
         repeat, and speakers need more than n pairs.
-    format : {"voxceleb", "kaldi", "nist", "csv", "parquet"}
-    id
-        Id column of `speakers`.
-    speaker_ids
-        Whether the table of those left out, and the manifest, name them.
-    progress
-        Called with what is being done, where that takes long.
+    **options
+        Every other option of building: see
+        :class:`parivox.options.typed.OtherBuildOptions`.
 
     Raises
     ------
@@ -124,26 +116,30 @@ def build_inclusive(
     ----------
     Hutiri, Gorce & Ding 2022, Algorithm 1.
     """
-    pool = Pool.read(utterances, speakers, by=by, grade_by=grade_by, id=id)
-    return make(
-        design(
-            pool,
-            per_speaker=per_speaker,
-            grade_by=grade_by,
-            target_grades=target_grades,
-            mix=mix,
-            balance_partners=balance_partners,
-            compat=compat,
-        ),
-        inputs={"utterances": utterances, "speakers": speakers},
-        id=id,
+    asked = InclusiveOptions.of(
+        utterances=utterances,
+        by=by,
+        per_speaker=per_speaker,
+        speakers=speakers,
         out=out,
-        variants=variants,
-        seed=seed,
-        format=format,
-        speaker_ids=speaker_ids,
-        progress=progress,
+        grade_by=grade_by,
+        target_grades=target_grades,
+        mix=mix,
+        balance_partners=balance_partners,
+        compat=compat,
+        **options,
     )
+    pool = Pool.read(utterances, speakers, by=by, grade_by=asked.grade_by, id=asked.id)
+    made = design(
+        pool,
+        per_speaker=per_speaker,
+        grade_by=asked.grade_by,
+        target_grades=target_grades,
+        mix=mix,
+        balance_partners=balance_partners,
+        compat=compat,
+    )
+    return make(made, asked)
 
 
 def design(

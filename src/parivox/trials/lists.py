@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.errors import ConfigError
+from parivox.options.trials import DescribeOptions
 from parivox.read.columns import plain
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.ids import places_in
@@ -20,7 +19,7 @@ from parivox.read.utterances import read_utterances
 from parivox.trials.difficulty import Agreement, parse_difficulty, usual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "RECORDING",
     "TrialList",
-    "check_reading",
     "list_of",
     "read_list",
     "recording_names",
@@ -129,8 +127,8 @@ def read_list(
     >>> found.people.ids, found.recording.tolist()
     (('a', 'b'), [0, 0, 1])
     """
-    check_reading(id, columns)
-    groups, graded = _texts(by, "by"), _texts(grade_by, "grade_by")
+    asked = DescribeOptions.of(by=by, grade_by=grade_by, id=id, columns=columns)
+    groups, graded = asked.by, asked.grade_by
     people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
     trials = read_trials(
         source,
@@ -248,25 +246,3 @@ def _part_alike(one: pl.Series, other: pl.Series) -> bool:
     """Whether two columns part the rows alike."""
     n = one.n_unique()
     return n == other.n_unique() == pl.DataFrame({"one": one, "other": other}).n_unique()
-
-
-def check_reading(id: Any, columns: Any) -> None:  # noqa: A002 - the command line's word
-    """Refuse what names no column."""
-    if id is not None and not isinstance(id, str):
-        msg = f"id={id!r} is no text; name the id column of the speakers"
-        raise ConfigError(msg)
-    if columns is not None and not isinstance(columns, Mapping):
-        msg = f"columns={columns!r} is no mapping; give one, as in {{'enrol': 'ref_file'}}"
-        raise ConfigError(msg)
-
-
-def _texts(given: Any, option: str) -> list[str] | None:
-    """One or several texts as several."""
-    if given is None:
-        return None
-    is_many = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
-    found = list(given) if is_many else [given]
-    if not all(isinstance(one, str) for one in found):
-        msg = f"{option}={given!r} is no text; give one, as in {option}='gender', or several"
-        raise ConfigError(msg)
-    return found

@@ -22,6 +22,7 @@ import polars as pl
 
 from parivox import __version__
 from parivox.errors import ConfigError, DataError
+from parivox.options.trials import BuildOptions
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.checks import check
@@ -100,52 +101,36 @@ class Built(Shown):
         return tuple(found)
 
 
-def make(
-    design: Design,
-    *,
-    inputs: Mapping[str, Any],
-    id: str | None,  # noqa: A002 - the option's name
-    out: str | os.PathLike[str] | None,
-    variants: int,
-    seed: int,
-    format: str,  # noqa: A002 - the option's name
-    speaker_ids: bool,
-    progress: Callable[[str], None] | None = None,
-    former: Mapping[str, Any] | None = None,
-) -> Built:
+def make(design: Design, asked: BuildOptions, *, former: Mapping[str, Any] | None = None) -> Built:
     """Draw every variant of a design and write them with their manifest.
 
     Parameters
     ----------
     design
         What to draw.
-    inputs
-        The tables of utterances and of speakers, as they were given.
-    id
-        Id column of the table of speakers.
-    out
-        Folder for new files: all of them appear at once. None for tables in memory.
-    variants, seed, format, speaker_ids, progress
-        As the builders have them.
+    asked
+        The tables as they were given; the folder for new files, all of which appear at once, or
+        None for tables in memory; variants, seed, format and whether to name who is left out.
     former
         The manifest whose lists these must be.
     """
-    check_format(format, "--format")
-    variants = whole_number(variants, "variants", 1, _MOST_VARIANTS)
-    seed = whole_number(seed, "seed", 0)
+    out, format_ = asked.out, asked.format
+    check_format(format_, "--format")
+    variants = whole_number(asked.variants, "variants", 1, _MOST_VARIANTS)
+    seed = whole_number(asked.seed, "seed", 0)
     draws = [Draws(seed).child(variant) for variant in range(variants)]
-    left_out = design.left_out(speaker_ids=speaker_ids)
+    left_out = design.left_out(speaker_ids=asked.speaker_ids)
     told: dict[str, Any] = {
         "schema": SCHEMA,
         "parivox": __version__,
         "kind": design.kind,
         "by": design.pool.by,
-        "id": id,
+        "id": asked.id,
         "grade_by": list(design.pool.graded_by),
         "parameters": dict(design.parameters),
         "seed": seed,
         "variants": variants,
-        "format": format,
+        "format": format_,
         "inputs": {},
         "rows": design.rows,
         "speakers": dict(design.speakers),
@@ -161,22 +146,22 @@ def make(
             tables.append(Table(pl.concat(blocks)))
             told["lists"].append(tally.last)
         told["notes"] += tally.notes
-        told["inputs"] = _inputs(design.pool, inputs, None)
+        told["inputs"] = _inputs(design.pool, asked, None)
         return Built(tuple(tables), left_out, told)
     if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
         msg = f"--out {out!r}: names no folder; name one"
         raise ConfigError(msg)
     folder = Path(out)
-    _check_room(design, folder, variants, format, progress or (lambda _: None))
-    ending = _ENDINGS.get(format, format)
+    _check_room(design, folder, variants, format_, asked.progress or (lambda _: None))
+    ending = _ENDINGS.get(format_, format_)
     numbers = [f"-{k}" for k in range(1, variants + 1)] if variants > 1 else [""]
     names = [f"{design.kind}{number}.{ending}" for number in numbers]
     last = f"{design.kind}.manifest.json"
-    told["inputs"] = _inputs(design.pool, inputs, folder)
+    told["inputs"] = _inputs(design.pool, asked, folder)
     with _aside(folder, [*names, last]) as aside:
         told["lists"] = []
         for name, one in zip(names, draws, strict=True):
-            told["lists"].append(_written(design, tally, one, aside / name, format))
+            told["lists"].append(_written(design, tally, one, aside / name, format_))
         told["notes"] += tally.notes
         if former is not None:
             _check_same(folder, told["lists"], former)
@@ -243,18 +228,14 @@ def rebuild(
             )
             raise DataError(msg)
     design = designer(told["kind"])(pool, **told["parameters"])
-    return make(
-        design,
-        inputs=given,
-        id=told["id"],
+    asked = BuildOptions(
+        **given,
         out=out,
-        variants=told["variants"],
-        seed=told["seed"],
-        format=told["format"],
-        speaker_ids=False,
+        by=told["by"],
+        **{name: told[name] for name in ("format", "variants", "seed", "id")},
         progress=progress,
-        former=told,
     )
+    return make(design, asked, former=told)
 
 
 def _check_same(
@@ -357,15 +338,15 @@ def _named(design: Design, block: Block) -> pl.DataFrame:
     return _sides(design, block).with_columns(label_words(block.target).alias("label"))
 
 
-def _inputs(pool: Pool, given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+def _inputs(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, Any]:
     """Where the tables were, with the hash of their bytes and of what was drawn from."""
     content = pool.sha256()
     files = {"utterances": pool.table.provenance}
-    if given.get("speakers") is not None:
+    if asked.speakers is not None:
         files["speakers"] = next(iter(pool.people.provenance), {})
     found: dict[str, Any] = {}
     for role, file in files.items():
-        source = given[role]
+        source = getattr(asked, role)
         is_path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
         path = None
         if is_path and folder is not None:

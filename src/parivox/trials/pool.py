@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.options.kinds import several
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.speakers import Speakers, read_speakers
 from parivox.read.utterances import Utterances, read_utterances
-from parivox.trials.design import several
 from parivox.trials.difficulty import alike, hardest, parse_difficulty, usual
 from parivox.trials.grades import grade_codes
-from parivox.trials.lists import check_reading, recordings_of
+from parivox.trials.lists import recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,11 +137,6 @@ class Pool:
         if not isinstance(cast("Any", by), str):
             msg = f"by={by!r} is no grouping; give one text, as in by='gender+nationality'"
             raise ConfigError(msg)
-        check_reading(id, None)
-        named = () if grade_by is None else several(grade_by)
-        if not all(isinstance(cast("Any", one), str) for one in named):
-            msg = f"grade_by={grade_by!r} is no text; give one, as in grade_by='gender', or several"
-            raise ConfigError(msg)
         table = read_utterances(utterances)
         if table.repeated:
             msg = (
@@ -149,7 +144,7 @@ class Pool:
                 "repeat an utterance of a row above; keep each once"
             )
             raise DataError(msg)
-        graded = parse_difficulty(named)
+        graded = parse_difficulty(() if grade_by is None else several(grade_by))
         people = (
             _people(table, [*attributes_asked([by]), *graded])
             if speakers is None

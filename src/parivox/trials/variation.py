@@ -22,10 +22,10 @@ from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
 from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError
+from parivox.options.trials import VariantsOptions
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.design import whole_number
-from parivox.trials.lists import check_reading
 from parivox.trials.scored_pairs import (
     ScoredPairs,
     lists_drawn,
@@ -219,8 +219,7 @@ def variants(
     variants = whole_number(variants, "variants", 2)
     seed = whole_number(seed, "seed", 0)
     replicates = whole_number(replicates, "replicates", 2)
-    _check_texts(by=by, cost=cost)
-    check_reading(id, columns)
+    VariantsOptions.of(by=by, cost=cost, id=id, columns=columns, orientation=orientation)
     model = parse_cost(cost)
     whose: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}
     if scorer is not None:
@@ -250,13 +249,6 @@ def variants(
         {g: int(n) for g, n in zip(groups, after, strict=True) if n},
         {g: int(n) for g, n in zip(groups, left_out, strict=True) if n},
     )
-
-
-def _check_texts(**given: Any) -> None:
-    for name, value in given.items():
-        if not isinstance(value, str):
-            msg = f"{name}={value!r} is no text; give one text"
-            raise ConfigError(msg)
 
 
 def _check_scored(**given: Any) -> None:

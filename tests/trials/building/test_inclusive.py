@@ -242,7 +242,7 @@ def test_as_the_paper_s_listing_pairs_may_repeat(pool, seen):
         ({"per_speaker": 2, "variants": 10**9}, "--variants 1000000000: is more than"),
         ({"per_speaker": 2, "target_grades": "2"}, "--target-grades 2"),
         ({"per_speaker": 2, "target_grades": None}, "--target-grades None"),
-        ({"per_speaker": 2, "grade_by": [3]}, r"grade_by=\[3\] is no text"),
+        ({"per_speaker": 2, "grade_by": [3]}, r"grade_by=\[3\] holds 3, which is no text"),
         ({"per_speaker": 2, "id": 3}, "id=3 is no text"),
         ({"per_speaker": 2, "mix": 3}, "mix"),
         ({"per_speaker": 2, "out": ""}, "names no folder"),
