@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.failed import Failed
+from parivox.auditing.intervals import rate_intervals
 from parivox.auditing.involved import involve
 from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
-from parivox.auditing.uncertainty import Uncertainty
 from parivox.core.measures import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parivox.auditing.cells import Layout
+    from parivox.auditing.intervals import RateIntervals
     from parivox.auditing.involved import Involved, People, Seated
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
@@ -47,13 +47,13 @@ class Band(NamedTuple):
     columns: dict[str, FloatArray]
 
     @classmethod
-    def of(cls, sure: Uncertainty, points: Mapping[float, int], cells: int) -> Band:
+    def of(cls, intervals: RateIntervals, points: Mapping[float, int], cells: int) -> Band:
         """What is told of the last so many cells at some points, by their thresholds."""
         at = list(points.values())
         told = {}
         for metric in RATES:
-            one = sure.rates[metric]
-            ratio = sure.to_others(metric)
+            one = intervals.rates[metric]
+            ratio = None if intervals.to_others is None else intervals.to_others[metric]
             none = np.full(one.rate.shape, np.nan)
             for name, numbers in (
                 *(("", one.rate), ("_low", one.low), ("_high", one.high)),
@@ -139,8 +139,8 @@ def bands(
 
 
 def _band(cells: Involved, level: Involved, found: Sequence[Found], options: Options) -> Band:
-    sure = Uncertainty(cells, level, None, (Failed(), Failed()), found, options)
-    return Band.of(sure, audited(found), sure.speakers.size)
+    intervals = rate_intervals(cells, level, options)
+    return Band.of(intervals, audited(found), intervals.fewest.size)
 
 
 def _none(cells: Involved) -> Involved:

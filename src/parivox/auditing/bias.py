@@ -16,6 +16,7 @@ import numpy as np
 
 from parivox.auditing.crossfit import LEAST
 from parivox.auditing.estimates import Estimates, place_of_rate
+from parivox.auditing.intervals import ratio_to
 from parivox.auditing.nulls import away
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cells import Cells
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
     from parivox.core.resampling import Scale
@@ -244,7 +245,7 @@ def bias_rows(
     grouping: Grouping,
     blocks: Iterator[Block],
     options: Options,
-    sure: Uncertainty | None = None,
+    uncertainty: Uncertainty | None = None,
 ) -> dict[tuple[str, str], Ratios]:
     """Rows of every measure, with their intervals and floors; then means by attribute.
 
@@ -257,8 +258,8 @@ def bias_rows(
     of_means: list[Columns] = []
     for block in blocks:
         more: Columns = {}
-        if sure is not None:
-            more, means = _uncertain(sure, block, groups, sharing)
+        if uncertainty is not None:
+            more, means = _uncertain(uncertainty, block, groups, sharing)
             of_means.append(means)
         _add(rows, where, groups, block, more)
         is_headline = (block.reference, block.measure, block.zero)
@@ -409,7 +410,7 @@ def _weighted(values: NDArray[np.generic], weights: FloatArray) -> FloatArray:
 
 
 def _uncertain(
-    sure: Uncertainty,
+    uncertainty: Uncertainty,
     block: Block,
     names: Sequence[str],
     sharing: Sequence[Mapping[str, Bools]],
@@ -419,13 +420,13 @@ def _uncertain(
     Means are over the groups that share each value of each attribute, where the measure is
     defined, ``[key, value]``; their degrees of freedom by Welch and Satterthwaite.
     """
-    df = _freedom(sure, block.reference, names)
-    own = _from_draws(sure, block, block.value, block.drawn, df)
+    df = _freedom(uncertainty, block.reference, names)
+    own = _from_draws(uncertainty, block, block.value, block.drawn, df)
     if MEASURES[block.measure].id != "difference":
-        _without_errors(own, sure, block)
+        _without_errors(own, uncertainty, block)
         if block.zero == "none":
-            _in_closed_form(own, sure, block, names)
-    floors = list(_floors(sure, block))
+            _in_closed_form(own, uncertainty, block, names)
+    floors = list(_floors(uncertainty, block))
     for rows, draws in floors:
         own["floor_mean"][rows], own["floor_95"][rows] = away(draws, _kind(block))
     _finish(own, block.value, block)
@@ -434,7 +435,7 @@ def _uncertain(
     for masks in (list(of_value.values()) for of_value in sharing):
         value = mean_over(block.value, masks)
         again = None if block.drawn is None else mean_over(block.drawn, masks, like=block.value)
-        of = _from_draws(sure, block, value, again, _pooled_freedom(block, df, masks))
+        of = _from_draws(uncertainty, block, value, again, _pooled_freedom(block, df, masks))
         for rows, draws in floors:
             of["floor_mean"][rows], of["floor_95"][rows] = away(
                 mean_over(draws, masks, like=block.value[rows]), _kind(block)
@@ -454,14 +455,14 @@ def _kind(block: Block) -> str:
     return "ratio" if MEASURES[block.measure].scale == "ratio" else block.measure
 
 
-def _freedom(sure: Uncertainty, reference: str, names: Sequence[str]) -> FloatArray:
+def _freedom(uncertainty: Uncertainty, reference: str, names: Sequence[str]) -> FloatArray:
     """Speakers of each group or, if they are fewer, of what it is compared with, less one."""
-    own = sure.speakers[:-1]
+    own = uncertainty.speakers[:-1]
     if reference in names:
         own = np.minimum(own, own[list(names).index(reference)])
-    elif reference == "others" and sure.are_disjoint:
-        own = np.minimum(own, sure.speakers[-1] - own)
-    return np.where(own < sure.options.gates.inference, np.nan, own - 1.0)
+    elif reference == "others" and uncertainty.intervals.are_disjoint:
+        own = np.minimum(own, uncertainty.speakers[-1] - own)
+    return np.where(own < uncertainty.options.gates.inference, np.nan, own - 1.0)
 
 
 def _pooled_freedom(block: Block, df: FloatArray, masks: Sequence[Bools]) -> FloatArray:
@@ -483,29 +484,35 @@ def _pooled_freedom(block: Block, df: FloatArray, masks: Sequence[Bools]) -> Flo
 
 
 def _from_draws(
-    sure: Uncertainty, block: Block, found: FloatArray, drawn: FloatArray | None, df: FloatArray
+    uncertainty: Uncertainty,
+    block: Block,
+    found: FloatArray,
+    drawn: FloatArray | None,
+    df: FloatArray,
 ) -> Columns:
     """Limits and p as the draws have them; floors unknown."""
     made = {
         name: np.full(found.shape, np.nan)
         for name in ("low", "high", "p", "p_holm", "p_bh", "floor_mean", "floor_95")
     }
-    made["note"] = np.full(found.shape, f"no interval: {sure.why}", dtype=object)
+    made["note"] = np.full(found.shape, f"no interval: {uncertainty.why}", dtype=object)
     if drawn is not None:
         scale: Scale = "log" if _kind(block) == "ratio" else "linear"
-        at = from_replicates(found, drawn, df, scale=scale, confidence=sure.options.confidence)
+        at = from_replicates(
+            found, drawn, df, scale=scale, confidence=uncertainty.options.confidence
+        )
         for name in ("low", "high", "p"):
             made[name] = np.array(getattr(at, name), ndmin=2)
         none = np.strings.add("no interval: ", at.reason).astype(object)
-        made["note"] = np.where(np.isnan(df), sure.options.gates.too_few, none)
+        made["note"] = np.where(np.isnan(df), uncertainty.options.gates.too_few, none)
     return made
 
 
-def _without_errors(own: Columns, sure: Uncertainty, block: Block) -> None:
+def _without_errors(own: Columns, uncertainty: Uncertainty, block: Block) -> None:
     """No interval from draws of a group without errors, which has none in any of them."""
     errors = block.stack.of_rates("errors")[..., :-1]
     for metric in RATES:
-        rows, _ = _places(sure, block.stack, metric)
+        rows, _ = _places(uncertainty, block.stack, metric)
         if not rows:
             continue
         silent = errors[rows] == 0
@@ -515,11 +522,13 @@ def _without_errors(own: Columns, sure: Uncertainty, block: Block) -> None:
         own["note"][rows] = np.where(silent, why, own["note"][rows])
 
 
-def _in_closed_form(own: Columns, sure: Uncertainty, block: Block, names: Sequence[str]) -> None:
+def _in_closed_form(
+    own: Columns, uncertainty: Uncertainty, block: Block, names: Sequence[str]
+) -> None:
     """Ratios of rates, in the place of what the draws say."""
     for metric in RATES:
-        rows, at = _places(sure, block.stack, metric)
-        closed = sure.ratio(metric, block.reference, names) if rows else None
+        rows, at = _places(uncertainty, block.stack, metric)
+        closed = ratio_to(uncertainty.intervals, metric, block.reference, names) if rows else None
         if closed is None:
             continue
         ends = closed.low[at], closed.high[at]
@@ -530,20 +539,20 @@ def _in_closed_form(own: Columns, sure: Uncertainty, block: Block, names: Sequen
         own["p"][rows] = closed.p[at]
 
 
-def _floors(sure: Uncertainty, block: Block) -> Iterator[tuple[list[int], FloatArray]]:
+def _floors(uncertainty: Uncertainty, block: Block) -> Iterator[tuple[list[int], FloatArray]]:
     """Where the rates stand, and the measure of draws of a fair system of them."""
-    if not sure.are_disjoint:
+    if not uncertainty.intervals.are_disjoint:
         return
     for metric in RATES:
-        rows, _ = _places(sure, block.stack, metric)
+        rows, _ = _places(uncertainty, block.stack, metric)
         if rows:
             keys = [block.stack.keys[i] for i in rows]
-            yield rows, block.of(sure.fair.of(keys, lifted=block.measure != "difference"))
+            yield rows, block.of(uncertainty.nulls.of(keys, lifted=block.measure != "difference"))
 
 
-def _places(sure: Uncertainty, stack: Estimates, metric: str) -> tuple[list[int], list[int]]:
+def _places(uncertainty: Uncertainty, stack: Estimates, metric: str) -> tuple[list[int], list[int]]:
     """Where a rate stands among keys, and at which operating point."""
-    places = [place_of_rate(key, sure.points) for key in stack.keys]
+    places = [place_of_rate(key, uncertainty.points) for key in stack.keys]
     found = {i: at for i, at in enumerate(places) if at is not None and stack.keys[i][0] == metric}
     return list(found), list(found.values())
 
@@ -561,7 +570,7 @@ def _finish(made: Columns, found: FloatArray, block: Block) -> None:
 
 
 def _of_one(means: Columns, own: Columns, found: FloatArray, masks: Sequence[Bools]) -> None:
-    """A mean of one group is as sure as the group."""
+    """A mean of one group is as uncertainty as the group."""
     for i, mask in enumerate(masks):
         chosen = mask & ~np.isnan(found)
         rows = np.flatnonzero(chosen.sum(axis=-1) == 1)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.bias import bias_blocks, left_out, mean_over
+from parivox.auditing.intervals import groups_passed
 from parivox.auditing.meta import area_blocks, groups_of_area, in_draws, meta_blocks
+from parivox.auditing.nulls import beyond_noise
 from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.estimates import Estimates
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
@@ -77,7 +79,7 @@ class Part:
         FPR and FNR at the points that the area under FDR is taken over; None of all trials.
     shared : dict of str to bool ndarray of shape (group,)
         Groups of an intersection that share a value of one attribute, as in ``gender=f``.
-    sure : Uncertainty or None
+    uncertainty : Uncertainty or None
     why : str
         Why there are no draws.
     """
@@ -90,20 +92,20 @@ class Part:
     cheapest: Sequence[tuple[Estimates, FloatArray | None]]
     area: Estimates | None
     shared: Mapping[str, NDArray[np.bool_]]
-    sure: Uncertainty | None
+    uncertainty: Uncertainty | None
     why: str
 
     @property
     def speakers(self) -> NDArray[np.int64]:
         """Speakers behind the smaller class of trials, ``[cell]``."""
         n = len(self.cells)
-        return np.zeros(n, np.int64) if self.sure is None else self.sure.speakers[-n:]
+        return np.zeros(n, np.int64) if self.uncertainty is None else self.uncertainty.speakers[-n:]
 
     def passed(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
         """Which groups pass the gates, ``[key, group]``."""
-        if self.sure is None:
+        if self.uncertainty is None:
             return np.zeros((len(keys), len(self.cells) - 1), dtype=bool)
-        return self.sure.passed(keys)
+        return groups_passed(self.uncertainty, keys)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,7 @@ class Side(NamedTuple):
     to_log : callable or None
         What of a value is compared on the logarithmic scale, of arrays ``[..., row]``.
     speakers : int64 ndarray of shape (row,)
-        Speakers who tell how sure it is.
+        Speakers who tell how certain it is.
     grows : bool
         Whether noise makes it larger (further from fair) even on average.
     why : str
@@ -632,10 +634,10 @@ def _corrected(
     reasons: Sequence[str],
 ) -> tuple[Side, Side]:
     """Corrected variance of the rates, and tau_log, as the table of meta-measures has them."""
-    assert part.sure is not None
+    assert part.uncertainty is not None
     at = [i for i, key in enumerate(stack.keys) if key[0] in RATES]
     rates = stack.select(at)
-    found = part.sure.corrected(rates)
+    found = beyond_noise(part.uncertainty, rates)
     _, again = _spread(rates.groups, drawn[:, at], passed[at], np.asarray)
     shared = [reasons[i] for i in at], _no_log, speakers[at]
     told = _columns(rates.keys, 1)

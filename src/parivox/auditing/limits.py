@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
 
@@ -61,7 +61,7 @@ def limit_rows(
     where: Mapping[str, Any],
     names: Sequence[str],
     found: Sequence[Found],
-    sure: Uncertainty,
+    uncertainty: Uncertainty,
     options: Options,
 ) -> None:
     """Every limit, and whom errors fall on, of each group and the pooled row.
@@ -74,7 +74,7 @@ def limit_rows(
         Names of the groups, the pooled row last.
     found
         Operating points.
-    sure
+    uncertainty
         Who is involved, and the intervals of the rates.
     options
         The limits, the attempts and the confidence.
@@ -82,46 +82,46 @@ def limit_rows(
     confidence = options.confidence
     making = _Making(rows, where, names, found)
     for metric, limit in options.limits:
-        of = sure.rates[metric]
+        of = uncertainty.intervals.rates[metric]
         why = np.where(np.isnan(of.high), np.where(of.note == "", "no interval", of.note), "")
         making.add(
             metric, "limit", of.rate, of.low, of.high, limit=limit, reason=why, is_judged=True
         )
-        if metric == "fnr" and not sure.in_blocks:
+        if metric == "fnr" and not uncertainty.in_blocks:
             above = partial(share_above, limit=limit, confidence=confidence)
-            told = _of_people(sure, above)
+            told = _of_people(uncertainty, above)
             making.shares(metric, "speakers_above", told, limit)
-    if not sure.in_blocks:
+    if not uncertainty.in_blocks:
         observed, expected, reason = _of_people(
-            sure, worst_tenth, ("observed", "expected", "reason")
+            uncertainty, worst_tenth, ("observed", "expected", "reason")
         )
         making.add("fnr", "worst_tenth", observed, reason=reason)
         making.add("fnr", "worst_tenth_if_equal", expected, reason=reason)
     n = options.attempts
     if n is not None:
-        _attempts(making, sure, n, confidence)
+        _attempts(making, uncertainty, n, confidence)
 
 
-def _attempts(making: _Making, sure: Uncertainty, n: int, confidence: float) -> None:
+def _attempts(making: _Making, uncertainty: Uncertainty, n: int, confidence: float) -> None:
     """What `n` tries of a person, or of an impostor, come to."""
-    fnr, fpr = sure.rates["fnr"], sure.rates["fpr"]
+    fnr, fpr = uncertainty.intervals.rates["fnr"], uncertainty.intervals.rates["fpr"]
     making.add("fnr", "locked_out", *(locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)))
-    if not sure.in_blocks:
+    if not uncertainty.in_blocks:
         of_all = partial(locked_out_people, attempts=n, confidence=confidence)
-        making.shares("fnr", "locked_out_people", _of_people(sure, of_all))
+        making.shares("fnr", "locked_out_people", _of_people(uncertainty, of_all))
     making.add("fpr", "impostors_in", *(let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)))
     # more errors, fewer attempts
     making.add("fpr", "attempts_until", *(attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)))
 
 
 def _of_people(
-    sure: Uncertainty,
+    uncertainty: Uncertainty,
     measure: Callable[[BySpeaker], Any],
     names: Sequence[str] = ("value", "low", "high", "reason"),
 ) -> list[NDArray[Any]]:
     """What a measure of speakers is of the groups and, last, of all of them, ``[point, group]``."""
     told = []
-    for tally in (sure.groups.target, sure.pooled.target):
+    for tally in (uncertainty.groups.target, uncertainty.pooled.target):
         if tally.trials.ndim == 1:
             told.append([getattr(measure(tally), name) for name in names])
             continue

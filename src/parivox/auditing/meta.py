@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from parivox.auditing.estimates import Estimates
+from parivox.auditing.intervals import groups_passed
+from parivox.auditing.nulls import beyond_noise
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.auditing.cells import Cells
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
     from parivox.core.groupset import Meta
@@ -230,23 +232,23 @@ def meta_rows(
     area: Estimates,
     draws: Estimates | None,
     options: Options,
-    sure: Uncertainty | None = None,
+    uncertainty: Uncertainty | None = None,
 ) -> None:
     """One number for all groups, by each measure.
 
-    With uncertainty told, once more for the groups that pass the gates.
+    With intervals, once more for the groups that pass the gates.
     """
     start = len(rows.cells["value"])
-    _all_measures(rows, {**where, "gated": False}, groups, data, area, draws, options, sure)
-    if sure is None:
+    _all_measures(rows, {**where, "gated": False}, groups, data, area, draws, options, uncertainty)
+    if uncertainty is None:
         return
-    passed = sure.passed(data.keys)
+    passed = groups_passed(uncertainty, data.keys)
     if passed.all():  # the very same numbers
         rows.add(**{name: column[start:] for name, column in rows.cells.items()} | {"gated": True})
         return
     gated = {**where, "gated": True}
-    area = area.only(np.broadcast_to(sure.enough, area.groups.shape))
-    _all_measures(rows, gated, groups, data.only(passed), area, draws, options, sure, passed)
+    area = area.only(np.broadcast_to(groups_passed(uncertainty), area.groups.shape))
+    _all_measures(rows, gated, groups, data.only(passed), area, draws, options, uncertainty, passed)
 
 
 def _all_measures(
@@ -257,20 +259,20 @@ def _all_measures(
     area: Estimates,
     draws: Estimates | None,
     options: Options,
-    sure: Uncertainty | None,
+    uncertainty: Uncertainty | None,
     passed: NDArray[np.bool_] | None = None,
 ) -> None:
     """Rows of all groups, or of those that pass the gates."""
     for block in meta_blocks(data, options):
-        more = {} if sure is None else _uncertain(sure, block, draws, passed)
+        more = {} if uncertainty is None else _uncertain(uncertainty, block, draws, passed)
         rows.add(**where, **_columns(block, groups), **more)
-    if sure is not None:
-        _beyond_noise(rows, where, data.where(*RATES), sure)
+    if uncertainty is not None:
+        _beyond_noise(rows, where, data.where(*RATES), uncertainty)
     n = groups_of_area(area, options)
     for block, drawn in area_blocks(area, draws, options):
         ends: dict[str, Any] = {}
-        if sure is not None and drawn is not None:
-            ends = dict(_interval(sure, block.measure, np.ravel(block.found.value), drawn))
+        if uncertainty is not None and drawn is not None:
+            ends = dict(_interval(uncertainty, block.measure, np.ravel(block.found.value), drawn))
         rows.add(**where, **{**_columns(block, groups), "groups": n}, **ends)
 
 
@@ -295,13 +297,13 @@ def _columns(block: Block, groups: Sequence[str]) -> dict[str, Any]:
 
 
 def _beyond_noise(
-    rows: Rows, where: Mapping[str, Any], rates: Estimates, sure: Uncertainty
+    rows: Rows, where: Mapping[str, Any], rates: Estimates, uncertainty: Uncertainty
 ) -> None:
     """Spread that is left once the noise of speakers is taken off.
 
     See docs/methods/noise-floors.md#tau-log.
     """
-    for measure, found in sure.corrected(rates).items():
+    for measure, found in beyond_noise(uncertainty, rates).items():
         rows.add(
             **where,
             metric=[key[0] for key in rates.keys],
@@ -347,13 +349,16 @@ class _Ends(TypedDict):
 
 
 def _uncertain(
-    sure: Uncertainty, block: Block, draws: Estimates | None, passed: NDArray[np.bool_] | None
+    uncertainty: Uncertainty,
+    block: Block,
+    draws: Estimates | None,
+    passed: NDArray[np.bool_] | None,
 ) -> dict[str, Any]:
     """The columns of uncertainty of one measure, in the order of its rows.
 
     Parameters
     ----------
-    sure
+    uncertainty
         Uncertainty of the groups.
     block
         The measure and what it is of.
@@ -366,17 +371,17 @@ def _uncertain(
     value = np.ravel(block.found.value)
     mean, q95, p = (np.full(value.shape, np.nan) for _ in range(3))
     none = np.full(value.shape, np.nan)
-    why = np.full(value.shape, f"no interval: {sure.why}")
+    why = np.full(value.shape, f"no interval: {uncertainty.why}")
     ends: _Ends = {"low": none, "high": none, "note": why}
     chosen = np.ones(stack.groups.shape, dtype=bool)
     if passed is not None:
         chosen = ~np.isnan(stack.groups)
     if draws is not None:
         drawn = in_draws(block, draws.having(stack.keys).only(chosen))
-        ends = _interval(sure, measure, value, drawn)
-    rates = [i for i, key in enumerate(stack.keys) if sure.fair.has(key)]
+        ends = _interval(uncertainty, measure, value, drawn)
+    rates = [i for i, key in enumerate(stack.keys) if uncertainty.nulls.has(key)]
     if rates and (len(rates) == len(stack.keys) or not measure.is_joint):
-        null = sure.fair.of([stack.keys[i] for i in rates], lifted=measure.takes_logs)
+        null = uncertainty.nulls.of([stack.keys[i] for i in rates], lifted=measure.takes_logs)
         fair = _by_row(block.of(null.only(chosen[rates])).value)
         rows = np.arange(value.size) if measure.is_joint else np.array(rates)
         at = floor(value[rows], fair, higher_is_fairer=measure.is_higher_fairer)
@@ -406,18 +411,18 @@ def in_draws(block: Block, draws: Estimates) -> FloatArray:
 
 
 def _interval(
-    sure: Uncertainty, measure: MetaMeasure, value: FloatArray, drawn: FloatArray
+    uncertainty: Uncertainty, measure: MetaMeasure, value: FloatArray, drawn: FloatArray
 ) -> _Ends:
     """Limits on a logarithmic scale of how far a measure is from what is fair.
 
     Parameters
     ----------
-    sure, measure
+    uncertainty, measure
         Uncertainty of the groups, and the measure.
     value, drawn
         The measure, ``[row]``, and of each draw, ``[draw, row]``.
     """
-    df = float(sure.speakers[-1] - 1)
+    df = float(uncertainty.speakers[-1] - 1)
     sign = -1.0 if measure.is_higher_fairer else 1.0
 
     def far(values: FloatArray) -> FloatArray:
@@ -426,7 +431,7 @@ def _interval(
                 return sign * np.log(values)
             return 1 - values if measure.scale == "one" else values
 
-    found = from_replicates(far(value), far(drawn), df, confidence=sure.options.confidence)
+    found = from_replicates(far(value), far(drawn), df, confidence=uncertainty.options.confidence)
     ends: tuple[FloatArray, FloatArray] = found.low, found.high
     if measure.scale == "ratio":
         with np.errstate(over="ignore"):

@@ -5,8 +5,7 @@ See docs/methods/noise-floors.md.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,15 +30,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.intervals import RateIntervals, Uncertainty
     from parivox.auditing.involved import Involved
+    from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
     from parivox.core.counts import FloatArray
-    from parivox.core.moments import Moments
-    from parivox.core.noise import Null
     from parivox.core.tallies import BySpeaker
 
-__all__ = ["Fair", "away"]
+__all__ = ["Nulls", "away", "beyond_noise", "draw_nulls"]
 
 _GROUPS = 3
 _NO_VARIANCE = "the variance of too few groups is known"
@@ -51,88 +50,29 @@ _REFUSED = {
 }
 
 
-class Fair:
+@dataclass(frozen=True, eq=False)
+class Nulls:
     """Draws of a system that treats the groups alike, whose speakers vary as these do.
 
-    Parameters
+    Attributes
     ----------
-    groups, moments
-        Who is involved in the trials of each group, and the moments of both rates.
-    points
+    are_disjoint : bool
+        Whether no speaker is in two groups; without that no draw is valid, and there is none.
+    draws : dict of (str, bool) to Estimates
+        By rate and whether half an error stands in the place of none, ``[draw, point, cell]``.
+    refused : dict of str to sequence of str
+        Why there are no draws of a rate, by operating point.
+    points : dict of str to int
         Operating points, with the place of each.
-    lost
-        Of each, whether it was not found.
-    are_disjoint
-        Whether no speaker is in two groups; without that no draw is valid.
-    options
+    options : Options
         How many draws, and their seed.
-    rank
-        Place of each speaker in an order that does not follow from names, if there is one.
     """
 
-    def __init__(
-        self,
-        groups: Involved,
-        moments: Mapping[str, Moments],
-        points: Mapping[str, int],
-        lost: Sequence[bool],
-        options: Options,
-        *,
-        are_disjoint: bool,
-        rank: NDArray[np.intp] | None,
-    ) -> None:
-        self.groups, self.moments, self.points, self.lost = groups, moments, points, lost
-        self.options, self.are_disjoint, self.rank = options, are_disjoint, rank
-
-    @cached_property
-    def null(self) -> dict[str, Null | None]:
-        """Draws of a fair system; None where speakers are in several groups."""
-        if not self.are_disjoint:
-            return dict.fromkeys(RATES)
-        n, seed = self.options.replicates, self.options.seed
-        made: dict[str, Null | None] = {}
-        for i, metric in enumerate(RATES):
-            rng = np.random.default_rng((seed, i))
-            if metric == "fnr" and null_method(self.groups.target) == "permutation":
-                made[metric] = permuted(self._ranked, None, n, rng)
-            else:
-                made[metric] = gamma_multinomial(self.moments[metric], n, rng)
-        return made
-
-    @property
-    def _ranked(self) -> BySpeaker:
-        """Speakers of each group in an order that names do not change."""
-        tally = self.groups.target
-        if self.rank is None:
-            return tally
-        order = np.lexsort((self.rank[tally.speaker], tally.cell))
-        return replace(
-            tally,
-            speaker=tally.speaker[order],
-            errors=tally.errors[:, order],
-            trials=tally.trials[..., order],
-        )
-
-    @cached_property
-    def _draws(self) -> dict[tuple[str, bool], Estimates]:
-        made = {}
-        for metric, null in self.null.items():
-            if null is None:
-                continue
-            errors = null.errors.astype(np.float64)
-            trials = np.broadcast_to(null.trials, errors.shape).astype(np.float64)
-            refused = (null.reason != "") | np.array(self.lost, dtype=bool)
-            keys = [(metric, "", text) for text in self.points]
-            errors, trials = (
-                np.concatenate((one, one.sum(axis=-1, keepdims=True)), axis=-1)
-                for one in (errors, trials)
-            )
-            pooled = bias.smoothed(errors[..., -1:], trials[..., -1:])
-            for lifted, rates in ((False, null.rates), (True, null.lifted)):
-                values = np.concatenate((rates, pooled), axis=-1)
-                values = np.where(refused[:, None], np.nan, values)
-                made[metric, lifted] = Estimates(keys, values, keys, errors, trials)
-        return made
+    are_disjoint: bool
+    draws: Mapping[tuple[str, bool], Estimates]
+    refused: Mapping[str, Sequence[str]]
+    points: Mapping[str, int]
+    options: Options
 
     def has(self, key: Key) -> bool:
         """Whether it is a rate that draws of a fair system are made of."""
@@ -142,7 +82,7 @@ class Fair:
         """Draws of a fair system of these keys, which have them."""
         metrics = dict.fromkeys(key[0] for key in keys)
         parts = [
-            self._draws[metric, lifted].having([key for key in keys if key[0] == metric])
+            self.draws[metric, lifted].having([key for key in keys if key[0] == metric])
             for metric in metrics
         ]
         return parts[0] if len(parts) == 1 else parts[0].and_(parts[1]).having(keys)
@@ -179,9 +119,8 @@ class Fair:
             )
             told = floor(np.zeros(size), tau_log_null(draws))
             tau["floor_mean"], tau["floor_95"] = told.mean, told.q95
-            refused = {metric: none.reason for metric, none in self.null.items() if none}
             for i, (metric, _, point) in enumerate(rates.keys):
-                code = refused[metric][self.points[point]]
+                code = self.refused[metric][self.points[point]]
                 if not why[i] and np.isnan(tau["value"][i]):
                     why[i] = _REFUSED.get(str(code), "no group has the rate")
         return {**tau, "groups": n_groups, "reason": why}
@@ -214,6 +153,84 @@ class Fair:
             reason[(reason == "") & np.isnan(made[name]["value"])] = _NO_VARIANCE
             made[name] |= {"groups": n_groups, "reason": reason}
         return made
+
+
+def draw_nulls(
+    groups: Involved,
+    intervals: RateIntervals,
+    found: Sequence[Found],
+    options: Options,
+    rank: NDArray[np.intp] | None,
+    *,
+    is_drawn: bool = True,
+) -> Nulls:
+    """Draw a fair system of both rates.
+
+    Parameters
+    ----------
+    groups, intervals
+        Errors and trials by speaker and by pair, and how these vary.
+    found
+        Operating points.
+    options
+        How many draws, and their seed.
+    rank
+        Place of each speaker in an order that does not follow from names, if there is one.
+    is_drawn
+        Whether there are groups at all.
+    """
+    points = {one.point.text: i for i, one in enumerate(found)}
+    draws: dict[tuple[str, bool], Estimates] = {}
+    refused: dict[str, Sequence[str]] = {}
+    for i, metric in enumerate(RATES if intervals.are_disjoint and is_drawn else ()):
+        rng = np.random.default_rng((options.seed, i))
+        if metric == "fnr" and null_method(groups.target) == "permutation":
+            null = permuted(_ranked(groups.target, rank), None, options.replicates, rng)
+        else:
+            null = gamma_multinomial(intervals.moments[metric], options.replicates, rng)
+        refused[metric] = null.reason.tolist()
+        unknown = (null.reason != "") | np.array([bool(one.reason) for one in found], dtype=bool)
+        errors, trials = (
+            np.concatenate((one, one.sum(axis=-1, keepdims=True)), axis=-1)
+            for one in np.broadcast_arrays(
+                null.errors.astype(np.float64), null.trials.astype(np.float64)
+            )
+        )
+        pooled = bias.smoothed(errors[..., -1:], trials[..., -1:])
+        keys = [(metric, "", text) for text in points]
+        for lifted, rates in ((False, null.rates), (True, null.lifted)):
+            values = np.concatenate((rates, pooled), axis=-1)
+            values = np.where(unknown[:, None], np.nan, values)
+            draws[metric, lifted] = Estimates(keys, values, keys, errors, trials)
+    return Nulls(intervals.are_disjoint and is_drawn, draws, refused, points, options)
+
+
+def _ranked(tally: BySpeaker, rank: NDArray[np.intp] | None) -> BySpeaker:
+    """Speakers of each group in an order that names do not change."""
+    if rank is None:
+        return tally
+    order = np.lexsort((rank[tally.speaker], tally.cell))
+    return replace(
+        tally,
+        speaker=tally.speaker[order],
+        errors=tally.errors[:, order],
+        trials=tally.trials[..., order],
+    )
+
+
+def beyond_noise(uncertainty: Uncertainty, rates: Estimates) -> dict[str, dict[str, Any]]:
+    """Spread of rates beyond what speakers make of it, by measure, in order of keys.
+
+    Parameters
+    ----------
+    uncertainty
+        Of the groups.
+    rates
+        Both rates at every operating point; undefined for groups that do not count.
+    """
+    found, points = uncertainty.intervals.rates, uncertainty.points
+    n_eff = [found[key[0]].n_eff[points[key[2]], :-1] for key in rates.keys]
+    return uncertainty.nulls.corrected(rates, np.stack(n_eff))
 
 
 def _few(n_groups: NDArray[np.int64]) -> NDArray[np.object_]:

@@ -10,10 +10,11 @@ import numpy as np
 from parivox.auditing.bands import Band, audited, band_rows, bands
 from parivox.auditing.cells import Layout
 from parivox.auditing.draws import Replicated, replicate
-from parivox.auditing.failed import failed, with_failures
+from parivox.auditing.failed import Failed, failed, with_failures
+from parivox.auditing.intervals import Uncertainty, crossed_of, rate_intervals
 from parivox.auditing.involved import Involved, People, Seated, involve, seated
+from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.offenders import offender_rows
-from parivox.auditing.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,22 +64,22 @@ class Sample:
     ids: Sequence[str] | None
 
     def add_bands(
-        self, rows: Rows, where: Mapping[str, str], names: Sequence[str], sure: Uncertainty
+        self, rows: Rows, where: Mapping[str, str], names: Sequence[str], uncertainty: Uncertainty
     ) -> None:
         """Add intervals along the threshold of one grouping's cells, or of all trials."""
-        parts = [Band.of(sure, self.points_at, len(names))]
+        parts = [Band.of(uncertainty.intervals, self.points_at, len(names))]
         between = self.between.get((where["grouping"], where["allocation"]))
         band_rows(rows, where, names, parts if between is None else [*parts, between])
 
     def add_offenders(
-        self, rows: Rows, where: Mapping[str, str], names: Sequence[str], sure: Uncertainty
+        self, rows: Rows, where: Mapping[str, str], names: Sequence[str], uncertainty: Uncertainty
     ) -> None:
         """Add who is behind most errors of one grouping's cells, or of all trials."""
         if self.ids is None:
             return
         if names[:-1]:
-            offender_rows(rows, where, names[:-1], sure.groups, self.found, self.ids)
-        offender_rows(rows, where, names[-1:], sure.pooled, self.found, self.ids)
+            offender_rows(rows, where, names[:-1], uncertainty.groups, self.found, self.ids)
+        offender_rows(rows, where, names[-1:], uncertainty.pooled, self.found, self.ids)
 
 
 def sample_speakers(
@@ -144,32 +145,57 @@ def sample_speakers(
         between = _between(trials, layouts[:n], held, people, nodes, options, pairs)
     levels: list[Uncertainty] = []
     cells_of: list[Uncertainty] = []
-    for i, (one, (cells, whole), of) in enumerate(zip(layouts, involved, lost, strict=False)):
+    for i, (one, of, failures) in enumerate(zip(layouts, involved, lost, strict=False)):
         into = levels if one.grouping is None else cells_of
-        for at in range(one.levels):
-            part = slice(at * one.groups, (at + 1) * one.groups)
-            drawn = None
-            if replicated:
-                of_cells, of_level = replicated[i]
-                both = of_cells.part(part.start, part.stop), of_level.part(at, at + 1)
-                drawn = Replicated.joined(both)
-            into.append(
-                Uncertainty(
-                    cells.part(part.start, part.stop),
-                    whole.part(at, at + 1),
-                    drawn,
-                    (of[0].part(part.start, part.stop), of[1].part(at, at + 1)),
-                    points.found,
-                    options,
-                    why,
-                    in_blocks=everyone.are_blocks,
-                    rank=None if draws is None else draws.rank,
-                )
-            )
+        again = replicated[i] if replicated else None
+        into += [
+            _uncertainty(one, at, of, failures, again, points, design, why, everyone)
+            for at in range(one.levels)
+        ]
     assert (len(levels), len(cells_of)) == (len(tally.levels), len(tally.cells))
     ids = None if trials.people is None or everyone.are_blocks else trials.people.ids
     strata = list(zip(layouts[n:], (cells for cells, _ in involved[n:]), strict=True))
     return Sample(levels, cells_of, bound, strata, points_at, between, points.found, ids)
+
+
+def _uncertainty(
+    layout: Layout,
+    at: int,
+    involved: tuple[Involved, Involved],
+    lost: tuple[Failed, Failed],
+    replicated: tuple[Replicated, Replicated] | None,
+    points: Points,
+    design: Design,
+    why: str,
+    everyone: People,
+) -> Uncertainty:
+    """Intervals and draws of the cells of one level of a layout."""
+    options, draws = design.options, design.draws
+    first, last = at * layout.groups, (at + 1) * layout.groups
+    groups, pooled = involved[0].part(first, last), involved[1].part(at, at + 1)
+    again = None
+    if replicated is not None:
+        again = Replicated.joined([replicated[0].part(first, last), replicated[1].part(at, at + 1)])
+    estimates = None if again is None else again.estimates()
+    intervals = rate_intervals(groups, pooled, options, estimates, in_blocks=everyone.are_blocks)
+    return Uncertainty(
+        groups=groups,
+        pooled=pooled,
+        intervals=intervals,
+        nulls=draw_nulls(
+            *(groups, intervals, points.found, options, None if draws is None else draws.rank),
+            is_drawn=layout.grouping is not None,
+        ),
+        draws=estimates,
+        crossed=crossed_of(
+            None if again is None else again.crossed, len(points.cheapest), intervals.fewest
+        ),
+        failed=(lost[0].part(first, last), lost[1].part(at, at + 1)),
+        points={f.point.text: i for i, f in enumerate(points.found)},
+        options=options,
+        why=why,
+        in_blocks=everyone.are_blocks,
+    )
 
 
 def _between(

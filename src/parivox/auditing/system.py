@@ -18,6 +18,7 @@ from parivox.auditing.cells import count_cells, count_matrices
 from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import bin_rows, det_rows, nodes, shared_thresholds
 from parivox.auditing.estimates import Estimates, estimate, locations, shifts
+from parivox.auditing.intervals import interval_columns
 from parivox.auditing.meta import at_grid, meta_rows, sweep_rows
 from parivox.auditing.operating_points import (
     DEPLOYED,
@@ -45,11 +46,11 @@ if TYPE_CHECKING:
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
     from parivox.auditing.estimates import Metrics
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
     from parivox.auditing.sample import Sample
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import Counts, FloatArray
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
@@ -268,7 +269,7 @@ class Measured:
         Base metrics of each cell with their errors and thresholds.
     data : Estimates
         The same as arrays ``[key, cell]``.
-    sure : Uncertainty or None
+    uncertainty : Uncertainty or None
     """
 
     level: Level
@@ -276,12 +277,12 @@ class Measured:
     names: tuple[str, ...]
     bases: list[dict[Key, Base]]
     data: Estimates
-    sure: Uncertainty | None
+    uncertainty: Uncertainty | None
 
     @property
     def draws(self) -> Estimates | None:
         """The same of each draw, ``[draw, key, cell]``."""
-        return None if self.sure is None else self.sure.draws
+        return None if self.uncertainty is None else self.uncertainty.draws
 
     @property
     def errors(self) -> Estimates:
@@ -297,8 +298,8 @@ def measured_cells(system: System) -> Iterator[Measured]:
     located: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
     for i, level in enumerate(tally.levels):
         bases = whole[id(level.counts)] = _estimated(system, level.counts, level.beside)
-        sure = None if sample is None else sample.levels[i]
-        yield Measured(level, None, ("all",), [bases], Estimates.of([bases]), sure)
+        uncertainty = None if sample is None else sample.levels[i]
+        yield Measured(level, None, ("all",), [bases], Estimates.of([bases]), uncertainty)
     for i, cells in enumerate(tally.cells):
         same = id(cells.pooled)
         # of failed trials, another part may be in no group
@@ -320,9 +321,9 @@ def measured_cells(system: System) -> Iterator[Measured]:
             )
         ]
         bases_of = [*own, pooled]
-        sure = None if sample is None else sample.cells[i]
+        uncertainty = None if sample is None else sample.cells[i]
         names = (*cells.grouping.groups, "pooled")
-        yield Measured(cells.level, cells, names, bases_of, Estimates.of(bases_of), sure)
+        yield Measured(cells.level, cells, names, bases_of, Estimates.of(bases_of), uncertainty)
 
 
 def _estimated(system: System, counts: Counts, beside: Beside) -> dict[Key, Base]:
@@ -373,16 +374,16 @@ def add_rows(system: System, rows: Mapping[str, Rows], *, compared: Compared | N
         if one.cells is None:
             continue
         cells = one.cells
-        groups, draws, sure = one.names[:-1], one.draws, one.sure
+        groups, draws, uncertainty = one.names[:-1], one.draws, one.uncertainty
         blocks = bias_blocks(
             one.errors, draws, _at_cheapest(system, cells, one), groups, system.points, options
         )
-        ratios = bias_rows(rows["bias"], where, cells.grouping, blocks, options, sure)
+        ratios = bias_rows(rows["bias"], where, cells.grouping, blocks, options, uncertainty)
         area = at_grid(cells, system.points.area)
-        meta_rows(rows["meta"], where, groups, one.errors, area, draws, options, sure)
-        if sample is not None and sure is not None:
+        meta_rows(rows["meta"], where, groups, one.errors, area, draws, options, uncertainty)
+        if sample is not None and uncertainty is not None:
             whole = sample.levels[system.tally.levels.index(cells.level)]
-            _judged(rows, system, cells, where, sure, whole, ratios)
+            _judged(rows, system, cells, where, uncertainty, whole, ratios)
         if options.sweep:
             sweep_rows(rows["sweep"], where, cells, system.grid, options)
     if sample is not None:
@@ -412,8 +413,8 @@ def part_of(system: System, one: Measured) -> Part:
         cheapest=cheapest,
         area=None if cells is None else at_grid(cells, system.points.area),
         shared={name: groups for of in shared for name, groups in of.items()},
-        sure=one.sure,
-        why=system.why_none if one.sure is None else one.sure.why,
+        uncertainty=one.uncertainty,
+        why=system.why_none if one.uncertainty is None else one.uncertainty.why,
     )
 
 
@@ -423,7 +424,7 @@ def _at_cheapest(
     """Each cost at its own smallest cost, with threshold bias cross-fitted over speakers."""
     made: list[tuple[Estimates, FloatArray | None]] = []
     for i, found in enumerate(system.points.cheapest):
-        crossed = None if one.sure is None else one.sure.crossed(i)
+        crossed = None if one.uncertainty is None else one.uncertainty.crossed[i]
         made.append((at_cheapest(one.data, cells, found), crossed))
     return made
 
@@ -448,10 +449,10 @@ def _group_rows(
 ) -> None:
     """Rows of every cell; without counts, nothing is known of it but why."""
     speakers = [one.level.speakers] if one.cells is None else one.cells.speakers
-    if one.sure is not None:
+    if one.uncertainty is not None:
         # the uncertainty of all trials is that of one group, and of it as the pooled row
         data = one.data if len(one.names) > 1 else Estimates.of(one.bases * 2)
-        columns = one.sure.columns(data)[: len(one.names)]
+        columns = interval_columns(one.uncertainty, data)[: len(one.names)]
     else:
         note = f"no interval: {system.why_none}" if system.why_none else ""
         columns = [
@@ -502,12 +503,12 @@ def _curves(
             rows["det"].add(**where, group=group, **det_rows(counts))
         if not where["within"] and system.shared.size:
             rows["bins"].add(**key, group=group, **bin_rows(counts, system.shared))
-    if system.sample is None or one.sure is None or where["within"]:
+    if system.sample is None or one.uncertainty is None or where["within"]:
         return
     if system.shared.size:
-        system.sample.add_bands(rows["bands"], key, one.names, one.sure)
+        system.sample.add_bands(rows["bands"], key, one.names, one.uncertainty)
     if system.design.options.speaker_ids == OFFENDERS:
-        system.sample.add_offenders(rows["offenders"], key, one.names, one.sure)
+        system.sample.add_offenders(rows["offenders"], key, one.names, one.uncertainty)
 
 
 def _judged(
@@ -515,7 +516,7 @@ def _judged(
     system: System,
     cells: Cells,
     where: Mapping[str, Any],
-    sure: Uncertainty,
+    uncertainty: Uncertainty,
     whole: Uncertainty,
     ratios: Mapping[tuple[str, str], Ratios],
 ) -> None:
@@ -526,10 +527,10 @@ def _judged(
 
     found, options = system.points.found, system.design.options
     groups = cells.grouping.groups
-    if not sure.in_blocks:  # of trials between bands too
+    if not uncertainty.in_blocks:  # of trials between bands too
         trend_rows(rows["bias"], where, cells.grouping, found, whole, options)
-    verdict_rows(rows["verdicts"], where, groups, found, ratios, sure, options)
-    limit_rows(rows["limits"], where, (*groups, "pooled"), found, sure, options)
+    verdict_rows(rows["verdicts"], where, groups, found, ratios, uncertainty, options)
+    limit_rows(rows["limits"], where, (*groups, "pooled"), found, uncertainty, options)
 
 
 def _standardised(rows: Rows, system: System, sample: Sample) -> None:

@@ -12,10 +12,10 @@ from parivox.core.trend import trend
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.read.grouping import Grouping
 
@@ -37,7 +37,7 @@ def trend_rows(
     where: Mapping[str, Any],
     grouping: Grouping,
     found: Sequence[Found],
-    sure: Uncertainty,
+    uncertainty: Uncertainty,
     options: Options,
 ) -> None:
     """Log odds of an error per unit of the number that a grouping's bands are made of.
@@ -48,9 +48,9 @@ def trend_rows(
     if grouping.numbers is None:
         return
     numbers, name = grouping.numbers, grouping.attributes[0].rpartition(":")[0]
-    unit = _unit(numbers[np.unique(sure.pooled.target.speaker)])
+    unit = _unit(numbers[np.unique(uncertainty.pooled.target.speaker)])
     for metric in RATES:
-        tally = sure.pooled.target if metric == "fnr" else sure.pooled.nontarget
+        tally = uncertainty.pooled.target if metric == "fnr" else uncertainty.pooled.nontarget
         for i, one in enumerate(found):
             own = tally.at_point(i)
             told = trend(own, numbers / unit, options.confidence)

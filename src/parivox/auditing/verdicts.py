@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.intervals import missing_for_gates
 from parivox.core.measures import RATES
 from parivox.core.multiplicity import benjamini_hochberg, holm
 from parivox.core.verdict import WHY, joint, overall, sentence, verdicts
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.bias import Ratios
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.verdict import Verdicts
 
 __all__ = ["BOTH", "verdict_rows"]
@@ -40,7 +41,7 @@ def verdict_rows(
     groups: Sequence[str],
     found: Sequence[Found],
     against: Mapping[tuple[str, str], Ratios],
-    sure: Uncertainty,
+    uncertainty: Uncertainty,
     options: Options,
 ) -> None:
     """The verdict on every group and on the system.
@@ -55,7 +56,7 @@ def verdict_rows(
         Operating points.
     against
         By metric and operating point, ratios to the first reference asked for.
-    sure
+    uncertainty
         Which groups are too small.
     options
         The margin, the confidence and the gates.
@@ -77,7 +78,7 @@ def verdict_rows(
                 of.low,
                 of.high,
                 adjusted[0][i],
-                gate=_too_few(metric, groups, reference, sure, options),
+                gate=_too_few(metric, groups, reference, uncertainty, options),
                 pooled=of.pooled,
                 confidence=options.confidence,
                 margin=options.margin,
@@ -97,7 +98,7 @@ def verdict_rows(
                 p_bh=adjusted[1][i],
                 margin=options.margin,
                 verdict=told.code.tolist(),
-                gates=sure.gates(metric, point),
+                gates=missing_for_gates(uncertainty, metric, point),
                 sentence=_sentences(metric, told, words),
                 reason=told.reason.tolist(),
             )
@@ -137,13 +138,13 @@ def verdict_rows(
 
 
 def _too_few(
-    metric: str, groups: Sequence[str], reference: str, sure: Uncertainty, options: Options
+    metric: str, groups: Sequence[str], reference: str, uncertainty: Uncertainty, options: Options
 ) -> list[str]:
     """Why nothing is concluded about a group; empty where something may be."""
     least = options.gates.inference
     told = [
         f"fewer than {least} speakers" if n < least else ""
-        for n in sure.of_metric(metric)[:-1].tolist()
+        for n in uncertainty.intervals.speakers[metric][:-1].tolist()
     ]
     return ["is the reference" if g == reference else t for g, t in zip(groups, told, strict=True)]
 
