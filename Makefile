@@ -21,7 +21,7 @@ STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; p
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo demo-audio demo-trials test coverage same lint format types docs examples bench check wheel clean help
+.PHONY: setup demo demo-audio demo-trials test quick coverage same lint format types docs examples bench check wheel clean help
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
@@ -56,10 +56,13 @@ demo-trials: $(STAMP) ## check the list of those trials: why its groups are not 
 		"$$data/resnetse34v2_H-eval_scores.csv" --speakers "$$data/vox1_meta.csv" --by gender+nationality
 
 # Tests start hundreds of processes: none of them compiles the package anew.
-test coverage: export PYTHONDONTWRITEBYTECODE :=
+test quick coverage: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(STAMP) ## run every test and every example in docstrings and docs
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+quick: $(STAMP) ## run most tests of every room in about a minute: those not marked slow
+	$(PY) -m pytest $(PYTEST_ARGS) -m 'not slow'
 
 coverage: $(STAMP) ## the same, and say which lines no test reaches
 	$(PY) -m pytest $(PYTEST_ARGS) --cov --cov-report=term

@@ -37,6 +37,17 @@ def with_few_replicates(audit):
 pv.audit = parivox.auditing.run.audit = with_few_replicates(pv.audit)
 
 
+SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}
+"""Fixtures that take seconds: a browser, networks, real lists, audits with every option."""
+
+
+def pytest_collection_modifyitems(items):
+    """Leave what asks for a slow fixture out of `make quick`, too."""
+    for item in items:
+        if SLOW & {*getattr(item, "fixturenames", ())}:
+            item.add_marker("slow")
+
+
 def missing(package):
     """Skip a test whose package is missing; where all are required, fail it."""
     reason = f"{package} is not installed; pip install 'parivox[dev]'"

@@ -72,6 +72,7 @@ def counts(folder, monkeypatch):
     count(scores, **how, by="gender").write(folder / "old.counts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scores", "options"),
     [

@@ -106,6 +106,7 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
             assert (found.format, line) == (name, line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bring-your-data.md", "trials.md", "balanced.md"])
 def test_a_page_shows_what_its_commands_print(name, tmp_path, request):
     from importlib.util import module_from_spec, spec_from_file_location
@@ -171,6 +172,7 @@ def test_no_source_is_cited_that_a_reader_cannot_open():
     assert [f.name for f in files if unseen.search(f.read_text(encoding="utf-8"))] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_link_the_papers_that_they_name(page):
     text = page.read_text(encoding="utf-8")

@@ -26,6 +26,7 @@ def files(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_audit_from_the_command_line(files):
     out = files / "audit"
     command = ["audit", files / "scores.csv", "--speakers", files / "speakers.csv"]

@@ -217,6 +217,7 @@ def test_against_all_trials_the_same_system_would_look_unfair_to_every_group(fai
     assert [rate / whole["value"] for rate in rates] == pytest.approx([2.5] * 7, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_operating_point_is_that_of_all_trials(fair):
     (point,), (whole,) = fair.operating_points, fair.groups.where(group="all", metric="fpr")
     assert point["fpr"] == whole["value"]

@@ -120,6 +120,7 @@ def test_without_llr_what_needs_it_is_missing_with_that_reason(small):
         assert 0 < row["value"] <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("label", "lacks", "kept", "lost"),
     [(1, "no nontarget trials", "fnr", "fpr"), (0, "no target trials", "fpr", "fnr")],

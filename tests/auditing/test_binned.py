@@ -102,6 +102,7 @@ def test_metrics_of_the_curve_lie_within_the_stated_bound(both, metric):
     assert differ  # else nothing was shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["shift_target", "shift_nontarget"])
 def test_shifts_lie_within_the_stated_bound(both, metric):
     bound = both[1].record["resolution"]["bounds"]["S"]["score"]
@@ -121,6 +122,7 @@ def test_what_was_read_is_the_same(both):
     assert one == two
 
 
+@pytest.mark.slow
 def test_points_of_the_curves_are_exact(both, simulate):
     _, binned = both
     trials, _ = simulate(nontarget=8000, decimals=9)

@@ -128,6 +128,7 @@ def test_bins_add_up_to_the_trials_and_to_the_errors_at_every_audited_threshold(
     check_bins(told)
 
 
+@pytest.mark.slow
 def test_bands_are_the_intervals_of_the_groups_at_every_audited_threshold(told):
     check_bands(told)
 
@@ -260,6 +261,7 @@ def odd(n_groups, scores, labels, *, seed=0):
     return trials, {"id": ids, "g": [f"g{i // 2:03d}" for i in range(len(ids))]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_groups", "kind"),
     [*((1, kind) for kind in ("plain", "no nontarget", "no target", "alike")), (200, "infinite")],
@@ -288,6 +290,7 @@ def test_odd_lists(n_groups, kind):
     check_bands(audit)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 @given(
     scores=st.lists(

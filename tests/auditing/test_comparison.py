@@ -215,6 +215,7 @@ def test_systems_without_a_common_trial_are_refused(data):
         audited({"A": one, "B": other}, people)
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_numbers_again(data, better_and_worse):
     trials, people = data
     scores = {"A": trials, "B": worsened(trials, 1.5)}

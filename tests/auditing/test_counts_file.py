@@ -684,6 +684,7 @@ def places(value, path=()):
         yield from places(one, (*path, key))
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=100, deadline=None)
 def test_metadata_that_are_not_what_they_should_be_are_a_sentence(

@@ -409,6 +409,7 @@ def test_beyond_memory_decisions_count_the_same(bank, audit_of, large, monkeypat
     assert parts.data.to_polars().equals(whole.data.to_polars(), null_equal=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     cells=st.lists(

@@ -335,6 +335,7 @@ def test_bad_cells(bank, cells, match):
         pv.audit(table, speakers=bank.customers, utterances=bank.calls, by="gender")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "stage"),
     [

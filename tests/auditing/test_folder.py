@@ -106,6 +106,7 @@ def test_a_folder_named_as_a_table_is_a_strangers(small, tmp_path):
         small.write(tmp_path / "a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [OSError(16, "Device or resource busy"), KeyboardInterrupt()])
 @pytest.mark.parametrize("at", [0, 1, 5, 9, 10, 14, 15, 20, 24])
 @pytest.mark.parametrize("made", [False, True])
@@ -131,6 +132,7 @@ def test_a_move_that_fails_is_taken_back(small, other, tmp_path, monkeypatch, er
     assert names(tmp_path) == {"a"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", range(26))
 def test_a_killed_run_leaves_one_whole_audit_or_says_so(small, other, tmp_path, monkeypatch, at):
     """Nothing can be taken back: every move after the kill fails, and so does clearing up."""

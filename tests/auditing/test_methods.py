@@ -69,6 +69,7 @@ def _plain(audit):
     return {n: tuple(v) if isinstance(v, (list, tuple)) else v for n, v in told.items()}
 
 
+@pytest.mark.slow
 def test_every_id_in_the_tables_is_told(trials, speakers):
     audit = pv.audit(
         {"S": trials, "T": trials},

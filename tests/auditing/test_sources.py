@@ -88,6 +88,7 @@ def test_the_same_trials_under_three_names_give_the_same_numbers(whole):
         assert all(first.equals(other) for other in others), name
 
 
+@pytest.mark.slow
 def test_lists_of_one_system_have_operating_points_of_their_own(simulate):
     one, people = simulate(seed=1)
     two, _ = simulate(seed=2)

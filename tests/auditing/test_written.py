@@ -131,6 +131,7 @@ def test_json_follows_the_shipped_schema(validator, small):
     assert set(told["tables"]) == NAMES
 
 
+@pytest.mark.slow
 def test_json_with_every_option_on_follows_it_too(validator, rich):
     told = strict(rich.to_json())
     assert [error.message for error in validator.iter_errors(told)] == []

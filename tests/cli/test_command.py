@@ -52,6 +52,7 @@ def test_an_audit(done):
     assert "fpr=0.1" in done.stdout
 
 
+@pytest.mark.slow
 def test_piped_output_is_plain(done):
     assert ESCAPE not in done.stdout
     assert ESCAPE not in done.stderr
@@ -104,6 +105,7 @@ def test_out(parivox, tmp_path):
     assert len(pv.load(out).groups) > 0
 
 
+@pytest.mark.slow
 def test_standard_input(parivox, files, done):
     content = (files / "scores.csv").read_text()
     found = parivox(
@@ -173,6 +175,7 @@ def test_options_reach_the_audit(parivox):
     assert ("gender+nation", "f+A") in groups
 
 
+@pytest.mark.slow
 def test_thresholds_of_development_scores(parivox):
     found = parivox(*BASIC, "--operating-point", "eer", "--threshold-from", "other.csv", "--json")
     (source,) = json.loads(found.stdout)["tables"]["operating_points"]["source"]
@@ -215,6 +218,7 @@ def test_separate_trials_and_distances(parivox, files, tmp_path):
     assert parivox(*words, "--similarity", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "threads"), [("1", "1"), ("2", "4")])
 def test_hash_seeds_and_threads_change_nothing(parivox, seed, threads):
     wanted = parivox(*BASIC[:4], "--json").stdout
@@ -222,6 +226,7 @@ def test_hash_seeds_and_threads_change_nothing(parivox, seed, threads):
     assert found.stdout == wanted != ""
 
 
+@pytest.mark.slow
 def test_in_a_terminal_it_is_coloured(files):
     pty = pytest.importorskip("pty")
     main, other = pty.openpty()
@@ -251,6 +256,7 @@ def test_in_a_terminal_it_is_coloured(files):
     assert b"parivox: reading" not in told
 
 
+@pytest.mark.slow
 def test_whoever_reads_the_output_may_leave(files):
     home = str(Path(pv.__file__).parents[1])
     with subprocess.Popen(

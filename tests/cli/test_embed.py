@@ -12,6 +12,8 @@ import soundfile
 
 import parivox as package
 
+pytestmark = pytest.mark.slow
+
 SYSTEM = """
 import numpy as np
 

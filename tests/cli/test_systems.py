@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ENCODER = """\
 import numpy as np
 calls = []

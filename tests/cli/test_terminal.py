@@ -13,7 +13,7 @@ import pytest
 from parivox.cli import main, streams
 from parivox.errors import ConfigError
 
-pytestmark = pytest.mark.minimal
+pytestmark = [pytest.mark.minimal, pytest.mark.slow]
 SPEAKERS = ("--speakers", "speakers.csv", "--by", "gender")
 BASIC = ("audit", "scores.csv", *SPEAKERS)
 EVIL = "\x1b]0;x\x07\x9b1m\x7f\u202e\u2066\t"

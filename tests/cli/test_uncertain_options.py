@@ -75,6 +75,7 @@ def test_a_nonsense_option_leaves_no_traceback_and_no_folder(parivox, files):
     assert not (files / "never").exists()
 
 
+@pytest.mark.slow
 def test_every_option_of_uncertainty_reaches_the_audit(parivox, files, tmp_path):
     done = parivox(
         *("audit", "A=scores.csv", "B=other.csv", "--speakers", "speakers.csv", "--by", "gender"),

@@ -38,6 +38,7 @@ def test_a_list_without_scores_is_told_what_it_lacks(parivox, tmp_path):
     assert "give it as --trials" not in done.stderr  # an option that the command lacks
 
 
+@pytest.mark.slow
 def test_charts_are_written(variants, optional, tmp_path):
     optional("altair")
     done = variants("--chart", tmp_path / "s.svg", "--dets", tmp_path / "d.html")

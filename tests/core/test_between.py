@@ -21,6 +21,7 @@ def drawn(groups, spread, noise, n=300, seed=0):
     return values, np.broadcast_to(off, (500, n, groups))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [3, 9, 18])
 @pytest.mark.parametrize("noise", [0.1, 0.4])
 @pytest.mark.parametrize("spread", [0.0, 0.1, 0.4, 1.0])

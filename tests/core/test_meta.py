@@ -158,6 +158,7 @@ def test_registry_is_complete():
     assert fairer == {"fdr", "min_max", "eo_ratio", "au_fdr"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ON_GROUPS)
 @given(pairs=two_rates, seed=st.integers(0, 9))
 def test_order_of_groups_does_not_matter(name, pairs, seed):
@@ -171,6 +172,7 @@ def test_order_of_groups_does_not_matter(name, pairs, seed):
         assert f[one.high] == f[order][other.high] == f.max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCALE_FREE)
 @given(pairs=two_rates, scale=st.floats(0.01, 1))
 def test_relative_measures_do_not_see_scale(name, pairs, scale):
@@ -194,6 +196,7 @@ def test_fdr_sees_scale_and_hides_disparity():
     assert fdr(f, q).value == pytest.approx(1 - (0.39 + 0.28) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "low", "high"),
     [

@@ -127,6 +127,7 @@ def test_what_fails_has_a_status_and_a_reason(tmp_path):
         assert str(tmp_path) not in found.reason
 
 
+@pytest.mark.slow
 def test_hours_of_silence_are_not_taken_into_memory(tmp_path):
     path = tmp_path / "long.flac"
     with soundfile.SoundFile(path, "w", 8_000, 1, format="FLAC", subtype="PCM_16") as file:

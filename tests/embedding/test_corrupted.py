@@ -14,6 +14,8 @@ import soundfile
 from parivox.embedding.audio import STATUSES
 from parivox.embedding.extract import embed
 
+pytestmark = pytest.mark.slow
+
 KINDS = {
     "wav": ("WAV", "PCM_16"),
     "float.wav": ("WAV", "FLOAT"),

@@ -28,6 +28,8 @@ from parivox.errors import ConfigError, DataError
 from parivox.read.failures import read_failures
 from parivox.read.utterances import read_utterances
 
+pytestmark = pytest.mark.slow
+
 FINAL = {"recordings.parquet", "embeddings.npy", "store.json", "seen.parquet"}
 
 

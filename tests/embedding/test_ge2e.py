@@ -166,6 +166,7 @@ def test_every_sample_but_a_little_rest_is_in_a_window(samples):
 # ---- weights -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_legacy_files_read_as_torch_reads_them(optional, tmp_path):
     torch = optional("torch")
     whole = {"step": 3, "state": {"a": torch.randn(4, 5), "b": [torch.randn(7), 2.5, None]}}
@@ -225,6 +226,7 @@ def test_a_number_in_a_damaged_file_takes_no_memory(tmp_path):
         read_legacy(io.BytesIO(huge + b"\x80\x02K\x01." * 4), "x.pt")
 
 
+@pytest.mark.slow
 def test_tensors_that_lie_are_refused(optional, tmp_path):
     torch = optional("torch")
     torch.save(torch.zeros(4, 5).T, tmp_path / "x.pt", _use_new_zipfile_serialization=False)

@@ -26,6 +26,8 @@ from parivox.embedding.store import (
 )
 from parivox.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def out(folder, small, tmp_path):

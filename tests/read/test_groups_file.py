@@ -401,6 +401,7 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path_factory, data):
     read_or_refused(path)
 
 
+@pytest.mark.slow
 @pytest.mark.minimal
 @settings(deadline=None, max_examples=100)
 @given(

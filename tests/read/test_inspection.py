@@ -324,6 +324,7 @@ def test_a_speaker_with_two_values_is_a_problem(write):
 # ---- how files fit
 
 
+@pytest.mark.slow
 def test_the_order_of_the_files_does_not_matter(folder):
     names = ["scores.csv", "people.csv", "utterances.csv", "list.txt"]
     first = inspect(*(folder / name for name in names))

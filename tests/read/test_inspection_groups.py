@@ -109,6 +109,7 @@ yaml = st.lists(
 ).map("\n".join)
 
 
+@pytest.mark.slow
 @settings(
     deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

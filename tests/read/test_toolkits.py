@@ -14,6 +14,8 @@ import pytest
 
 import parivox as pv
 
+pytestmark = pytest.mark.slow
+
 SPEAKERS = [f"{i:04d}" for i in range(1, 41)]
 
 

@@ -54,6 +54,7 @@ def test_what_goes_together_stands_with_the_groups_concerned(page):
     assert "compare --within gender, or --standardise gender." in of_band
 
 
+@pytest.mark.slow
 def test_who_compares_within_is_not_told_to(page):
     told = page(by=["gender", "gender+band"], within="band")
     assert "gender and band are confounded" in told
@@ -72,6 +73,7 @@ def test_of_attributes_that_tell_each_other_one_is_enough(page):
     assert "band and half are alike" in of_band.split("half: 2 groups")[0]
 
 
+@pytest.mark.slow
 def test_two_systems_on_the_same_speakers_are_told_of_it_once(page, material):
     trials, _ = material
     assert page({"S": trials, "T": trials}, by=["gender", "gender+band"]).count("confounded") == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 
 import parivox as pv
 from parivox.report.crossed import by_system, crosstabs
@@ -36,6 +37,7 @@ def test_a_star_is_of_the_rate_that_has_too_little_and_of_no_other():
     assert stars == {"fnr": [False, False], "fpr": [True, True]}
 
 
+@pytest.mark.slow
 def test_an_attribute_that_was_not_audited_by_itself_has_no_margin():
     ids = [(f"s{i}", k) for i in range(8) for k in range(3)]
     pairs = list(itertools.combinations(ids, 2))

@@ -6,6 +6,8 @@ import pytest
 
 import parivox as pv
 
+pytestmark = pytest.mark.slow
+
 
 def flat(text):
     return " ".join(text.split())

@@ -19,6 +19,8 @@ from parivox.core.eer import eer
 from parivox.embedding.systems.ge2e.weights import cached_file
 from parivox.embedding.voices import RATE, draw_voice, speak
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared" / "data" / "speechocean762"
 SPEAKERS, EACH = 16, 4

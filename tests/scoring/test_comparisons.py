@@ -110,6 +110,7 @@ def test_nor_on_whether_its_enrolment_has_many(name, size):
     assert (together == alone).all()
 
 
+@pytest.mark.slow
 def test_single_precision_is_near_double_precision_in_many_dimensions():
     draw = np.random.default_rng(5)
     for size in (64, 256, 512, 4096):

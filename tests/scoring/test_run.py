@@ -238,6 +238,7 @@ def test_a_folder_of_someone_elses_is_not_removed(pairs, embedded, tmp_path):
     assert (tmp_path / "s.parquet.parts" / "thesis.tex").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_memory_depends_on_the_chunk_and_not_on_the_list(embedded, tmp_path):
     import tracemalloc
 

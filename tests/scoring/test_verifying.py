@@ -18,6 +18,8 @@ from parivox.errors import ConfigError, DataError
 from parivox.scoring import verifying
 from parivox.scoring.verifying import score_with_system
 
+pytestmark = pytest.mark.slow
+
 SPEAKERS, EACH = 6, 4
 
 

@@ -95,6 +95,7 @@ def test_nontarget_trials_of_paper_003_within_each_attribute(protocol_checked):
     assert set(same) == {1.0}
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_every_count_is_that_of_a_loop_over_the_trials(data):
     utterances = [f"{s}/{r}/{u}" for s in "abc" for r in "xy" for u in "12"]

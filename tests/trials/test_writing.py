@@ -57,6 +57,7 @@ def test_a_list_begins_as_its_format_does(kind, tmp_path):
     assert path.read_bytes().startswith(HEADS[kind])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FORMATS)
 @settings(max_examples=25, deadline=None)
 @given(
@@ -75,6 +76,7 @@ def test_what_is_written_is_read_again(kind, rows, tmp_path_factory):
     assert read(path) == (FORMAT_READ[kind], rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FORMATS)
 def test_the_bytes_do_not_tell_the_blocks(kind, tmp_path):
     rng = np.random.default_rng(3)

@@ -5,6 +5,8 @@ import pytest
 from parivox.auditing import involved
 from parivox.read import spill
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def many(people, monkeypatch):

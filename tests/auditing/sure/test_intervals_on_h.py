@@ -90,6 +90,7 @@ def test_women_from_india_may_be_served_worse_or_not(either):
     assert row["p"] > 0.05
 
 
+@pytest.mark.slow
 def test_men_from_norway_stand_out_until_it_is_asked_how_many_were_looked_at(either):
     row = subgroup_bias(either)["m+Norway"]
     assert round(row["value"], 2) == 2.57

@@ -212,6 +212,7 @@ def test_naive_intervals_are_had_by_name(faultless):
     assert {row["interval"] for row in rows} == {"wilson (takes trials as independent)"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
 def test_intervals_are_wider_the_surer_they_are_asked_to_be(faultless, confidence):
     usual, other = (faultless.audit(confidence=level) for level in (0.95, confidence))

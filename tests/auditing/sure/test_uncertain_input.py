@@ -276,6 +276,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_of_little_there_is_still_a_summary(people, kind, tmp_path, capsys):
     made = people(*DEGENERATE[kind])

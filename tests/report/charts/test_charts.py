@@ -17,6 +17,8 @@ from parivox.report.charts.forest import forest
 from parivox.report.charts.matrix import matrix
 from parivox.report.charts.sweep import crossings
 
+pytestmark = pytest.mark.slow
+
 
 def marks(part):
     """Every row of data in a chart's specification."""

@@ -12,6 +12,8 @@ import pytest
 from parivox.report import charts
 from parivox.report.charts.against import _name as name_groups
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = ["answer", "groups", "explorer", "det", "pairs", "measures", "compared", "list"]
 ODD = [
     '<b>"bold" & co</b>',

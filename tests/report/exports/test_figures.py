@@ -8,6 +8,8 @@ import parivox as pv
 from parivox.errors import ConfigError
 from parivox.report.exports import figures as module
 
+pytestmark = pytest.mark.slow
+
 MARK = "<!-- Parivox 0.1.0: parivox report --figures -->\n"
 
 

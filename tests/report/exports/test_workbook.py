@@ -9,6 +9,8 @@ import pytest
 import parivox as pv
 from parivox.errors import ConfigError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def book(odd, optional):

@@ -99,6 +99,7 @@ def test_names_of_any_kind_are_text_and_nothing_else(odd, read):
     assert ODD[0] in json.dumps(json.loads(data[1]), ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 200])
 def test_one_group_and_two_hundred_make_a_page(odd, read, n):
     found = read(page(odd([f"g{i}" for i in range(n)])))
