@@ -13,6 +13,7 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.columns import ATTRIBUTE
+from parivox.read.ids import Dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -218,29 +219,20 @@ class ValueCodes:
     def __init__(self, attribute: Attribute) -> None:
         self.attribute, self.bands = attribute, attribute.bands
         self.whole = True
-        self._type = pl.Categorical(pl.Categories.random())
-        self._kept = pl.Series([], dtype=self._type)  # the engine forgets what no column uses
+        self._texts = Dictionary()
         self._code: list[int] = []
         self._place: dict[str, int] = {}
 
     def codes(self, column: pl.Series, role: str, scan: Scan) -> NDArray[np.int32]:
         """Code of each cell, -1 where it is unknown."""
-        text = column if column.dtype == pl.String else column.cast(pl.String)
-        physical = text.cast(self._type).to_physical()
-        codes = physical.cast(pl.Int64).fill_null(-1).to_numpy()
-        top = int(codes.max(initial=-1)) + 1
-        if top > len(self._code):
-            self._learn(codes, text, top, role, scan)
-        return np.take(np.array([*self._code, -1], dtype=np.int32), codes)
+        text = column.cast(pl.String).fill_null("")
+        codes, fresh = self._texts.learn(text)
+        if fresh.size:
+            self._learn(text.gather(fresh).str.strip_chars().to_list(), role, scan)
+        return np.array(self._code, dtype=np.int32)[codes]
 
-    def _learn(
-        self, codes: NDArray[np.int64], text: pl.Series, top: int, role: str, scan: Scan
-    ) -> None:
-        """Number the texts that the engine numbered anew."""
-        fresh = np.flatnonzero(codes >= len(self._code))[::-1]
-        seen = np.full(top - len(self._code), -1, dtype=np.int64)
-        seen[codes[fresh] - len(self._code)] = fresh
-        texts = ["" if at < 0 else str(text[at] or "").strip() for at in seen.tolist()]
+    def _learn(self, texts: list[str], role: str, scan: Scan) -> None:
+        """Number texts that are new."""
         if self.bands is not None:
             cells = [None if cell.lower() in UNKNOWN else cell for cell in texts]
             numbers = self.bands.numbers(cells, self.attribute.text, scan.name)

@@ -125,15 +125,6 @@ def plain(name: str) -> str:
 def name_columns(names: Sequence[str], asked: Columns, source: str) -> dict[str, int]:
     """Position of the column of each role, by the user's names first, then by known ones.
 
-    Parameters
-    ----------
-    names
-        Columns as the file names them.
-    asked
-        The user's columns.
-    source
-        Name of the file, for messages.
-
     Raises
     ------
     DataError

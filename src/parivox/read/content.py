@@ -236,15 +236,6 @@ def compression_of(head: bytes) -> str:
 def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
     """Blocks of the unpacked file.
 
-    Parameters
-    ----------
-    file
-        Stands at its start.
-    compression
-        gz, bz2, xz, zst, or empty for a file that is not compressed.
-    name
-        Of the file, for messages.
-
     Raises
     ------
     DataError

@@ -31,15 +31,6 @@ def encoding_of(head: bytes, blocks: Callable[[], Iterable[bytes]], name: str) -
 
     A text is in UTF-8, in UTF-16 or, as Excel saves it in the West, in cp1252.
 
-    Parameters
-    ----------
-    head
-        First bytes.
-    blocks
-        Gives all bytes, which are read only as often as they count.
-    name
-        Of the file, for messages.
-
     Raises
     ------
     DataError

@@ -30,6 +30,16 @@ __all__ = [
 ]
 
 _SIDES = ("enrol", "test")
+_ENDING, _FOLDER = r"\.[A-Za-z0-9]{1,5}$", r"^.*/"
+DIFFERENCES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "by their endings": lambda ids: ids.str.replace(_ENDING, ""),
+    "by their folders": lambda ids: ids.str.replace(_FOLDER, ""),
+    "by their folders and endings": lambda ids: ids.str.replace(_FOLDER, "").str.replace(
+        _ENDING, ""
+    ),
+    "in upper and lower case": lambda ids: ids.str.to_lowercase(),
+}
+"""What ids of two files may differ in, and what makes them alike."""
 _PAIRS_SHOWN = 2
 
 
@@ -75,17 +85,7 @@ def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
 def check_speaker_columns(
     ids: pl.Series, names: pl.Series, utterances: Utterances, scans: Sequence[Scan]
 ) -> None:
-    """Refuse utterances whose speaker is one in a column and another one in their table.
-
-    Parameters
-    ----------
-    ids, names
-        Utterances and the speakers that columns name for them.
-    utterances
-        The table.
-    scans
-        Where the columns stand.
-    """
+    """Refuse utterances whose speaker is one in a column and another one in their table."""
     both = pl.DataFrame({"utterance": ids, "named": names}).join(utterances.table, on="utterance")
     odd = both.filter(pl.col("named") != pl.col("speaker"))
     if not odd.height:
@@ -113,27 +113,16 @@ def _pairs(scanned: Scan) -> pl.DataFrame:
 def pattern_of(scores: Scan, trials: Scan) -> str:
     """In what the pairs of two files differ, if there is one thing that explains most of them."""
     ours, theirs = _pairs(scores), _pairs(trials)
-    ending, folder = r"\.[A-Za-z0-9]{1,5}$", r"^.*/"
-    changes = {
-        "enrol and test are swapped": None,
-        "the ids differ by their endings": [ending],
-        "the ids differ by their folders": [folder],
-        "the ids differ by their folders and endings": [folder, ending],
-    }
-    for told, patterns in changes.items():
-        if patterns is None:
-            one, other = ours.select(enrol="test", test="enrol"), theirs
-        else:
-            one, other = ours, theirs
-            for pattern in patterns:
-                bare = pl.all().str.replace(pattern, "")
-                one, other = one.select(bare), other.select(bare)
+
+    def explains(one: pl.DataFrame, other: pl.DataFrame) -> bool:
         met = one.join(other, on=_SIDES, how="semi").height
-        if 2 * met > min(one.height, other.height):
-            return told
-    lower = [pairs.select(pl.all().str.to_lowercase()) for pairs in (ours, theirs)]
-    if 2 * lower[0].join(lower[1], on=_SIDES, how="semi").height > min(ours.height, theirs.height):
-        return "the ids differ in upper and lower case"
+        return 2 * met > min(one.height, other.height)
+
+    if explains(ours.select(enrol="test", test="enrol"), theirs):
+        return "enrol and test are swapped"
+    for told, change in DIFFERENCES.items():
+        if explains(ours.select(change(pl.all())), theirs.select(change(pl.all()))):
+            return f"the ids differ {told}"
     return ""
 
 
@@ -262,7 +251,7 @@ def listed_ids(missing: pl.Series, every: pl.Series, what: str) -> str:
 
 def mend_of_ids(missing: pl.Series, known: pl.Series) -> str:
     """The mend: alike, if folders in front or an ending are all that sets each of them apart."""
-    ours, theirs = (ids.str.replace(r"\.[A-Za-z0-9]{1,5}$", "") for ids in (missing, known))
+    ours, theirs = (ids.str.replace(_ENDING, "") for ids in (missing, known))
 
     def behind(ids: pl.Series) -> list[pl.Series]:
         """The ids, each time with one folder more at most."""
@@ -361,15 +350,6 @@ _DATE = r"\d{4}-(\d\d)-(\d\d)"
 
 def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str) -> str:
     """How a spreadsheet made one id of the other, and the mend; empty if it did not.
-
-    Parameters
-    ----------
-    missing
-        Ids that are not known.
-    known
-        Ids of the table.
-    table
-        Its name.
 
     Examples
     --------

@@ -146,17 +146,7 @@ class Models:
     def check_trials(
         self, ids: MergedIds, speaker: NDArray[np.int32], names: Sequence[str], scores: str
     ) -> None:
-        """Refuse a recording that is of another speaker as an utterance of the trials.
-
-        Parameters
-        ----------
-        ids, speaker
-            Utterances of the trials, and the speaker of each as an index into `names`.
-        names
-            The speakers' ids.
-        scores
-            Name of the file that holds the trials.
-        """
+        """Refuse a recording that is of another speaker as an utterance of the trials."""
         place = ids.where(self.table["recording"])
         theirs = np.where(place >= 0, speaker[place], -1) if len(ids) else place
         other = pl.Series("other", names, dtype=pl.String).gather(np.maximum(theirs, 0))

@@ -140,17 +140,7 @@ def contradiction(
     speaker: NDArray[np.int32] | None,
     names: Sequence[str],
 ) -> DataError:
-    """Name the rows of the first pair that something is wrong with.
-
-    Parameters
-    ----------
-    scans
-        The score file and, if it stands apart, the trial list.
-    tally
-        What the checks found.
-    ids, speaker, names
-        Utterances, the speaker of each, and the speakers' ids.
-    """
+    """Name the rows of the first pair that something is wrong with."""
     kind = next(kind for kind in _KINDS if kind in tally.first)
     enrol, test = tally.first[kind]
     pair = str(ids[enrol]), str(ids[test])

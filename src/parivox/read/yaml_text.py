@@ -35,13 +35,6 @@ Value: TypeAlias = "str | list[Node] | dict[str, Node]"
 def read_yaml(text: str, name: str) -> Node | None:
     """Read one document; None if it holds nothing.
 
-    Parameters
-    ----------
-    text
-        Of the file.
-    name
-        What messages call it.
-
     Raises
     ------
     ConfigError

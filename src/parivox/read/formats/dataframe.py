@@ -22,16 +22,7 @@ ROWS = 1_000_000
 
 
 def frame_of(source: Any, name: str) -> pl.DataFrame:
-    """A dataframe of anything that holds columns.
-
-    Parameters
-    ----------
-    source
-        A dataframe with the Arrow PyCapsule interface, or with columns that can be iterated over,
-        or a mapping from column names to arrays.
-    name
-        What messages call it.
-    """
+    """A dataframe of a mapping of arrays, or of a dataframe of any library."""
     try:
         if isinstance(source, pl.DataFrame):
             return source

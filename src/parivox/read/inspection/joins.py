@@ -14,7 +14,7 @@ from parivox.read.checks import pair_key
 from parivox.read.columns import plain
 from parivox.read.inspection.findings import Differing, Join, Labels
 from parivox.read.inspection.tables import as_kind
-from parivox.read.joining import pattern_of, pattern_of_speakers
+from parivox.read.joining import DIFFERENCES, pattern_of, pattern_of_speakers
 from parivox.read.metadata import ID, SPEAKER, UTTERANCE, id_columns
 from parivox.read.models import MODEL
 from parivox.read.speakers import Speakers
@@ -32,13 +32,16 @@ __all__ = ["differing", "keys_of", "labelled", "owners_of", "settled", "tell_joi
 
 _EXAMPLES = 3
 _MOST = 0.5
-_ENDING, _FOLDER, _ZEROS = r"\.[A-Za-z0-9]{1,5}$", r"^.*/", r"^0+(.)"
-_CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
-    "leading zeros are missing on one side, as spreadsheets drop them": ((_ZEROS, "$1"),),
-    "one side holds them as numbers with decimals": ((r"[.,]0+$", ""), (_ZEROS, "$1")),
-    "they differ by their endings": ((_ENDING, ""),),
-    "they differ by their folders": ((_FOLDER, ""),),
-    "they differ by their folders and endings": ((_FOLDER, ""), (_ENDING, "")),
+_ZEROS = r"^0+(.)"
+_DIFFERENCES = {
+    "they differ in upper and lower case": DIFFERENCES["in upper and lower case"],
+    "leading zeros are missing on one side, as spreadsheets drop them": lambda ids: ids.str.replace(
+        _ZEROS, "$1"
+    ),
+    "one side holds them as numbers with decimals": lambda ids: ids.str.replace(
+        r"[.,]0+$", ""
+    ).str.replace(_ZEROS, "$1"),
+    **{f"they differ {told}": change for told, change in DIFFERENCES.items()},
 }
 
 
@@ -175,17 +178,11 @@ def _lookup(what: str, of: str, ids: pl.Series, table: TableSeen) -> Join:
 
 def _difference(missing: pl.Series, cells: pl.Series) -> str:
     """In what most of the missing ids differ from those that there are."""
-
-    def are_most(ours: pl.Series, theirs: pl.Series) -> bool:
-        return bool((ours.is_in(theirs.implode()).mean() or 0.0) > _MOST)  # type: ignore[operator]
-
-    if are_most(missing.str.to_lowercase(), cells.str.to_lowercase()):
-        return "they differ in upper and lower case"
-    for told, patterns in _CHANGES.items():
-        ours, theirs = missing, cells
-        for pattern, by in patterns:
-            ours, theirs = (one.str.replace(pattern, by) for one in (ours, theirs))
-        if are_most(ours, theirs):
+    for told, change in _DIFFERENCES.items():
+        ours, theirs = (
+            ids.to_frame("id").select(change(pl.col("id")))["id"] for ids in (missing, cells)
+        )
+        if (ours.is_in(theirs.implode()).mean() or 0.0) > _MOST:  # type: ignore[operator]
             return told
     return ""
 

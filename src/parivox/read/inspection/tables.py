@@ -20,7 +20,7 @@ from parivox.read.groups import FEW, MANY
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Column, Found, Ids, Odd
 from parivox.read.metadata import SPEAKER, UTTERANCE, read_table
-from parivox.read.models import read_models
+from parivox.read.models import MODEL, read_models
 from parivox.read.speakers import Speakers
 from parivox.read.utterances import read_utterances
 
@@ -40,7 +40,6 @@ __all__ = [
     "see_table",
 ]
 
-_MODEL = frozenset({"model", "modelid", "enrolment", "enrollment", "enrol", "enroll", "template"})
 _RECORDING = frozenset(UTTERANCE) - {"id"}
 _REASON = frozenset({"reason", "why", "cause"})
 _IDS = {
@@ -93,13 +92,6 @@ class TableSeen:
 
 def see_table(source: Any, name: str) -> TableSeen:
     """Look at a source that is a table, but not of trials.
-
-    Parameters
-    ----------
-    source
-        Anything that the reader of tables takes.
-    name
-        As the user gave it.
 
     Raises
     ------
@@ -162,7 +154,7 @@ def _kind(table: pl.DataFrame, columns: list[str]) -> tuple[str, dict[str, str]]
 
     speaker = find(SPEAKER)
     recording = find(tuple(word for word in UTTERANCE if word != "id"))
-    model, stage, reason = find(_MODEL), find(ALIASES["stage"]), find(_REASON)
+    model, stage, reason = find(MODEL), find(ALIASES["stage"]), find(_REASON)
     if model and speaker:
         recording = find(UTTERANCE, model, speaker)
         return "models", _named(model=model, speaker=speaker, recording=recording)
@@ -292,7 +284,7 @@ def _sides(
     is_decided, is_scored = "decision" in named, "score" in named
     if people and not is_decided and not is_scored:
         return {}  # models and their recordings, with the speaker of each
-    words = {"enrol": (*_MODEL, *(SPEAKER if is_decided else ())), "test": UTTERANCE}
+    words = {"enrol": (*MODEL, *(SPEAKER if is_decided else ())), "test": UTTERANCE}
     found: dict[str, str] = {}
     for side in missing:
         left = [column for column in free if column not in found.values()]
@@ -495,15 +487,7 @@ _KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 
 
 def see_groups(source: Any, name: str) -> Found | None:
-    """Look at a source that is a groups file, by its name or its keys; None if it is none.
-
-    Parameters
-    ----------
-    source
-        Anything that an audit reads.
-    name
-        As the user gave it.
-    """
+    """Look at a source that is a groups file, by its name or its keys; None if it is none."""
     if not isinstance(source, (str, os.PathLike)) or not _may_be_one(source):
         return None
     try:

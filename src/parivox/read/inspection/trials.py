@@ -93,19 +93,7 @@ def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
 
 
 def see_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> TrialsSeen:
-    """Look at a source that has columns of enrolments and tests.
-
-    Parameters
-    ----------
-    scanned
-        The source, opened.
-    source
-        The source.
-    name
-        As the user gave it.
-    columns
-        The user's columns.
-    """
+    """Look at a source that has columns of enrolments and tests."""
     seen = _Seeing(_with_ignored(scanned, source, columns))
     try:
         for rows, chunk in seen.parts():
