@@ -31,10 +31,10 @@ __all__ = [
     "OF_ITSELF",
     "REVERSED",
     "UNSCORED",
+    "CheckCounts",
     "Encoded",
-    "Known",
-    "Tally",
     "Trials",
+    "UtteranceFacts",
     "check_partition",
 ]
 
@@ -132,7 +132,7 @@ class Trials:
 
 
 @dataclass(eq=False)
-class Tally:
+class CheckCounts:
     """What the checks found, added up over partitions.
 
     The pairs are the first ones in the order of ids: (enrol, test) codes, for messages. What is
@@ -184,7 +184,7 @@ class Tally:
             self.first[what] = int(enrol[at]), int(test[at])
 
 
-class Known(NamedTuple):
+class UtteranceFacts(NamedTuple):
     """What is known of the utterances, each of shape (utterance,) or None.
 
     Attributes
@@ -219,7 +219,7 @@ class Known(NamedTuple):
 
 
 def check_partition(
-    scored: Encoded, listed: Encoded | None, *, n: int, known: Known, tally: Tally
+    scored: Encoded, listed: Encoded | None, *, n: int, facts: UtteranceFacts, counts: CheckCounts
 ) -> Trials:
     """Check one partition and put it in order.
 
@@ -231,28 +231,28 @@ def check_partition(
         Rows of the trial list, if it stands apart: only its pairs are trials.
     n
         Number of utterances.
-    known
+    facts
         Speakers and failures.
-    tally
+    counts
         Is added to.
     """
-    speaker = known.speaker
-    tally.rows += scored.score.size
+    speaker = facts.speaker
+    counts.rows += scored.score.size
     if listed is not None:
-        scored, doubt = _joined(scored, listed, n, known, tally)
+        scored, doubt = _joined(scored, listed, n, facts, counts)
     else:
         doubt = np.zeros(scored.score.size, dtype=bool)
-    scored = _in_their_place(scored, known, tally)
+    scored = _in_their_place(scored, facts, counts)
     empty = np.isnan(scored.score)
-    failed = _failures(scored, known)
+    failed = _failures(scored, facts)
     if failed is not None:
-        doubt = _without_score(scored, failed, empty, doubt, tally)
+        doubt = _without_score(scored, failed, empty, doubt, counts)
         empty &= failed == 0
         scored.score[failed > 0] = -np.inf  # so that it is in order; no metric sees it
         scored = scored._replace(more={**scored.more, "failed": failed})
     if empty.any():
-        tally.unscored += int(empty.sum())
-        tally.by_speaker(UNSCORED, scored.enrol[empty], speaker)
+        counts.unscored += int(empty.sum())
+        counts.by_speaker(UNSCORED, scored.enrol[empty], speaker)
         scored, doubt = scored.take(~empty), doubt[~empty]
     target = scored.label == 1
     if speaker is not None:
@@ -267,57 +267,59 @@ def check_partition(
         doubt[order],
         more,
     )
-    key, trials = _once(key, trials, speaker, tally)
-    _check_decisions(trials, known.thresholds, tally)
+    key, trials = _once(key, trials, speaker, counts)
+    _check_decisions(trials, facts.thresholds, counts)
     if speaker is not None:
         wrong = trials.target != (speaker[trials.enrol] == speaker[trials.test])
         if wrong.any():
-            tally.wrong_labels += int(wrong.sum())
-            tally.point("label", trials.enrol, trials.test, wrong)
+            counts.wrong_labels += int(wrong.sum())
+            counts.point("label", trials.enrol, trials.test, wrong)
             np.logical_or(trials.conflict, wrong, out=trials.conflict)
     if trials.conflict.any():
-        tally.conflicts += int(trials.conflict.sum())
-        tally.by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
+        counts.conflicts += int(trials.conflict.sum())
+        counts.by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
     if failed is not None:
-        key, trials = _apart(key, trials, speaker, tally)
-    _count(key, trials, known, n, tally)
+        key, trials = _apart(key, trials, speaker, counts)
+    _count(key, trials, facts, n, counts)
     return trials
 
 
-def _in_their_place(rows: Encoded, known: Known, tally: Tally) -> Encoded:
+def _in_their_place(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -> Encoded:
     """Decisions in the place of scores, where there are none."""
     decided = rows.more.get("accepted")
     if decided is None:
         return rows
-    if not known.is_scored:
+    if not facts.is_scored:
         return rows._replace(score=np.where(decided < 0, np.nan, decided))
-    tally.decided_only += int((np.isnan(rows.score) & (decided >= 0)).sum())
+    counts.decided_only += int((np.isnan(rows.score) & (decided >= 0)).sum())
     return rows
 
 
-def _failures(rows: Encoded, known: Known) -> NDArray[np.int8] | None:
+def _failures(rows: Encoded, facts: UtteranceFacts) -> NDArray[np.int8] | None:
     """Stage at which each row failed, 0 where it did not; None if nothing can have failed."""
     said = rows.more.get("failed")
-    if said is None and known.failed_enrol is None:
+    if said is None and facts.failed_enrol is None:
         return None
     stage = np.zeros(rows.score.size, dtype=np.int8) if said is None else said.copy()
-    if known.failed_enrol is not None and known.failed_test is not None:
-        stage[known.failed_test[rows.test]] = ACQUIRE
-        stage[known.failed_enrol[rows.enrol]] = ENROL
+    if facts.failed_enrol is not None and facts.failed_test is not None:
+        stage[facts.failed_test[rows.test]] = ACQUIRE
+        stage[facts.failed_enrol[rows.enrol]] = ENROL
     return stage
 
 
 def _without_score(
-    rows: Encoded, failed: NDArray[np.int8], empty: Bools, doubt: Bools, tally: Tally
+    rows: Encoded, failed: NDArray[np.int8], empty: Bools, doubt: Bools, counts: CheckCounts
 ) -> Bools:
     """A trial that failed can have no score: True where one has, or was doubtful before."""
     odd = (failed > 0) & ~empty
-    tally.failed_scored += int(odd.sum())
-    tally.point("failed", rows.enrol, rows.test, odd)
+    counts.failed_scored += int(odd.sum())
+    counts.point("failed", rows.enrol, rows.test, odd)
     return doubt | odd
 
 
-def _check_decisions(trials: Trials, thresholds: NDArray[np.float64] | None, tally: Tally) -> None:
+def _check_decisions(
+    trials: Trials, thresholds: NDArray[np.float64] | None, counts: CheckCounts
+) -> None:
     """Mark decisions that their own scores and thresholds contradict."""
     decided, at = trials.more.get("accepted"), trials.more.get("threshold")
     if decided is None or at is None or thresholds is None:
@@ -327,19 +329,19 @@ def _check_decisions(trials: Trials, thresholds: NDArray[np.float64] | None, tal
     if "failed" in trials.more:
         wrong &= trials.more["failed"] == 0
     if wrong.any():
-        tally.wrong_decisions += int(wrong.sum())
-        tally.point("decision", trials.enrol, trials.test, wrong)
+        counts.wrong_decisions += int(wrong.sum())
+        counts.point("decision", trials.enrol, trials.test, wrong)
         np.logical_or(trials.conflict, wrong, out=trials.conflict)
 
 
 def _apart(
-    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: Tally
+    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> tuple[Ints, Trials]:
     """The trials that were scored, with those that failed beside them."""
     hit = trials.more["failed"] > 0
     failed = trials.take(hit).without_conflicts()
-    tally.failed += len(failed)
-    tally.by_speaker(FAILED, failed.enrol, speaker)
+    counts.failed += len(failed)
+    counts.by_speaker(FAILED, failed.enrol, speaker)
     more = {name: column for name, column in trials.more.items() if name != "failed"}
     scored = replace(trials, more=more).take(~hit)
     return key[~hit], replace(scored, failed=failed)
@@ -356,7 +358,7 @@ def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
 
 
 def _once(
-    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, tally: Tally
+    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> tuple[Ints, Trials]:
     """Drop exact duplicates; mark what is left of a pair that occurs again."""
     again = key[1:] == key[:-1]
@@ -373,14 +375,14 @@ def _once(
     for column in told:
         equal &= _alike(column[1:], column[:-1])
     keep = np.concatenate(([True], ~equal))
-    tally.duplicates += int(equal.sum())
-    tally.by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
+    counts.duplicates += int(equal.sum())
+    counts.by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
     key, trials = key[keep], trials.take(keep)
     again = key[1:] == key[:-1]
     clash = np.concatenate((again, [False])) | np.concatenate(([False], again))
     if clash.any():
-        tally.conflict_pairs += int((again & ~np.concatenate(([False], again[:-1]))).sum())
-        tally.point("pair", trials.enrol, trials.test, clash)
+        counts.conflict_pairs += int((again & ~np.concatenate(([False], again[:-1]))).sum())
+        counts.point("pair", trials.enrol, trials.test, clash)
         np.logical_or(trials.conflict, clash, out=trials.conflict)
     return key, trials
 
@@ -394,11 +396,11 @@ def _alike(one: NDArray[Any], other: NDArray[Any]) -> Bools:
 
 
 def _joined(
-    scored: Encoded, listed: Encoded, n: int, known: Known, tally: Tally
+    scored: Encoded, listed: Encoded, n: int, facts: UtteranceFacts, counts: CheckCounts
 ) -> tuple[Encoded, Bools]:
     """Scores with the labels of the trial list; True where the list contradicts itself or them."""
     wanted = pair_key(listed.enrol, listed.test, n)
-    tally.trial_rows += wanted.size
+    counts.trial_rows += wanted.size
     order = np.lexsort((*listed.more.values(), listed.label, wanted))
     wanted, listed = wanted[order], listed.take(order)
     first = np.concatenate(([True], wanted[1:] != wanted[:-1]))[: wanted.size]
@@ -406,34 +408,34 @@ def _joined(
     again = ~first
     for column in (listed.label, *listed.more.values()):
         again[1:] &= _alike(column[1:], column[:-1])
-    tally.trial_duplicates += int(again.sum())
+    counts.trial_duplicates += int(again.sum())
     clash = np.zeros(starts.size, dtype=bool)
     clash[np.cumsum(first)[~first & ~again] - 1] = True
     wanted, listed = wanted[starts], listed.take(starts)
-    tally.point("trials", listed.enrol, listed.test, clash)
+    counts.point("trials", listed.enrol, listed.test, clash)
     have = pair_key(scored.enrol, scored.test, n)
     place = np.searchsorted(wanted, have)
     found = place < wanted.size
     found[found] = wanted[place[found]] == have[found]
     met = np.zeros(wanted.size, dtype=bool)
     met[place[found]] = True
-    tally.met += int(met.sum())
-    tally.not_in_trials += int((~found).sum())
+    counts.met += int(met.sum())
+    counts.not_in_trials += int((~found).sum())
     scored, place = scored.take(found), place[found]
     own, theirs = scored.label, listed.label[place]
     doubt = clash[place]
     differ = (own >= 0) & (theirs >= 0) & (own != theirs)
-    tally.point("list", scored.enrol, scored.test, differ)
+    counts.point("list", scored.enrol, scored.test, differ)
     more = {**scored.more, **{name: column[place] for name, column in listed.more.items()}}
     joined = scored._replace(label=np.where(theirs >= 0, theirs, own), more=more)
     lost = ~met
-    if known.failed_enrol is not None and known.failed_test is not None:
-        never = lost & (known.failed_enrol[listed.enrol] | known.failed_test[listed.test])
+    if facts.failed_enrol is not None and facts.failed_test is not None:
+        never = lost & (facts.failed_enrol[listed.enrol] | facts.failed_test[listed.test])
         lost &= ~never
         joined, doubt = _with_rows(joined, listed.take(never)), np.append(doubt, clash[never])
         differ = np.append(differ, np.zeros(int(never.sum()), dtype=bool))
-    tally.not_in_scores += int(lost.sum())
-    tally.by_speaker(UNSCORED, listed.enrol[lost], known.speaker)
+    counts.not_in_scores += int(lost.sum())
+    counts.by_speaker(UNSCORED, listed.enrol[lost], facts.speaker)
     return joined, doubt | differ
 
 
@@ -453,30 +455,30 @@ def _with_rows(scored: Encoded, listed: Encoded) -> Encoded:
     )
 
 
-def _count(key: Ints, trials: Trials, known: Known, n: int, tally: Tally) -> None:
+def _count(key: Ints, trials: Trials, facts: UtteranceFacts, n: int, counts: CheckCounts) -> None:
     """Count what is no error but worth knowing, on the trials that are kept."""
-    speaker = known.speaker
+    speaker = facts.speaker
     if trials.conflict.any():
         key, trials = key[~trials.conflict], trials.without_conflicts()
     back = np.flatnonzero((key[1:] ^ key[:-1]) == 1)
     if back.size:
-        tally.reversed += int(back.size)
-        tally.by_speaker(REVERSED, trials.enrol[back + 1], speaker)
+        counts.reversed += int(back.size)
+        counts.by_speaker(REVERSED, trials.enrol[back + 1], speaker)
         gap = trials.score[back + 1] != trials.score[back]
-        tally.reversed_differ += int(gap.sum())
+        counts.reversed_differ += int(gap.sum())
         pair = trials.score[back[gap] + 1], trials.score[back[gap]]
         with np.errstate(invalid="ignore"):
-            tally.reversed_by = max(
-                tally.reversed_by, float(np.fmax.reduce(np.abs(pair[0] - pair[1]), initial=0.0))
+            counts.reversed_by = max(
+                counts.reversed_by, float(np.fmax.reduce(np.abs(pair[0] - pair[1]), initial=0.0))
             )
-    itself = known.itself(trials.enrol, trials.test, n)
-    tally.of_itself += int(itself.sum())
-    tally.by_speaker(OF_ITSELF, trials.enrol[itself], speaker)
+    itself = facts.itself(trials.enrol, trials.test, n)
+    counts.of_itself += int(itself.sum())
+    counts.by_speaker(OF_ITSELF, trials.enrol[itself], speaker)
     finite = np.isfinite(trials.score)
-    tally.infinite += int(trials.score.size - finite.sum())
-    tally.by_speaker(INFINITE, trials.enrol[~finite], speaker)
-    tally.kept += trials.score.size
-    tally.targets += int(trials.target.sum())
+    counts.infinite += int(trials.score.size - finite.sum())
+    counts.by_speaker(INFINITE, trials.enrol[~finite], speaker)
+    counts.kept += trials.score.size
+    counts.targets += int(trials.target.sum())
     bounded = trials.score if finite.all() else trials.score[finite]
-    tally.low = min(tally.low, float(bounded.min(initial=np.inf)))
-    tally.high = max(tally.high, float(bounded.max(initial=-np.inf)))
+    counts.low = min(counts.low, float(bounded.min(initial=np.inf)))
+    counts.high = max(counts.high, float(bounded.max(initial=-np.inf)))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from parivox.read.checks import Tally
+    from parivox.read.checks import CheckCounts
     from parivox.read.columns import Columns
     from parivox.read.formats.format import Scan
     from parivox.read.ids import MergedIds
@@ -62,68 +62,70 @@ class DataNote:
     note: str = ""
 
 
-def why_none_left(tally: Tally) -> str:
+def why_none_left(counts: CheckCounts) -> str:
     """Why no trial is left."""
     reasons = {
-        "have no score": tally.unscored,
-        "are not in the trial list": tally.not_in_trials,
-        "contradict others": tally.conflicts,
+        "have no score": counts.unscored,
+        "are not in the trial list": counts.not_in_trials,
+        "contradict others": counts.conflicts,
     }
     told = ", ".join(f"{count:,} {why}" for why, count in reasons.items() if count)
-    return f"of {tally.rows:,} rows {told or 'none is a trial'}"
+    return f"of {counts.rows:,} rows {told or 'none is a trial'}"
 
 
-def reading_notes(tally: Tally, scans: Sequence[Scan], *, is_scored: bool = True) -> list[DataNote]:
+def reading_notes(
+    counts: CheckCounts, scans: Sequence[Scan], *, is_scored: bool = True
+) -> list[DataNote]:
     """What was counted, in a fixed order."""
-    by = f"{tally.reversed_differ:,} of them with another score, by up to {tally.reversed_by:.1g}"
+    by = f"{counts.reversed_differ:,} of them with another score, by up to {counts.reversed_by:.1g}"
     found = [
-        DataNote("scores", "rows", tally.rows),
-        DataNote("scores", "trials", tally.kept),
-        DataNote("scores", "target trials", tally.targets),
-        DataNote("scores", "nontarget trials", tally.kept - tally.targets),
+        DataNote("scores", "rows", counts.rows),
+        DataNote("scores", "trials", counts.kept),
+        DataNote("scores", "target trials", counts.targets),
+        DataNote("scores", "nontarget trials", counts.kept - counts.targets),
         DataNote(
             "scores",
             UNSCORED if is_scored else "trials without decision",
-            tally.unscored,
+            counts.unscored,
             "left out",
         ),
         DataNote(
             "scores",
             "decisions of trials without score",
-            tally.decided_only,
+            counts.decided_only,
             "left out with their trials, as the others have scores",
         ),
-        DataNote("scores", DUPLICATES, tally.duplicates, "counted once"),
-        DataNote("scores", CONFLICTS, tally.conflicts, "set aside"),
-        DataNote("scores", "labels that contradict the speakers", tally.wrong_labels, "set aside"),
+        DataNote("scores", DUPLICATES, counts.duplicates, "counted once"),
+        DataNote("scores", CONFLICTS, counts.conflicts, "set aside"),
+        DataNote("scores", "labels that contradict the speakers", counts.wrong_labels, "set aside"),
         DataNote(
             "scores",
             REVERSED,
-            tally.reversed,
-            f"kept as trials of their own; {by}" if tally.reversed else "",
+            counts.reversed,
+            f"kept as trials of their own; {by}" if counts.reversed else "",
         ),
-        DataNote("scores", OF_ITSELF, tally.of_itself, "kept"),
-        DataNote("scores", INFINITE, tally.infinite, "kept"),
-        DataNote("scores", FAILED, tally.failed, "counted as rejected in FRR and FAR"),
-        DataNote("scores", "scores of trials that failed", tally.failed_scored, "set aside"),
+        DataNote("scores", OF_ITSELF, counts.of_itself, "kept"),
+        DataNote("scores", INFINITE, counts.infinite, "kept"),
+        DataNote("scores", FAILED, counts.failed, "counted as rejected in FRR and FAR"),
+        DataNote("scores", "scores of trials that failed", counts.failed_scored, "set aside"),
         DataNote(
             "scores",
             "decisions that contradict score and threshold",
-            tally.wrong_decisions,
+            counts.wrong_decisions,
             "set aside",
         ),
     ]
     if len(scans) > 1:
-        few = max(tally.not_in_scores, tally.not_in_trials) and 2 * tally.met < min(
-            tally.met + tally.not_in_scores, tally.met + tally.not_in_trials
+        few = max(counts.not_in_scores, counts.not_in_trials) and 2 * counts.met < min(
+            counts.met + counts.not_in_scores, counts.met + counts.not_in_trials
         )
         hint = pattern_of(*scans) if few else ""
         left_out = f"left out; {hint}" if hint else "left out"
         found += [
-            DataNote("trials", "rows", tally.trial_rows),
-            DataNote("trials", DUPLICATES, tally.trial_duplicates, "counted once"),
-            DataNote("trials", UNSCORED, tally.not_in_scores, left_out),
-            DataNote("scores", "scores that are in no trial", tally.not_in_trials, "left out"),
+            DataNote("trials", "rows", counts.trial_rows),
+            DataNote("trials", DUPLICATES, counts.trial_duplicates, "counted once"),
+            DataNote("trials", UNSCORED, counts.not_in_scores, left_out),
+            DataNote("scores", "scores that are in no trial", counts.not_in_trials, "left out"),
         ]
     always = {"rows", "trials", "target trials", "nontarget trials"}
     return [one for one in found if one.count or one.item in always]
@@ -135,14 +137,14 @@ _MEND = "or leave such rows out with --conflicts set-aside"
 
 def contradiction(
     scans: Sequence[Scan],
-    tally: Tally,
+    counts: CheckCounts,
     ids: MergedIds,
     speaker: NDArray[np.int32] | None,
     names: Sequence[str],
 ) -> DataError:
     """Name the rows of the first pair that something is wrong with."""
-    kind = next(kind for kind in _KINDS if kind in tally.first)
-    enrol, test = tally.first[kind]
+    kind = next(kind for kind in _KINDS if kind in counts.first)
+    enrol, test = counts.first[kind]
     pair = str(ids[enrol]), str(ids[test])
     source = scans[-1] if kind == "trials" else scans[0]
     found = source.rows_of(*pair)
@@ -159,7 +161,7 @@ def contradiction(
         row, cells = (labelled.rows_of(*pair) or found)[0]
         return DataError(
             f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {told} "
-            f"({_such(tally.wrong_labels)}); correct the label or the speakers, {_MEND}"
+            f"({_such(counts.wrong_labels)}); correct the label or the speakers, {_MEND}"
         )
     if kind == "list":
         row, cells = found[0]
@@ -174,14 +176,14 @@ def contradiction(
         by = "" if "status" not in cells else f" (status {cells['status']!r})"
         return DataError(
             f"{source.at(row)}: {shown} failed{by}, but has the {role} {cells[role]!r} "
-            f"({_such(tally.failed_scored)}); empty it, or correct what failed, {_MEND}"
+            f"({_such(counts.failed_scored)}); empty it, or correct what failed, {_MEND}"
         )
     if kind == "decision":
         row, cells = found[0]
         return DataError(
             f"{source.at(row, 'decision')}: {shown} is {cells['decision']!r} with score "
             f"{cells['score']!r} and threshold {cells['threshold']!r}; a trial is accepted if its "
-            f"score is not below the threshold ({_such(tally.wrong_decisions)}); correct "
+            f"score is not below the threshold ({_such(counts.wrong_decisions)}); correct "
             f"one, {_MEND}"
         )
     (row, cells), (other, theirs) = _differing(found, kind)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.checks import Known, Tally, Trials, check_partition
+from parivox.read.checks import CheckCounts, Trials, UtteranceFacts, check_partition
 from parivox.read.columns import Columns
 from parivox.read.content import Folder
 from parivox.read.failures import read_failures
@@ -100,7 +100,7 @@ def read_trials(
     DataError
         If anything is not as it must be: one sentence with file, row, column and the mend.
     ConfigError
-        If an option is not known.
+        If an option is not facts.
 
     Examples
     --------
@@ -159,10 +159,10 @@ def _checked(
     n_models = 0 if models is None else len(models)
     people, speaker, told = find_speakers(rows, tables, own, models)
     names = () if people is None else people.ids
-    known = _known(rows, tables, own, models, speaker, failed)
+    facts = _facts(rows, tables, own, models, speaker, failed)
     levels, columns = rows.levels()
     codes = FinalCodes((own if models is None else models).places, own.places, n_models, columns)
-    tally = Tally(n_speakers=len(names))
+    counts = CheckCounts(n_speakers=len(names))
     digest, of_failed = hashlib.sha256(), hashlib.sha256()
     _hash_ids(digest, ids, speaker, names)
     is_large = any(store.folder is not None for store in rows.stores)
@@ -170,23 +170,23 @@ def _checked(
     folder = parts.folder if isinstance(parts, CheckedParts) else None
     for scored, *listed in rows.partitions(codes, len(ids), folder):
         part = check_partition(
-            scored, listed[0] if listed else None, n=len(ids), known=known, tally=tally
+            scored, listed[0] if listed else None, n=len(ids), facts=facts, counts=counts
         )
-        if conflicts == "error" and tally.first:
-            raise contradiction(rows.scans, tally, ids, known.speaker, names)
+        if conflicts == "error" and counts.first:
+            raise contradiction(rows.scans, counts, ids, facts.speaker, names)
         _hash_trials(part, digest, of_failed)
         parts.append(part)
-    if tally.failed:
+    if counts.failed:
         digest.update(of_failed.digest())
-    if not tally.kept and not tally.failed:
-        why = why_none_left(tally)
-        if len(rows.scans) > 1 and not tally.met:
+    if not counts.kept and not counts.failed:
+        why = why_none_left(counts)
+        if len(rows.scans) > 1 and not counts.met:
             why += f"; {why_nothing_fits(*rows.scans)}"
         msg = f"{rows.scans[0].name}: no trial is left to audit; {why}"
         raise DataError(msg)
     recordings = _recordings(tables, own, models)
     ids.forget_runs()
-    notes = reading_notes(tally, rows.scans, is_scored=rows.is_scored)
+    notes = reading_notes(counts, rows.scans, is_scored=rows.is_scored)
     may_fail = tables.failures is not None or "status" in rows.scans[0].columns
     nowhere = np.zeros(len(ids), dtype=bool)
     return TrialSet(
@@ -194,20 +194,20 @@ def _checked(
         list_,
         ids,
         speaker,
-        tally.kept,
-        (tally.low, tally.high) if np.isfinite(tally.low) else (0.0, 0.0),
+        counts.kept,
+        (counts.low, counts.high) if np.isfinite(counts.low) else (0.0, 0.0),
         [*notes, *told, *rows.notes(), *tables.notes()],
         digest.hexdigest(),
         [*rows.provenance(), *tables.provenance()],
-        tally.aside,
+        counts.aside,
         parts,
         n_models,
         recordings,
         levels,
         rows.deployed(),
         (
-            nowhere if known.failed_enrol is None else known.failed_enrol,
-            nowhere if known.failed_test is None else known.failed_test,
+            nowhere if facts.failed_enrol is None else facts.failed_enrol,
+            nowhere if facts.failed_test is None else facts.failed_test,
         )
         if may_fail
         else None,
@@ -230,14 +230,14 @@ def _add_failed(rows: TrialRows, tables: TrialTables) -> tuple[int, int] | None:
     return first, rows.ids.runs - 1
 
 
-def _known(
+def _facts(
     rows: TrialRows,
     tables: TrialTables,
     ids: MergedIds,
     models: MergedIds | None,
     speaker: NDArray[np.int32],
     failed: tuple[int, int] | None,
-) -> Known:
+) -> UtteranceFacts:
     """What the checks need to know of the utterances."""
     n_models = 0 if models is None else len(models)
     failed_enrol = failed_test = made_of = None
@@ -250,7 +250,7 @@ def _known(
         failed_enrol, failed_test = np.zeros((2, speaker.size), dtype=bool)
         failed_enrol[(ids if models is None else models).places[failed[0]]] = True
         failed_test[n_models + ids.places[failed[1]]] = True
-    return Known(
+    return UtteranceFacts(
         speaker if rows.needs_speakers else None,
         failed_enrol,
         failed_test,
