@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -254,3 +256,13 @@ def shown():
         }
 
     return told
+
+
+@pytest.fixture(scope="session")
+def validator(optional):
+    """Checks what audit.json holds against the schema that is shipped."""
+    schema = importlib.resources.files("parivox.auditing") / "audit.schema.json"
+    schema = json.loads(schema.read_text(encoding="utf-8"))
+    checker = optional("jsonschema").Draft202012Validator
+    checker.check_schema(schema)
+    return checker(schema)

@@ -1,7 +1,6 @@
 """What is written: all or nothing, readable again, valid, and without ids of people."""
 
 import csv
-import importlib.resources
 import json
 import math
 import stat
@@ -46,15 +45,6 @@ def rich(trials, speakers):
         sweep="fpr=0.01:0.1:log5",
         metrics={"mine": lambda c: c.fpr / c.fnr},
     )
-
-
-@pytest.fixture(scope="module")
-def validator(optional):
-    schema = importlib.resources.files("parivox.auditing") / "audit.schema.json"
-    schema = json.loads(schema.read_text(encoding="utf-8"))
-    checker = optional("jsonschema").Draft202012Validator
-    checker.check_schema(schema)
-    return checker(schema)
 
 
 def strict(text):

@@ -11,13 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
+from parivox.auditing.options import Options
+from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.auditing.sources import storable
 from parivox.errors import ConfigError, DataError
 from parivox.read.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["check_folder", "check_format", "read_folder", "write_folder"]
 
@@ -207,10 +208,14 @@ def read_folder(
 ) -> tuple[dict[str, Table], dict[str, Any], list[dict[str, Any]]]:
     """Read what :func:`write_folder` wrote: the tables, the record, the provenance.
 
+    Where another version of Parivox wrote it, columns, tables and options that it lacks are empty,
+    those that are not known here are set aside, and ``other_version`` in the record says which
+    and why.
+
     Raises
     ------
     DataError
-        If the folder does not hold a whole audit of this version, as it was written.
+        If the folder does not hold a whole audit of this version of the schema, as it was written.
     """
     home = Path(folder)
     try:
@@ -222,35 +227,92 @@ def read_folder(
         msg = f"{folder}: does not hold an audit ({_why_none(home)}); name the --out folder of one"
         raise DataError(msg) from error
     if version != SCHEMA_VERSION:
+        is_newer = str(version).isdecimal() and int(version) > int(SCHEMA_VERSION)
+        mend = "update Parivox" if is_newer else "audit again, or use the Parivox that wrote it"
         msg = (
             f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}; "
-            "audit again, or use the Parivox that wrote it"
+            f"{mend}"
         )
         raise DataError(msg)
     _check_hashes(home)
     try:
         provenance = json.loads((home / "provenance.json").read_text(encoding="utf-8"))
-        tables = record.pop("tables")
+        other = _OtherVersion(record["versions"]["parivox"])
+        record["options"] = other.options(record["options"])
+        cells = record.pop("tables")
         found = {
-            name: (
-                Table.empty(columns)
-                if name in ON_REQUEST and name not in tables
-                else Table.of(tables[name], columns)
-            )
-            for name, columns in TABLES.items()
+            name: other.table(name, cells[name]) if name in cells else other.no_table(name)
+            for name in TABLES
             if name not in CURVES
         }
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        msg = f"{folder}: audit.json is damaged ({error!r}); audit again"
+        other.set_aside(cells.keys() - TABLES.keys())
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+        msg = f"{folder}: audit.json is damaged ({error!r:.200}); audit again"
         raise DataError(msg) from error
     for name in CURVES:
-        is_there = name not in ON_REQUEST or record.get("options", {}).get(name)
-        path = home / f"{name}.parquet"
-        found[name] = Table.read(path) if is_there else Table.empty(TABLES[name])
-        if [*found[name].columns] != [*TABLES[name]]:
-            msg = f"{path}: its columns are not those of version {SCHEMA_VERSION}; audit again"
-            raise DataError(msg)
+        found[name] = _curve(home / f"{name}.parquet", name, record["options"], other)
+    if other.found:
+        record["other_version"] = record.get("other_version", {}) | other.found
     return found, record, provenance
+
+
+def _curve(path: Path, name: str, options: Mapping[str, Any], other: _OtherVersion) -> Table:
+    if (name in ON_REQUEST and not options[name]) or (name not in FIRST and not path.is_file()):
+        return other.no_table(name)
+    table = Table.read(path)
+    if table.columns == tuple(TABLES[name]):
+        return table
+    if not FIRST.get(name, {}).keys() <= {*table.columns}:
+        msg = f"{path}: its columns are not those of version {SCHEMA_VERSION}; audit again"
+        raise DataError(msg)
+    return other.table(name, table.to_dict())
+
+
+class _OtherVersion:
+    """An audit as another version of Parivox wrote it, brought to the tables of this one.
+
+    Attributes
+    ----------
+    found : dict
+        ``table.column``, ``table`` or ``option NAME``: that it was missing or set aside, and why.
+    """
+
+    def __init__(self, writer: str) -> None:
+        self.missing = f"missing: Parivox {writer} has no such {{}}; audit again to have it"
+        self.found: dict[str, str] = {}
+
+    def table(self, name: str, cells: dict[str, list[Any]]) -> Table:
+        """A table with the columns of today; those that came after it was written are empty."""
+        columns = TABLES[name]
+        n_rows = len(cells[next(iter(columns))])
+        self.set_aside(f"{name}.{column}" for column in cells.keys() - columns.keys())
+        blank = {}
+        for column, kind in columns.items():
+            if column not in cells and column not in FIRST.get(name, ()):
+                self.found[f"{name}.{column}"] = self.missing.format("column")
+                blank[column] = ["" if kind == "str" else None] * n_rows
+        return Table.of(cells | blank, columns)
+
+    def no_table(self, name: str) -> Table:
+        """A table that was not written: nothing was asked of it, or it came later."""
+        if name not in FIRST:
+            self.found[name] = self.missing.format("table")
+        elif name not in ON_REQUEST:
+            raise KeyError(name)
+        return Table.empty(TABLES[name])
+
+    def options(self, chosen: dict[str, Any]) -> dict[str, Any]:
+        """Options as they were chosen; those that came later are at their default."""
+        known = json.loads(json.dumps(Options().recorded()))
+        later = {name: value for name, value in known.items() if name not in chosen}
+        for name in later:
+            self.found[f"option {name}"] = self.missing.format("option")
+        return chosen | later
+
+    def set_aside(self, names: Iterable[str]) -> None:
+        """Tables and columns that are not known."""
+        why = "set aside: not known to the Parivox that read it; update Parivox to have it"
+        self.found |= dict.fromkeys(sorted(names), why)
 
 
 def _check_hashes(home: Path) -> None:

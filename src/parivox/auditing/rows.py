@@ -17,14 +17,6 @@ Key = tuple[str, str, str]
 """Metric, definition, operating point."""
 
 
-_BLANK: dict[str, Any] = {
-    **dict.fromkeys(("low", "high", "deff", "n_eff", "df", "se")),
-    **dict.fromkeys(("p", "p_holm", "p_bh", "floor_mean", "floor_95")),
-    "interval": "",
-    "note": "",
-}
-
-
 class Base(NamedTuple):
     """One base metric of one cell; ``errors`` is None where no threshold is involved."""
 
@@ -47,8 +39,9 @@ class Rows:
     --------
     >>> rows = Rows({"group": "str", "value": "float"})
     >>> rows.add(group=["f", "m"], value=0.5)
+    >>> rows.add(group="all")
     >>> rows.table().to_dict()
-    {'group': ['f', 'm'], 'value': [0.5, 0.5]}
+    {'group': ['f', 'm', 'all'], 'value': [0.5, 0.5, None]}
     """
 
     def __init__(self, columns: Mapping[str, str]) -> None:
@@ -58,9 +51,10 @@ class Rows:
     def add(self, **block: Any) -> None:
         """Add a block of rows: lists or arrays of one length, single values repeated.
 
-        What is not told of uncertainty is missing.
+        A column that is not given is missing: None, or empty where it holds text.
         """
-        block = {name: blank for name, blank in _BLANK.items() if name in self.cells} | block
+        blank = {name: "" if kind == "str" else None for name, kind in self.columns.items()}
+        block = blank | block
         block = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in block.items()}
         n = next((len(cells) for cells in block.values() if isinstance(cells, list)), 1)
         for name, mine in self.cells.items():

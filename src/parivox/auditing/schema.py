@@ -1,14 +1,19 @@
-"""The tables of an audit: their columns, in order, and which of them are always written."""
+"""The tables of an audit: their columns, in order, and which of them are always written.
+
+A column is added in :data:`ADDED`, and where its table is filled; audits that were written before
+are read as they were.
+"""
 
 from __future__ import annotations
 
-__all__ = ["CURVES", "ON_REQUEST", "SCHEMA_VERSION", "TABLES"]
+__all__ = ["CURVES", "FIRST", "ON_REQUEST", "SCHEMA_VERSION", "TABLES"]
 
 SCHEMA_VERSION = "5"
+"""Goes up where audits that were written before cannot be read, not where a column is added."""
 _KEY = {"system": "str", "list": "str", "grouping": "str"}
 _METRIC = {"allocation": "str", "metric": "str", "definition": "str", "operating_point": "str"}
 
-TABLES: dict[str, dict[str, str]] = {
+FIRST: dict[str, dict[str, str]] = {
     "groups": {
         **_KEY,
         "group": "str",
@@ -229,7 +234,11 @@ TABLES: dict[str, dict[str, str]] = {
         "within": "str",
     },
 }
-"""Columns of each table, in order, with their kinds."""
+"""Columns that each table has had since this version of the schema, in order, with their kinds."""
+ADDED: dict[str, dict[str, str]] = {}
+"""Columns that came later, by table: they stand at its end, and audits may lack them."""
+TABLES = {name: FIRST.get(name, {}) | ADDED.get(name, {}) for name in (*FIRST, *ADDED)}
+"""Columns of each table, in order, with their kinds: str, float, int or bool."""
 
 CURVES = ("det", "bins", "bands", "sweep")
 """Tables too long for text: always Parquet."""

@@ -95,6 +95,10 @@ def _run(given: argparse.Namespace) -> None:
     formats = _formats(given)
     with Progress(quiet=given.quiet) as tell:
         audit = _load(given)
+        if other := audit.record.get("other_version"):
+            tell(
+                f"written by another version of Parivox: {'; '.join(map(': '.join, other.items()))}"
+            )
         told = _write(audit, given, kind, page, formats, tell)
     with printing():
         for line in told:

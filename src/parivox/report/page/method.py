@@ -65,7 +65,10 @@ def method(audit: Audit, context: Context | None) -> Method:
         definitions=[(_words(name), list(_flat(value))) for name, value in found.items()],
         options=_options(audit),
         hashes=_hashes(audit, context),
-        versions=[(_words(k), str(v)) for k, v in audit.record["versions"].items()],
+        versions=[
+            *((_words(k), str(v)) for k, v in audit.record["versions"].items()),
+            *audit.record.get("other_version", {}).items(),
+        ],
         references=REFERENCES,
         command=command(audit),
         standard=places(audit, context),
