@@ -15,7 +15,7 @@ from parivox.core.gamma_multinomial import gamma_multinomial
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.meta import fdr, garbe
 from parivox.core.moments import moments
-from parivox.core.noise import floor, permuted, recentred, without_zeros
+from parivox.core.noise import floor, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.resampling import speaker_weights, weighted
 from parivox.core.spread import gini, max_min
@@ -223,7 +223,10 @@ def _nulls(data: Tally, rng: np.random.Generator) -> dict[str, dict[bool, FloatA
 
 
 def _recentred(data: ByPair, rng: np.random.Generator) -> FloatArray:
-    """Null rates of the recentred vertex bootstrap; groups without errors have none."""
+    """Null rates of the recentred vertex bootstrap; groups without errors have none.
+
+    See docs/methods/noise-floors.md#recentred-bootstrap.
+    """
     cell, speaker = data.members
     strata = np.empty(speaker.max() + 1, dtype=np.int64)
     strata[speaker] = cell
@@ -231,7 +234,8 @@ def _recentred(data: ByPair, rng: np.random.Generator) -> FloatArray:
     errors, trials = weighted(data, weights)
     own, all_ = data.by_cell(data.errors), data.by_cell(data.trials)
     with np.errstate(invalid="ignore"):
-        return recentred(own / all_, own.sum() / all_.sum(), errors / trials)
+        rate = own / all_
+        return errors / trials * (own.sum() / all_.sum() / np.where(rate > 0, rate, np.nan))
 
 
 def _floors(kind: str, rate: float, datasets: int, rng: np.random.Generator) -> list[Row]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.noise import Null, floor, null_method, permuted, recentred, without_zeros
+from parivox.core.noise import Null, floor, null_method, permuted, without_zeros
 from parivox.core.spread import gini
 from parivox.core.tallies import BySpeaker
 from parivox.errors import ConfigError
@@ -142,20 +142,6 @@ def test_permuting_1200_speakers_1000_times_is_quick():
     start = time.process_time()
     permuted(tally, None, 1000, rng())
     assert time.process_time() - start < 1
-
-
-def test_recentred_replicates_of_the_vector(vector):
-    inputs, expected, tol = vector("4.14_recentred_null")
-    found = recentred(inputs["observed"], inputs["pooled"], inputs["bootstrap"])
-    np.testing.assert_allclose(found, expected["recentred"], atol=tol)
-    with np.errstate(divide="ignore"):
-        log_ratio = np.abs(np.log(found[:, 0] / found[:, 1]))
-    np.testing.assert_allclose(log_ratio, np.array(expected["abs_log_ratio_stat"], float), atol=tol)
-
-
-def test_a_group_without_errors_cannot_be_recentred():
-    found = recentred([0.0, 0.02], 0.01, [[0.0, 0.04]])
-    np.testing.assert_array_equal(found, [[NAN, 0.02]])
 
 
 def test_half_an_error_stands_for_none():

@@ -14,11 +14,9 @@ from parivox.core.planning import (
     Sample,
     design_effect,
     detectable_ratio,
-    errors_needed,
     icc_at,
     icc_of,
     least_speakers,
-    normal_ratio,
     power_to_detect,
     relative_half_width,
     speakers_needed,
@@ -32,15 +30,7 @@ missing = pytest.mark.skipif("4.13_power" not in VECTORS, reason="no vectors of 
 
 @missing
 def test_textbook_plans_are_those_of_the_vectors(vector):
-    _, expected, tolerance = vector("4.13_power")
-    assert normal_ratio(30) == pytest.approx(
-        expected["min_detectable_ratio_30err_deff1"], rel=tolerance
-    )
-    assert normal_ratio(30, deff=8) == pytest.approx(
-        expected["min_detectable_ratio_30err_deff8"], rel=tolerance
-    )
-    for ratio, errors in expected["errors_needed_ref_group"].items():
-        assert errors_needed(float(ratio)) == pytest.approx(errors, rel=tolerance)
+    _, expected, _ = vector("4.13_power")
     for design, speakers in expected["speakers_per_group_fnr"].items():
         r, p, rho, m = (float(part.partition("=")[2]) for part in design.split(","))
         assert least_speakers(r, p, m, rho) == speakers

@@ -11,7 +11,6 @@ Arrays are ``[..., group]``; groups whose rate is NaN are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,19 +24,13 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
 
 __all__ = [
-    "Heterogeneity",
     "Spread",
     "TauLog",
     "corrected_variance",
     "double_corrected_variance",
-    "heterogeneity",
-    "q_log",
-    "q_statistic",
     "resampled_rates",
-    "resampled_variance",
     "spread_of_draws",
     "tau_log",
-    "tau_log_by_variance",
     "tau_log_null",
 ]
 
@@ -65,32 +58,6 @@ class Spread(NamedTuple):
     median: FloatArray
     low: FloatArray
     high: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Heterogeneity:
-    """Whether ln rates differ more than their variances explain; shapes (...).
-
-    Attributes
-    ----------
-    q : float64
-        Weighted sum of squares about the weighted mean.
-    df : int64
-        Groups - 1.
-    p : float64
-        Upper tail of chi-square; erratic with up to 30 speakers a group (type I error 0.00 to
-        0.41 at 0.05), so for information only.
-    tau2 : float64
-        Variance of ln rates between groups, cut off at 0.
-    i2 : float64
-        Share of `q` beyond `df`, in [0, 1).
-    """
-
-    q: FloatArray
-    df: FloatArray
-    p: FloatArray
-    tau2: FloatArray
-    i2: FloatArray
 
 
 def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
@@ -140,64 +107,6 @@ def tau_log_null(null: ArrayLike) -> FloatArray:
     return _beyond(fair, fair)
 
 
-def tau_log_by_variance(rates: ArrayLike, variances: ArrayLike) -> FloatArray:
-    """:func:`tau_log` with noise told from the variances of the rates, without draws.
-
-    Parameters
-    ----------
-    rates : array_like of shape (..., group)
-        Above 0.
-    variances : array_like of shape (..., group)
-        Of the rates, over speakers (``Moments.variance``).
-
-    Returns
-    -------
-    float64 of shape (...)
-        sqrt(max(0, var ln b - mean of V / b^2)), lower is fairer. Needs three groups (else
-        NaN), and some five effective errors in each to mean much.
-
-    Examples
-    --------
-    >>> round(float(tau_log_by_variance([0.01, 0.02, 0.04], [1e-6, 4e-6, 16e-6])), 6)
-    0.685896
-    """
-    b, v = np.asarray(rates, dtype=np.float64), np.asarray(variances, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        noise = GroupSet.of(np.where(b == 0, np.nan, v / b**2)).mean()
-    return np.sqrt(np.maximum(_log_variance(b) - noise, 0))[()]
-
-
-def q_log(rates: ArrayLike, null: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Spread of ln rates in which groups count by how well a fair system would know them.
-
-    Parameters
-    ----------
-    rates, null : array_like of shapes (..., group), (replicate, ..., group)
-        As in :func:`tau_log`.
-
-    Returns
-    -------
-    q, p : float64 of shape (...)
-        :func:`q_statistic` with 1 / variance over the draws for weights, at least 0, lower is
-        fairer; and its p. Beside :func:`tau_log` where groups are of very unequal size: small
-        ones hardly count. NaN with fewer than two groups.
-
-    Examples
-    --------
-    >>> q, p = q_log([0.01, 0.04], [[0.02, 0.02], [0.01, 0.02], [0.02, 0.01]])
-    >>> round(float(q), 6), float(p)
-    (6.0, 0.25)
-    """
-    b, fair = np.asarray(rates, dtype=np.float64), np.asarray(null, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs, drawn = np.log(b), np.log(fair)
-        weights = 1 / np.var(drawn, axis=0, ddof=1)
-    weights = np.where(np.isfinite(weights), weights, np.nan)
-    several = (~np.isnan(logs) & ~np.isnan(weights)).sum(axis=-1) > 1
-    q = np.where(several, q_statistic(logs, weights), np.nan)
-    return q[()], permutation_p(q, q_statistic(drawn, weights))
-
-
 def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
     """Variance of rates between groups, less the mean variance of a rate.
 
@@ -229,7 +138,7 @@ def double_corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray
     Parameters
     ----------
     rates : array_like of shape (..., group)
-        Drawn from the observed ones, as in :func:`resampled_variance`.
+        Drawn from the observed ones, by :func:`resampled_rates`.
     trials : array_like of shape (..., group)
         Effective trials.
 
@@ -247,14 +156,10 @@ def double_corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray
     return (variance - 2 * noise + second)[()]
 
 
-def resampled_variance(
-    rates: ArrayLike,
-    trials: ArrayLike,
-    replicates: int,
-    rng: np.random.Generator,
-    confidence: float = 0.95,
-) -> Spread:
-    """Uncertainty of the noise-corrected variance, by a parametric bootstrap.
+def resampled_rates(
+    rates: ArrayLike, trials: ArrayLike, replicates: int, rng: np.random.Generator
+) -> FloatArray:
+    """Draws from Binomial(trials, rate), as rates.
 
     Parameters
     ----------
@@ -264,40 +169,6 @@ def resampled_variance(
         Effective trials; rounded, at least 1.
     replicates : int
     rng : Generator
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    Spread
-        Of :func:`double_corrected_variance` over draws from Binomial(trials, rate). Lum, Zhang
-        and Bower (2022).
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> found = resampled_variance([0.1, 0.5], [50, 50], 200, rng)
-    >>> bool(found.low < 0.08 < found.high)
-    True
-    """
-    return spread_of_draws(resampled_rates(rates, trials, replicates, rng), trials, confidence)
-
-
-def spread_of_draws(drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Spread:
-    """:func:`resampled_variance` of rates that were drawn before, by :func:`resampled_rates`."""
-    found = double_corrected_variance(drawn, _whole(trials))
-    share = (1 - confidence) / 2
-    return Spread(*np.quantile(found, [0.5, share, 1 - share], axis=0))
-
-
-def resampled_rates(
-    rates: ArrayLike, trials: ArrayLike, replicates: int, rng: np.random.Generator
-) -> FloatArray:
-    """Draws from Binomial(trials, rate), as rates.
-
-    Parameters
-    ----------
-    rates, trials, replicates, rng
-        As in :func:`resampled_variance`.
 
     Returns
     -------
@@ -310,67 +181,32 @@ def resampled_rates(
     return np.where(known, drawn, np.nan)
 
 
-def q_statistic(values: ArrayLike, weights: ArrayLike) -> FloatArray:
-    """Weighted sum of squares about the weighted mean.
+def spread_of_draws(drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Spread:
+    """Uncertainty of the noise-corrected variance, by a parametric bootstrap.
 
     Parameters
     ----------
-    values : array_like of shape (..., group)
-        Such as ln rates. NaN is left out.
-    weights : array_like of shape (..., group)
-        At least 0, such as 1 / variance.
+    drawn : array_like of shape (replicate, ..., group)
+        :func:`resampled_rates` of the same trials.
+    trials : array_like of shape (..., group)
+        Effective trials; rounded, at least 1.
+    confidence : float in (0, 1)
 
     Returns
     -------
-    float64 of shape (...)
-        At least 0, lower is fairer; NaN without groups.
+    Spread
+        Of :func:`double_corrected_variance` over the draws. Lum, Zhang and Bower (2022).
 
     Examples
     --------
-    >>> float(q_statistic([1.0, 3.0], [1.0, 1.0]))
-    2.0
+    >>> drawn = resampled_rates([0.1, 0.5], [50, 50], 200, np.random.default_rng(0))
+    >>> found = spread_of_draws(drawn, [50, 50])
+    >>> bool(found.low < 0.08 < found.high)
+    True
     """
-    x, w = _weighted(values, weights)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (w * x).sum(axis=-1, keepdims=True) / w.sum(axis=-1, keepdims=True)
-        return np.asarray((w * (x - mean) ** 2).sum(axis=-1))[()]
-
-
-def heterogeneity(rates: ArrayLike, variances: ArrayLike) -> Heterogeneity:
-    """DerSimonian and Laird's variance of ln rates between groups.
-
-    See docs/methods/noise-floors.md#heterogeneity.
-
-    Parameters
-    ----------
-    rates : array_like of shape (..., group)
-        Groups with a rate or variance of 0 are left out, as those that are NaN.
-    variances : array_like of shape (..., group)
-        Of the rates.
-
-    Returns
-    -------
-    Heterogeneity
-        NaN with fewer than two groups. DerSimonian and Laird (1986).
-
-    Examples
-    --------
-    >>> found = heterogeneity([0.02, 0.08], [4e-5, 16e-5])
-    >>> round(float(found.q), 6), round(float(found.p), 6)
-    (15.374496, 8.8e-05)
-    """
-    from scipy.special import chdtrc  # noqa: PLC0415 - imported only where needed
-
-    b, v = np.asarray(rates, dtype=np.float64), np.asarray(variances, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        y, w = _weighted(np.where((b > 0) & (v > 0), np.log(b), np.nan), b**2 / v)
-        df = (w > 0).sum(axis=-1) - 1
-        q = np.where(df > 0, q_statistic(y, w), np.nan)
-        total = w.sum(axis=-1)
-        tau2 = np.maximum(q - df, 0) / (total - (w**2).sum(axis=-1) / total)
-        i2 = np.maximum(q - df, 0) / q
-        p = np.where(df > 0, chdtrc(np.maximum(df, 1), q), np.nan)
-    return Heterogeneity(q[()], df[()], p[()], tau2[()], np.where(q == 0, 0.0, i2)[()])
+    found = double_corrected_variance(drawn, _whole(trials))
+    share = (1 - confidence) / 2
+    return Spread(*np.quantile(found, [0.5, share, 1 - share], axis=0))
 
 
 def _log_variance(rates: ArrayLike) -> FloatArray:
@@ -395,15 +231,6 @@ def _parts(rates: ArrayLike, trials: ArrayLike) -> tuple[FloatArray, FloatArray,
     b, n = np.asarray(rates, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     noise = b * (1 - b) / n
     return GroupSet.of(b).sd(1) ** 2, GroupSet.of(noise).mean(), GroupSet.of(noise / n).mean()
-
-
-def _weighted(values: ArrayLike, weights: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Values and weights, both 0 where either is NaN."""
-    x, w = np.broadcast_arrays(
-        np.asarray(values, dtype=np.float64), np.asarray(weights, dtype=np.float64)
-    )
-    used = ~np.isnan(x) & ~np.isnan(w)
-    return np.where(used, x, 0), np.where(used, w, 0)
 
 
 def _whole(trials: ArrayLike) -> FloatArray:

@@ -39,7 +39,6 @@ __all__ = [
     "floor",
     "null_method",
     "permuted",
-    "recentred",
     "without_zeros",
 ]
 
@@ -198,37 +197,6 @@ def permuted(
     fixed = np.unique(free).size == free.size
     reason = np.select([errors.sum(axis=-1) == 0, fixed], ["no_errors", "fixed_groups"], default="")
     return Null(found[0].astype(np.int64), found[1], reason)
-
-
-def recentred(observed: ArrayLike, pooled: ArrayLike, bootstrap: ArrayLike) -> FloatArray:
-    """Bootstrap replicates moved so that every group has the pooled rate.
-
-    See docs/methods/noise-floors.md#recentred-bootstrap.
-
-    For comparison only: it rejects too often with few expected errors, where
-    :func:`~parivox.core.gamma_multinomial.gamma_multinomial` does not.
-
-    Parameters
-    ----------
-    observed : array_like of shape (..., cell)
-        The groups' rates.
-    pooled : array_like of shape (...)
-    bootstrap : array_like of shape (replicate, ..., cell)
-        The groups' rates over resampled speakers.
-
-    Returns
-    -------
-    float64 of shape (replicate, ..., cell)
-        pooled * bootstrap / observed; NaN where the observed rate is 0. Zeros stay zeros.
-
-    Examples
-    --------
-    >>> recentred([0.01, 0.03], 0.02, [[0.012, 0.027]]).round(6).tolist()
-    [[0.024, 0.018]]
-    """
-    rate = np.asarray(observed, dtype=np.float64)
-    scale = np.asarray(pooled, dtype=np.float64)[..., None] / np.where(rate > 0, rate, np.nan)
-    return np.asarray(bootstrap, dtype=np.float64) * scale
 
 
 def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: bool = False) -> Floor:

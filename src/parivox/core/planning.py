@@ -10,8 +10,8 @@ groups, its variance over speakers, t quantiles for the number of speakers
 * a group with a higher rate varies more between its speakers, too (:func:`icc_at`);
 * few speakers make most of the errors: degrees of freedom are those of beta distributed rates.
 
-:func:`least_speakers`, :func:`errors_needed` and :func:`normal_ratio` are the textbook forms
-without the last two, which promise more power than few speakers keep.
+:func:`least_speakers` is the textbook form without the last two
+(docs/methods/planning.md#textbook-forms), which promises more power than few speakers keep.
 """
 
 from __future__ import annotations
@@ -31,11 +31,9 @@ __all__ = [
     "Sample",
     "design_effect",
     "detectable_ratio",
-    "errors_needed",
     "icc_at",
     "icc_of",
     "least_speakers",
-    "normal_ratio",
     "power_to_detect",
     "relative_half_width",
     "speakers_needed",
@@ -353,38 +351,6 @@ def least_speakers(
         found = np.ceil(_quantiles(power, confidence) ** 2 * variance / np.log(ratio) ** 2)
     is_defined = (rate > 0) & (rate < 1) & (own > 0) & (own < 1)
     return np.where(is_defined & np.isfinite(found), found, np.nan)[()]
-
-
-def errors_needed(ratio: ArrayLike, *, power: float = 0.8, confidence: float = 0.95) -> FloatArray:
-    """Independent errors that a reference must expect for a ratio to be detected.
-
-    Of two groups with as many trials, by normal quantiles; with dependent trials, times the
-    design effect (docs/methods/planning.md#textbook-forms).
-
-    Examples
-    --------
-    >>> errors_needed([1.5, 2, 3]).round(1).tolist()
-    [79.6, 24.5, 8.7]
-    """
-    ratio = _numbers(ratio)
-    with np.errstate(divide="ignore"):
-        found = (1 + 1 / ratio) / np.log(ratio) ** 2
-    return np.asarray(_quantiles(power, confidence) ** 2 * found)[()]
-
-
-def normal_ratio(
-    errors: ArrayLike, deff: ArrayLike = 1, *, power: float = 0.8, confidence: float = 0.95
-) -> FloatArray:
-    """Smallest ratio that two groups of as many errors can detect, by normal quantiles.
-
-    Examples
-    --------
-    >>> round(float(normal_ratio(30, deff=8)), 2)
-    7.74
-    """
-    with np.errstate(divide="ignore"):
-        variance = 2 * _numbers(deff) / _numbers(errors)
-    return np.asarray(np.exp(_quantiles(power, confidence) * np.sqrt(variance)))[()]
 
 
 def supported_rate(trials: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
