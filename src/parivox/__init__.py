@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
     from parivox.read.inspection.findings import Inspection
-    from parivox.report.exports.figures import write_figures
-    from parivox.report.written import write_page, write_tables
+    from parivox.report.figures import write_figures
+    from parivox.report.files import write_page, write_tables
     from parivox.scoring.run import score
 
 _HOMES = {
@@ -106,8 +106,8 @@ _HOMES = {
     "parivox.embedding.extract": ("embed",),
     "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
-    "parivox.report.exports.figures": ("write_figures",),
-    "parivox.report.written": ("write_page", "write_tables"),
+    "parivox.report.figures": ("write_figures",),
+    "parivox.report.files": ("write_page", "write_tables"),
     "parivox.scoring.run": ("score",),
     "parivox.read.inspection.findings": ("Inspection",),
 }

@@ -2,7 +2,7 @@
 
 import parivox as pv
 from parivox.read import spill
-from parivox.report.facts import noted, recordings_told
+from parivox.report.findings import noted, recordings_told
 
 OPTIONS = {"by": "gender", "intervals": False}
 NAME = {"system": "S", "list": ""}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.report.crossed import by_system, crosstabs
+from parivox.report.sheets.groups import by_system, crosstabs
 
 
 def test_a_star_is_of_the_rate_that_has_too_little_and_of_no_other():
@@ -30,11 +30,9 @@ def test_a_star_is_of_the_rate_that_has_too_little_and_of_no_other():
         replicates=50,
     )
     where = {"system": "one", "list": "", "grouping": "kind", "allocation": "both", "within": ""}
-    stars = {
-        table.metric: [rate.is_small for name, (rate,) in table.rows if name != "pooled"]
-        for table in by_system(audit, [(where, "eer")])
-    }
-    assert stars == {"fnr": [False, False], "fpr": [True, True]}
+    locked_out, impostors_in = by_system(audit, "kind", [(where, "eer")])
+    assert [rate.mark for name, rate in locked_out.rows if name.text != "pooled"] == ["", ""]
+    assert [rate.mark for name, rate in impostors_in.rows if name.text != "pooled"] == ["*", "*"]
 
 
 @pytest.mark.slow
@@ -57,10 +55,12 @@ def test_an_attribute_that_was_not_audited_by_itself_has_no_margin():
             operating_points=["eer"],
             replicates=50,
         )
-        made = next(iter(crosstabs(audit, {**where, "within": ""}, "eer")))
-        assert set(made.lacks) == {"kind", "age"} - set(by)
-        assert (made.rows[-1][0] == "all") == made.has_sum == (made.across in by)
-        assert (made.heads[-1] == "all") == (made.down in by)
-        assert {len(cells) for _, cells in made.rows} == {len(made.heads)}
-        heads[tuple(by)] = made.heads
+        made = crosstabs(audit, {**where, "within": ""}, "eer")[0]
+        down, *across = made.columns
+        lacking = {note.split()[3].rstrip(",") for note in made.notes}
+        assert lacking == {"kind", "age"} - set(by)
+        assert (made.rows[-1][0].text == "all") == bool(made.sums) == (across[0].over in by)
+        assert (across[-1].head == "all") == (down.head in by)
+        assert {len(row) for row in made.rows} == {len(made.columns)}
+        heads[tuple(by)] = tuple(one.head for one in across)
     assert len(set(heads.values())) == 2

@@ -203,7 +203,7 @@ def test_a_comparison_is_told(material, printed):
     options = {"by": "nation", "operating_points": "fpr=0.01", "replicates": 50, "compare": True}
     audit = pv.audit({"A": trials, "B@x": other}, speakers=speakers, **options)
     told = printed(audit)
-    assert "A against B@x: the same trials" in told
+    assert "A against B on x: the same trials" in told
     (row,) = audit.comparison.where(grouping="all", metric="eer").rows()
     line = next(line for line in told.splitlines() if line.startswith("  EER "))
     assert f"{100 * row['value']:.3g} %" in line

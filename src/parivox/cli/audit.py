@@ -93,7 +93,7 @@ def _run(given: argparse.Namespace) -> None:
             result.write(given.out, format=given.format)
             given.outcome = f"the audit is in {given.out}"
         if given.report is not None:
-            from parivox.report.written import write_page  # noqa: PLC0415 - on request
+            from parivox.report.files import write_page  # noqa: PLC0415 - on request
 
             tell(f"writing {given.report}")
             write_page(result, given.report, **page)
@@ -129,7 +129,7 @@ def _page(given: argparse.Namespace) -> dict[str, Any]:
                 msg = f"--{name} is of a page; give --report FILE, or leave --{name} out"
                 raise ConfigError(msg)
         return {}
-    from parivox.report.written import check_page  # noqa: PLC0415 - on request
+    from parivox.report.files import check_page  # noqa: PLC0415 - on request
 
     check_out_is_named(given.report, "file")
     check_page(given.report)

@@ -84,7 +84,7 @@ def of_page(given: argparse.Namespace) -> dict[str, Any]:
 
 def _run(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.report.written import check_page, check_tables  # noqa: PLC0415
+    from parivox.report.files import check_page, check_tables  # noqa: PLC0415
 
     kind = _kind(given)
     if kind == "page":
@@ -104,7 +104,7 @@ def _run(given: argparse.Namespace) -> None:
         for line in told:
             sys.stdout.write(f"{shown(line)}\n")
     if given.out is None and kind:
-        from parivox.report.written import tables_as  # noqa: PLC0415
+        from parivox.report.files import tables_as  # noqa: PLC0415
 
         with printing():
             sys.stdout.buffer.write(tables_as(audit, kind))
@@ -112,7 +112,7 @@ def _run(given: argparse.Namespace) -> None:
 
 def _kind(given: argparse.Namespace) -> str:
     """What is written to the file, or printed: the page, or tables in a format; perhaps nothing."""
-    from parivox.report.written import check_format, format_of  # noqa: PLC0415
+    from parivox.report.files import check_format, format_of  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
     if given.format is not None:
@@ -146,7 +146,7 @@ def _formats(given: argparse.Namespace) -> list[str]:
             msg = "--formats is of figures; give --figures FOLDER, or leave --formats out"
             raise ConfigError(msg)
         return []
-    from parivox.report.exports.figures import check_figures  # noqa: PLC0415 - on request
+    from parivox.report.figures import check_figures  # noqa: PLC0415 - on request
 
     asked = "svg" if given.formats is None else given.formats
     formats = list(dict.fromkeys(one.strip() for one in asked.split(",")))
@@ -156,7 +156,7 @@ def _formats(given: argparse.Namespace) -> list[str]:
 
 def _load(given: argparse.Namespace) -> Audit:
     from parivox.auditing.result import load  # noqa: PLC0415 - what takes time to load
-    from parivox.report.facts import check_speaker_ids  # noqa: PLC0415
+    from parivox.report.files import check_speaker_ids  # noqa: PLC0415
 
     audit = load(given.audit)
     check_speaker_ids(audit, given.speaker_ids or "never")
@@ -172,8 +172,8 @@ def _write(
     tell: Progress,
 ) -> list[str]:
     """Write what is asked for, and tell of each in a line."""
-    from parivox.report.exports.figures import write_figures  # noqa: PLC0415
-    from parivox.report.written import write_page, write_tables  # noqa: PLC0415
+    from parivox.report.figures import write_figures  # noqa: PLC0415
+    from parivox.report.files import write_page, write_tables  # noqa: PLC0415
 
     told = []
     if given.figures is not None:

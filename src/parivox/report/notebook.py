@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.result import Audit
 from parivox.errors import shown
-from parivox.report.exports.document import answers, headlines
+from parivox.report.findings import answers
+from parivox.report.sheets.paper import first_rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parivox.report.exports.printed import Printed
+    from parivox.report.sheets.sheet import Sheet
 
 __all__ = ["Charts", "html"]
 
@@ -56,7 +57,7 @@ def _audit(audit: Audit) -> Iterator[str]:
         yield f"<p><strong>{escape(shown(answer.heading))}</strong></p><ul>"
         yield "".join(f"<li>{escape(shown(sentence))}</li>" for sentence in answer.sentences)
         yield "</ul>"
-    for place, table in enumerate(headlines(audit)):
+    for place, table in enumerate(first_rates(audit)):
         yield f"<details{'' if place else ' open'}><summary>{escape(shown(table.title))}</summary>"
         yield f"<p>{escape(shown(table.reading))}</p>"
         yield from _table(table)
@@ -64,13 +65,13 @@ def _audit(audit: Audit) -> Iterator[str]:
         yield "</details>"
 
 
-def _table(table: Printed) -> Iterator[str]:
+def _table(table: Sheet) -> Iterator[str]:
     yield "<table><thead><tr>"
     for column in table.columns:
-        head = f"{column.over}: {column.head}" if column.over else column.head
+        head = f"{column.over}: {column.heading}" if column.over else column.heading
         yield f'<th scope="col">{escape(shown(head))}</th>'
     yield "</tr></thead><tbody>"
-    for row in table.rows:
+    for row in table.on_paper:
         yield f"<tr>{''.join(f'<td>{escape(shown(cell))}</td>' for cell in row)}</tr>"
     yield "</tbody></table>"
 

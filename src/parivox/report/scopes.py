@@ -1,16 +1,53 @@
-"""What an audit tells apart: systems on lists, their groupings, and their operating points."""
+"""What a report asks an audit for: scopes, operating points, rates, verdicts, small groups."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from parivox.core.measures import BOTH
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.words import Row
 
-__all__ = ["Scope", "first_point", "name_of", "points", "scopes", "systems"]
+    Rates = Mapping[str, Mapping[tuple[str, str], Row]]
+    Judged = Mapping[str, Mapping[str, Row]]
+
+__all__ = [
+    "BOTH",
+    "INTERVAL_IS_SHORT",
+    "IS_REFERENCE",
+    "POOLED",
+    "RATES",
+    "VERDICTS",
+    "Scope",
+    "by_grouping",
+    "differing",
+    "first_point",
+    "gated",
+    "has_rate",
+    "judged",
+    "lacks",
+    "name_of",
+    "points",
+    "rates_of",
+    "scopes",
+    "systems",
+]
+
+RATES = {"fnr": "locked out", "fpr": "impostors in"}
+"""Both error rates as a person experiences them."""
+VERDICTS = {
+    "worse": "worse",
+    "better": "better",
+    "no_difference": "no difference",
+    "cannot_tell": "cannot tell",
+}
+POOLED = "pooled"
+IS_REFERENCE = "is the reference"
+INTERVAL_IS_SHORT = "interval may be short"
 
 
 class Scope(NamedTuple):
@@ -71,3 +108,76 @@ def points(audit: Audit, where: Row) -> list[Row]:
 def first_point(audit: Audit, where: Row) -> str | None:
     """The first of them, at which everything is told."""
     return next((str(row["operating_point"]) for row in points(audit, where)), None)
+
+
+def by_grouping(every: Sequence[Scope]) -> list[list[Scope]]:
+    """Systems that stand beside each other, of each grouping."""
+    found: dict[tuple[str, str], list[Scope]] = {}
+    for scope in every:
+        found.setdefault((scope.grouping, scope.allocation), []).append(scope)
+    return list(found.values())
+
+
+def rates_of(audit: Audit, where: Row) -> dict[str, dict[tuple[str, str], Row]]:
+    """Rates of each group by metric and operating point."""
+    found: dict[str, dict[tuple[str, str], Row]] = {}
+    for metric in ("fpr", "fnr"):
+        for row in audit.groups.where(**where, metric=metric, definition="").rows():
+            found.setdefault(row["group"], {})[metric, row["operating_point"]] = row
+    return found
+
+
+def has_rate(metric: str, at: str, rates: Rates) -> bool:
+    """Whether any group has a rate."""
+    return any(one[metric, at]["value"] is not None for one in rates.values())
+
+
+def judged(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
+    """Verdicts by metric and group."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in audit.verdicts.where(**where).rows():
+        if row["group"]:
+            found.setdefault(row["metric"], {})[row["group"]] = row
+    return found
+
+
+def gated(audit: Audit, where: Row) -> set[str]:
+    """Groups that are too small to count, for either error."""
+    rows = audit.verdicts.where(**where).rows()
+    return {row["group"] for row in rows if row["group"] and row["gates"]}
+
+
+def differing(of: Judged) -> list[str]:
+    """The groups that differ, those first that are furthest off."""
+    differ = [group for group, row in of[BOTH].items() if row["verdict"] == "differs"]
+    own = {group: {metric: rows[group] for metric, rows in of.items()} for group in differ}
+    return sorted(differ, key=lambda group: -_furthest(own[group]))
+
+
+def _furthest(own: Mapping[str, Row]) -> float:
+    """The larger of a group's ratios that count; all that are worse before all that are better."""
+    told = [own[metric] for metric in RATES]
+    return max(
+        float(row["ratio"]) if row["verdict"] == "worse" else -float(row["ratio"])
+        for row in told
+        if row["verdict"] in {"worse", "better"}
+    )
+
+
+def lacks(of: Judged, rates: Rates, at: str) -> dict[str, str]:
+    """What each under-represented group has too little of, the plainest first."""
+    found = {group: _lacking(group, of, rates, at) for group in rates}
+    return {group: words for group, words in found.items() if words}
+
+
+def _lacking(group: str, of: Judged, rates: Rates, at: str) -> str:
+    gates = {
+        metric: of[metric][group]["gates"]
+        for metric in RATES
+        if group in of.get(metric, {}) and rates[group][metric, at]["value"] is not None
+    }
+    first = {metric: words.split("; ")[0] for metric, words in gates.items() if words}
+    if len(set(first.values())) == 1 and (len(first) > 1 or "speakers" in gates[next(iter(first))]):
+        (words, *_) = first.values()
+        return str(words)
+    return ", ".join(f"{words} of {m.upper()}" for m, words in first.items())

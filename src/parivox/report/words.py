@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table as Grid
@@ -10,13 +11,47 @@ from rich.text import Text
 
 from parivox.errors import shown
 
-__all__ = ["GAP", "Row", "add", "chance", "grid", "number", "percent", "short", "span", "text"]
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = [
+    "GAP",
+    "Row",
+    "add",
+    "chance",
+    "grid",
+    "number",
+    "percent",
+    "short",
+    "show",
+    "span",
+    "text",
+]
 
 Row = dict[str, Any]
 GAP = "\u00a0"
 """Between columns that do not belong together, in tables with little room."""
+_PLAIN_WIDTH = 100
+_ASCII = str.maketrans({"–": "-", "×": "x"})
 LARGEST = 9999.5
 """Ratios above it are told as larger than 9,999."""
+
+
+def show(told: RenderableType) -> None:
+    """Print: with colours in a terminal, plain lines elsewhere."""
+    from rich.console import Console  # noqa: PLC0415 - what takes time to load
+
+    if sys.stdout.isatty():
+        Console(highlight=False).print(told)
+        return
+    console = Console(highlight=False, width=_PLAIN_WIDTH, no_color=True)
+    with console.capture() as captured:
+        console.print(told)
+    lines = captured.get().replace(GAP, " ")  # so that it can be searched, and split at blanks
+    if console.options.ascii_only:
+        lines = lines.translate(_ASCII)
+    for line in lines.split("\n")[:-1]:
+        sys.stdout.write(line.rstrip() + "\n")
 
 
 def text(words: str, *, style: str = "", apart: bool = False) -> Text:

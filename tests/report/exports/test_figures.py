@@ -6,7 +6,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError
-from parivox.report.exports import figures as module
+from parivox.report import figures as module
 
 pytestmark = pytest.mark.slow
 

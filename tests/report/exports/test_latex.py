@@ -2,7 +2,7 @@
 
 import re
 
-from parivox.report.exports.latex import escaped, latex
+from parivox.report.sheets.latex import escaped, latex
 
 COMMANDS = {
     *("begin", "end", "centering", "footnotesize", "setlength", "tabcolsep", "caption", "label"),
@@ -79,11 +79,12 @@ def test_latin_names_need_no_other_engine(unsure):
 
 
 def test_long_tables_are_cut_where_a_page_ends(odd):
-    from parivox.report.exports import latex as module
-    from parivox.report.exports.printed import Column, Printed
+    from parivox.report.sheets import latex as module
+    from parivox.report.sheets.sheet import Column, Sheet
 
-    rows = (*((f"g{i}", "1") for i in range(100)), ("pooled", "1"))
-    table = Printed("T", "R", (Column("group", is_words=True), Column("%")), rows, last_apart=True)
+    table = Sheet("T", (Column("group", is_words=True), Column("%")), reading="R", sums=1)
+    for group in (*(f"g{i}" for i in range(100)), "pooled"):
+        table.add(group, "1")
     parts = list(module._parts(7, table))
     assert len(parts) == 3
     assert sum(part.count(r"\caption") for part in parts) == 1

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from parivox.report.exports.markdown import escaped, markdown
+from parivox.report.sheets.markdown import escaped, markdown
 
 
 def tables(text):
@@ -95,4 +95,4 @@ def test_a_measure_without_p_is_named_with_the_reason(odd):
     assert rows
     told = re.findall(r"No p, as up to 9 in 100 [^:]*: [^:]*: (.*)", markdown(odd))
     assert told
-    assert all("coefficient of variation of FPR" in names for names in told)
+    assert all("CV of FPR" in names for names in told)

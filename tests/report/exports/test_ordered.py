@@ -2,7 +2,7 @@
 
 import re
 
-from parivox.report.exports.ordered import in_order
+from parivox.report.figures import pdf_in_order
 
 HEAD = b"%PDF-1.7\n%\x80\x80\x80\x80\n\n"
 NAMES = (b"/fo0", b"/fo1")
@@ -33,14 +33,14 @@ def made(numbers, order):
 
 
 def test_any_order_gives_the_same_bytes():
-    first = in_order(made((1, 2, 3, 4), (1, 2, 3, 4)))
-    assert in_order(made((1, 2, 3, 4), (4, 3, 2, 1))) == first
-    assert in_order(made((2, 4, 1, 3), (1, 2, 3, 4))) == first
-    assert in_order(first) == first
+    first = pdf_in_order(made((1, 2, 3, 4), (1, 2, 3, 4)))
+    assert pdf_in_order(made((1, 2, 3, 4), (4, 3, 2, 1))) == first
+    assert pdf_in_order(made((2, 4, 1, 3), (1, 2, 3, 4))) == first
+    assert pdf_in_order(first) == first
 
 
 def test_every_place_in_the_table_is_that_of_its_object_and_streams_stay():
-    text = in_order(made((3, 1, 4, 2), (4, 1, 3, 2)))
+    text = pdf_in_order(made((3, 1, 4, 2), (4, 1, 3, 2)))
     start = int(text.rpartition(b"startxref\n")[2].partition(b"\n")[0])
     assert text[start:].startswith(b"xref\n0 5\n")
     places = re.findall(rb"^(\d{10}) 00000 n $", text[start:], flags=re.MULTILINE)

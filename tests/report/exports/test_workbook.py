@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def book(odd, optional):
     openpyxl = optional("openpyxl")
-    from parivox.report.exports.workbook import workbook
+    from parivox.report.sheets.workbook import workbook
 
     return openpyxl.load_workbook(io.BytesIO(workbook(odd)))
 
@@ -59,7 +59,7 @@ def test_the_first_sheet_explains(book, odd):
 
 def test_the_same_audit_gives_the_same_bytes(unsure, optional):
     optional("openpyxl")
-    from parivox.report.exports.workbook import workbook
+    from parivox.report.sheets.workbook import workbook
 
     first = workbook(unsure)
     time.sleep(2.1)  # dates in archives are of two seconds
@@ -68,7 +68,7 @@ def test_the_same_audit_gives_the_same_bytes(unsure, optional):
 
 def test_characters_that_no_workbook_holds_are_spelled_out(material, optional):
     openpyxl = optional("openpyxl")
-    from parivox.report.exports.workbook import workbook
+    from parivox.report.sheets.workbook import workbook
 
     trials, speakers = material
     named = {**speakers, "kind": [f"\x07{name}" for name in speakers["sex"]]}
@@ -80,7 +80,7 @@ def test_characters_that_no_workbook_holds_are_spelled_out(material, optional):
 def test_without_openpyxl_it_says_what_to_install(monkeypatch):
     import sys
 
-    from parivox.report.exports.workbook import check_openpyxl
+    from parivox.report.sheets.workbook import check_openpyxl
 
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ConfigError, match=r"pip install 'parivox\[xlsx\]'"):

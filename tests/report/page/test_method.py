@@ -4,9 +4,8 @@ import pytest
 
 import parivox as pv
 from parivox.report.page.context import read_context
-from parivox.report.page.harms import harms
-from parivox.report.page.places import places
-from parivox.report.page.reproduced import command
+from parivox.report.page.limits import harms, places
+from parivox.report.page.method import command
 
 
 def test_the_command_names_options_that_are_not_the_default(audited):
@@ -86,7 +85,7 @@ def test_limits_follow_the_seven_sources_and_are_filled_from_the_data(small):
 
 @pytest.fixture
 def disagreeing():
-    from parivox.report.page import disagreements
+    from parivox.report import disagreements
 
     return disagreements
 

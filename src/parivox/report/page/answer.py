@@ -3,54 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.core import verdict
-from parivox.report.confounding import confounded
-from parivox.report.facts import (
+from parivox.report.findings import (
+    SET_APART,
+    confounded,
     deployed_at,
+    differing_told,
+    failed_checks,
+    figures,
+    gates_told,
+    grouped,
     headline,
     noted,
     odd_points,
+    others_told,
+    own_thresholds,
     recordings_told,
     unseen,
     why_unsure,
 )
-from parivox.report.judged import (
+from parivox.report.page.context import Choice, Context
+from parivox.report.page.layout import abreast, listed, point_told
+from parivox.report.scopes import (
     RATES,
+    by_grouping,
     differing,
-    differing_told,
-    figures,
+    first_point,
     gated,
-    gates_told,
-    grouped,
     has_rate,
     judged,
     lacks,
-    others_told,
+    name_of,
+    points,
     rates_of,
+    scopes,
+    systems,
 )
-from parivox.report.own_thresholds import own_told
-from parivox.report.page.checked import SET_APART, by_findings
-from parivox.report.page.context import Choice, Context
-from parivox.report.page.failures import failures
-from parivox.report.page.glance import Glance, glance
-from parivox.report.page.views import Grid, abreast, by_grouping, listed, point_told
-from parivox.report.scopes import first_point, name_of, points, scopes, systems
-from parivox.report.words import number, percent
+from parivox.report.sheets.groups import operating_points
+from parivox.report.sheets.people import failures
+from parivox.report.sheets.sheet import Cell, Sheet
+from parivox.report.words import number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.judged import Judged, Rates
-    from parivox.report.scopes import Scope
+    from parivox.report.scopes import Judged, Rates, Scope
     from parivox.report.words import Row
 
 __all__ = ["Answer", "answer"]
 
 NOT_SUPPLIED = "not supplied"
 _MOST_TOLD = 6
+_NO_TRIALS = {"no target trials": "no own trials", "no nontarget trials": "no impostor trials"}
 _ASKED = {
     "purpose": "Purpose",
     "deployer": "Deployer",
@@ -64,6 +71,13 @@ _ASKED = {
     "date": "Date of the context file",
     "notes": "Notes",
 }
+
+
+class Glance(NamedTuple):
+    """Who fares worse, and a ratio of the table with its limits, to say how it is read."""
+
+    sheet: Sheet
+    example: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,14 +111,14 @@ class Answer:
     glance: Glance
     unsure: list[str]
     limits: list[tuple[str, str]]
-    points: Grid
+    points: Sheet
     chosen: list[str]
     systems: list[tuple[str, str, list[str]]]
     said: list[list[OfScope]]
     context: list[tuple[str, str]]
     lacking: list[str]
     context_sha256: str
-    failures: list[Grid]
+    failures: list[Sheet]
     gates: str
 
     @property
@@ -119,7 +133,7 @@ def answer(audit: Audit, context: Context | None) -> Answer:
     unsure = {why_unsure(audit, one): name_of(*one.values()) for one in systems(audit)}
     told = dict(_context(context))
     return Answer(
-        glance=glance(audit, every),
+        glance=_glance(audit, every),
         unsure=[f"{name}: {why}" for why, name in unsure.items() if why],
         limits=list(_limits(audit, every, told)),
         points=_points(audit),
@@ -129,7 +143,7 @@ def answer(audit: Audit, context: Context | None) -> Answer:
         context=[(label, words) for label, words in told.items() if words],
         lacking=[label for label, words in told.items() if not words],
         context_sha256=context.sha256 if context else "",
-        failures=failures(audit),
+        failures=list(_failures(audit, every)),
         gates=gates_told(audit),
     )
 
@@ -138,7 +152,7 @@ def _limits(
     audit: Audit, every: Sequence[Scope], told: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """What a reader must know before relying on the answer, and the section that tells more."""
-    for names, failed in by_findings(audit):
+    for names, failed in failed_checks(audit):
         apart = [one["sentence"] for one in failed if one["id"] in SET_APART]
         if apart:
             yield f"Groups are not compared alike on {', '.join(names)}: {'; '.join(apart)}", "list"
@@ -202,7 +216,7 @@ def _said(audit: Audit, scope: Scope) -> OfScope:
 
 def _own(audit: Audit, scope: Scope) -> str:
     """Whom the system finds harder, each group at a threshold of its own, in a sentence."""
-    of = list(own_told(audit, scope.where))
+    of = list(own_thresholds(audit, scope.where))
     names = [
         f"{group} {words.partition(':')[0]}"
         for group, words in of
@@ -268,39 +282,20 @@ def _reasons(of: Judged) -> list[str]:
     return list(dict.fromkeys(verdict.WHY.get(one, one) for one in found))
 
 
-def _points(audit: Audit) -> Grid:
+def _points(audit: Audit) -> Sheet:
     """Thresholds, and what they do to all trials."""
-    made = Grid(
-        "Operating points: one threshold for everyone",
-        ("System", "Operating point", "Threshold", "FPR, %", "FNR, %", "Cost", "Found on"),
-        words=(1, 2, 7),
-    )
-    for row in audit.operating_points.where(within="").rows():
-        name = {"system": row["system"], "list": row["list"]}
-        threshold = deployed_at(audit, name) if row["threshold"] is None else _exact(row)
-        why = "" if row["reason"] else "; ".join(_lacking_trials(row))
-        cost = "–" if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}"
-        cells = (*(percent(row[metric]).removesuffix(" %") for metric in ("fpr", "fnr")), cost)
-        made.add(
-            name_of(*name.values()),
-            row["operating_point"],
-            "–" if row["reason"] else threshold,
-            *(made.told(cell, why) for cell in cells),
-            row["reason"] or row["source"],
-        )
-    return made
+    deployed = {tuple(one.values()): deployed_at(audit, one) for one in systems(audit)}
+    return operating_points(audit, deployed)
 
 
-def _lacking_trials(row: Row) -> Iterator[str]:
-    """Which trials there are none of, so that there is neither that rate nor a cost."""
-    if row["fpr"] is None:
-        yield "no impostor trials"
-    if row["fnr"] is None:
-        yield "no own trials"
-
-
-def _exact(row: Row) -> str:
-    return f"{row['threshold']:.6g}"
+def _failures(audit: Audit, every: Sequence[Scope]) -> Iterator[Sheet]:
+    """Recordings that could not be used, of each system and grouping; none if none were told of."""
+    for scope in every:
+        at = first_point(audit, scope.where)
+        if at is not None:
+            for sheet in failures(audit, scope.where, rates_of(audit, scope.where), at):
+                label = scope.label if sheet.title else f"Time of a trial, {scope.label}"
+                yield sheet.of(label)
 
 
 def _chosen(audit: Audit, context: Context | None) -> Iterator[str]:
@@ -366,3 +361,110 @@ def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
         f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: {headline(whole)}"
     )
     return name_of(*name.values()), said, noted(audit, name)
+
+
+# ---- at a glance
+
+
+def _glance(audit: Audit, every: Sequence[Scope]) -> Glance:
+    """Who is shown to fare worse, in a line for each grouping, at the first operating point."""
+    made = Sheet.headed(
+        "At a glance: who is shown to fare worse, at the first operating point",
+        (
+            "Of",
+            "At",
+            "Locked out more",
+            "More exposed to impostors",
+            "How many groups cannot be told",
+        ),
+        words=(1, 2, 3, 4, 5),
+        wide=(3, 4, 5),
+        is_stacked=True,
+    )
+    first: Row | None = None
+    for scope in every:
+        at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
+        of = judged(audit, {**scope.where, "operating_point": at})
+        if at is None or not of:
+            continue
+        known = {metric: of.get(metric, {}) for metric in RATES if has_rate(metric, at, rates)}
+        worse = {metric: _worse(rows) for metric, rows in known.items()}
+        first = first or next((row for rows in worse.values() for row in rows), None)
+        cells = [
+            _named(worse[metric], known[metric]) if metric in known else _none(metric, at, rates)
+            for metric in RATES
+        ]
+        made.add(scope.label, at, *cells, "; ".join(_how_many_unknown(known)))
+    if not made.rows:
+        return Glance(_counted_worst(audit, every))
+    if first is None:
+        return Glance(made)
+    return Glance(made, (short(first["ratio"]), short(first["low"]), short(first["high"])))
+
+
+def _none(metric: str, at: str, rates: Rates) -> str:
+    """Why no group has a rate."""
+    reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
+    return ", ".join(_NO_TRIALS.get(one, one) for one in reasons)
+
+
+def _counted_worst(audit: Audit, every: Sequence[Scope]) -> Sheet:
+    """Who was counted to fare worst, where nothing is known of chance."""
+    made = Sheet.headed(
+        "At a glance: who was counted to fare worst, which chance alone may explain",
+        ("Of", "At", "Locked out most", "Most exposed to impostors"),
+        words=(1, 2, 3, 4),
+        wide=(3, 4),
+        is_stacked=True,
+    )
+    for scope in every:
+        at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
+        if at is not None:
+            made.add(scope.label, at, *(_highest(rates, metric, at) for metric in RATES))
+    return made
+
+
+def _highest(rates: Rates, metric: str, at: str) -> str:
+    """The group with the highest rate, its counts, and how it stands to all together."""
+    if not has_rate(metric, at, rates):
+        return _none(metric, at, rates)
+    rows = {group: one[metric, at] for group, one in rates.items()}
+    pooled = rows.pop("pooled", {"value": None})["value"]
+    known = [row for row in rows.values() if row["value"]]
+    if not known:
+        return "no group: no errors"
+    most = max(known, key=lambda row: float(row["value"]))
+    counts = "" if most["trials"] is None else f" ({most['errors']:,} of {most['trials']:,} trials)"
+    times = f", {short(most['value'] / pooled)} times everyone together" if pooled else ""
+    return f"{most['group']}: {percent(most['value'])}{counts}{times}"
+
+
+def _how_many_unknown(of: Judged) -> Iterator[str]:
+    """Of how many groups it cannot be told, of either error."""
+    words = {"fnr": "lock-outs", "fpr": "impostors"}
+    for metric, by_group in of.items():
+        rows = by_group.values()
+        unknown = sum(row["verdict"] == "cannot_tell" for row in rows)
+        yield f"{words[metric]}: {unknown or 'none'} of {len(rows)}"
+
+
+def _worse(rows: Mapping[str, Row]) -> list[Row]:
+    """Groups that fare worse, the furthest off first."""
+    worse = (row for row in rows.values() if row["verdict"] == "worse")
+    return sorted(worse, key=lambda row: -float(row["ratio"]))
+
+
+def _named(worse: Sequence[Row], rows: Mapping[str, Row]) -> str | Cell:
+    """Groups that fare worse, with their figures."""
+    told = [
+        f"{row['group']}{'*' if row['gates'] else ''}: {short(row['ratio'])} times "
+        f"{span(row['low'], row['high'])}"
+        for row in worse
+    ]
+    if told:
+        return Cell("; ".join(listed(told, most=_MOST_TOLD)), verdict="worse")
+    reasons = {row["reason"] for row in rows.values()}
+    if reasons <= {"too_common", "undefined_ratio"} and rows:
+        return f"cannot be told: {'; '.join(verdict.WHY[one] for one in sorted(reasons))}"
+    is_known = rows and all(row["verdict"] != "cannot_tell" for row in rows.values())
+    return "no group" if is_known else "no group is shown to" if rows else "–"

@@ -14,18 +14,21 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, shown
-from parivox.report.facts import check_speaker_ids
+from parivox.report.files import check_speaker_ids
 from parivox.report.page.answer import answer
 from parivox.report.page.checked import checked
 from parivox.report.page.compared import compared
 from parivox.report.page.context import read_context
-from parivox.report.page.crosstabs import by_system, crosstabs
-from parivox.report.page.groups import groups
-from parivox.report.page.measures import measures
+from parivox.report.page.groups import (
+    by_system,
+    crosstabs,
+    groups,
+    measures,
+    offenders,
+    pairs,
+)
+from parivox.report.page.layout import abreast
 from parivox.report.page.method import method
-from parivox.report.page.offenders import offenders
-from parivox.report.page.pairs import pairs
-from parivox.report.page.views import abreast
 from parivox.report.scopes import name_of, systems
 
 if TYPE_CHECKING:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parivox.report.page.views import Grid
+from parivox.report.findings import SET_APART, failed_checks
+from parivox.report.sheets.sheet import Sheet
 
 if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.words import Row
 
-__all__ = ["SET_APART", "Checked", "by_findings", "checked"]
-
-SET_APART = ("G8", "G9")
-"""Checks without which a difference between groups may be one between their trials."""
+__all__ = ["Checked", "checked"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class OfList:
 
     label: str
     apart: list[str]
-    grid: Grid | None
+    sheet: Sheet | None
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Checked:
 
 def checked(audit: Audit) -> Checked:
     """Findings of the trial check, each list once."""
-    found = by_findings(audit)
+    found = failed_checks(audit)
     return Checked(
         lists=[_of_list(names, failed) for names, failed in found],
         pairing=_pairing(audit),
@@ -50,21 +48,9 @@ def checked(audit: Audit) -> Checked:
     )
 
 
-def by_findings(audit: Audit) -> list[tuple[list[str], list[Row]]]:
-    """What lists fail, each with all whose list fails the same."""
-    told: list[tuple[list[str], list[Row]]] = []
-    for name, failed in audit.record.get("list_checks", {}).items():
-        same = next((one for one in told if one[1] == failed), None)
-        if same:
-            same[0].append(name)
-        else:
-            told.append(([name], failed))
-    return told
-
-
 def _of_list(names: list[str], failed: list[Row]) -> OfList:
     label = f"The list of {', '.join(names)}"
-    made = Grid(
+    made = Sheet.headed(
         f"What the list of {', '.join(names)} fails",
         ("Check", "What it asks for", "Found"),
         words=(1, 2, 3),

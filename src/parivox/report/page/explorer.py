@@ -17,11 +17,9 @@ from parivox.auditing.operating_points import is_far
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.binned import binned
-from parivox.report.judged import RATES, judged, rates_of
 from parivox.report.measures import EXPLORED
-from parivox.report.page.views import Grid, by_grouping, rate_cells
-from parivox.report.scopes import points, scopes
-from parivox.report.sheet import POOLED
+from parivox.report.scopes import by_grouping, points, scopes
+from parivox.report.sheets.groups import audited_points
 from parivox.report.words import chance
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
     from parivox.report.binned import Binned
-    from parivox.report.scopes import Scope
+    from parivox.report.sheets.sheet import Sheet
     from parivox.report.words import Row
 
 __all__ = ["Bands", "Explorer", "explorer", "packed"]
@@ -76,7 +74,7 @@ class Explorer:
     ----------
     json : str
         All that the module needs, safe to stand in a script element.
-    audited : list of Grid
+    audited : list of Sheet
         Rates at the audited points, as the page shows them without JavaScript.
     positions : int
         Thresholds to choose from, of the first list.
@@ -85,7 +83,7 @@ class Explorer:
     """
 
     json: str
-    audited: list[Grid]
+    audited: list[Sheet]
     positions: int
     confidence: str
 
@@ -113,39 +111,23 @@ def explorer(audit: Audit) -> Explorer | None:
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Explorer(
         text.translate(_SCRIPT),
-        [_audited(audit, scope) for scope in (by_grouping(list(scopes(audit))) or [[]])[0]],
+        list(_audited(audit)),
         lists[0].everyone.thresholds.size,
         f"{100 * options['confidence']:g}",
     )
 
 
+def _audited(audit: Audit) -> Iterator[Sheet]:
+    """Both rates of every group of the first grouping at each audited point."""
+    for scope in next(iter(by_grouping(list(scopes(audit)))), []):
+        known = [row["operating_point"] for row in points(audit, scope.where)]
+        sheet = audited_points(audit, scope.where, known)
+        yield sheet.of(f"Every group at the audited points: {scope.label}")
+
+
 def _weight(asked: Sequence[float]) -> float:
     """The weight of FPR to begin with: one half, if the audit took it."""
     return 0.5 if 0.5 in asked else asked[0]
-
-
-def _audited(audit: Audit, scope: Scope) -> Grid:
-    """Both rates of every group at each audited point."""
-    known = [row["operating_point"] for row in points(audit, scope.where)]
-    rates = rates_of(audit, scope.where)
-    heads = [f"{metric.upper()}, %, at {at}" for at in known for metric in RATES]
-    made = Grid(
-        f"Every group at the audited points: {scope.label}",
-        ("Group", *heads),
-        last=int(POOLED in rates),
-    )
-    judged_at = {at: judged(audit, {**scope.where, "operating_point": at}) for at in known}
-    for group in sorted(rates, key=lambda group: (group == POOLED, group)):
-        cells = []
-        for at in known:
-            for metric in RATES:
-                verdict = judged_at[at].get(metric, {}).get(group)
-                star = " *" if verdict and verdict["gates"] else ""
-                row = rates[group][metric, at]
-                rate, interval, counts = rate_cells(row, made)
-                cells.append(made.dash(counts) if rate == "–" else f"{rate} {interval}{star}")
-        made.add(group, *cells)
-    return made
 
 
 @dataclass(frozen=True)

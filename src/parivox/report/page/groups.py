@@ -1,49 +1,53 @@
-"""Section 2: every group's rates, how sure they are, and which groups are too small to count."""
+"""Sections of groups: their rates, two attributes crossed, who is taken for whom, measures."""
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing.options import parse_gates
-from parivox.core import verdict
-from parivox.report.beside import standardised, trends
-from parivox.report.confounding import confounded
-from parivox.report.judged import (
-    INTERVAL_IS_SHORT,
-    IS_REFERENCE,
-    RATES,
-    VERDICTS,
-    differing_told,
+from parivox.report.disagreements import disagreements
+from parivox.report.findings import (
+    confounded,
     gates_told,
     grouped,
+    limits,
+    others_told,
+    own_thresholds,
+    trends,
+    worst_tenth,
+)
+from parivox.report.page.layout import abreast, point_told
+from parivox.report.scopes import (
+    POOLED,
+    RATES,
+    by_grouping,
+    first_point,
     has_rate,
     judged,
     lacks,
-    others_told,
+    name_of,
+    points,
     rates_of,
+    scopes,
+    systems,
 )
-from parivox.report.own_thresholds import own_told
-from parivox.report.page.views import Cell, Grid, of_sheet, point_told, rate_cells
-from parivox.report.people import attempts, limits, people, tenth
-from parivox.report.scopes import first_point, points, scopes
-from parivox.report.sheet import POOLED
-from parivox.report.words import chance, number, percent, short, span
+from parivox.report.sheets import groups as tables
+from parivox.report.sheets.measures import measures_on_page
+from parivox.report.sheets.people import attempts, people, standardised
+from parivox.report.sheets.sheet import Sheet
+from parivox.report.words import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from parivox.auditing.result import Audit
-    from parivox.report.judged import Rates
-    from parivox.report.scopes import Scope
+    from parivox.report.scopes import Rates, Scope
     from parivox.report.words import Row
 
-__all__ = ["Groups", "groups"]
+__all__ = ["by_system", "crosstabs", "groups", "measures", "offenders", "pairs"]
 
-_SIGNS = {"worse": "▲ ", "better": "▼ "}
-_OWN = {"eer": "EER, %", "min_cdet_norm": "Minimum cost"}
+_MOST_PAIRS = 40
+"""Pairs of groups in a table: the matrix of the audit has all of them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class AtPoint:
 
     at: str
     where: str
-    grids: list[Grid]
+    sheets: list[Sheet]
     missing: list[str]
     lacking: str
 
@@ -67,8 +71,8 @@ class OfScope:
     points: list[AtPoint]
     told: list[str]
     own_told: list[tuple[str, str]]
-    own: Grid | None
-    beside: list[Grid]
+    own: Sheet | None
+    beside: list[Sheet]
 
 
 @dataclass(frozen=True)
@@ -100,12 +104,12 @@ def _scope(audit: Audit, scope: Scope) -> OfScope:
     where, rates = scope.where, rates_of(audit, scope.where)
     known = points(audit, where)
     at = first_point(audit, where) or ""
-    tables = [
+    beside = [
         *people(audit, where, at),
         *attempts(audit, where, at),
         *standardised(audit, where, rates, at, audit.record["options"]["standardise"]),
     ]
-    levels = _levels(audit, scope, at)
+    own = tables.own_thresholds(audit, where)
     return OfScope(
         label=scope.label,
         n=len(rates.keys() - {POOLED}),
@@ -114,143 +118,199 @@ def _scope(audit: Audit, scope: Scope) -> OfScope:
         told=[
             *(words for words, _ in confounded(audit, where)),
             *limits(audit, where, known),
-            *tenth(audit, where, at),
+            *worst_tenth(audit, where, at),
             *trends(audit, where, at),
         ],
-        own_told=list(own_told(audit, where)),
-        own=_own(audit, scope),
-        beside=[of_sheet(one, scope.label) for one in tables] + ([levels] if levels else []),
+        own_told=list(own_thresholds(audit, where)),
+        own=own and replace(own, title=f"{own.title}, {scope.label}"),
+        beside=[*(one.of(scope.label) for one in beside), *_levels(audit, scope, at)],
     )
 
 
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> AtPoint:
     at = point["operating_point"]
     of = judged(audit, {**scope.where, "operating_point": at})
-    grids, missing = [], []
+    sheets, missing = [], []
     for metric, words in RATES.items():
         if has_rate(metric, at, rates):
-            grids.append(_every(audit, scope, metric, at, rates, of.get(metric, {})))
+            sheet = tables.group_rates(audit, scope.where, metric, at)
+            title = f"{metric.upper()}, {words}, of {scope.label} at {at}"
+            sheets.append(replace(sheet, title=title).filled(keeps_reasons=True))
         else:
             reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
             missing.append(f"No {metric.upper()} ({words}): {', '.join(reasons)}.")
-    return AtPoint(at, point_told(point), grids, missing, grouped(lacks(of, rates, at)))
+    return AtPoint(at, point_told(point), sheets, missing, grouped(lacks(of, rates, at)))
 
 
-def _every(
-    audit: Audit, scope: Scope, metric: str, at: str, rates: Rates, of: Mapping[str, Row]
-) -> Grid:
-    """Every group's rate, its counts and its verdict, the highest rate first."""
-    made = Grid(
-        f"{metric.upper()}, {RATES[metric]}, of {scope.label} at {at}",
-        (
-            *("Group", "Verdict", "Speakers", f"{metric.upper()}, %", "Interval"),
-            *("Errors / trials", "Design effect", "Effective trials"),
-            *(f"Times {others_told(audit)}", "Interval", "p, adjusted"),
-        ),
-        words=(1, 2),
-        last=int(POOLED in rates),
-        sortable=True,
-    )
-    order = sorted(rates, key=lambda g: (g == POOLED, -(rates[g][metric, at]["value"] or -1), g))
-    for group in order:
-        row, told = rates[group][metric, at], of.get(group)
-        mark = " *" if told and told["gates"] else ""
-        tilde = " ~" if INTERVAL_IS_SHORT in row["note"] else ""
-        cells = [number(row["speakers"]), *rate_cells(row, made, mark=tilde)]
-        against = told if row["value"] is not None else None
-        cells += [*_worth(row, made), *_compared(against, made, others_told(audit))]
-        made.add(f"{group}{mark}", _verdict(told), *cells)
-    return made.filled(keeps_reasons=True)
+def _levels(audit: Audit, scope: Scope, at: str) -> list[Sheet]:
+    """Which groups differ within each level of ``--within``."""
+    rows = audit.operating_points.where(operating_point=at).rows()
+    names = filter(None, dict.fromkeys(row["within"] for row in rows))
+    found = tables.levels(audit, scope.where, names, at)
+    title = f"{scope.label} within each level, at {at} and the same thresholds"
+    return [replace(found, title="").of(title)] if found else []
 
 
-def _verdict(told: Row | None) -> str | Cell:
-    """What is said of a group, by a sign, too."""
-    if told is None:
-        return ""
-    if told["reason"] == IS_REFERENCE:
-        return "reference"
-    code = told["verdict"]
-    words = f"{_SIGNS.get(code, '')}{VERDICTS[code]}"
-    return Cell(words, f"v-{code}") if code in _SIGNS else words
+# ---- two attributes, and systems beside each other
 
 
-def _worth(row: Row, made: Grid) -> tuple[str, str]:
-    """How much less the trials tell than so many independent ones would."""
-    if row["value"] is None:
-        return "", ""
-    why = re.split("[:;]", row["note"])[0]
-    why = why and f"no design effect: {why}"
-    worth = number(None if row["n_eff"] is None else round(row["n_eff"]))
-    return made.told(short(row["deff"]), why), made.told(worth, why)
+class Crossed(NamedTuple):
+    """Tables of both errors, which stand beside each other."""
+
+    label: str
+    sheets: list[Sheet]
+
+    @property
+    def notes(self) -> list[str]:
+        """Why margins are missing."""
+        return [*dict.fromkeys(note for one in self.sheets for note in one.notes)]
 
 
-def _compared(told: Row | None, made: Grid, others: str) -> tuple[str, str, str]:
-    """A group against the others; empty for what is not compared."""
-    if told is None:
-        return "", "", ""
-    if told["reason"] == IS_REFERENCE:
-        return "1", "", ""
-    ratio = None if told["ratio"] in {None, math.inf} else told["ratio"]
-    cells = (short(ratio), span(told["low"], told["high"]), chance(told["p_holm"]))
-    one, interval, p = (made.told(cell, _why(told["reason"], others)) for cell in cells)
-    return one, interval, p
+def crosstabs(audit: Audit) -> list[Crossed]:
+    """FNR and FPR of every grouping of two attributes at the first operating point."""
+    made = []
+    for scope in scopes(audit):
+        at = first_point(audit, scope.where)
+        sheets = [] if at is None else tables.crosstabs(audit, scope.where, at)
+        if sheets:
+            made.append(Crossed(f"{scope.label} at {at}", [*map(_named, sheets)]))
+    return made
 
 
-def _why(reason: str, others: str) -> str:
-    """Why a group has no ratio, or one without interval or p."""
-    if reason == "undefined_ratio":
-        return f"no ratio: {others} has no errors, or no trials"
-    if reason == "no_interval":
-        return f"no interval: the group or {others} has too few speakers or errors"
-    return str(verdict.WHY.get(reason or "no_p", reason))
+def by_system(audit: Audit) -> list[Crossed]:
+    """Groups down, systems and lists across, where there are several of either."""
+    names = systems(audit)
+    made: list[Crossed] = []
+    if len(names) == 1:
+        return made
+    kinds = sorted(scopes(audit), key=lambda one: audit.record["groupings"].index(one.grouping))
+    for (grouping, allocation), same in groupby(kinds, key=lambda one: one[2:]):
+        first = next(same)
+        asked = [
+            ({**name, "grouping": grouping, "allocation": allocation, "within": ""}, at)
+            for name in names
+            if (at := first_point(audit, name)) is not None
+        ]
+        at = ", ".join(dict.fromkeys(at for _, at in asked))
+        sheets = tables.by_system(audit, first.of, asked)
+        made.append(Crossed(f"{first.of} at {at}", [*map(_named, sheets)]))
+    return made
 
 
-def _own(audit: Audit, scope: Scope) -> Grid | None:
-    """What groups have at thresholds of their own: how hard they are for the system."""
-    found: dict[str, list[str]] = {}
-    heads: list[str] = []
-    made = Grid(f"Each group at the threshold that suits it best, {scope.label}", (), sortable=True)
-    for metric, words in _OWN.items():
-        rows = audit.groups.where(**scope.where, metric=metric).rows()
-        for definition in dict.fromkeys(row["definition"] for row in rows):
-            heads += [f"{words} ({definition})", "Interval"]
-            times = 100 if metric == "eer" else 1
-            for row in (one for one in rows if one["definition"] == definition):
-                cells = found.setdefault(row["group"], [number(row["speakers"])])
-                if row["value"] is None:
-                    cells += [made.dash(row["reason"]), ""]
-                    continue
-                interval = span(row["low"], row["high"], times=times)
-                value = f"{times * row['value']:#.3g}".rstrip(".")
-                cells += [value, made.told(interval, row["note"])]
-    if not heads:
-        return None
-    made = replace(made, heads=("Group", "Speakers", *heads), last=int(POOLED in found))
-    for group, cells in found.items():
-        made.add(group, *cells)
-    return made.filled(keeps_reasons=True)
+def _named(sheet: Sheet) -> Sheet:
+    """With a capital over the names of rows."""
+    first, *rest = sheet.columns
+    capital = first._replace(head=first.head[:1].upper() + first.head[1:])
+    return replace(sheet, columns=[capital, *rest])
 
 
-def _levels(audit: Audit, scope: Scope, at: str) -> Grid | None:
-    """Which groups differ within each level of --within."""
-    levels = [row["within"] for row in audit.operating_points.where(operating_point=at).rows()]
-    made = Grid(
-        f"{scope.label} within each level, at {at} and the same thresholds",
-        ("Level", "FNR", "Groups that differ (times)", "FPR", "Groups that differ (times)"),
-        words=(1, 3, 5),
-        wide=(3, 5),
-    )
-    for level in filter(None, dict.fromkeys(levels)):
-        where = {**scope.where, "within": level}
-        pooled = rates_of(audit, where).get(POOLED)
-        of = judged(audit, {**where, "operating_point": at})
-        if pooled is not None:
-            cells = []
-            for metric in RATES:
-                row = pooled[metric, at]
-                interval = made.told(span(row["low"], row["high"], times=100), row["note"])
-                rate = f"{percent(row['value'])} {interval}".removesuffix(" –")
-                told = differing_told(of.get(metric, {}))
-                cells += [made.dash(row["reason"]), ""] if row["value"] is None else [rate, told]
-            made.add(level, *cells)
-    return made if made.rows else None
+# ---- who is taken for whom
+
+
+def pairs(audit: Audit) -> list[Sheet]:
+    """The pairs of groups with trials, the highest false accept rate first, of each system."""
+    made = []
+    for name in systems(audit):
+        at = first_point(audit, name)
+        for grouping in audit.record["groupings"]:
+            asked = {**name, "grouping": grouping, "operating_point": at, "within": ""}
+            rows = [row for row in audit.matrix.where(**asked).rows() if row["trials"]]
+            if not rows:
+                continue
+            rows.sort(key=lambda row: -(row["value"] or 0))
+            left = len(rows) - _MOST_PAIRS
+            rest = f"; {left} more pairs with lower rates are left out" if left > 0 else ""
+            sheet = Sheet.headed(
+                f"False accepts between groups of {name_of(*name.values())} by {grouping} at {at}, "
+                f"without intervals, as pairs of speakers recur in several cells{rest}",
+                ("Enrolled", "Test", "FPR, %", "Errors", "Trials"),
+                words=(1, 2),
+                is_sortable=True,
+            )
+            for row in rows[:_MOST_PAIRS]:
+                sheet.add(
+                    row["enrol_group"],
+                    row["test_group"],
+                    percent(row["value"]).removesuffix(" %"),
+                    "–" if row["errors"] is None else f"{row['errors']:,}",
+                    f"{row['trials']:,}",
+                )
+            made.append(sheet)
+    return made
+
+
+def offenders(audit: Audit) -> list[Sheet]:
+    """A table of each system, grouping and error."""
+    made: dict[tuple[str, ...], Sheet] = {}
+    for row in audit.offenders.rows():
+        keys = ("system", "list", "grouping", "allocation", "metric", "operating_point")
+        label = tuple(row[key] for key in keys)
+        if label not in made:
+            made[label] = Sheet.headed(
+                f"Speakers with most errors ({row['metric'].upper()}) of "
+                f"{name_of(row['system'], row['list'])} by {row['grouping']} at "
+                f"{row['operating_point']}",
+                ("Group", "Speaker", "Errors", "Trials", "Share of the group's errors, %"),
+                words=(1, 2),
+                is_sortable=True,
+            )
+        made[label].add(
+            row["group"],
+            row["speaker"],
+            f"{row['errors']:,}",
+            f"{row['trials']:,}",
+            "–" if row["share"] is None else f"{100 * row['share']:.0f}",
+        )
+    return list(made.values())
+
+
+# ---- measures of fairness
+
+
+@dataclass(frozen=True)
+class MeasuresOf:
+    """The measures of one grouping of one system."""
+
+    label: str
+    is_first: bool
+    sheets: list[Sheet]
+    disagree: list[str]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The sixth section."""
+
+    scopes: list[list[MeasuresOf]]
+    between: list[str]
+    gates: str
+
+    @property
+    def has_disagreements(self) -> bool:
+        """Whether any grouping has a sentence of them."""
+        return any(one.disagree for of in self.scopes for one in of)
+
+
+def measures(audit: Audit) -> Measures:
+    """Tables of meta-measures, and where they contradict each other."""
+    within, between = disagreements(audit)
+    first = audit.record["groupings"][0]
+    made = [
+        [
+            MeasuresOf(
+                scope.label,
+                scope.grouping == first,
+                _measures(audit, scope),
+                within.get(scope, []),
+            )
+            for scope in of
+        ]
+        for of in by_grouping(list(scopes(audit)))
+    ]
+    return Measures(scopes=abreast(made), between=between, gates=gates_told(audit))
+
+
+def _measures(audit: Audit, scope: Scope) -> list[Sheet]:
+    at = first_point(audit, scope.where) or ""
+    found = measures_on_page(audit, scope.where, at)
+    return [replace(one, title=f"{one.title}, {scope.label} at {at}") for one in found]

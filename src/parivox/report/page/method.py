@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parivox.report.page.harms import Harm, harms
-from parivox.report.page.places import Place, places
-from parivox.report.page.reproduced import command
-from parivox.report.page.views import Grid
+from parivox.auditing.options import Options
+from parivox.options.audit import AuditOptions
+from parivox.options.kinds import options_of
+from parivox.report.page.limits import Harm, Place, harms, places
 from parivox.report.scopes import name_of
+from parivox.report.sheets.sheet import Sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.page.context import Context
 
-__all__ = ["Method", "method"]
+__all__ = ["Method", "command", "method"]
 
 REFERENCES = {
     "Hutiri and Ding 2022, Bias in Automated Speaker Recognition": (
@@ -48,8 +50,8 @@ class Method:
     """The ninth section."""
 
     definitions: list[tuple[str, list[tuple[str, str]]]]
-    options: Grid
-    hashes: Grid
+    options: Sheet
+    hashes: Sheet
     versions: list[tuple[str, str]]
     references: dict[str, str]
     command: str
@@ -100,17 +102,17 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _options(audit: Audit) -> Grid:
-    made = Grid("Options of the audit", ("Option", "Value"), words=(1, 2))
+def _options(audit: Audit) -> Sheet:
+    made = Sheet.headed("Options of the audit", ("Option", "Value"), words=(1, 2))
     for name, value in audit.record["options"].items():
         for key, text in _flat(value, _words(name)):
             made.add(key, text or _NONE)
     return made
 
 
-def _hashes(audit: Audit, context: Context | None) -> Grid:
+def _hashes(audit: Audit, context: Context | None) -> Sheet:
     """Hashes of the contents; files are named by what they hold, not by their names."""
-    made = Grid(
+    made = Sheet.headed(
         "What was read: SHA-256 of contents, whatever the order of rows, and of the bytes of files",
         ("What", "SHA-256"),
         words=(1, 2),
@@ -133,3 +135,41 @@ def _hashes(audit: Audit, context: Context | None) -> Grid:
 
 def _kind(entry: Mapping[str, Any]) -> str:
     return ", ".join(str(entry[key]) for key in ("role", "format", "compression") if entry.get(key))
+
+
+# ---- the command that makes the audit again
+
+
+def command(audit: Audit) -> str:
+    """One command, with placeholders in the place of files.
+
+    Only options that are not the default are named. The names of columns, and the format of a
+    file, are left out, as they follow from the files.
+    """
+    words = ["parivox", "audit", *_inputs(audit), *_files(audit), *_flags(audit)]
+    return shlex.join(words)
+
+
+def _inputs(audit: Audit) -> Iterator[str]:
+    for i, one in enumerate(audit.record["inputs"], 1):
+        name = f"{one['system']}@{one['list']}" if one["list"] else one["system"]
+        yield f"{name}=SCORES_{i}"
+
+
+def _files(audit: Audit) -> Iterator[str]:
+    roles = {entry.get("role") for entry in audit.provenance}
+    for name, one in options_of(AuditOptions).items():
+        if name in roles:
+            yield from (one.flag, name.upper())
+    for i, _ in enumerate(audit.record.get("development", []), 1):
+        yield from ("--threshold-from", f"DEVELOPMENT_SCORES_{i}")
+
+
+def _flags(audit: Audit) -> Iterator[str]:
+    described, chosen = options_of(AuditOptions), audit.record["options"]
+    for name, default in Options().recorded().items():
+        value = chosen.get(name, default)
+        value = tuple(value) if isinstance(value, list) else value  # as a loaded audit has it
+        is_found = name == "by" and audit.record["groupings_chosen_by"] != "user"
+        if value not in (default, None) and not is_found:
+            yield from described[name].on_command_line(value)

@@ -3,18 +3,17 @@ r"""An audit's tables for a paper: LaTeX with booktabs, captions that say how to
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from parivox.errors import shown
-from parivox.report.exports.document import tables
+from parivox.report.sheets.paper import paper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.exports.printed import Column, Printed
+    from parivox.report.sheets.sheet import Column, Sheet
 
 __all__ = ["escaped", "latex"]
 
@@ -42,7 +41,7 @@ _BEYOND = re.compile("[^\u0000-\u017f–—×]")
 def latex(audit: Audit) -> str:
     """One ``table*`` a table, cut where a page ends."""
     made = [
-        lines for number, table in enumerate(tables(audit), 1) for lines in _parts(number, table)
+        lines for number, table in enumerate(paper(audit), 1) for lines in _parts(number, table)
     ]
     body = "\n".join(made)
     version = audit.record["versions"]["parivox"]
@@ -63,14 +62,14 @@ def escaped(text: str) -> str:
     return _SIGNS.sub(lambda found: _ESCAPES.get(found[0], f"{{}}{found[0]}"), shown(text))
 
 
-def _parts(number: int, table: Printed) -> Iterator[str]:
+def _parts(number: int, table: Sheet) -> Iterator[str]:
     columns, lines = _panels(table)
     for start in range(0, max(len(lines), 1), _MOST_ROWS):
         part = lines[start : start + _MOST_ROWS]
         yield "\n".join(_float(number, table, columns, part, is_first=not start))
 
 
-def _panels(table: Printed) -> tuple[list[Column], list[str]]:
+def _panels(table: Sheet) -> tuple[list[Column], list[str]]:
     """Columns and rows: what stands twice side by side, as both rates do, one below the other."""
     overs = dict.fromkeys(one.over for one in table.columns if one.over)
     heads = [[one.head for one in table.columns if one.over == over] for over in overs]
@@ -84,19 +83,19 @@ def _panels(table: Printed) -> tuple[list[Column], list[str]]:
         own = _lines(table, chosen)
         # a heading stays with its first row where a page ends
         lines += ["\n".join([*rule, title, *islice(own, 1)]), *own]
-    return [replace(table.columns[at], over="") for at in chosen], lines
+    return [table.columns[at]._replace(over="") for at in chosen], lines
 
 
-def _lines(table: Printed, chosen: Sequence[int]) -> Iterator[str]:
-    for place, row in enumerate(table.rows, 1):
-        is_apart = table.last_apart and place == len(table.rows) > 1
+def _lines(table: Sheet, chosen: Sequence[int]) -> Iterator[str]:
+    for place, row in enumerate(table.on_paper, 1):
+        is_apart = table.sums and place == len(table.rows) > 1
         told = _row([row[at] for at in chosen])
         yield "\\midrule\n" + told if is_apart else told
 
 
 def _float(
     number: int,
-    table: Printed,
+    table: Sheet,
     columns: Sequence[Column],
     lines: Sequence[str],
     *,
@@ -133,7 +132,7 @@ def _heads(columns: Sequence[Column]) -> Iterator[str]:
             at += n
         yield " & ".join(cells) + r" \\"
         yield " ".join(rules)
-    yield _row([one.head for one in columns])
+    yield _row([one.heading for one in columns])
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.facts import check_speaker_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +26,7 @@ __all__ = [
     "TABLES",
     "check_format",
     "check_page",
+    "check_speaker_ids",
     "check_tables",
     "format_of",
     "is_ours",
@@ -114,14 +114,14 @@ def write_tables(
 def tables_as(audit: Audit, kind: str) -> bytes:
     """An audit's tables in a format."""
     if kind == "xlsx":
-        from parivox.report.exports.workbook import workbook  # noqa: PLC0415 - one of three
+        from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - one of three
 
         return workbook(audit)
     if kind == "latex":
-        from parivox.report.exports.latex import latex  # noqa: PLC0415
+        from parivox.report.sheets.latex import latex  # noqa: PLC0415
 
         return latex(audit).encode()
-    from parivox.report.exports.markdown import markdown  # noqa: PLC0415
+    from parivox.report.sheets.markdown import markdown  # noqa: PLC0415
 
     return markdown(audit).encode()
 
@@ -157,7 +157,7 @@ def check_format(format: str) -> None:  # noqa: A002 - the option's word
         msg = f"--format {format!r} is not known; choose from {', '.join(TABLES)}"
         raise ConfigError(msg)
     if format == "xlsx":
-        from parivox.report.exports.workbook import check_openpyxl  # noqa: PLC0415 - one of three
+        from parivox.report.sheets.workbook import check_openpyxl  # noqa: PLC0415 - one of three
 
         check_openpyxl()
 
@@ -181,6 +181,25 @@ def format_of(path: str | os.PathLike[str]) -> str:
         f"{', '.join(TABLES.values())} for tables"
     )
     raise ConfigError(msg)
+
+
+def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
+    """Refuse to name speakers that the audit did not note.
+
+    Raises
+    ------
+    ConfigError
+        If the option is not known, or the audit was made without it.
+    """
+    if speaker_ids not in {"never", "offenders"}:
+        msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
+        raise ConfigError(msg)
+    if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
+        msg = (
+            "--speaker-ids offenders: the audit holds no ids of speakers; audit again with "
+            "--speaker-ids offenders"
+        )
+        raise ConfigError(msg)
 
 
 def need(what: str, *packages: str) -> None:

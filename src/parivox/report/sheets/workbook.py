@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.schema import CURVES
 from parivox.errors import ConfigError, shown
-from parivox.report.exports.document import answers
+from parivox.report.findings import answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,15 +5,24 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from parivox.report.judged import BOTH, RATES, gated, judged, rates_of
-from parivox.report.scopes import Scope, first_point, name_of, scopes
+from parivox.report.scopes import (
+    BOTH,
+    RATES,
+    Scope,
+    first_point,
+    gated,
+    judged,
+    name_of,
+    rates_of,
+    scopes,
+)
 from parivox.report.words import chance, percent, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.judged import Judged, Rates
+    from parivox.report.scopes import Judged, Rates
     from parivox.report.words import Row
 
 __all__ = ["disagreements"]

@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from parivox.errors import shown
-from parivox.report.exports.document import answers, tables
+from parivox.report.findings import answers
+from parivox.report.sheets.paper import paper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from parivox.auditing.result import Audit
-    from parivox.report.exports.printed import Printed
+    from parivox.report.sheets.sheet import Sheet
 
 __all__ = ["escaped", "markdown"]
 
@@ -52,18 +53,18 @@ def _lines(audit: Audit) -> Iterator[str]:
         yield from ("", f"### {escaped(answer.heading)}", "")
         yield from (f"- {escaped(sentence)}" for sentence in answer.sentences)
     yield from ("", "### Tables")
-    for table in tables(audit):
+    for table in paper(audit):
         yield from ("", f"**{escaped(table.title)}.** {escaped(table.reading)}", "")
         yield from _table(table)
         for note in table.notes:
             yield from ("", escaped(note))
 
 
-def _table(table: Printed) -> Iterator[str]:
-    heads = [f"{one.over}: {one.head}" if one.over else one.head for one in table.columns]
+def _table(table: Sheet) -> Iterator[str]:
+    heads = [f"{one.over}: {one.heading}" if one.over else one.heading for one in table.columns]
     yield _row(map(escaped, heads))
     yield _row(":---" if one.is_words else "---:" for one in table.columns)
-    for row in table.rows:
+    for row in table.on_paper:
         yield _row(map(escaped, row))
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.exports.ordered import in_order
-from parivox.report.written import is_ours, need, unwritable
+from parivox.report.files import is_ours, need, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.charts import Figure
 
-__all__ = ["FORMATS", "check_figures", "write_figures"]
+__all__ = ["FORMATS", "check_figures", "pdf_in_order", "write_figures"]
 
 FORMATS = ("svg", "png", "pdf")
 COLUMNS = {"one column": 3.5, "two columns": 7.0}
@@ -33,6 +32,10 @@ _PER_INCH = 96
 _INDEX = "index.md"
 _ASIDE = ".parivox-"
 _SIDES = re.compile(r'\b(?:width|height)="([\d.]+)"')
+_OBJECT = re.compile(rb"^(\d+) 0 obj\n(.*?)\nendobj\n", re.DOTALL | re.MULTILINE)
+_REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
+_ENTRIES = re.compile(rb"(?:^ +/\w+ \d+ 0 R\n)+", re.MULTILINE)
+_STREAM = b"\nstream\n"
 _LINKED = re.compile(r"\]\(([a-z0-9-]+\.(?:svg|png|pdf))\)")
 
 
@@ -77,7 +80,7 @@ def write_figures(
 
 def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
     """Every file of the folder."""
-    from parivox.report.exports.markdown import escaped  # noqa: PLC0415
+    from parivox.report.sheets.markdown import escaped  # noqa: PLC0415
 
     version = audit.record["versions"]["parivox"]
     lines = [f"<!-- Parivox {version}: parivox report --figures -->", "", "# Figures"]
@@ -111,7 +114,7 @@ def _as(figure: Figure, kind: str) -> bytes:
     if kind == "png":
         return png(figure.chart)
     if kind == "pdf":
-        return in_order(pdf(figure.chart))
+        return pdf_in_order(pdf(figure.chart))
     told = {"title": figure.title, "description": figure.description}
     return svg(figure.chart, id=figure.id, **told).encode()
 
@@ -180,3 +183,52 @@ def _aside(home: Path) -> Iterator[Path]:
         yield aside
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+# ---- what draws a PDF numbers and writes its objects as chance has it
+
+
+def pdf_in_order(pdf: bytes) -> bytes:
+    """The same document, its objects numbered and written as they are reached from its root.
+
+    Parameters
+    ----------
+    pdf
+        As vl-convert writes it: plain objects, one table of where each is, one trailer.
+    """
+    parts = {int(found[1]): found[2].partition(_STREAM) for found in _OBJECT.finditer(pdf)}
+    told = {number: _ENTRIES.sub(_by_name, part[0]) for number, part in parts.items()}
+    trailer = pdf[pdf.rindex(b"trailer") : pdf.rindex(b"startxref")]
+    order = _reached(trailer, told)
+    new = {number: place for place, number in enumerate(order, 1)}
+
+    def renumbered(text: bytes) -> bytes:
+        return _REFERENCE.sub(lambda found: b"%d 0 R" % new[int(found[1])], text)
+
+    made = bytearray(pdf[: next(_OBJECT.finditer(pdf)).start()])
+    places = []
+    for number in order:
+        places.append(len(made))
+        rest = b"".join(parts[number][1:])
+        made += b"%d 0 obj\n%b%b\nendobj\n\n" % (new[number], renumbered(told[number]), rest)
+    start = len(made)
+    made += b"xref\n0 %d\n0000000000 65535 f \n" % (len(order) + 1)
+    made += b"".join(b"%010d 00000 n \n" % place for place in places)
+    made += re.sub(rb"/Size \d+", b"/Size %d" % (len(order) + 1), renumbered(trailer))
+    return bytes(made) + b"startxref\n%d\n%%%%EOF" % start
+
+
+def _by_name(entries: re.Match[bytes]) -> bytes:
+    return b"".join(sorted(entries[0].splitlines(keepends=True)))
+
+
+def _reached(trailer: bytes, told: dict[int, bytes]) -> list[int]:
+    """Objects in the order in which references lead to them."""
+    order: dict[int, None] = {}
+    ahead = [int(number) for number in _REFERENCE.findall(trailer)]
+    while ahead:
+        number = ahead.pop(0)
+        if number not in order:
+            order[number] = None
+            ahead += [int(one) for one in _REFERENCE.findall(told[number])]
+    return list(order)

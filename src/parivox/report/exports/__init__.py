@@ -1,1 +1,0 @@
-"""An audit's figures as tables for papers, model cards and annexes."""

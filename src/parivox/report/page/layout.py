@@ -1,0 +1,70 @@
+"""How sections of a page are laid out, and short words that several of them use."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from parivox.auditing.operating_points import is_far
+from parivox.report.words import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.report.words import Row
+
+__all__ = ["abreast", "listed", "point_told"]
+
+T = TypeVar("T")
+
+
+def abreast(rows: Sequence[Sequence[T]]) -> list[list[T]]:
+    """Rows, in which those of one thing only are put together."""
+    made: list[list[T]] = []
+    for is_alone, same in groupby(rows, key=lambda row: len(row) == 1):
+        found = [list(row) for row in same]
+        made += [[one for row in found for one in row]] if is_alone else found
+    return made
+
+
+def listed(names: Sequence[str], *, most: int) -> list[str]:
+    """Names, but not more than can be read."""
+    left = len(names) - most
+    return [*names[:most], f"and {left} more"] if left > 0 else list(names)
+
+
+_POINTS = {
+    "eer": "where both error rates of all trials are equal",
+    "bayes": "where scores, read as likelihood ratios, cost least",
+    "deployed": "as the decisions were made",
+}
+
+
+def point_told(row: Row) -> str:
+    """An operating point in plain words, with the rate that it comes to where that may differ.
+
+    Examples
+    --------
+    >>> point_told({"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.01})
+    'at one threshold, at which 1 % of all impostor trials are let in'
+    >>> point_told({"operating_point": "fpr=0.01", "source": "development trials", "fpr": 0.5})
+    'at one threshold, chosen so that 1 % of all impostor trials are let in; here it is 50.0 %'
+    >>> point_told({"operating_point": "threshold=0.5"})
+    'at one threshold, given as 0.5'
+    """
+    point = str(row["operating_point"])
+    kind, _, rest = point.partition("=")
+    if kind in {"fpr", "fnr"}:
+        of = "impostor trials are let in" if kind == "fpr" else "own trials are locked out"
+        aim, reached = float(rest), row[kind]
+        if reached is None or (row["source"] == "these trials" and not is_far(aim, reached)):
+            return f"at one threshold, at which {100 * aim:g} % of all {of}"
+        return (
+            f"at one threshold, chosen so that {100 * aim:g} % of all {of}; here it is "
+            f"{percent(reached)}"
+        )
+    if kind == "threshold":
+        return f"at one threshold, given as {rest}"
+    if point.startswith("min-cdet"):
+        return "at one threshold, at which errors of all trials cost least"
+    return f"at one threshold, {_POINTS.get(point, point)}"

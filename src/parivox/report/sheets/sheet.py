@@ -1,0 +1,244 @@
+"""A printable table: columns with heads and units, cells that say why a figure is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.padding import Padding
+
+from parivox.report.scopes import POOLED
+from parivox.report.words import GAP, add, grid, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import RenderableType
+
+__all__ = ["UNDEFINED", "Cell", "Column", "Sheet", "in_terminal"]
+
+UNDEFINED = "–"
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LONG = 24
+"""Letters of a cell that may take several lines."""
+_STYLES = {"worse": "red", "better": "green", "cannot_tell": "dim"}
+_SIGNS = {"worse": "▲ ", "better": "▼ "}
+
+
+class Cell(NamedTuple):
+    """What stands in a row under a head.
+
+    Attributes
+    ----------
+    text : str
+        A figure or words; a dash where it is undefined, nothing where the column does not apply.
+    mark : str
+        Behind it: ``*`` of a group that is too small, ``~`` of an interval that may be too short.
+    why : str
+        Why there is a dash.
+    verdict : str
+        ``worse``, ``better``, ``cannot_tell``: how it is coloured; the text says it, too.
+    below : str
+        What a page has room for in a line of its own.
+    """
+
+    text: str
+    mark: str = ""
+    why: str = ""
+    verdict: str = ""
+    below: str = ""
+
+
+class Column(NamedTuple):
+    """A head and what stands under it.
+
+    Attributes
+    ----------
+    head : str
+    over : str
+        What stands over the head and its neighbours.
+    unit : str
+        Of the figures: a terminal writes it behind them, all else into the head.
+    is_words : bool
+        Words stand to the left, figures to the right.
+    is_wide : bool
+        Words that may take several lines.
+    is_whole : bool
+        Words that a narrow terminal does not wrap.
+    key : str
+        What a sheet is asked for it by.
+    """
+
+    head: str
+    over: str = ""
+    unit: str = ""
+    is_words: bool = False
+    is_wide: bool = False
+    is_whole: bool = False
+    key: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The head with the unit."""
+        return f"{self.head}, {self.unit}" if self.unit else self.head
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table; the first column names its rows.
+
+    Attributes
+    ----------
+    title : str
+        What it shows; may be empty.
+    columns : sequence of Column
+    rows : list of lists of Cell
+    reading : str
+        How to read it.
+    notes : sequence of str
+        What the marks in it stand for, and why cells are empty.
+    sums : int
+        How many rows at the end are of all the others together; they stay there.
+    is_sortable : bool
+        Whether a page lets its reader order the rows.
+    is_stacked : bool
+        Whether a phone shows rows as lists, for what every reader must see whole.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: list[list[Cell]] = field(default_factory=list)
+    reading: str = ""
+    notes: Sequence[str] = ()
+    sums: int = 0
+    is_sortable: bool = False
+    is_stacked: bool = False
+
+    @classmethod
+    def headed(
+        cls,
+        title: str,
+        heads: Sequence[str],
+        rows: Iterable[Iterable[str | Cell]] = (),
+        *,
+        words: Sequence[int] = (1,),
+        wide: Sequence[int] = (),
+        is_sortable: bool = False,
+        is_stacked: bool = False,
+    ) -> Sheet:
+        """A sheet under these heads; columns of words and wide ones are told by place, from 1."""
+        columns = [
+            Column(head, is_words=place in words, is_wide=place in wide)
+            for place, head in enumerate(heads, 1)
+        ]
+        made = cls(title, columns, is_sortable=is_sortable, is_stacked=is_stacked)
+        for row in rows:
+            made.add(*row)
+        return replace(made, sums=int(bool(made.rows) and made.rows[-1][0].text == POOLED))
+
+    @property
+    def topic(self) -> str:
+        """What it is about, in a few words of its title."""
+        return self.title.partition(":")[0].partition(",")[0]
+
+    def add(self, *cells: str | Cell) -> None:
+        """Add a row."""
+        self.rows.append([one if isinstance(one, Cell) else Cell(one) for one in cells])
+
+    def select(self, heads: Mapping[str, str], **more: str) -> Sheet:
+        """The columns of these keys under these heads, in this order; `more` changes the sheet."""
+        place = {column.key: i for i, column in enumerate(self.columns)}
+        columns = [self.columns[place[key]]._replace(head=head) for key, head in heads.items()]
+        rows = [[row[place[key]] for key in heads] for row in self.rows]
+        return replace(self, columns=columns, rows=rows, **more)  # type: ignore[arg-type]
+
+    def of(self, label: str) -> Sheet:
+        """The sheet as a page names it: whose it is in the title, heads with capitals."""
+        title = f"{self.title.removesuffix(':')} ({label})" if self.title else label
+        columns = [
+            one._replace(
+                head=one.head[:1].upper() + one.head[1:],
+                is_wide=bool(i) and any(len(row[i].text) > _LONG for row in self.rows),
+            )
+            for i, one in enumerate(self.columns)
+        ]
+        return replace(self, title=title, columns=columns)
+
+    def filled(self, *, keeps_reasons: bool = False) -> Sheet:
+        """The sheet without columns that hold no figure (and no reason of a dash, if so asked)."""
+
+        def holds(cell: Cell) -> bool:
+            return cell.text not in {UNDEFINED, ""} or (keeps_reasons and bool(cell.why))
+
+        kept = [
+            i
+            for i, column in enumerate(self.columns)
+            if not i or column.is_words or any(holds(row[i]) for row in self.rows)
+        ]
+        return replace(
+            self,
+            columns=[self.columns[i] for i in kept],
+            rows=[[row[i] for i in kept] for row in self.rows],
+        )
+
+    @property
+    def footnotes(self) -> dict[str, str]:
+        """The mark of each reason of a dash, in the order in which they are read."""
+        found = dict.fromkeys(
+            one.why for row in self.rows for one in row if one.why and one.text == UNDEFINED
+        )
+        return {why: str(n).translate(_RAISED) for n, why in enumerate(found, 1)}
+
+    @property
+    def on_page(self) -> list[list[Cell]]:
+        """Rows as a page shows them: marks set apart, dashes with the mark of their reason."""
+        notes = self.footnotes
+        return [[_on_page(cell, notes) for cell in row] for row in self.rows]
+
+    @property
+    def on_paper(self) -> list[list[str]]:
+        """Rows as a paper prints them: a dash wherever there is nothing."""
+        return [[f"{cell.text or UNDEFINED}{cell.mark}" for cell in row] for row in self.rows]
+
+
+def _on_page(cell: Cell, notes: Mapping[str, str]) -> Cell:
+    mark = f" {cell.mark}" if cell.mark else ""
+    if cell.text == UNDEFINED and cell.why:
+        mark = f"{GAP}{notes[cell.why]}"
+    return cell._replace(text=f"{_SIGNS.get(cell.verdict, '')}{cell.text}{mark}")
+
+
+def in_terminal(
+    sheet: Sheet, *, is_close: bool = False, above: int = 0, below: int = 0
+) -> Iterator[RenderableType]:
+    """A sheet as the terminal shows it, with so many empty lines above and below its rows.
+
+    Where columns stand close together, only names of groups may wrap, a gap at an end of a head
+    stands at that of its cells too, and units are left to the legend.
+    """
+    heads = [column.head for column in sheet.columns]
+    left = tuple(i for i, column in enumerate(sheet.columns) if column.is_words)
+    fixed = [i for i, column in enumerate(sheet.columns) if is_close and column.key != "group"]
+    made = grid(*heads, left=left, fixed=tuple(fixed))
+    for column, drawn in zip(sheet.columns, made.columns, strict=True):
+        drawn.no_wrap = drawn.no_wrap or column.is_whole
+    for row in sheet.rows:
+        cells = [
+            text(_in_terminal(cell, column, is_close=is_close), style=_STYLES.get(cell.verdict, ""))
+            for cell, column in zip(row[1:], sheet.columns[1:], strict=True)
+        ]
+        name = row[0]
+        add(made, f"{name.text}{name.mark}", *cells, dim=name.text == POOLED)
+    if sheet.title:
+        yield text(sheet.title)
+    yield Padding(made, (above, 0, below, 2))
+
+
+def _in_terminal(cell: Cell, column: Column, *, is_close: bool) -> str:
+    told = cell.text
+    if is_close:
+        before = GAP if told and column.head.startswith(GAP) else ""
+        after = GAP if column.head.endswith(GAP) else ""
+        return f"{before}{told}{cell.mark or after}"
+    unit = f" {column.unit}" if column.unit and told not in {"", UNDEFINED} else ""
+    return f"{told}{unit}{cell.mark}"
