@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from parivox.auditing.cells import Layout
+    from parivox.auditing.layout import Layout
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
@@ -56,7 +56,8 @@ class Trials:
     def __init__(self) -> None:
         import numpy as np
 
-        from parivox.auditing.cells import Layout, count_cells
+        from parivox.auditing.cell_counts import count_cells
+        from parivox.auditing.layout import Layout
         from parivox.core.costs import min_cdet, parse_cost
         from parivox.core.rates import threshold_at_fpr
         from parivox.read.groups import make_groupings
@@ -91,19 +92,20 @@ class Trials:
         """Rates at fixed thresholds, `[replicate, group, point, fpr and fnr]`, and costs."""
         import numpy as np
 
-        from parivox.auditing.involved import People, involve, seated
+        from parivox.auditing.layout import Members, Placing
         from parivox.auditing.operating_points import Found, OperatingPoint
+        from parivox.auditing.speaker_errors import tally_errors
         from parivox.core.resampling import weighted
 
         points = [
             Found(OperatingPoint(str(at), "threshold", at), at, np.nan, np.nan, np.nan, "")
             for at in self.thresholds
         ]
-        seats = seated(self.trials, self.layouts)
+        walk = Placing(self.trials, self.layouts).walk()
         rates = []
-        everyone = People.of_list(self.trials, None)
-        people = [(everyone, everyone)] * len(self.layouts)
-        for cells, _ in involve(self.trials, self.layouts, seats, points, people):
+        everyone = Members.of_list(self.trials, None)
+        members = [(everyone, everyone)] * len(self.layouts)
+        for cells, _ in tally_errors(self.trials, self.layouts, walk, points, members):
             sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
                 rates.append(np.stack([errors / trials for errors, trials in sums], axis=-1))
@@ -114,16 +116,18 @@ class Trials:
         """What each replicate's own curves say, bins or exact scores."""
         import numpy as np
 
-        from parivox.auditing.involved import seated
+        from parivox.auditing.layout import Placing
         from parivox.core.costs import min_cdet
         from parivox.core.curves_resampled import ResampledCurves, curve_edges
         from parivox.core.eer import eer
         from parivox.core.rates import threshold_at_fpr
 
-        (seats,) = seated(self.trials, self.layouts)
-        part, speaker = seats.part, self.trials.utterance_speaker
+        (placed,) = Placing(self.trials, self.layouts).walk()
+        part, speaker = placed.part, self.trials.utterance_speaker
         edges = None if bins is None else curve_edges(part.score, part.target, bins=bins)
-        layouts = [(at.cells, one.groups) for one, at in zip(self.layouts, seats.at, strict=True)]
+        layouts = [
+            (at.cells, one.groups) for one, at in zip(self.layouts, placed.at.values(), strict=True)
+        ]
         sides = speaker[part.enrol], speaker[part.test]
         curves = ResampledCurves(part.score, part.target, *sides, layouts, edges)
         n = len(weights), len(self.names)

@@ -156,7 +156,7 @@ def test_defaults_of_signatures_are_as_described(command):
 
 
 def test_choices_are_those_there_are():
-    from parivox.auditing.cells import ALLOCATIONS
+    from parivox.auditing.layout import ALLOCATIONS
     from parivox.core.bias import ZERO_POLICIES
     from parivox.core.eer import DEFINITIONS
     from parivox.core.rates import RULES

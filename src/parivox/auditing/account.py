@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.cells import count_cells
+from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parivox.auditing.beside import Beside
-    from parivox.auditing.cells import Tally
+    from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
@@ -46,7 +46,7 @@ def account_for(
     trials: TrialSet | TrialCounts,
     people: Speakers | None,
     groupings: Sequence[Grouping],
-    tally: Tally,
+    tally: CellCounts,
     found: Sequence[Found],
 ) -> None:
     """Count what was read and set aside, per file and per grouping, and odd operating points."""
@@ -80,7 +80,9 @@ def account_for(
     _odd_points(rows, plain, found, tally)
 
 
-def _odd_points(rows: Rows, plain: dict[str, Any], found: Sequence[Found], tally: Tally) -> None:
+def _odd_points(
+    rows: Rows, plain: dict[str, Any], found: Sequence[Found], tally: CellCounts
+) -> None:
     """Operating points of which a reader must know that they are not what they are called."""
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
     for item, points in ((MISSED, missed(found, tally.everything)), (INFINITE, infinite)):
@@ -89,7 +91,7 @@ def _odd_points(rows: Rows, plain: dict[str, Any], found: Sequence[Found], tally
             rows.add(**{**plain, **told, "note": ", ".join(points)})
 
 
-def _left_out(rows: Rows, plain: dict[str, Any], tally: Tally, *, is_counted: bool) -> None:
+def _left_out(rows: Rows, plain: dict[str, Any], tally: CellCounts, *, is_counted: bool) -> None:
     """Trials that are in no group, or in no level."""
     for cells in tally.cells:
         if cells.level.name:
@@ -111,7 +113,7 @@ def _left_out(rows: Rows, plain: dict[str, Any], tally: Tally, *, is_counted: bo
         rows.add(**{**where, "item": item, "count": count, "note": _ONE_SIDE if count else ""})
 
 
-def _thresholds(rows: Rows, name: dict[str, str], tally: Tally) -> None:
+def _thresholds(rows: Rows, name: dict[str, str], tally: CellCounts) -> None:
     """Deployed thresholds of every cell."""
     for level in tally.levels:
         of_all = {**name, "grouping": "all", "group": "all", "within": level.name}
@@ -124,7 +126,7 @@ def _thresholds(rows: Rows, name: dict[str, str], tally: Tally) -> None:
 
 
 def _undecided(
-    rows: Rows, name: dict[str, str], trials: TrialSet | TrialCounts, tally: Tally
+    rows: Rows, name: dict[str, str], trials: TrialSet | TrialCounts, tally: CellCounts
 ) -> None:
     """Trials that have neither a decision nor a threshold, and so no part in ``deployed``."""
     whole = tally.levels[0]
@@ -229,7 +231,7 @@ def with_and_without(
     rows: Rows,
     trials: TrialSet,
     groupings: Sequence[Grouping],
-    tally: Tally,
+    tally: CellCounts,
     found: Sequence[Found],
     options: Options,
 ) -> None:

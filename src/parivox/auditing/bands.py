@@ -1,7 +1,7 @@
 """Intervals of both rates all along the threshold, for ``bands.parquet``.
 
 At the operating points they are those of ``groups.csv``. Between them, where the trials are held
-in memory, who is involved is tallied once more at some of the shared thresholds.
+in memory, errors by speaker are tallied once more at some of the shared thresholds.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parivox.auditing.intervals import rate_intervals
-from parivox.auditing.involved import involve
 from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
+from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.measures import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from parivox.auditing.cells import Layout
     from parivox.auditing.intervals import RateIntervals
-    from parivox.auditing.involved import Involved, People, Seated
+    from parivox.auditing.layout import Layout, Members, PlacedTrials
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
@@ -99,8 +99,8 @@ def audited(found: Iterable[Found]) -> dict[float, int]:
 def bands(
     trials: TrialSet,
     layouts: Sequence[Layout],
-    seats: Sequence[Seated],
-    people: Sequence[tuple[People, People]],
+    walk: Sequence[PlacedTrials],
+    members: Sequence[tuple[Members, Members]],
     thresholds: FloatArray,
     options: Options,
     pairs: int,
@@ -109,8 +109,8 @@ def bands(
 
     Parameters
     ----------
-    trials, seats, people
-        As in :func:`~parivox.auditing.involved.involve`.
+    trials, walk, members
+        As in :func:`~parivox.auditing.speaker_errors.tally_errors`.
     layouts
         Without levels; the first is of all trials.
     thresholds, options
@@ -126,7 +126,7 @@ def bands(
     parts: list[list[Band]] = [[] for _ in layouts]
     for start in range(0, len(found), step):
         here = found[start : start + step]
-        every, *rest = involve(trials, layouts, seats, here, people)
+        every, *rest = tally_errors(trials, layouts, walk, here, members)
         whole = _band(_none(every[0]), every[1], here, options)
         parts[0].append(whole)
         for into, (cells, level) in zip(parts[1:], rest, strict=True):
@@ -138,17 +138,19 @@ def bands(
     return [Band.joined(each) for each in parts]
 
 
-def _band(cells: Involved, level: Involved, found: Sequence[Found], options: Options) -> Band:
+def _band(
+    cells: SpeakerErrors, level: SpeakerErrors, found: Sequence[Found], options: Options
+) -> Band:
     intervals = rate_intervals(cells, level, options)
     return Band.of(intervals, audited(found), intervals.fewest.size)
 
 
-def _none(cells: Involved) -> Involved:
+def _none(cells: SpeakerErrors) -> SpeakerErrors:
     """No cell of them."""
     return cells.part(0, 0)
 
 
-def _is_all(some: Involved, every: Involved) -> bool:
+def _is_all(some: SpeakerErrors, every: SpeakerErrors) -> bool:
     """Whether some of the trials are all of them."""
     n = [(one.target.trials.sum(), one.nontarget.trials.sum()) for one in (some, every)]
     return bool(n[0] == n[1])

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cells import Codes
     from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.layout import Codes
     from parivox.core.counts import IntArray
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping

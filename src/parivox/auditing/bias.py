@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cells import Cells
+    from parivox.auditing.cell_counts import Cells
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options

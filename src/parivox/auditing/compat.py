@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from parivox.auditing.cells import Cells
+    from parivox.auditing.cell_counts import Cells
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
     from parivox.core.counts import Counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from parivox.auditing.cells import count_cells
+from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.counted.bins import parse_bins
 from parivox.auditing.counted.sharing import share
 from parivox.auditing.gather import gather, groups_file_of

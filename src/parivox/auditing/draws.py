@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.auditing.cells import Layout
     from parivox.auditing.estimates import Metrics
-    from parivox.auditing.involved import Involved, Seated
+    from parivox.auditing.layout import Layout, PlacedTrials
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
@@ -179,8 +179,8 @@ def _finer(strata: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
 def replicate(
     trials: TrialSet,
     layouts: Sequence[Layout],
-    seats: Seated,
-    involved: Sequence[tuple[Involved, Involved]],
+    walk: PlacedTrials,
+    tallied: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
     points: Points,
     draws: Draws,
     options: Options,
@@ -190,10 +190,10 @@ def replicate(
 
     Parameters
     ----------
-    trials, layouts, seats
+    trials, layouts, walk
         All trials, in one partition, and where they count; the first layout is of all of them.
-    involved
-        Who is involved in them, for the decisions that were made.
+    tallied
+        Their errors by speaker and by pair, for the decisions that were made.
     points
         Operating points.
     draws
@@ -209,11 +209,11 @@ def replicate(
         Largest share of a class of a cell's trials in one bin of scores: no rate of a replicate
         at a threshold found on its curve is further than this from the exact one.
     """
-    part, speaker = seats.part, trials.utterance_speaker
+    part, speaker = walk.part, trials.utterance_speaker
     edges = None
     if options.bins:
         edges = curve_edges(part.score, part.target, bins=options.bins, thresholds=points.kept)
-    blocks, homes = _blocks(layouts, seats, involved)
+    blocks, homes = _blocks(layouts, walk, tallied)
     curves = ResampledCurves(
         part.score,
         part.target,
@@ -265,17 +265,19 @@ class _Block(NamedTuple):
     codes: Sequence[NDArray[np.int32]]
     n: int
     groups: int
-    tally: Involved
+    tally: SpeakerErrors
     pooled: int | None  # the block of the levels that these cells are in
 
 
 def _blocks(
-    layouts: Sequence[Layout], seats: Seated, involved: Sequence[tuple[Involved, Involved]]
+    layouts: Sequence[Layout],
+    walk: PlacedTrials,
+    tallied: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
 ) -> tuple[list[_Block], list[tuple[int, int]]]:
     """Every distinct block of cells, and which ones are each layout's cells and levels."""
     blocks: list[_Block] = []
     homes = []
-    for one, at, (cells, levels) in zip(layouts, seats.at, involved, strict=True):
+    for one, at, (cells, levels) in zip(layouts, walk.at.values(), tallied, strict=True):
         home = 0  # all trials count, as in the first layout
         if not blocks or one.levels > 1 or not (at.level == 0).all():
             home = len(blocks)

@@ -8,7 +8,8 @@ import numpy as np
 
 from parivox.auditing.beside import Recorded
 from parivox.auditing.failing import ATTEMPTS, SHARES
-from parivox.auditing.involved import involve, seated
+from parivox.auditing.layout import Placing
+from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.intervals import rate_interval
 from parivox.core.moments import moments, over
 from parivox.core.resampling import weighted
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cells import Layout
     from parivox.auditing.draws import Replicated
-    from parivox.auditing.involved import Involved, People
+    from parivox.auditing.layout import Layout, Members
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
     from parivox.auditing.rows import Key
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.intervals import Interval
     from parivox.core.tallies import ByPair
@@ -48,14 +49,14 @@ class Failed(NamedTuple):
     ----------
     fte, fta : BySpeaker or None
         Enrolments and test recordings; None also where they cannot be told by group.
-    attempts : tuple of two Involved, or None
+    attempts : tuple of two SpeakerErrors, or None
         Trials that were scored with those of a recording that failed, as rejections: first of
         test recordings that could not be acquired, then of failed enrolments too.
     """
 
     fte: BySpeaker | None = None
     fta: BySpeaker | None = None
-    attempts: tuple[Involved, Involved] | None = None
+    attempts: tuple[SpeakerErrors, SpeakerErrors] | None = None
 
     def part(self, start: int, stop: int) -> Failed:
         """Cells `start` to `stop`, the latter excluded."""
@@ -83,36 +84,36 @@ class Failed(NamedTuple):
 def failed(
     trials: TrialSet,
     layouts: Sequence[Layout],
-    people: Sequence[tuple[People, People]],
+    members: Sequence[tuple[Members, Members]],
     found: Sequence[Found],
-    scored: Sequence[tuple[Involved, Involved]],
+    scored: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
 ) -> list[tuple[Failed, Failed]]:
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
     Parameters
     ----------
-    trials, layouts, people, found
-        As in :func:`~parivox.auditing.involved.involve`.
+    trials, layouts, members, found
+        As in :func:`~parivox.auditing.speaker_errors.tally_errors`.
     scored
         What that gives, of the trials that have a score.
     """
     if trials.failures is None:
         return [(Failed(), Failed())] * len(layouts)
-    recorded = Recorded(trials)
+    recorded, placing = Recorded(trials), Placing(trials, layouts)
     stages: set[int] = set()
     for part in trials.partitions():
         recorded.add(part, part.failed)
         if part.failed is not None:
             stages |= set(np.unique(part.failed.more["failed"]).tolist())
     # where no trial was lost, those with a score are all that were tried
-    attempted: list[Sequence[tuple[Involved, Involved]]] = [] if stages else [scored]
+    attempted: list[Sequence[tuple[SpeakerErrors, SpeakerErrors]]] = [] if stages else [scored]
     for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
         if not attempted or ENROL in stages:
-            seats = seated(trials, layouts, some)
-            attempted.append(involve(trials, layouts, seats, found, people))
+            walk = placing.walk(some)
+            attempted.append(tally_errors(trials, layouts, walk, found, members))
     are_many = trials.utterance_speaker.size > MOST_RECORDINGS
     made = []
-    for i, (one, both) in enumerate(zip(layouts, people, strict=True)):
+    for i, (one, both) in enumerate(zip(layouts, members, strict=True)):
         parts = []
         for k, (who, groups) in enumerate(zip(both, (one.groups, 0), strict=True)):
             shares: list[BySpeaker | None] = [
@@ -197,7 +198,7 @@ def _tally(
     trials: TrialSet,
     layout: Layout,
     recorded: Recorded,
-    people: People,
+    members: Members,
     at: int,
     groups: int,
 ) -> BySpeaker | None:
@@ -208,7 +209,7 @@ def _tally(
     level = zero if layout.within is None else layout.within.of_side(trials, side)
     if group is None or level is None:
         return None
-    n, n_cells = people.n, layout.levels * max(groups, 1)
+    n, n_cells = members.n, layout.levels * max(groups, 1)
     wrong, total = np.zeros((2, n_cells * n), dtype=np.int64)
     for first in range(0, group.size, _SLICE):
         part = slice(first, first + _SLICE)
@@ -216,7 +217,7 @@ def _tally(
         cell = level[part][tried].astype(np.int64)
         if groups:
             cell = cell * groups + group[part][tried]
-        code = cell * n + people.of(trials.utterance_speaker[part][tried])
+        code = cell * n + members.of(trials.utterance_speaker[part][tried])
         total += np.bincount(code, minlength=total.size)
         wrong += np.bincount(code[recorded.failed[at][part][tried]], minlength=total.size)
     code = np.flatnonzero(total)

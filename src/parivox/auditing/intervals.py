@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from parivox.auditing.estimates import Estimates
     from parivox.auditing.failed import Failed
-    from parivox.auditing.involved import Involved
     from parivox.auditing.nulls import Nulls
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.moments import Moments
     from parivox.core.ratios import Ratio
@@ -89,8 +89,8 @@ class RateIntervals:
 
 
 def rate_intervals(
-    groups: Involved,
-    pooled: Involved,
+    groups: SpeakerErrors,
+    pooled: SpeakerErrors,
     options: Options,
     draws: Estimates | None = None,
     *,
@@ -138,7 +138,7 @@ def rate_intervals(
     return RateIntervals(of_groups, speakers, rates, are_disjoint, to_others)
 
 
-def _tally(of: Involved, metric: str) -> BySpeaker | ByPair:
+def _tally(of: SpeakerErrors, metric: str) -> BySpeaker | ByPair:
     """Who the trials of a rate are of."""
     return of.target if metric == "fnr" else of.nontarget
 
@@ -168,7 +168,9 @@ def _cells(found: Interval, cells: slice) -> Interval:
     return Interval(*(getattr(found, field.name)[..., cells] for field in fields(Interval)))
 
 
-def _counts(groups: Involved, pooled: Involved, metric: str) -> tuple[FloatArray, FloatArray]:
+def _counts(
+    groups: SpeakerErrors, pooled: SpeakerErrors, metric: str
+) -> tuple[FloatArray, FloatArray]:
     """Errors and trials, ``[point, cell]``, the pooled row last."""
     both = [_tally(of, metric) for of in (groups, pooled)]
     errors = np.concatenate([one.by_cell(one.errors) for one in both], axis=-1)
@@ -206,7 +208,7 @@ def _by_method(
     return replace(found, **made, method=np.where(zero, found.method, "bootstrap"))
 
 
-def _of_others(groups: Involved, metric: str, options: Options) -> Interval:
+def _of_others(groups: SpeakerErrors, metric: str, options: Options) -> Interval:
     """The rate of everyone else, of each group."""
     of = others(_tally(groups, metric))
     found = rate_interval(of, options.confidence)
@@ -242,7 +244,7 @@ class Uncertainty:
 
     Attributes
     ----------
-    groups, pooled : Involved
+    groups, pooled : SpeakerErrors
         Errors and trials by speaker and by pair, of each group and of all of them.
     intervals : RateIntervals
         Of both rates.
@@ -263,8 +265,8 @@ class Uncertainty:
         Whether speakers are taken in blocks.
     """
 
-    groups: Involved
-    pooled: Involved
+    groups: SpeakerErrors
+    pooled: SpeakerErrors
     intervals: RateIntervals
     nulls: Nulls
     draws: Estimates | None

@@ -75,7 +75,7 @@ def limit_rows(
     found
         Operating points.
     uncertainty
-        Who is involved, and the intervals of the rates.
+        Errors and trials by speaker, and the intervals of the rates.
     options
         The limits, the attempts and the confidence.
     """

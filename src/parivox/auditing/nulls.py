@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.intervals import RateIntervals, Uncertainty
-    from parivox.auditing.involved import Involved
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
 
@@ -156,7 +156,7 @@ class Nulls:
 
 
 def draw_nulls(
-    groups: Involved,
+    groups: SpeakerErrors,
     intervals: RateIntervals,
     found: Sequence[Found],
     options: Options,

@@ -13,9 +13,9 @@ from parivox.core.tallies import ByPair
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.involved import Involved
     from parivox.auditing.operating_points import Found
     from parivox.auditing.rows import Rows
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import IntArray
     from parivox.core.tallies import BySpeaker
 
@@ -29,7 +29,7 @@ def offender_rows(
     rows: Rows,
     where: Mapping[str, str],
     groups: Sequence[str],
-    involved: Involved,
+    tallied: SpeakerErrors,
     found: Sequence[Found],
     ids: Sequence[str],
 ) -> None:
@@ -39,7 +39,7 @@ def offender_rows(
     ----------
     rows, where
         Of the table, and columns that all of them share.
-    groups, involved
+    groups, tallied
         Names of the cells, and who takes part in their trials.
     found
         Operating points, as the tallies have them.
@@ -47,7 +47,7 @@ def offender_rows(
         Of the speakers by number, rising.
     """
     for metric in RATES:
-        tally = involved.target if metric == "fnr" else involved.nontarget
+        tally = tallied.target if metric == "fnr" else tallied.nontarget
         cell, speaker = _who(tally)
         shape = np.broadcast_shapes(tally.errors.shape, tally.trials.shape)
         errors, trials = (np.broadcast_to(x, shape) for x in (tally.errors, tally.trials))

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.bands import Band, audited, band_rows, bands
-from parivox.auditing.cells import Layout
 from parivox.auditing.draws import Replicated, replicate
 from parivox.auditing.failed import Failed, failed, with_failures
 from parivox.auditing.intervals import Uncertainty, crossed_of, rate_intervals
-from parivox.auditing.involved import Involved, People, Seated, involve, seated
+from parivox.auditing.layout import Layout, Members, Placing, cell_layouts
 from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.offenders import offender_rows
+from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from parivox.auditing.cells import Tally
+    from parivox.auditing.cell_counts import CellCounts
+    from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
@@ -42,8 +43,8 @@ class Sample:
     bound : float
         What the bins of scores in replicates cost: no rate of a replicate at a threshold found
         on its curve is further than this from the exact one.
-    strata : list of (Layout, Involved)
-        Every grouping with the strata that its rates are standardised over, and who is involved.
+    strata : list of (Layout, SpeakerErrors)
+        Every grouping with the strata that its rates are standardised over, and their errors.
     points_at : dict of float to int
         Thresholds of operating points, and which point is at each.
     between : dict of (str, str) to Band
@@ -57,7 +58,7 @@ class Sample:
     levels: list[Uncertainty]
     cells: list[Uncertainty]
     bound: float
-    strata: list[tuple[Layout, Involved]]
+    strata: list[tuple[Layout, SpeakerErrors]]
     points_at: dict[float, int]
     between: dict[tuple[str, str], Band]
     found: Sequence[Found]
@@ -83,7 +84,7 @@ class Sample:
 
 
 def sample_speakers(
-    trials: TrialSet, design: Design, tally: Tally, points: Points, nodes: FloatArray
+    trials: TrialSet, design: Design, tally: CellCounts, points: Points, nodes: FloatArray
 ) -> Sample:
     """Tally who is behind the trials at every threshold, and draw replicates of them.
 
@@ -102,31 +103,35 @@ def sample_speakers(
         draws, why = None, "too many trials to hold in memory"
     elif draws is None:
         why = "too many speakers to draw from"
-    outer = (None, *design.within)
     groupings, rules = design.groupings, options.allocate
-    layouts = [
-        *(Layout(None, "", level) for level in outer),
-        *(Layout(g, rule, level) for level in outer for g in groupings for rule in rules),
-    ]
+    layouts = cell_layouts(groupings, rules, design.within)
     n = len(layouts)
     layouts += [Layout(g, rule, one) for one in design.strata for g in groupings for rule in rules]
-    seats: Iterable[Seated] = seated(trials, layouts)
-    held: list[Seated] = []
+    walk: Iterable[PlacedTrials] = Placing(trials, layouts).walk()
+    held: list[PlacedTrials] = []
     if trials.is_exact:
-        seats = held = list(seats)
-    everyone = People.of_list(trials, None)
+        walk = held = list(walk)
+    everyone = Members.of_list(trials, None)
     of_groups = {
-        id(g): People.of_list(trials, g) if everyone.are_blocks else everyone for g in groupings
+        id(g): Members.of_list(trials, g) if everyone.are_blocks else everyone for g in groupings
     }
-    people = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
-    involved = involve(trials, layouts, seats, points.found, people)
-    lost = failed(trials, layouts[:n], people[:n], points.found, involved[:n])
+    members = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
+    tallied = tally_errors(trials, layouts, walk, points.found, members)
+    lost = failed(trials, layouts[:n], members[:n], points.found, tallied[:n])
     replicated: Sequence[tuple[Replicated, Replicated]] = []
     bound = 0.0
     if draws is not None:
-        seat = Seated(held[0].part, held[0].at[:n])
         replicated, bound = replicate(
-            *(trials, layouts[:n], seat, involved[:n], points, draws, options, design.metrics)
+            *(
+                trials,
+                layouts[:n],
+                held[0].only(range(n)),
+                tallied[:n],
+                points,
+                draws,
+                options,
+                design.metrics,
+            )
         )
         if trials.failures is not None:
             texts = [one.point.text for one in points.found]
@@ -141,11 +146,11 @@ def sample_speakers(
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_at))]
     if trials.is_exact and nodes.size and options.interval != "bootstrap":
-        pairs = max(cells.nontarget.cell.size for cells, _ in involved)
-        between = _between(trials, layouts[:n], held, people, nodes, options, pairs)
+        pairs = max(cells.nontarget.cell.size for cells, _ in tallied)
+        between = _between(trials, layouts[:n], held, members, nodes, options, pairs)
     levels: list[Uncertainty] = []
     cells_of: list[Uncertainty] = []
-    for i, (one, of, failures) in enumerate(zip(layouts, involved, lost, strict=False)):
+    for i, (one, of, failures) in enumerate(zip(layouts, tallied, lost, strict=False)):
         into = levels if one.grouping is None else cells_of
         again = replicated[i] if replicated else None
         into += [
@@ -154,25 +159,25 @@ def sample_speakers(
         ]
     assert (len(levels), len(cells_of)) == (len(tally.levels), len(tally.cells))
     ids = None if trials.people is None or everyone.are_blocks else trials.people.ids
-    strata = list(zip(layouts[n:], (cells for cells, _ in involved[n:]), strict=True))
+    strata = list(zip(layouts[n:], (cells for cells, _ in tallied[n:]), strict=True))
     return Sample(levels, cells_of, bound, strata, points_at, between, points.found, ids)
 
 
 def _uncertainty(
     layout: Layout,
     at: int,
-    involved: tuple[Involved, Involved],
+    tallied: tuple[SpeakerErrors, SpeakerErrors],
     lost: tuple[Failed, Failed],
     replicated: tuple[Replicated, Replicated] | None,
     points: Points,
     design: Design,
     why: str,
-    everyone: People,
+    everyone: Members,
 ) -> Uncertainty:
     """Intervals and draws of the cells of one level of a layout."""
     options, draws = design.options, design.draws
     first, last = at * layout.groups, (at + 1) * layout.groups
-    groups, pooled = involved[0].part(first, last), involved[1].part(at, at + 1)
+    groups, pooled = tallied[0].part(first, last), tallied[1].part(at, at + 1)
     again = None
     if replicated is not None:
         again = Replicated.joined([replicated[0].part(first, last), replicated[1].part(at, at + 1)])
@@ -201,17 +206,17 @@ def _uncertainty(
 def _between(
     trials: TrialSet,
     layouts: Sequence[Layout],
-    held: Sequence[Seated],
-    people: Sequence[tuple[People, People]],
+    held: Sequence[PlacedTrials],
+    members: Sequence[tuple[Members, Members]],
     nodes: FloatArray,
     options: Options,
     pairs: int,
 ) -> dict[tuple[str, str], Band]:
     """Intervals at thresholds that are no operating point's, of all layouts without levels."""
     which = [i for i, one in enumerate(layouts) if one.within is None]
-    here = [Seated(one.part, [one.at[i] for i in which]) for one in held]
+    here = [one.only(which) for one in held]
     own = [layouts[i] for i in which]
-    made = bands(trials, own, here, [people[i] for i in which], nodes, options, pairs)
+    made = bands(trials, own, here, [members[i] for i in which], nodes, options, pairs)
     return {
         (one.grouping.name if one.grouping else "all", one.allocation): band
         for one, band in zip(own, made, strict=True)

@@ -17,10 +17,10 @@ from parivox.core.standardised import standardised
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.involved import Involved
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.read.grouping import Grouping
 
 __all__ = ["STANDARDISED", "standardised_rows"]
@@ -37,7 +37,7 @@ def standardised_rows(
     where: Mapping[str, Any],
     grouping: Grouping,
     strata: Grouping,
-    involved: Involved,
+    tallied: SpeakerErrors,
     found: Sequence[Found],
     options: Options,
 ) -> None:
@@ -49,15 +49,15 @@ def standardised_rows(
         The table of groups and the columns that all rows share.
     grouping, strata
         What the cells are of: ``stratum * groups + group``.
-    involved
-        Who is involved in them.
+    tallied
+        Their errors and trials by speaker and by pair.
     found, options
         Operating points, and the confidence.
     """
     n = len(grouping.groups)
     cell = np.arange(n * len(strata.groups))
     for metric in RATES:
-        whole = involved.target if metric == "fnr" else involved.nontarget
+        whole = tallied.target if metric == "fnr" else tallied.nontarget
         for i, one in enumerate(found):
             made = standardised(whole.at_point(i), cell % n, cell // n)
             told = moments(made.tally)

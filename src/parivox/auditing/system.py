@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.bias import at_cheapest, bias_blocks, bias_rows, shared_values
-from parivox.auditing.cells import count_cells, count_matrices
+from parivox.auditing.cell_counts import count_cells, count_matrices
 from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import bin_rows, det_rows, nodes, shared_thresholds
 from parivox.auditing.estimates import Estimates, estimate, locations, shifts
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.beside import Beside
     from parivox.auditing.bias import Ratios
-    from parivox.auditing.cells import Cells, Level, Tally
+    from parivox.auditing.cell_counts import CellCounts, Cells, Level
     from parivox.auditing.comparison import Compared, Part
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
@@ -59,7 +59,7 @@ __all__ = ["Design", "System", "add_rows", "check_polarity", "measure_system", "
 
 CHANCE = 0.5
 MOST_TRIALS = 100_000_000
-"""Of more trials, who is involved is not tallied: it would not fit in memory."""
+"""Of more trials, errors by speaker are not tallied: it would not fit in memory."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,7 +104,7 @@ class System:
         Why error rates are known at some thresholds only; empty if they are at all.
     source : str
         What the thresholds were found on.
-    tally : Tally
+    tally : CellCounts
         All counts.
     points : Points
         The operating points with their thresholds.
@@ -122,7 +122,7 @@ class System:
     design: Design
     no_curve: str
     source: str
-    tally: Tally
+    tally: CellCounts
     points: Points
     grid: list[Found]
     shared: FloatArray

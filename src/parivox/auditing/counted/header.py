@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.cells import ALLOCATIONS
 from parivox.auditing.counted.bins import parse_bins
 from parivox.auditing.counted.trial_counts import (
     DECISIONS,
@@ -20,6 +19,7 @@ from parivox.auditing.counted.trial_counts import (
     Seen,
     TrialCounts,
 )
+from parivox.auditing.layout import ALLOCATIONS
 from parivox.errors import ParivoxError
 from parivox.read.attributes import parse_by
 from parivox.read.counts_file import MOST, damaged

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.beside import MICRO, NOTHING, Recorded, recorded
-from parivox.auditing.cells import ALLOCATIONS, Layout, People, placed, placements
+from parivox.auditing.cell_counts import Participants
 from parivox.auditing.counted.linking import check_links
 from parivox.auditing.counted.trial_counts import (
     DECISIONS,
@@ -24,6 +24,7 @@ from parivox.auditing.counted.trial_counts import (
     TrialCounts,
 )
 from parivox.auditing.counted.withholding import NONE, SHOWN, hide, hide_levels, words
+from parivox.auditing.layout import ALLOCATIONS, Layout, PlacedTrials, groups_of_trials, placed
 from parivox.errors import ConfigError, DataError
 from parivox.read.counts_file import CountRows
 
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.beside import Share
-    from parivox.auditing.cells import Codes
     from parivox.auditing.counted.bins import Bins
     from parivox.auditing.counted.withholding import Bools
+    from parivox.auditing.layout import Codes
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.speakers import Speakers
@@ -156,7 +157,7 @@ class _Sides:
         outer = self.outer[at]
         if outer is None:
             return np.zeros(len(part), dtype=np.int32)
-        (level,) = placements(*self.found[id(outer)](part), "both")
+        (level,) = groups_of_trials(*self.found[id(outer)](part), "both")
         return level
 
     def blocks(self, part: Trials) -> Iterator[tuple[int, Codes, tuple[Codes, Codes]]]:
@@ -272,7 +273,7 @@ class _Sides:
             for one in of
         ]
         places = [at for of in (self.groupings, (None,)) for at in range(len(outer)) for _ in of]
-        people = [[People(one, self.n) for one in several] for several in layouts]
+        people = [[Participants(one, self.n) for one in several] for several in layouts]
         attempts = Recorded(self.trials)
         for part in self.trials.partitions():
             kept = part.without_conflicts()
@@ -286,7 +287,8 @@ class _Sides:
             for (level, sides), several, who in zip(known, layouts, people, strict=True):
                 for one, mine in zip(several, who, strict=True):
                     both = {id(one.grouping): sides, id(one.within): (level, level)}
-                    mine.add(speakers, sides, placed(one, both, len(kept)))
+                    here = {0: placed(one, both, len(kept))}
+                    mine.add(speakers, PlacedTrials(kept, here, both), 0)
             attempts.add(kept, part.failed)
         made = []
         for several, who, at in zip(layouts, people, places, strict=True):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.beside import Beside
-    from parivox.auditing.cells import Codes, Layout
     from parivox.auditing.counted.bins import Bins
+    from parivox.auditing.layout import Codes, Layout
     from parivox.auditing.operating_points import Found
     from parivox.read.counts_file import CountRows
     from parivox.read.grouping import Grouping

@@ -1,40 +1,42 @@
-"""From encoded trials to counts per group: the last step above the waist.
+"""Trials counted by cell: scores, participants, outcomes, and false accepts between groups.
 
-A *cell* is what a rate is computed on: one group of one grouping under one allocation of nontarget
-trials (docs/methods/rates.md#groups-of-trials), of all trials or of those within one level of
-another grouping. Trials held in memory give exact counts per distinct score; trials in partitions
-are counted in :data:`~parivox.auditing.counting.BINS` bins whose lower edges are the thresholds of
-the curve, so that every count at such a threshold is exact as well.
+Trials held in memory give exact counts per distinct score; trials in partitions are counted in
+:data:`~parivox.auditing.score_counts.BINS` bins whose lower edges are the thresholds of the curve,
+so that every count at such a threshold is exact as well.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parivox.auditing.beside import NOTHING, Beside, Besides, Recorded, recorded
-from parivox.auditing.counting import Binned, Exact
+from parivox.auditing.layout import CROSS, Layout, Placing, cell_layouts
+from parivox.auditing.score_counts import Binned, Exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.layout import Codes, PlacedTrials
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
-    Codes: TypeAlias = NDArray[np.int32]
-    Sides: TypeAlias = Callable[[Trials], tuple[Codes, Codes]]
-
-__all__ = ["ALLOCATIONS", "Cells", "Level", "Matrix", "Tally", "count_cells", "count_matrices"]
-
-ALLOCATIONS = ("both", "enrol", "test", "either")
-_NONE = np.int32(-1)
+__all__ = [
+    "CellCounts",
+    "Cells",
+    "Level",
+    "Matrix",
+    "Participants",
+    "count_cells",
+    "count_matrices",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,7 @@ class Cells:
 
 
 @dataclass(eq=False)
-class Tally:
+class CellCounts:
     """All counts of one system on one list.
 
     Attributes
@@ -135,61 +137,7 @@ class Tally:
         return self.levels[0].speakers
 
 
-class Layout(NamedTuple):
-    """What is counted together: the groups of one grouping, for each level."""
-
-    grouping: Grouping | None
-    allocation: str
-    within: Grouping | None
-
-    @property
-    def levels(self) -> int:
-        """How many levels."""
-        return 1 if self.within is None else len(self.within.groups)
-
-    @property
-    def groups(self) -> int:
-        """How many groups each level has."""
-        return 1 if self.grouping is None else len(self.grouping.groups)
-
-    def names(self) -> list[str]:
-        """The levels as the column ``within`` has them."""
-        if self.within is None:
-            return [""]
-        return [f"{self.within.name}={group}" for group in self.within.groups]
-
-
-class Placed(NamedTuple):
-    """Where the trials of one partition count in one layout.
-
-    Attributes
-    ----------
-    cells : list of int32 ndarray
-        Cell of each trial, ``level * groups + group``, -1 for none; a second array where a trial
-        counts twice.
-    level : int32 ndarray
-        Level of each trial that counts in some cell, -1 for the others.
-    """
-
-    cells: list[Codes]
-    level: Codes
-
-
-def placements(enrol: Codes, test: Codes, allocation: str) -> list[Codes]:
-    """Group that each trial counts for, -1 for none; a second array where it counts twice.
-
-    ``enrol`` and ``test`` are the groups of both sides, -1 where unknown.
-    """
-    if allocation == "enrol":
-        return [enrol]
-    if allocation == "test":
-        return [test]
-    if allocation == "both":
-        return [np.where(enrol == test, enrol, _NONE)]
-    return [enrol, np.where(enrol == test, _NONE, test)]
-
-
-class People:
+class Participants:
     """Which speakers take part in a trial of which cell."""
 
     def __init__(self, layout: Layout, n_speakers: int) -> None:
@@ -202,13 +150,20 @@ class People:
         cells = 1 if self.is_simple else layout.levels * layout.groups
         self.used = np.zeros(cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
 
-    def add(
-        self, speakers: Sequence[NDArray[np.integer[Any]]], sides: Sequence[Codes], placed: Placed
-    ) -> None:
-        """Note the speakers of either side, where the side's own group is that of the cell."""
+    def add(self, speakers: Sequence[NDArray[np.integer[Any]]], here: PlacedTrials, i: int) -> None:
+        """Note the speakers of either side, where the side's own group is that of the cell.
+
+        Parameters
+        ----------
+        speakers
+            Of the enrolments and of the test recordings.
+        here, i
+            Where the trials count, of which the layout is number `i`.
+        """
         groups = max(self.layout.groups, 1)  # nothing is placed where there is none
-        for cell in placed.cells:
-            group = cell if self.layout.within is None else np.where(cell < 0, _NONE, cell % groups)
+        sides = here.sides_by(self.layout.grouping)
+        for cell in here.at[i].cells:
+            group = cell if self.layout.within is None else np.where(cell < 0, -1, cell % groups)
             for speaker, side in zip(speakers, sides, strict=True):
                 inside = side == group
                 inside &= cell >= 0
@@ -244,7 +199,7 @@ def count_cells(
     within: Sequence[Grouping] = (),
     thresholds: Iterable[float] = (),
     keep_conflicts: bool = False,
-) -> Tally:
+) -> CellCounts:
     """Count the trials of one system and list, per group and score.
 
     Parameters
@@ -261,14 +216,9 @@ def count_cells(
     keep_conflicts
         Count the contradicting rows as well, which are otherwise set aside.
     """
-    outer = (None, *within)
-    whole = [Layout(None, "", level) for level in outer]
-    layouts = [
-        *whole,
-        *(Layout(g, rule, w) for w in outer for g in groupings for rule in allocations),
-    ]
+    layouts = cell_layouts(groupings, allocations, within)
     exact = trials.n_partitions == 1
-    sizes = [(one.levels * one.groups, one.levels) for one in layouts]
+    sizes = [(one.cells, one.levels) for one in layouts]
     counter: Exact | Binned
     if trials.is_counted:
         counter = Exact(sizes, trials.bins.width)
@@ -277,45 +227,54 @@ def count_cells(
     besides = [(Besides(trials, cells), Besides(trials, levels)) for cells, levels in sizes]
     people = _Everyone(trials, layouts)
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
-    found = _sides(trials, groupings, within)
-    for part, which in _parts(trials, layouts):
+    placing = Placing(trials, layouts)
+    for part, which in placing.parts():
         kept = part if keep_conflicts else part.without_conflicts()
         if exact:
             kept = kept.take(np.argsort(kept.score))
-        weight = kept.more.get("count")
-        sides = {key: one(kept) for key, one in found.items()}
-        here = {i: placed(layouts[i], sides, len(kept), left_out[i], weight) for i in which}
-        people.add(kept, part.failed, sides, here)
-        counter.add(kept.score, kept.target, here, weight)
+        here = placing.place(kept, which)
+        for i in which:
+            left_out[i] += _left_out(here, layouts[i], i)
+        people.add(here, part.failed)
+        counter.add(kept.score, kept.target, here.at, kept.more.get("count"))
         if besides[0][0].counts_more:
-            for i, where in here.items():
+            for i, where in here.at.items():
                 cells, levels = besides[i]
                 cells.add(kept, where.cells)
                 levels.add(kept, [where.level])
         if part.failed is not None and len(part.failed):
-            failed = part.failed
-            sides = {key: one(failed) for key, one in found.items()}
-            for i in which:
+            for i, where in placing.place(part.failed, which).at.items():
                 cells, levels = besides[i]
-                where = placed(layouts[i], sides, len(failed))
-                cells.add_failed(failed, where.cells)
-                levels.add_failed(failed, [where.level])
-    tally = _tallied(layouts, counter, besides, people, left_out)
-    tally.unmet = people.unmet()
-    tally.recordings = people.recordings()
-    return tally
+                cells.add_failed(part.failed, where.cells)
+                levels.add_failed(part.failed, [where.level])
+    counted = _by_cell(layouts, counter, besides, people, left_out)
+    counted.unmet = people.unmet()
+    counted.recordings = people.recordings()
+    return counted
 
 
-def _tallied(
+def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
+    """Trials that count in no cell: of a side whose group is unknown; between two groups."""
+    lost = here.at[i].level < 0
+    if not lost.any():
+        return 0, 0
+    enrol, test = here.sides_by(layout.grouping or layout.within)
+    between = lost & (enrol >= 0) & (test >= 0)
+    weight = here.part.more.get("count")
+    n, known = (int(one.sum() if weight is None else weight[one].sum()) for one in (lost, between))
+    return n - known, known
+
+
+def _by_cell(
     layouts: Sequence[Layout],
     counter: Exact | Binned,
     besides: Sequence[tuple[Besides, Besides]],
     people: _Everyone,
     left_out: IntArray,
-) -> Tally:
+) -> CellCounts:
     """What was counted of each layout, by cell."""
     counts = counter.finish()
-    tally = Tally([], bound=counter.bound, width=counter.width)
+    counted = CellCounts([], bound=counter.bound, width=counter.width)
     by_within: dict[int, list[Level]] = {}
     for i, (one, (each, pooled), (inside, outer_)) in enumerate(
         zip(layouts, counts, besides, strict=True)
@@ -328,21 +287,21 @@ def _tallied(
                 for name, whole_, who, beside in zip(one.names(), pooled, seen, few, strict=True)
             ]
             by_within[id(one.within)] = made
-            tally.levels += made
+            counted.levels += made
             if one.within is not None:
-                tally.outside[one.within.name] = int(left_out[i].sum())
+                counted.outside[one.within.name] = int(left_out[i].sum())
             continue
         for at, level in enumerate(by_within[id(one.within)]):
             part_of = slice(at * one.groups, (at + 1) * one.groups)
             outside = left_out[i] if one.within is None else np.full(2, -1)
-            tally.cells.append(
+            counted.cells.append(
                 Cells(
                     *(one.grouping, one.allocation, each[part_of], pooled[at], seen[at]),
                     *(outside, level, [*many[part_of], few[at]]),
                     people.missing(one.grouping, level.name),
                 )
             )
-    return tally
+    return counted
 
 
 class _Everyone:
@@ -352,27 +311,19 @@ class _Everyone:
         self.trials, self.layouts = trials, layouts
         if not trials.is_counted:
             n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
-            self.people = [People(one, n_speakers) for one in layouts]
+            self.people = [Participants(one, n_speakers) for one in layouts]
             self.attempts = Recorded(trials)
             self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
 
-    def add(
-        self,
-        part: Trials,
-        failed: Trials | None,
-        sides: dict[int, tuple[Codes, Codes]],
-        here: dict[int, Placed],
-    ) -> None:
+    def add(self, here: PlacedTrials, failed: Trials | None) -> None:
         """Note those of one partition."""
         if self.trials.is_counted:
             return
-        of_utterance = self.trials.utterance_speaker
+        of_utterance, part = self.trials.utterance_speaker, here.part
         sides_of = (part.enrol, part.test)
         speakers = [of_utterance.take(side).astype(np.intp) for side in sides_of]
-        for i, at in here.items():
-            grouping = self.layouts[i].grouping
-            own = sides[id(grouping)] if grouping is not None else _nowhere(len(part))
-            self.people[i].add(speakers, own, at)
+        for i in here.at:
+            self.people[i].add(speakers, here, i)
         self.attempts.add(part, failed)
         for side in sides_of:
             self.used[side] = True
@@ -410,79 +361,6 @@ class _Everyone:
         if trials.is_counted:
             return trials.recorded(one, cells, levels)
         return recorded(self.attempts, one.grouping, one.within, cells, levels)
-
-
-def _parts(
-    trials: TrialSet | TrialCounts, layouts: Sequence[Layout]
-) -> Iterator[tuple[Trials, Sequence[int]]]:
-    """Trials in pieces, and the layouts that they count in: those of counts in one block's."""
-    if trials.is_counted:
-        yield from trials.parts(layouts)
-        return
-    for part in trials.partitions():
-        yield part, range(len(layouts))
-
-
-def _sides(
-    trials: TrialSet | TrialCounts, groupings: Sequence[Grouping], within: Sequence[Grouping]
-) -> dict[int, Sides]:
-    """What gives the groups of both sides, by the grouping's identity."""
-    if trials.is_counted:
-        return {id(one): trials.on(one) for one in (*groupings, *within)}
-    return {id(one): one.on(trials) for one in (*groupings, *within)}
-
-
-def _by_cell(
-    pair: Codes, size: int, chosen: NDArray[np.bool_] | None, weight: IntArray | None
-) -> IntArray:
-    """How many of the chosen trials are in each cell; those of the last one are in none."""
-    if chosen is not None:
-        pair, weight = pair[chosen], None if weight is None else weight[chosen]
-    return np.bincount(pair, weight, minlength=size + 1)[:-1].astype(np.int64, copy=False)
-
-
-def _nowhere(n: int) -> tuple[Codes, Codes]:
-    """Sides that are all of the one group that there is."""
-    both = np.zeros(n, dtype=np.int32)
-    return both, both
-
-
-def placed(
-    layout: Layout,
-    sides: dict[int, tuple[Codes, Codes]],
-    n: int,
-    left_out: IntArray | None = None,
-    weight: IntArray | None = None,
-) -> Placed:
-    """Where trials count; those that are in no group are added to `left_out`.
-
-    Each counts once or, with `weight`, as often as that.
-    """
-    group = layout.grouping
-    both = sides[id(group)] if group is not None else _nowhere(n)
-    cells = placements(*both, layout.allocation or "both")
-    if layout.within is not None:
-        (level,) = placements(*sides[id(layout.within)], "both")
-        size = np.int32(layout.groups)
-        inside = [(cell >= 0) & (level >= 0) for cell in cells]
-        cells = [
-            np.where(known, level * size + cell, _NONE)
-            for known, cell in zip(inside, cells, strict=True)
-        ]
-        if group is None:
-            both = sides[id(layout.within)]
-    known = cells[0] >= 0
-    for cell in cells[1:]:
-        known = known | (cell >= 0)
-    if left_out is not None and not known.all():
-        of_known = (both[0] >= 0) & (both[1] >= 0) & ~known
-        left_out += [
-            int(one.sum() if weight is None else weight[one].sum())
-            for one in (~known & ~of_known, of_known)
-        ]
-    if layout.within is None:
-        return Placed(cells, np.where(known, np.int32(0), _NONE))
-    return Placed(cells, np.where(known, level, _NONE))
 
 
 class Matrix(NamedTuple):
@@ -523,12 +401,11 @@ def count_matrices(
     list of (grouping, level, Matrix)
         The level as the column ``within`` has it.
     """
-    layouts = [Layout(g, "", w) for w in (None, *within) for g in groupings]
-    sizes = [(one.levels, one.groups * one.groups) for one in layouts]
-    errors = [np.zeros((thresholds.size, levels * n), dtype=np.int64) for levels, n in sizes]
+    layouts = [Layout(g, CROSS, w) for w in (None, *within) for g in groupings]
+    errors = [np.zeros((thresholds.size, one.cells), dtype=np.int64) for one in layouts]
     totals = [np.zeros_like(one) for one in errors]
-    found = _sides(trials, groupings, within)
-    for part, which in _parts(trials, layouts):
+    placing = Placing(trials, layouts)
+    for part, which in placing.parts():
         kept = part.without_conflicts()
         kept = kept.take(~kept.target)
         weight = kept.more.get("count")
@@ -537,28 +414,27 @@ def count_matrices(
         if deployed is not None:
             decided = trials.decided(kept)
             accepted[deployed], known[deployed] = decided == 1, decided >= 0
-        sides = {key: one(kept) for key, one in found.items()}
-        for i in which:
-            one = layouts[i]
-            enrol, test = sides[id(one.grouping)]
-            n = one.groups
-            outside = (enrol < 0) | (test < 0)
-            pair = enrol * np.int32(n) + test
-            if one.within is not None:
-                (level,) = placements(*sides[id(one.within)], "both")
-                outside |= level < 0
-                pair += level * np.int32(n * n)
-            size = errors[i].shape[1]
-            pair[outside] = size  # counted in a cell of its own, which is then left out
-            every = _by_cell(pair, size, None, weight)
+        for i, at in placing.place(kept, which).at.items():
+            size = layouts[i].cells
+            pair = np.where(at.level < 0, size, at.cells[0])
+            every = _count(pair, size, None, weight)
             for row, (chosen, seen) in enumerate(zip(accepted, known, strict=True)):
-                errors[i][row] += _by_cell(pair, size, chosen, weight)
-                totals[i][row] += every if seen is None else _by_cell(pair, size, seen, weight)
+                errors[i][row] += _count(pair, size, chosen, weight)
+                totals[i][row] += every if seen is None else _count(pair, size, seen, weight)
     made = []
     for one, wrong, total in zip(layouts, errors, totals, strict=True):
-        shape = (-1, one.levels, one.groups, one.groups)
-        by_level = wrong.reshape(shape), total.reshape(shape)
-        for at, name in enumerate(one.names()):
-            assert one.grouping is not None
-            made.append((one.grouping, name, Matrix(*(array[:, at] for array in by_level))))
+        assert one.grouping is not None
+        n = len(one.grouping.groups)
+        by_level = [array.reshape(-1, one.levels, n, n) for array in (wrong, total)]
+        for level, name in enumerate(one.names()):
+            made.append((one.grouping, name, Matrix(*(array[:, level] for array in by_level))))
     return made
+
+
+def _count(
+    cell: Codes, size: int, chosen: NDArray[np.bool_] | None, weight: IntArray | None
+) -> IntArray:
+    """How many of the chosen trials are in each cell; those of the last one are in none."""
+    if chosen is not None:
+        cell, weight = cell[chosen], None if weight is None else weight[chosen]
+    return np.bincount(cell, weight, minlength=size + 1)[:-1].astype(np.int64, copy=False)

@@ -1,7 +1,7 @@
-"""Who is involved: errors and trials of every cell by speaker and by pair of speakers.
+"""Errors and trials of every cell by speaker (target trials) and by pair of speakers (nontarget).
 
-The counterpart of :mod:`~parivox.auditing.cells` for uncertainty, whose sample are the speakers:
-one more pass over the trials, once the thresholds are known.
+The counterpart of :mod:`~parivox.auditing.cell_counts` for uncertainty, whose sample are the
+speakers: one more walk over the trials, once the thresholds are known.
 """
 
 from __future__ import annotations
@@ -11,98 +11,46 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.cells import placed
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.tallies import ByPair, BySpeaker, numbered
-from parivox.read.checks import Trials
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cells import Layout, Placed
+    from parivox.auditing.layout import Layout, Members, PlacedTrials
     from parivox.auditing.operating_points import Found
     from parivox.core.counts import IntArray
-    from parivox.read.grouping import Grouping
+    from parivox.read.checks import Trials
     from parivox.read.trialset import TrialSet
 
     Bools = NDArray[np.bool_]
 
-__all__ = ["Involved", "People", "Seated", "involve", "seated"]
+__all__ = ["SpeakerErrors", "tally_errors"]
 
 _HELD = 1 << 21
 """Entries of several partitions that are held before they are added up."""
-MOST_BY_THEMSELVES = 5_000
-"""Of more speakers of a list that is not held in memory, blocks are taken."""
-BLOCKS, FEWEST_BLOCKS = 1_000, 20
-"""Blocks in all, and of each group at least."""
 
 
-class Involved(NamedTuple):
-    """Errors and trials at every operating point, by who is involved."""
+class SpeakerErrors(NamedTuple):
+    """Errors and trials of some cells at every operating point."""
 
     target: BySpeaker
     nontarget: ByPair
 
-    def part(self, start: int, stop: int) -> Involved:
+    def part(self, start: int, stop: int) -> SpeakerErrors:
         """Cells `start` to `stop`, the latter excluded."""
-        return Involved(self.target.part(start, stop), self.nontarget.part(start, stop))
+        return SpeakerErrors(self.target.part(start, stop), self.nontarget.part(start, stop))
 
 
-@dataclass(frozen=True, eq=False)
-class Seated:
-    """Trials of one partition, contradicting rows left out, with where each counts.
-
-    Attributes
-    ----------
-    part : Trials
-    at : list of Placed
-        Of each layout.
-    """
-
-    part: Trials
-    at: list[Placed]
-
-
-def seated(
-    trials: TrialSet, layouts: Sequence[Layout], failed: Sequence[int] = ()
-) -> Iterator[Seated]:
-    """Where the trials of every partition count; with those that failed at some stages."""
-    groupings = {id(g): g for one in layouts for g in (one.grouping, one.within) if g is not None}
-    sides = {key: one.on(trials) for key, one in groupings.items()}
-    for part in trials.partitions():
-        kept = part.without_conflicts()
-        if failed:
-            kept = _attempted(kept, failed)
-        own = {key: of(kept) for key, of in sides.items()}
-        yield Seated(kept, [placed(one, own, len(kept)) for one in layouts])
-
-
-def _attempted(scored: Trials, stages: Sequence[int]) -> Trials:
-    """Scored trials and those that failed at some stages, which ``more["failed"]`` marks."""
-    lost = scored.failed
-    if lost is None:
-        return scored
-    lost = lost.take(np.isin(lost.more["failed"], stages))
-
-    def both(name: str) -> NDArray[Any]:
-        return np.concatenate((getattr(scored, name), getattr(lost, name)))
-
-    more = {name: np.concatenate((one, lost.more[name])) for name, one in scored.more.items()}
-    more["failed"] = np.concatenate((np.zeros(len(scored), np.int8), lost.more["failed"]))
-    return Trials(
-        both("enrol"), both("test"), both("target"), both("score"), both("conflict"), more
-    )
-
-
-def involve(
+def tally_errors(
     trials: TrialSet,
     layouts: Sequence[Layout],
-    seats: Iterable[Seated],
+    walk: Iterable[PlacedTrials],
     found: Sequence[Found],
-    people: Sequence[tuple[People, People]],
-) -> list[tuple[Involved, Involved]]:
+    members: Sequence[tuple[Members, Members]],
+) -> list[tuple[SpeakerErrors, SpeakerErrors]]:
     """Tally the trials of every layout, by cell and by level.
 
     Parameters
@@ -111,39 +59,34 @@ def involve(
         The encoded trials.
     layouts
         What the cells are of; the first is of all trials.
-    seats
-        The trials, partition by partition.
+    walk
+        The trials, partition by partition, with where they count.
     found
         Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
         Where a point was not found, errors mean nothing.
-    people
+    members
         Of each layout, who the speakers of its cells are, and of its levels.
 
     Returns
     -------
-    list of (Involved, Involved)
+    list of (SpeakerErrors, SpeakerErrors)
         Of each layout, its cells (``level * groups + group``), and its levels: every trial that
         counts in one of its cells, once.
     """
-    cells = [
-        _Gathering(one.levels * one.groups, own.n)
-        for one, (own, _) in zip(layouts, people, strict=True)
-    ]
-    levels = [
-        _Gathering(one.levels, whole.n) for one, (_, whole) in zip(layouts, people, strict=True)
-    ]
-    every = {id(one): one for both in people for one in both}
+    cells = [_Gathering(one.cells, own.n) for one, (own, _) in zip(layouts, members, strict=True)]
+    levels = [_Gathering(one.levels, of.n) for one, (_, of) in zip(layouts, members, strict=True)]
+    every = {id(one): one for both in members for one in both}
     apart = [
         one.allocation == "either" or own is not whole  # cells share trials, or not their speakers
-        for one, (own, whole) in zip(layouts, people, strict=True)
+        for one, (own, whole) in zip(layouts, members, strict=True)
     ]
-    for here in seats:
+    for here in walk:
         outcomes = _Outcomes.of(trials, here.part, found)
         classes = {key: _classes(trials, here.part, one) for key, one in every.items()}
-        for i, at in enumerate(here.at):
-            adding = [(cells[i], at.cells, people[i][0])]
+        for i, at in here.at.items():
+            adding = [(cells[i], at.cells, members[i][0])]
             if apart[i]:
-                adding.append((levels[i], [at.level], people[i][1]))
+                adding.append((levels[i], [at.level], members[i][1]))
             for into, placed_in, who in adding:
                 for rows, member, is_target in classes[id(who)]:
                     into.add(rows, member, placed_in, outcomes, is_target=is_target)
@@ -221,7 +164,7 @@ class _Outcomes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Members:
+class _Numbered:
     """Speaker or pair of each trial: its number among those that occur, and their codes."""
 
     index: NDArray[np.integer[Any]]
@@ -229,26 +172,23 @@ class _Members:
 
 
 def _classes(
-    trials: TrialSet, part: Trials, people: People
-) -> list[tuple[NDArray[np.intp], _Members, bool]]:
+    trials: TrialSet, part: Trials, members: Members
+) -> list[tuple[NDArray[np.intp], _Numbered, bool]]:
     """Target trials by speaker, nontarget trials by pair."""
     speaker = trials.utterance_speaker
     target, nontarget = np.flatnonzero(part.target), np.flatnonzero(~part.target)
-    own = people.of(speaker[part.enrol[target]])
-    enrol, test = (people.of(speaker[side[nontarget]]) for side in (part.enrol, part.test))
-    if people.are_blocks:  # a pair within a block is one with a stranger
-        test = np.where(enrol == test, test + people.n // 2, test)
-    pair = np.minimum(enrol, test) * people.n + np.maximum(enrol, test)
+    own = members.of(speaker[part.enrol[target]])
+    pair = members.of_pairs(*(speaker[side[nontarget]] for side in (part.enrol, part.test)))
     return [
-        (target, _numbered(own, people.n), True),
-        (nontarget, _numbered(pair, people.n * people.n), False),
+        (target, _numbered(own, members.n), True),
+        (nontarget, _numbered(pair, members.n * members.n), False),
     ]
 
 
-def _numbered(codes: IntArray, size: int) -> _Members:
+def _numbered(codes: IntArray, size: int) -> _Numbered:
     """Codes below `size`, numbered in rising order of those that occur."""
     distinct, index = numbered(codes, size)
-    return _Members(index, distinct)
+    return _Numbered(index, distinct)
 
 
 class _Piece(NamedTuple):
@@ -270,58 +210,6 @@ class _Piece(NamedTuple):
         return cls(code[first], n, wrong)
 
 
-@dataclass(frozen=True, eq=False)
-class People:
-    """Who the speakers of a list are: each by itself or, of very many, in blocks.
-
-    Blocks are samples of the speakers of a cell, so that its rate varies over blocks as it does
-    over speakers: the same variance, told from fewer and larger units.
-
-    Attributes
-    ----------
-    n : int
-        Numbers are below this.
-    block : int32 ndarray of shape (speaker,), or None
-        The block of each speaker; None where each is by itself.
-    """
-
-    n: int
-    block: NDArray[np.int32] | None = None
-
-    @classmethod
-    def of_list(cls, trials: TrialSet, grouping: Grouping | None) -> People:
-        """Speakers of a list: in blocks if it is not held in memory and has very many.
-
-        Blocks are then of one group of the grouping each; without one, of speakers of any group.
-        """
-        n = int(trials.utterance_speaker.max(initial=-1)) + 1
-        used = trials.in_use
-        if trials.is_exact or used.size <= MOST_BY_THEMSELVES:
-            return cls(n)
-        group = np.zeros(used.size, dtype=np.int64)
-        if grouping is not None and grouping.of_speaker is not None:
-            group = grouping.of_speaker[used].astype(np.int64) + 1
-        n_groups = int(group.max()) + 1
-        size = max(BLOCKS // n_groups, FEWEST_BLOCKS)
-        order = np.argsort(group, kind="stable")
-        first = np.searchsorted(group[order], np.arange(n_groups))
-        turn = np.arange(used.size) - first[group[order]]
-        block = np.zeros(n, dtype=np.int32)
-        block[used[order]] = group[order] * size + turn % size
-        # as many again for the strangers of pairs within a block
-        return cls(2 * n_groups * size, block)
-
-    @property
-    def are_blocks(self) -> bool:
-        """Whether they are blocks of speakers."""
-        return self.block is not None
-
-    def of(self, speaker: NDArray[np.int32]) -> IntArray:
-        """Number of each speaker."""
-        found = speaker if self.block is None else self.block[speaker]
-        return found.astype(np.int64)
-
-
 class _Gathering:
     """The tallies of one layout in the making, partition by partition."""
 
@@ -332,7 +220,7 @@ class _Gathering:
     def add(
         self,
         rows: NDArray[np.intp],
-        members: _Members,
+        members: _Numbered,
         cells: Sequence[NDArray[np.int32]],
         outcomes: _Outcomes,
         *,
@@ -372,12 +260,12 @@ class _Gathering:
         """Codes of members are below this."""
         return self.n_speakers if is_target else self.n_speakers * self.n_speakers
 
-    def finish(self) -> Involved:
+    def finish(self) -> SpeakerErrors:
         """The tallies."""
         target, nontarget = (self._joined(is_target=kind) for kind in (True, False))
         n = max(self.n_speakers, 1)
         cell, pair = np.divmod(nontarget.code, n * n)
-        return Involved(
+        return SpeakerErrors(
             BySpeaker(
                 *(target.code // n, target.code % n, target.errors, target.trials, self.n_cells)
             ),

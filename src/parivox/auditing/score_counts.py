@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cells import Codes, Placed
+    from parivox.auditing.layout import Codes, Placed
     from parivox.core.counts import FloatArray, IntArray
     from parivox.read.trialset import TrialSet
 

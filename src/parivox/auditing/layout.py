@@ -1,0 +1,313 @@
+"""Which cells a trial counts in: groupings, the allocation of nontarget trials, levels.
+
+A *cell* is what a rate is computed on: one group of one grouping under one allocation of nontarget
+trials (docs/methods/rates.md#groups-of-trials), of all trials or of those within one level of
+another grouping. Nothing else decides the group of a trial.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from parivox.read.checks import Trials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.core.counts import IntArray
+    from parivox.read.grouping import Grouping
+    from parivox.read.trialset import TrialSet
+
+    Codes: TypeAlias = NDArray[np.int32]
+    Sides: TypeAlias = tuple[Codes, Codes]
+
+__all__ = [
+    "ALLOCATIONS",
+    "CROSS",
+    "Layout",
+    "Members",
+    "Placed",
+    "PlacedTrials",
+    "Placing",
+    "cell_layouts",
+    "groups_of_trials",
+    "placed",
+]
+
+ALLOCATIONS = ("both", "enrol", "test", "either")
+CROSS = "cross"
+"""Every pair of groups, enrolment first, is a cell: the matrix between groups."""
+_NONE = np.int32(-1)
+MOST_BY_THEMSELVES = 5_000
+"""Of more speakers of a list that is not held in memory, blocks are taken."""
+BLOCKS, FEWEST_BLOCKS = 1_000, 20
+"""Blocks in all, and of each group at least."""
+
+
+class Layout(NamedTuple):
+    """Cells that are counted together: the groups of one grouping, for each level.
+
+    Attributes
+    ----------
+    grouping : Grouping or None
+        None for all trials together.
+    allocation : str
+        One of :data:`ALLOCATIONS`, or :data:`CROSS`; empty for all trials together.
+    within : Grouping or None
+        Whose levels the groups are counted in; None for all trials.
+    """
+
+    grouping: Grouping | None
+    allocation: str
+    within: Grouping | None
+
+    @property
+    def levels(self) -> int:
+        """How many levels."""
+        return 1 if self.within is None else len(self.within.groups)
+
+    @property
+    def groups(self) -> int:
+        """How many cells each level has."""
+        n = 1 if self.grouping is None else len(self.grouping.groups)
+        return n * n if self.allocation == CROSS else n
+
+    @property
+    def cells(self) -> int:
+        """How many cells."""
+        return self.levels * self.groups
+
+    def names(self) -> list[str]:
+        """The levels as the column ``within`` has them."""
+        if self.within is None:
+            return [""]
+        return [f"{self.within.name}={group}" for group in self.within.groups]
+
+
+def cell_layouts(
+    groupings: Sequence[Grouping], allocations: Sequence[str], within: Sequence[Grouping]
+) -> list[Layout]:
+    """All trials and the levels first, then every grouping under every allocation within them."""
+    outer = (None, *within)
+    return [
+        *(Layout(None, "", level) for level in outer),
+        *(Layout(g, rule, level) for level in outer for g in groupings for rule in allocations),
+    ]
+
+
+def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0) -> list[Codes]:
+    """Group that each trial counts for, -1 for none; a second array where it counts twice.
+
+    Parameters
+    ----------
+    enrol, test : int32 ndarrays of shape (trial,)
+        The groups of both sides, -1 where unknown.
+    allocation : str
+        A nontarget trial between two groups counts for none (``both``), for that of its enrolment
+        or test recording, for ``either`` of them, or in the cell of the pair (``cross``).
+    groups : int
+        How many the grouping has; for ``cross``.
+    """
+    if allocation == "enrol":
+        return [enrol]
+    if allocation == "test":
+        return [test]
+    if allocation == "both":
+        return [np.where(enrol == test, enrol, _NONE)]
+    if allocation == CROSS:
+        return [np.where((enrol < 0) | (test < 0), _NONE, enrol * np.int32(groups) + test)]
+    return [enrol, np.where(enrol == test, _NONE, test)]
+
+
+class Placed(NamedTuple):
+    """Where the trials of one partition count in one layout.
+
+    Attributes
+    ----------
+    cells : list of int32 ndarray
+        Cell of each trial, ``level * groups + group``, -1 for none; a second array where a trial
+        counts twice.
+    level : int32 ndarray
+        Level of each trial that counts in some cell, -1 for the others.
+    """
+
+    cells: list[Codes]
+    level: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedTrials:
+    """Trials of one partition with where each counts.
+
+    Attributes
+    ----------
+    part : Trials
+    at : dict of int to Placed
+        By the number of the layout.
+    sides : dict of int to (int32 ndarray, int32 ndarray)
+        Groups of both sides, -1 for none, by the identity of the grouping.
+    """
+
+    part: Trials
+    at: dict[int, Placed]
+    sides: dict[int, Sides]
+
+    def sides_by(self, grouping: Grouping | None) -> Sides:
+        """Groups of both sides; all of the one group that there is without a grouping."""
+        return _nowhere(len(self.part)) if grouping is None else self.sides[id(grouping)]
+
+    def only(self, layouts: Sequence[int]) -> PlacedTrials:
+        """In some of the layouts, numbered anew."""
+        return PlacedTrials(
+            self.part, {i: self.at[one] for i, one in enumerate(layouts)}, self.sides
+        )
+
+
+class Placing:
+    """Places the trials of one system in the cells of several layouts.
+
+    Parameters
+    ----------
+    trials
+        Encoded trials, or counts of them.
+    layouts
+        What the cells are.
+    """
+
+    def __init__(self, trials: TrialSet | TrialCounts, layouts: Sequence[Layout]) -> None:
+        self.trials, self.layouts = trials, layouts
+        used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
+        self._sides: dict[int, Callable[[Trials], Sides]] = {
+            key: trials.on(g) if trials.is_counted else g.on(trials)
+            for key, g in {id(g): g for g in used}.items()
+        }
+
+    def parts(self) -> Iterator[tuple[Trials, Sequence[int]]]:
+        """Trials in pieces, and the layouts that they count in: of counts, those of one block."""
+        if self.trials.is_counted:
+            yield from self.trials.parts(self.layouts)
+            return
+        for part in self.trials.partitions():
+            yield part, range(len(self.layouts))
+
+    def walk(self, stages: Sequence[int] = ()) -> Iterator[PlacedTrials]:
+        """The trials of every partition that contradict nothing.
+
+        With them come those that failed at some `stages`, which ``more["failed"]`` marks.
+        """
+        for part, which in self.parts():
+            kept = part.without_conflicts()
+            yield self.place(_attempted(kept, stages) if stages else kept, which)
+
+    def place(self, part: Trials, which: Sequence[int] | None = None) -> PlacedTrials:
+        """Trials of one partition in some of the layouts, by default all."""
+        sides = {key: of(part) for key, of in self._sides.items()}
+        which = range(len(self.layouts)) if which is None else which
+        return PlacedTrials(
+            part, {i: placed(self.layouts[i], sides, len(part)) for i in which}, sides
+        )
+
+
+def _nowhere(n: int) -> Sides:
+    """Sides that are all of the one group that there is."""
+    both = np.zeros(n, dtype=np.int32)
+    return both, both
+
+
+def placed(layout: Layout, sides: dict[int, Sides], n: int) -> Placed:
+    """Where `n` trials count in a layout, from the groups of both sides by each grouping."""
+    grouping = layout.grouping
+    if grouping is None:
+        cells = [np.zeros(n, dtype=np.int32)]
+    else:
+        cells = groups_of_trials(*sides[id(grouping)], layout.allocation, len(grouping.groups))
+    if layout.within is not None:
+        (level,) = groups_of_trials(*sides[id(layout.within)], "both")
+        size = np.int32(layout.groups)
+        cells = [np.where((cell >= 0) & (level >= 0), level * size + cell, _NONE) for cell in cells]
+    known = cells[0] >= 0
+    for cell in cells[1:]:
+        known = known | (cell >= 0)
+    return Placed(cells, np.where(known, np.int32(0) if layout.within is None else level, _NONE))
+
+
+def _attempted(scored: Trials, stages: Sequence[int]) -> Trials:
+    """Scored trials and those that failed at some stages."""
+    lost = scored.failed
+    if lost is None:
+        return scored
+    lost = lost.take(np.isin(lost.more["failed"], stages))
+
+    def both(name: str) -> NDArray[Any]:
+        return np.concatenate((getattr(scored, name), getattr(lost, name)))
+
+    more = {name: np.concatenate((one, lost.more[name])) for name, one in scored.more.items()}
+    more["failed"] = np.concatenate((np.zeros(len(scored), np.int8), lost.more["failed"]))
+    return Trials(
+        both("enrol"), both("test"), both("target"), both("score"), both("conflict"), more
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Who the speakers of a list are: each by itself or, of very many, in blocks.
+
+    Blocks are samples of the speakers of a cell, so that its rate varies over blocks as it does
+    over speakers: the same variance, told from fewer and larger units.
+
+    Attributes
+    ----------
+    n : int
+        Numbers of members are below this.
+    block : int32 ndarray of shape (speaker,), or None
+        The block of each speaker; None where each is by itself.
+    """
+
+    n: int
+    block: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of_list(cls, trials: TrialSet, grouping: Grouping | None) -> Members:
+        """Speakers of a list: in blocks if it is not held in memory and has very many.
+
+        Blocks are then of one group of the grouping each; without one, of speakers of any group.
+        """
+        n = int(trials.utterance_speaker.max(initial=-1)) + 1
+        used = trials.in_use
+        if trials.is_exact or used.size <= MOST_BY_THEMSELVES:
+            return cls(n)
+        group = np.zeros(used.size, dtype=np.int64)
+        if grouping is not None and grouping.of_speaker is not None:
+            group = grouping.of_speaker[used].astype(np.int64) + 1
+        n_groups = int(group.max()) + 1
+        size = max(BLOCKS // n_groups, FEWEST_BLOCKS)
+        order = np.argsort(group, kind="stable")
+        first = np.searchsorted(group[order], np.arange(n_groups))
+        turn = np.arange(used.size) - first[group[order]]
+        block = np.zeros(n, dtype=np.int32)
+        block[used[order]] = group[order] * size + turn % size
+        # as many again for the strangers of pairs within a block
+        return cls(2 * n_groups * size, block)
+
+    @property
+    def are_blocks(self) -> bool:
+        """Whether they are blocks of speakers."""
+        return self.block is not None
+
+    def of(self, speaker: NDArray[np.int32]) -> IntArray:
+        """Number of each speaker."""
+        found = speaker if self.block is None else self.block[speaker]
+        return found.astype(np.int64)
+
+    def of_pairs(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> IntArray:
+        """Number of each unordered pair of speakers, below ``n * n``."""
+        one, other = self.of(enrol), self.of(test)
+        if self.are_blocks:  # a pair within a block is one with a stranger
+            other = np.where(one == other, other + self.n // 2, other)
+        return np.minimum(one, other) * self.n + np.maximum(one, other)
