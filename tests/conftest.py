@@ -14,7 +14,7 @@ import pytest
 
 import parivox as pv
 import parivox.auditing.run
-from parivox.core.counts import Counts
+from parivox import Counts
 
 # Read when torch is imported. Test workers share the processors: threads that wait for each other
 # there took eight times the processor time of one.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
-from parivox.auditing.count import count
+from parivox import count
 from parivox.errors import ParivoxError
 
 PAGE = (Path(__file__).parents[1] / "docs" / "bad-input.md").read_text(encoding="utf-8")

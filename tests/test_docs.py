@@ -65,7 +65,7 @@ def test_every_metric_has_its_page():
 
 
 def test_every_cost_model_and_eer_definition_has_its_row():
-    from parivox.core.costs import COST_MODELS
+    from parivox import COST_MODELS
     from parivox.core.eer import DEFINITIONS
 
     assert [name for name in COST_MODELS if f"`{name}`" not in text("metrics/costs.md")] == []

@@ -51,7 +51,7 @@ def test_an_audit_from_python(files):
 
 
 def test_the_functions_of_scipy_are_there():
-    from parivox.core.llr import cllr, min_cllr
+    from parivox import cllr, min_cllr
 
     scores, labels = [2.0, 1.0, -0.5, 0.5, -1.0, -2.0], [1, 1, 1, 0, 0, 0]
     assert 0 < float(min_cllr(scores, labels)) <= float(cllr(scores, labels))

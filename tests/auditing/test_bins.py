@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
+from parivox import Counts
 from parivox.auditing.curves import nodes, shared_thresholds
-from parivox.core.counts import Counts
 
 KEY = ("system", "list", "grouping", "group", "allocation")
 POINTS = ("threshold=1.25", "fpr=0.02", "eer", "min-cdet", "threshold=99")

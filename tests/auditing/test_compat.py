@@ -3,8 +3,8 @@
 import pytest
 
 import parivox as pv
+from parivox import Counts
 from parivox.core import compat
-from parivox.core.counts import Counts
 
 
 @pytest.fixture(scope="module")

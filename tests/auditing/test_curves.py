@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox import Counts
 from parivox.auditing.curves import THINNING, det_rows
-from parivox.core.counts import Counts
 
 PROBIT = NormalDist().inv_cdf
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox import Counts, parse_cost
 from parivox.auditing.operating_points import default_points, parse_point, parse_sweep
-from parivox.core.costs import parse_cost
-from parivox.core.counts import Counts
 from parivox.errors import ConfigError
 
 PEOPLE = {"id": ["a", "b"], "g": ["x", "y"]}

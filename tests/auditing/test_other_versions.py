@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox import Audit
 from parivox.auditing import schema
-from parivox.auditing.result import Audit
 from parivox.cli import main
 from parivox.errors import DataError
 from parivox.read.table import Table

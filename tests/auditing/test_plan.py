@@ -6,7 +6,8 @@ import math
 import pytest
 
 import parivox as pv
-from parivox.auditing.result import TABLES, Audit
+from parivox import Audit
+from parivox.auditing.result import TABLES
 from parivox.core.planning import (
     Sample,
     detectable_ratio,

@@ -5,14 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parivox.core.bias import (
-    difference,
-    neg_log_ratio,
-    ratio,
-    reference,
-    smoothed,
-    threshold_bias,
-)
+from parivox import difference, neg_log_ratio, ratio, reference, smoothed, threshold_bias
 from parivox.errors import ConfigError
 
 rates = st.lists(st.floats(1e-6, 1), min_size=1, max_size=8)

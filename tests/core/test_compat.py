@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from parivox import CostModel, Counts, parse_cost
 from parivox.core.compat import (
     bt4vt_cdet_at,
     bt4vt_curve,
@@ -18,8 +19,6 @@ from parivox.core.compat import (
     bt4vt_min_cdet,
     bt4vt_rates_at,
 )
-from parivox.core.costs import CostModel, parse_cost
-from parivox.core.counts import Counts
 from parivox.errors import ConfigError, DataError
 
 VOXSRC = parse_cost("voxsrc")

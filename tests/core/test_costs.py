@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parivox.core.bias import ratio, threshold_bias
-from parivox.core.costs import (
+from parivox import (
     COST_MODELS,
     CostModel,
+    Counts,
     act_cdet,
     bayes_threshold,
     cdet,
     min_cdet,
     parse_cost,
+    ratio,
+    threshold_bias,
 )
-from parivox.core.counts import Counts
 from parivox.errors import ConfigError
 
 ONE_PRIOR = {

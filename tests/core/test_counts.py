@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
-from parivox.core.counts import Counts, as_counts
+from parivox import Counts
+from parivox.core.counts import as_counts
 from parivox.errors import DataError
 
 trials = st.lists(

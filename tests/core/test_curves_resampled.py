@@ -9,13 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.costs import cdet, min_cdet, parse_cost
-from parivox.core.counts import Counts
+from parivox import Counts, auc, cdet, dprime, eer, fnr_at_fpr, min_cdet, parse_cost
 from parivox.core.curves_resampled import ResampledCurves, curve_edges, largest_share
-from parivox.core.eer import eer
-from parivox.core.rates import fnr_at_fpr, threshold_at_fpr
+from parivox.core.rates import threshold_at_fpr
 from parivox.core.resampling import speaker_weights
-from parivox.core.separation import auc, dprime
 from parivox.errors import ConfigError
 
 few = settings(max_examples=50, deadline=None)

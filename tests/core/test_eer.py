@@ -16,8 +16,8 @@ from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 from sklearn.metrics import det_curve, roc_curve
 
-from parivox.core.counts import Counts
-from parivox.core.eer import DEFINITIONS, eer
+from parivox import Counts, eer
+from parivox.core.eer import DEFINITIONS
 from parivox.errors import ConfigError
 
 VECTOR_NAMES = {

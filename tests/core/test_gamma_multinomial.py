@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parivox import gini
 from parivox.core.gamma_multinomial import _fair, gamma_multinomial
 from parivox.core.moments import moments
 from parivox.core.noise import floor, without_zeros
-from parivox.core.spread import gini
 from parivox.core.tallies import ByPair, BySpeaker
 
 bounded = settings(max_examples=50, deadline=None)

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parivox.core.counts import Counts
-from parivox.core.llr import calibration_loss, cllr, min_cllr
+from parivox import Counts, calibration_loss, cllr, min_cllr
 
 trials = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30).filter(
     lambda some: len({label for _, label in some}) == 2

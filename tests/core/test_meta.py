@@ -5,21 +5,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parivox.core.bias import smoothed
-from parivox.core.measures import meta_measures
-from parivox.core.meta import (
+from parivox import (
     au_fdr,
+    cv,
     eo_diff,
     eo_ratio,
     fdr,
-    fdr_fnd,
-    fdr_fpd,
     garbe,
+    gini,
     ir,
-    ir_fnd,
-    ir_fpd,
+    max_geomean,
+    max_mean,
+    max_min,
+    min_max,
+    nrb,
+    rb,
+    sd,
+    smoothed,
 )
-from parivox.core.spread import cv, gini, max_geomean, max_mean, max_min, min_max, nrb, rb, sd
+from parivox.core.measures import meta_measures
+from parivox.core.meta import fdr_fnd, fdr_fpd, ir_fnd, ir_fpd
 from parivox.errors import ConfigError
 
 NAN, INF = np.nan, np.inf

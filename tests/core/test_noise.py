@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parivox import gini
 from parivox.core.noise import Null, floor, null_method, permuted, without_zeros
-from parivox.core.spread import gini
 from parivox.core.tallies import BySpeaker
 from parivox.errors import ConfigError
 

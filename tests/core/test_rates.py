@@ -5,16 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from parivox.core.counts import Counts
-from parivox.core.rates import (
-    crossing,
-    fnr_at_fpr,
-    fpr_at_fnr,
-    hter,
-    threshold_at_eer,
-    threshold_at_fnr,
-    threshold_at_fpr,
-)
+from parivox import Counts, fnr_at_fpr, fpr_at_fnr, hter
+from parivox.core.rates import crossing, threshold_at_eer, threshold_at_fnr, threshold_at_fpr
 from parivox.errors import ConfigError
 
 TARGETS = [0.0, 0.1, 0.125, 0.2, 0.25, 1 / 3, 0.5, 0.6, 0.75, 1.0]

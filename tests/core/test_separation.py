@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from parivox.core.counts import Counts
-from parivox.core.separation import auc, dprime, location, shift
+from parivox import Counts, auc, dprime, shift
+from parivox.core.separation import location
 from parivox.errors import ConfigError
 
 

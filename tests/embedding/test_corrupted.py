@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from parivox import embed
 from parivox.embedding.audio import STATUSES
-from parivox.embedding.extract import embed
 
 pytestmark = pytest.mark.slow
 

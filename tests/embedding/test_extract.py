@@ -16,11 +16,11 @@ import pytest
 import soundfile
 
 import parivox
-from parivox.auditing.run import audit
+from parivox import audit, embed, open_store
 from parivox.embedding.audio import Excerpt, decode
 from parivox.embedding.batches import Batch, embed_batch
-from parivox.embedding.extract import _check_alike, embed
-from parivox.embedding.store import check_store, open_store
+from parivox.embedding.extract import _check_alike
+from parivox.embedding.store import check_store
 from parivox.embedding.systems.callables import CallableSystem
 from parivox.embedding.systems.named import load
 from parivox.embedding.systems.protocol import recorded

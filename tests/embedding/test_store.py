@@ -12,15 +12,14 @@ import polars as pl
 import pytest
 
 import parivox
+from parivox import embed, open_store
 from parivox.embedding import store as module
-from parivox.embedding.extract import embed
 from parivox.embedding.store import (
     Vectors,
     arranged,
     check_store,
     commit,
     find_store,
-    open_store,
     recover,
     writing,
 )

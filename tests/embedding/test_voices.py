@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from parivox.core.eer import eer
+from parivox import eer
 from parivox.embedding.systems.ge2e import load_ge2e
 from parivox.embedding.systems.ge2e.weights import cached_file
 from parivox.embedding.voices import RATE, draw_voice, speak

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parivox.auditing.run import audit
+from parivox import audit
 from parivox.report.page import page
 from parivox.report.page.explorer import explorer
 

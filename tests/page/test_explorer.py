@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from parivox import Counts, cdet, min_cdet, parse_cost
 from parivox.core import bias
-from parivox.core.costs import cdet, min_cdet, parse_cost
-from parivox.core.counts import Counts
 from parivox.core.measures import meta_measures
 from parivox.report.binned import binned
 from parivox.report.measures import EXPLORED

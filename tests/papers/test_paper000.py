@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from parivox.core.spread import nrb
+from parivox import nrb
 from parivox.papers.paper000 import (
     AVERAGE,
     DESIGN_FPR,

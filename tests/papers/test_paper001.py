@@ -5,10 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from parivox import COST_MODELS, Counts, eer, min_cdet
 from parivox.core.compat import bt4vt_eer, bt4vt_min_cdet
-from parivox.core.costs import COST_MODELS, min_cdet
-from parivox.core.counts import Counts
-from parivox.core.eer import eer
 from parivox.errors import DataError
 from parivox.papers.paper001 import TABLE_4, TABLE_5, paper_name, table4, table5
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.inspection import inspect
+from parivox import inspect
 from parivox.errors import DataError
 from parivox.read import inspection
 from parivox.read.formats import dataframe

@@ -67,7 +67,7 @@ def cohort(tmp_path, embedded):
 @pytest.fixture
 def scored(tmp_path):
     """Score, and give the file back as a table."""
-    from parivox.scoring.run import score
+    from parivox import score
 
     def run(trials, embeddings, **how):
         out = tmp_path / "scores.parquet"

@@ -15,7 +15,7 @@ import pytest
 import soundfile
 
 import parivox as pv
-from parivox.core.eer import eer
+from parivox import eer
 from parivox.embedding.systems.ge2e.weights import cached_file
 from parivox.embedding.voices import RATE, draw_voice, speak
 

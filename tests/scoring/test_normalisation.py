@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from parivox import score
 from parivox.errors import ConfigError, DataError
-from parivox.scoring.run import score
 
 EACH = 5
 

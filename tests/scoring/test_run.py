@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox import score
 from parivox.errors import ConfigError, DataError
 from parivox.scoring import lists, run
-from parivox.scoring.run import score
 
 
 def digest(path):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.counts import Counts
-from parivox.core.eer import eer
+from parivox import Counts, eer
 from parivox.errors import ConfigError, DataError
 from parivox.report.variation import told
 from parivox.trials.scored_pairs import read_scored_pairs

@@ -7,10 +7,8 @@ import pytest
 from scipy.special import stdtr, stdtrit
 
 import parivox.auditing.run as running
+from parivox import Counts, auc, eer
 from parivox.auditing.draws import draw_speakers
-from parivox.core.counts import Counts
-from parivox.core.eer import eer
-from parivox.core.separation import auc
 
 
 def speaker_of(utterance):

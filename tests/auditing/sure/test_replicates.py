@@ -6,9 +6,8 @@ from scipy.special import stdtr, stdtrit
 
 import parivox as pv
 import parivox.auditing.run as running
+from parivox import Counts, eer
 from parivox.auditing.draws import draw_speakers
-from parivox.core.counts import Counts
-from parivox.core.eer import eer
 
 RULES = ("both", "enrol", "test", "either")
 GROUPINGS = ("gender", "channel", "device")
