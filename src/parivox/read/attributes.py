@@ -199,8 +199,8 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
             msg += f"; if {text!r} is the name of a column, rename it"
         raise ConfigError(msg)
     head = text[: len(text) - len(rest)]
-    told = ",".join(end.strip() for end in ends.split(","))
-    return Attribute(f"{head}{name}:{told}", name, side, level, edges)
+    ends_text = ",".join(end.strip() for end in ends.split(","))
+    return Attribute(f"{head}{name}:{ends_text}", name, side, level, edges)
 
 
 MOST = 10_000
@@ -263,14 +263,14 @@ class ValueCodes:
 
 def columns_of(attributes: Sequence[Attribute], scan: Scan) -> Iterator[tuple[str, str, Attribute]]:
     """Key of ``Trials.more``, role of the column and attribute, of each that stands in a file."""
-    told = set()
+    found = set()
     for attribute in attributes:
         ends = "" if attribute.bands is None else ":" + ",".join(attribute.bands.ends)
         for name in (attribute.own, attribute.name):
             for side in ("", "enrol.", "test."):
                 role = f"{ATTRIBUTE}{side}{name}"
-                if role in scan.columns and role + ends not in told:
-                    told.add(role + ends)
+                if role in scan.columns and role + ends not in found:
+                    found.add(role + ends)
                     yield role + ends, role, attribute
 
 

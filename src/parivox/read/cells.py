@@ -142,9 +142,9 @@ def labels(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.int8]:
     codes = found.fill_null(-1).to_numpy()
     if (codes < 0).any():
         at = int((codes < 0).argmax())
-        told = "is empty" if raw[at] is None else f"{raw[at]!r} is no label"
+        problem = "is empty" if raw[at] is None else f"{raw[at]!r} is no label"
         msg = (
-            f"{scan.at(rows[at], 'label')}: {told}; use 1 or target for two utterances of one "
+            f"{scan.at(rows[at], 'label')}: {problem}; use 1 or target for two utterances of one "
             "speaker, 0 or nontarget for others"
         )
         raise DataError(msg)
@@ -190,18 +190,18 @@ def failures(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.int8]:
     bad = ~status.is_in(list(OK)).to_numpy()
     stage = np.where(status.str.contains(r"enrol|\bfte\b").to_numpy(), ENROL, ACQUIRE)
     if "stage" in chunk.columns:
-        told = _words(chunk["stage"]).fill_null("")
-        known = {word: stage_of(word) for word in told.unique() if word}
+        stages = _words(chunk["stage"]).fill_null("")
+        known = {word: stage_of(word) for word in stages.unique() if word}
         for at in np.flatnonzero(bad):
-            if told[int(at)] and known[told[int(at)]] is None:
+            if stages[int(at)] and known[stages[int(at)]] is None:
                 msg = (
-                    f"{scan.at(rows[int(at)], 'stage')}: {told[int(at)]!r} is no stage; "
+                    f"{scan.at(rows[int(at)], 'stage')}: {stages[int(at)]!r} is no stage; "
                     "use enrol or acquire"
                 )
                 raise DataError(msg)
         codes = {word: code for word, code in known.items() if code is not None}
-        said = _coded(told, codes)[0]
-        stage = np.where(said > 0, said, stage)
+        named = _coded(stages, codes)[0]
+        stage = np.where(named > 0, named, stage)
     return np.where(bad, stage, 0).astype(np.int8)
 
 

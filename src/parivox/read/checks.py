@@ -297,10 +297,10 @@ def _in_their_place(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -
 
 def _failures(rows: Encoded, facts: UtteranceFacts) -> NDArray[np.int8] | None:
     """Stage at which each row failed, 0 where it did not; None if nothing can have failed."""
-    said = rows.more.get("failed")
-    if said is None and facts.failed_enrol is None:
+    reported = rows.more.get("failed")
+    if reported is None and facts.failed_enrol is None:
         return None
-    stage = np.zeros(rows.score.size, dtype=np.int8) if said is None else said.copy()
+    stage = np.zeros(rows.score.size, dtype=np.int8) if reported is None else reported.copy()
     if facts.failed_enrol is not None and facts.failed_test is not None:
         stage[facts.failed_test[rows.test]] = ACQUIRE
         stage[facts.failed_enrol[rows.enrol]] = ENROL
@@ -366,13 +366,13 @@ def _once(
         return key, trials
     involved = np.concatenate((again, [False])) | np.concatenate(([False], again))
     at = np.flatnonzero(involved)
-    told: list[NDArray[Any]] = [trials.score, trials.target, *trials.more.values()]
-    rank = np.lexsort((trials.conflict[at], *(column[at] for column in told), key[at]))
-    whole: list[NDArray[Any]] = [key, trials.enrol, trials.test, trials.conflict, *told]
+    columns: list[NDArray[Any]] = [trials.score, trials.target, *trials.more.values()]
+    rank = np.lexsort((trials.conflict[at], *(column[at] for column in columns), key[at]))
+    whole: list[NDArray[Any]] = [key, trials.enrol, trials.test, trials.conflict, *columns]
     for column in whole:
         column[at] = column[at[rank]]
     equal = key[1:] == key[:-1]
-    for column in told:
+    for column in columns:
         equal &= _alike(column[1:], column[:-1])
     keep = np.concatenate(([True], ~equal))
     counts.duplicates += int(equal.sum())

@@ -84,8 +84,8 @@ class Content:
     @property
     def provenance(self) -> dict[str, Any]:
         """What it took to read it, and the hash of its bytes."""
-        told: dict[str, Any] = {"compression": self.compression, "sha256": self.sha256}
-        return told | ({"encoding": self.encoding} if self.encoding else {}) | self.dialect
+        found: dict[str, Any] = {"compression": self.compression, "sha256": self.sha256}
+        return found | ({"encoding": self.encoding} if self.encoding else {}) | self.dialect
 
     @property
     def for_polars(self) -> bytes | Path:
@@ -129,8 +129,8 @@ def read_content(source: str | os.PathLike[str]) -> Content:
         msg = f"{source}: there is no such file; check the name"
         raise DataError(msg) from error
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or str(error)
-        msg = f"{source}: cannot be read ({told}); check the name and your rights"
+        reason = getattr(error, "strerror", None) or str(error)
+        msg = f"{source}: cannot be read ({reason}); check the name and your rights"
         raise DataError(msg) from error
 
 
@@ -167,10 +167,10 @@ def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
         return Content(name, data, None, hashlib.sha256(data).hexdigest(), "")
     hashed = _Hashed(file, start)
     blocks = unpacked(io.BufferedReader(hashed, 1 << 20), compression, name)
-    held: list[bytes] = []
+    first_blocks: list[bytes] = []
     size = 0
     for block in blocks:
-        held.append(block)
+        first_blocks.append(block)
         size += len(block)
         if size > IN_MEMORY_BYTES:
             break
@@ -178,8 +178,8 @@ def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
         if not size:
             msg = f"{name}: is empty once unpacked; give one trial, speaker or utterance a row"
             raise DataError(msg)
-        return Content(name, b"".join(held), None, hashed.hash.hexdigest(), compression)
-    folder, large = _on_disk(chain(held, blocks))
+        return Content(name, b"".join(first_blocks), None, hashed.hash.hexdigest(), compression)
+    folder, large = _on_disk(chain(first_blocks, blocks))
     return Content(name, None, large, hashed.hash.hexdigest(), compression, folder)
 
 

@@ -198,8 +198,8 @@ def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any]
     if dict(frame.schema) != _KINDS:
         raise damaged(content.name, f"its columns are {', '.join(frame.columns)}")
     _check(frame, content.name)
-    held = frame.with_columns(pl.col(_MAY_LACK).fill_null(np.nan))
-    return content, header, CountRows({name: held[name].to_numpy() for name in _KINDS})
+    filled = frame.with_columns(pl.col(_MAY_LACK).fill_null(np.nan))
+    return content, header, CountRows({name: filled[name].to_numpy() for name in _KINDS})
 
 
 def _check(frame: pl.DataFrame, name: str) -> None:
@@ -224,9 +224,9 @@ def _check(frame: pl.DataFrame, name: str) -> None:
         raise damaged(name, "its counts are too large")
 
 
-def damaged(name: str, told: str) -> DataError:
+def damaged(name: str, problem: str) -> DataError:
     """What is said of a file of counts that does not hold what it must."""
-    return DataError(f"{name}: does not hold whole counts ({told}); copy it or count again")
+    return DataError(f"{name}: does not hold whole counts ({problem}); copy it or count again")
 
 
 def check_out(path: str | os.PathLike[str]) -> Path:
@@ -245,14 +245,16 @@ def check_out(path: str | os.PathLike[str]) -> Path:
             return out
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
-    told = f"{out.parent} is not a folder that can be written" if text else "names no file"
-    raise unwritable(path, PermissionError(told))
+    reason = f"{out.parent} is not a folder that can be written" if text else "names no file"
+    raise unwritable(path, PermissionError(reason))
 
 
 def unwritable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
     """What is said of a file that cannot be written."""
-    told = getattr(error, "strerror", None) or str(error)
-    return ConfigError(f"--out {os.fsdecode(path)}: cannot be written ({told}); name another file")
+    reason = getattr(error, "strerror", None) or str(error)
+    return ConfigError(
+        f"--out {os.fsdecode(path)}: cannot be written ({reason}); name another file"
+    )
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:

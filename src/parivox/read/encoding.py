@@ -45,7 +45,7 @@ def encoding_of(head: bytes, blocks: Callable[[], Iterable[bytes]], name: str) -
     """
     if head.startswith(_NO_TEXT):
         return ""
-    marked = next((told for mark, told in _MARKS.items() if head.startswith(mark)), "utf-8")
+    marked = next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), "utf-8")
     if marked.startswith("utf-16"):
         return marked
     if b"\x00" in head:
@@ -86,8 +86,8 @@ def _other(blocks: Iterable[bytes], name: str) -> str:
             rest, pairs = re.subn(_HIGH_IN_UTF8, b"", line)
             odd = re.search(_NOT_IN_CP1252, rest)
             if odd:
-                told = f"byte {odd[0][0]:#04x} is neither UTF-8 nor cp1252, as Excel saves text"
-                raise _unreadable(name, at, told)
+                problem = f"byte {odd[0][0]:#04x} is neither UTF-8 nor cp1252, as Excel saves text"
+                raise _unreadable(name, at, problem)
             stray = re.findall(_HIGH, rest)
             if stray and not alone:
                 first = at, stray[0]
@@ -95,13 +95,13 @@ def _other(blocks: Iterable[bytes], name: str) -> str:
             alone += len(stray)
         row += len(lines) - 1
     if whole >= alone:
-        told = f"byte 0x{first[1].hex()} is not UTF-8, as other parts are"
-        raise _unreadable(name, first[0], told)
+        problem = f"byte 0x{first[1].hex()} is not UTF-8, as other parts are"
+        raise _unreadable(name, first[0], problem)
     return "cp1252"
 
 
-def _unreadable(name: str, row: int, told: str) -> DataError:
-    return DataError(f"{name}: row {row}: {told}; save the file in the encoding UTF-8")
+def _unreadable(name: str, row: int, problem: str) -> DataError:
+    return DataError(f"{name}: row {row}: {problem}; save the file in the encoding UTF-8")
 
 
 def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:

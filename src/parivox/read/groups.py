@@ -376,14 +376,14 @@ class AttributeLookup:
         twice = [c for c in self.speakers.attributes.columns if c.lower() == asked.lower()][1:]
         near = get_close_matches(asked.lower(), [c.lower() for c in columns], n=3, cutoff=0.3)
         shown = [c for c in columns if c.lower() in near] or columns[:8]
-        told = "may be more than one attribute" if twice else "is no attribute"
+        problem = "may be more than one attribute" if twice else "is no attribute"
         where = self.speakers.name
         if self.sets:
             rest = [self.table.name] if self.table is not None else []
             rest += [str(one.provenance[0]["name"]) for one in self.sets]
             where = ", ".join(dict.fromkeys([where, *rest]))
         return ConfigError(
-            f"{self.option} {shown_as!r} {told} of {where}; "
+            f"{self.option} {shown_as!r} {problem} of {where}; "
             f"nearest: {', '.join(repr(c) for c in shown) or 'none'}"
         )
 

@@ -94,7 +94,7 @@ class Recipe:
         left_out : list of str
             Values that are left out.
         """
-        of = {value: name for name, held in self.groups.items() for value in held}
+        of = {value: name for name, members in self.groups.items() for value in members}
         names = [of.get(v, v if self.others == KEEP else self.others) for v in values]
         found = dict.fromkeys(name for name in names if name is not None)
         groups = [name for name in self.groups if name in found]
@@ -106,7 +106,7 @@ class Recipe:
     def absent(self, values: Iterable[str]) -> list[str]:
         """Values that the file names and the data do not hold."""
         known = set(values)
-        return [v for held in self.groups.values() for v in held if v not in known]
+        return [v for members in self.groups.values() for v in members if v not in known]
 
     def check(self, values: Sequence[str]) -> None:
         """Refuse a group that holds no value of the data: it would be missing without a word.
@@ -114,12 +114,12 @@ class Recipe:
         One value of several may well be absent; a list may name every spelling that there is.
         """
         known = set(values)
-        for name, held in self.groups.items():
-            if known.isdisjoint(held):
-                near = _near(held, values) or values
+        for name, members in self.groups.items():
+            if known.isdisjoint(members):
+                near = _near(members, values) or values
                 msg = (
                     f"{self.places.get(name, 'groups')}: group {name!r} holds no value that "
-                    f"occurs ({_listed(held)}); nearest: {_listed(near) or 'there is none'}; "
+                    f"occurs ({_listed(members)}); nearest: {_listed(near) or 'there is none'}; "
                     "correct its values, or take the group out"
                 )
                 raise ConfigError(msg)
@@ -201,19 +201,19 @@ def read_groups_file(source: Any) -> GroupsFile:
 
     if isinstance(source, GroupsFile):
         return source
-    told: dict[str, Any] = {"role": "groups", "name": "groups", "format": "mapping"}
+    provenance: dict[str, Any] = {"role": "groups", "name": "groups", "format": "mapping"}
     if isinstance(source, Mapping):
         found: Node | None = yaml_text.node_of(source, "groups")
     elif isinstance(source, (str, os.PathLike)):
-        text, told = _read(source)
-        found = yaml_text.read_yaml(text, told["name"])
+        text, provenance = _read(source)
+        found = yaml_text.read_yaml(text, provenance["name"])
     else:
         msg = (
             f"--groups: a {type(source).__name__} is no groups file; give the path of a YAML "
             "file, or a mapping"
         )
         raise ConfigError(msg)
-    return _said(found, told)
+    return _said(found, provenance)
 
 
 def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
@@ -233,12 +233,12 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     except UnicodeDecodeError as error:
         msg = f"{name}: is no text; write it as the example in the documentation, in UTF-8"
         raise ConfigError(msg) from error
-    told = {"role": "groups", "name": name, "format": "yaml", "sha256": content.sha256}
-    return text, told
+    provenance = {"role": "groups", "name": name, "format": "yaml", "sha256": content.sha256}
+    return text, provenance
 
 
-def _said(found: Node | None, told: dict[str, Any]) -> GroupsFile:
-    name = str(told["name"])
+def _said(found: Node | None, provenance: dict[str, Any]) -> GroupsFile:
+    name = str(provenance["name"])
     if found is None or not found.value:
         raise ConfigError(_nothing(name))
     entries = _mapping(found, "the file", "by: gender")
@@ -267,7 +267,7 @@ def _said(found: Node | None, told: dict[str, Any]) -> GroupsFile:
             f"{_listed(near)}; add it to 'by', or take it out"
         )
         raise ConfigError(msg)
-    return GroupsFile(name, recipes=recipes, provenance=told, **choices)
+    return GroupsFile(name, recipes=recipes, provenance=provenance, **choices)
 
 
 def _recipes(entries: Mapping[str, Node]) -> dict[str, Recipe]:
@@ -308,10 +308,10 @@ def _recipe(attribute: str, node: Node, others: str | None) -> Recipe:
         kept = _texts(node, f"groups of {attribute}")
         return Recipe({v: (v,) for v in kept}, others, dict.fromkeys(kept, node.where))
     named = _mapping(node, f"groups of {attribute}", "women: [f, F]")
-    groups = {name: _texts(held, f"group {name!r}") for name, held in named.items()}
+    groups = {name: _texts(members, f"group {name!r}") for name, members in named.items()}
     holder: dict[str, str] = {}
-    for name, held in groups.items():
-        for value in held:
+    for name, members in groups.items():
+        for value in members:
             if value in holder:
                 msg = (
                     f"{named[name].where}: groups {holder[value]!r} and {name!r} of {attribute} "
@@ -319,14 +319,14 @@ def _recipe(attribute: str, node: Node, others: str | None) -> Recipe:
                 )
                 raise ConfigError(msg)
             holder[value] = name
-    return Recipe(groups, others, {name: held.where for name, held in named.items()})
+    return Recipe(groups, others, {name: members.where for name, members in named.items()})
 
 
 def _mapping(node: Node, what: str, example: str) -> dict[str, Node]:
     if not isinstance(node.value, dict) or not node.value:
         kind = "a list" if isinstance(node.value, list) else "one text"
-        told = f"is {kind}" if node.value else "is empty"
-        msg = f"{node.where}: {what} {told}; write lines as in '{example}'"
+        problem = f"is {kind}" if node.value else "is empty"
+        msg = f"{node.where}: {what} {problem}; write lines as in '{example}'"
         raise ConfigError(msg)
     if "" in node.value:
         msg = f"{node.value[''].where}: {what} holds an entry without a name; name it"

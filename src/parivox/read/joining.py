@@ -67,7 +67,7 @@ def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
         sides = [side for side in _SIDES if f"{side}_speaker" in scanned.columns]
         for rows, chunk in scanned.chunks() if sides else ():
             placed = chunk.with_columns(row=pl.Series(rows, dtype=pl.Int64))
-            said = pl.concat(
+            named = pl.concat(
                 placed.select(
                     pl.lit(number, dtype=pl.Int64).alias("scan"),
                     pl.col("row"),
@@ -77,8 +77,8 @@ def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
                 )
                 for side in sides
             )
-            said = said.sort("row", maintain_order=True).drop_nulls()
-            found.append(said.unique(["utterance", "speaker"], keep="first", maintain_order=True))
+            named = named.sort("row", maintain_order=True).drop_nulls()
+            found.append(named.unique(["utterance", "speaker"], keep="first", maintain_order=True))
     return pl.concat(found)
 
 
@@ -120,9 +120,9 @@ def pattern_of(scores: Scan, trials: Scan) -> str:
 
     if explains(ours.select(enrol="test", test="enrol"), theirs):
         return "enrol and test are swapped"
-    for told, change in DIFFERENCES.items():
+    for how, change in DIFFERENCES.items():
         if explains(ours.select(change(pl.all())), theirs.select(change(pl.all()))):
-            return f"the ids differ {told}"
+            return f"the ids differ {how}"
     return ""
 
 
@@ -310,12 +310,12 @@ def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str
     """
     table = {column: speakers.table_column(column) for column in speakers.columns}
     best, most = "", share
-    for told, parts in _parts(ids, table.values()).items():
+    for part, parts in _parts(ids, table.values()).items():
         known = parts.drop_nulls()
         for cells in table.values():
             now = float(known.is_in(cells.implode()).sum() or 0) / max(len(ids), 1)
             if now > most:
-                best, most = told, now
+                best, most = part, now
     mend = "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
     if best and most >= _MOST:
         return f"the speaker seems to be {best} ({most:.0%} of the ids); {mend}"
@@ -358,7 +358,7 @@ def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str)
     """
     wanted = [one for one, _ in zip(missing, range(_SAMPLE), strict=False)]
     there = list(known)
-    best, told = 0, ""
+    best, change = 0, ""
     for did, before, after in _HABITS:
         for mine, theirs in ((before, after), (after, before)):
             met = _met(wanted, there, mine, theirs)
@@ -368,8 +368,8 @@ def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str)
                 if before is _padded:  # the digits are all there, and can be shown
                     zeros = "0" * max(len(one), len(other))
                     mend += f", or give it a number format such as {zeros} and export it again"
-                best, told = len(met), f"{did} ({one!r} is {other!r} in {table}); {mend}"
-    return f"a spreadsheet seems to have {told}" if told else ""
+                best, change = len(met), f"{did} ({one!r} is {other!r} in {table}); {mend}"
+    return f"a spreadsheet seems to have {change}" if change else ""
 
 
 def _met(wanted: Iterable[str], there: Iterable[str], mine: Keys, theirs: Keys) -> dict[str, str]:

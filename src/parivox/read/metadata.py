@@ -50,7 +50,7 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
         Its role, by which messages call a source that has no name.
     """
     rows: Rows | None = None
-    told: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
+    provenance: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
     if not isinstance(source, (str, os.PathLike)):
         frame = frame_of(source, what)
     else:
@@ -58,8 +58,8 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
         kind = table_format(content)
         assert kind.table is not None
         frame, rows = _whole(kind.table(content), content.name)
-        told |= {"name": content.name, "format": kind.name, **content.provenance}
-    name = str(told["name"])
+        provenance |= {"name": content.name, "format": kind.name, **content.provenance}
+    name = str(provenance["name"])
     frame = frame.rename({c: f"{c} (column)" for c in frame.columns if c == "row"})
     if not frame.width:
         msg = f"{name}: holds a header and nothing else; give a file with rows below it"
@@ -78,7 +78,7 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     if not text.height:
         msg = f"{name}: holds no row; give a file with rows below its header"
         raise DataError(msg)
-    return text, name, told
+    return text, name, provenance
 
 
 def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
@@ -88,13 +88,13 @@ def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
         return pl.DataFrame(), []
     frame = pl.concat([part for _, part in parts])
     # Excel adds columns without anything in them.
-    held = [at for at, one in enumerate(table.names) if one or not _is_empty(frame[:, at])]
-    names = [table.names[at] for at in held]
+    kept = [at for at, one in enumerate(table.names) if one or not _is_empty(frame[:, at])]
+    names = [table.names[at] for at in kept]
     if len(set(names)) < len(names):
         twice = next(one for one in names if names.count(one) > 1)
         msg = f"{name}: has two columns named {twice!r}; rename one"
         raise DataError(msg)
-    frame = frame.select(**{one: f"f{at}" for one, at in zip(names, held, strict=True)})
+    frame = frame.select(**{one: f"f{at}" for one, at in zip(names, kept, strict=True)})
     return frame, np.concatenate([np.asarray(rows) for rows, _ in parts])
 
 
@@ -144,9 +144,9 @@ def find_column(table: pl.DataFrame, role: str, known: tuple[str, ...], name: st
             return names[word]
     if not name:
         return ""
-    seen = ", ".join(repr(column) if column else "one without a name" for column in columns)
-    told = f" but {seen}" if columns else " besides"
-    msg = f"{name}: has no column {role!r}{told}; name it so"
+    there = ", ".join(repr(column) if column else "one without a name" for column in columns)
+    instead = f" but {there}" if columns else " besides"
+    msg = f"{name}: has no column {role!r}{instead}; name it so"
     raise DataError(msg)
 
 
@@ -193,8 +193,8 @@ def two_values(
     >>> [row["row"] for row in two_values(table, "id", "sex")]
     [2, 3]
     """
-    told = table.drop_nulls(column).unique([key, column], keep="first", maintain_order=True)
-    odd = told.filter(pl.col(key).is_duplicated())
+    values = table.drop_nulls(column).unique([key, column], keep="first", maintain_order=True)
+    odd = values.filter(pl.col(key).is_duplicated())
     if not odd.height:
         return None
     first = table.filter(pl.col(key).is_in(odd[key].implode()))[key][0]

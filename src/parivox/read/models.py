@@ -90,8 +90,8 @@ class Models:
                     "the recordings with --utterances"
                 )
                 raise DataError(msg)
-        told = pl.DataFrame({"recording": recordings, "speaker": speaker})
-        table = self.table.join(told, on="recording", maintain_order="left")
+        known = pl.DataFrame({"recording": recordings, "speaker": speaker})
+        table = self.table.join(known, on="recording", maintain_order="left")
         return replace(self, table=table, speaker_of=_speaker_of(table, self.name))
 
     def speakers(self, ids: pl.Series, scores: str) -> pl.Series:
@@ -173,8 +173,8 @@ class Models:
             if by_path:
                 self._check_paths(speakers)
             return
-        told = utterances.table.select(recording="utterance", other="row", theirs="speaker")
-        odd = self.table.join(told, on="recording").filter(pl.col("speaker") != pl.col("theirs"))
+        known = utterances.table.select(recording="utterance", other="row", theirs="speaker")
+        odd = self.table.join(known, on="recording").filter(pl.col("speaker") != pl.col("theirs"))
         if odd.height:
             first = odd.sort("row").row(0, named=True)
             msg = (
@@ -212,10 +212,10 @@ def read_models(source: Any) -> Models:
     whole, name, provenance = read_table(source, "models")
     columns = {"model": find_column(whole, "model", MODEL, name)}
     rest = whole.select(pl.exclude(columns["model"]))
-    told = find_column(rest, "speaker", SPEAKER, "")
-    if told:
-        columns["speaker"] = told
-        rest = rest.select(pl.exclude(told))
+    speaker = find_column(rest, "speaker", SPEAKER, "")
+    if speaker:
+        columns["speaker"] = speaker
+        rest = rest.select(pl.exclude(speaker))
     columns["recording"] = find_column(rest, "recording", UTTERANCE, name)
     side = find_column(rest, "side", ("side",), "")
     if side and are_segments(columns["model"], columns["recording"]):
@@ -230,7 +230,7 @@ def read_models(source: Any) -> Models:
     repeated = table.height - pairs.height
     speaker_of = (
         _speaker_of(table, name)
-        if told
+        if speaker
         else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
     )
     return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)

@@ -69,8 +69,8 @@ def why_none_left(counts: CheckCounts) -> str:
         "are not in the trial list": counts.not_in_trials,
         "contradict others": counts.conflicts,
     }
-    told = ", ".join(f"{count:,} {why}" for why, count in reasons.items() if count)
-    return f"of {counts.rows:,} rows {told or 'none is a trial'}"
+    listed = ", ".join(f"{count:,} {why}" for why, count in reasons.items() if count)
+    return f"of {counts.rows:,} rows {listed or 'none is a trial'}"
 
 
 def reading_notes(
@@ -152,7 +152,7 @@ def contradiction(
     if kind == "label":
         assert speaker is not None
         whose = [names[speaker[code]] for code in (enrol, test)]
-        told = (
+        truth = (
             f"both are of {whose[0]}"
             if whose[0] == whose[1]
             else f"they are of {whose[0]} and {whose[1]}"
@@ -160,7 +160,7 @@ def contradiction(
         labelled = scans[-1] if "label" in scans[-1].columns else scans[0]
         row, cells = (labelled.rows_of(*pair) or found)[0]
         return DataError(
-            f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {told} "
+            f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {truth} "
             f"({_such(counts.wrong_labels)}); correct the label or the speakers, {_MEND}"
         )
     if kind == "list":

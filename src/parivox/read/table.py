@@ -228,8 +228,8 @@ def _cells(column: pl.Series) -> str:
     return str(text.fill_null("null").str.join(", ").item())
 
 
-def _json(told: object) -> str:
-    return json.dumps(told, ensure_ascii=False, allow_nan=False)
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _cell(cell: object) -> str:

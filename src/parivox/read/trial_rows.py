@@ -184,12 +184,12 @@ class TrialRows:
         level = numbers(chunk, "threshold", scanned, rows)
         if self.sign < 0:
             level = 0.0 - level
-        told = ~np.isnan(level)
-        found, place = np.unique(level[told], return_inverse=True)
+        is_known = ~np.isnan(level)
+        found, place = np.unique(level[is_known], return_inverse=True)
         self.thresholds = np.append(self.thresholds, found[~np.isin(found, self.thresholds)])
         order = np.argsort(self.thresholds)
         codes = np.full(level.size, -1, dtype=np.int32)
-        codes[told] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
+        codes[is_known] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
         return codes
 
     def _name(
@@ -212,10 +212,10 @@ class TrialRows:
 
     def check_names(self) -> None:
         """Refuse an utterance of which columns name two speakers."""
-        said = named_rows(self.scans).unique(
+        named = named_rows(self.scans).unique(
             ["utterance", "speaker"], keep="first", maintain_order=True
         )
-        twice = said.filter(pl.col("utterance").is_duplicated())
+        twice = named.filter(pl.col("utterance").is_duplicated())
         if twice.height:  # else they differ in the blanks around them only
             later = twice.filter(~pl.col("utterance").is_first_distinct()).row(0, named=True)
             above = twice.filter(pl.col("utterance") == later["utterance"]).row(0, named=True)
@@ -261,8 +261,8 @@ class TrialRows:
 
     def empty_columns(self) -> set[str]:
         """Columns of which every cell is empty."""
-        told = {"threshold": self.thresholds.size > 0, "accepted": self.is_decided}
-        return {name for name, is_told in told.items() if not is_told}
+        filled = {"threshold": self.thresholds.size > 0, "accepted": self.is_decided}
+        return {name for name, is_filled in filled.items() if not is_filled}
 
     def notes(self) -> list[DataNote]:
         """What stands in for labels, and columns that stand where they do not count."""
@@ -284,14 +284,14 @@ class TrialRows:
 
     def provenance(self) -> list[dict[str, Any]]:
         """What was read."""
-        told = []
+        files = []
         roles = ("trials",) if self.unscored else ("scores", "trials")
         for role, one in zip(roles, self.scans, strict=False):
             entry: dict[str, Any] = {"role": role, "name": one.name, "format": one.format}
             if one.content is not None:
                 entry |= one.content.provenance
-            told.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
-        return told
+            files.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
+        return files
 
 
 def _without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, Rows]:

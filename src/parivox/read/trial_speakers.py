@@ -92,13 +92,13 @@ def find_speakers(
     people = tables.speakers
     if people is None:
         people = speakers_of(_names(rows, tables, ids, files, names))
-    told: list[DataNote] = []
+    notes: list[DataNote] = []
     scores = rows.scans[0].name
     if models is not None and tables.models is not None:
         theirs = tables.models.speakers(models.series(), scores)
         speaker[:n_models] = speaker_indices(theirs, people, tables.models.name)
         tables.models.check_speakers(tables.utterances, people, by_path=not len(names))
-        told.append(DataNote("models", "enrolments that are models", n_models))
+        notes.append(DataNote("models", "enrolments that are models", n_models))
     own, named = speaker[n_models:], ids.values >= 0
     if len(names):
         if tables.utterances is not None and tables.tell_speakers:
@@ -109,15 +109,15 @@ def find_speakers(
                 check_speaker_columns(part.gather(at), whose, tables.utterances, rows.scans)
         own[named] = speaker_indices(names, people, scores)[place][ids.values[named]]
         item = "utterances with a speaker in a column"
-        told.append(DataNote("scores", item, int(named.sum())))
+        notes.append(DataNote("scores", item, int(named.sum())))
     rest = _find_others(rows, tables, people, ids, files, own)
     if rest and tables.tell_speakers:
-        told.append(DataNote("utterances", "utterances with a speaker in the table", rest))
+        notes.append(DataNote("utterances", "utterances with a speaker in the table", rest))
     elif rest:
-        told.append(DataNote("scores", "utterance ids that begin with their speaker", rest))
+        notes.append(DataNote("scores", "utterance ids that begin with their speaker", rest))
     if tables.models is not None:
         tables.models.check_trials(ids, own, people.ids, scores)
-    return people, speaker, told
+    return people, speaker, notes
 
 
 def _find_others(

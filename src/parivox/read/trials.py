@@ -157,7 +157,7 @@ def _checked(
     models = None if rows.model_ids is None else rows.model_ids.merge()
     ids = own if models is None else models + own
     n_models = 0 if models is None else len(models)
-    people, speaker, told = find_speakers(rows, tables, own, models)
+    people, speaker, sources = find_speakers(rows, tables, own, models)
     names = () if people is None else people.ids
     facts = _facts(rows, tables, own, models, speaker, failed)
     levels, columns = rows.levels()
@@ -196,7 +196,7 @@ def _checked(
         speaker,
         counts.kept,
         (counts.low, counts.high) if np.isfinite(counts.low) else (0.0, 0.0),
-        [*notes, *told, *rows.notes(), *tables.notes()],
+        [*notes, *sources, *rows.notes(), *tables.notes()],
         digest.hexdigest(),
         [*rows.provenance(), *tables.provenance()],
         counts.aside,

@@ -222,8 +222,8 @@ class TrialSet:
         if "threshold" in part.more and self.is_scored:
             level = self.thresholds[part.more["threshold"]]
             found = np.where(np.isnan(level), -1, part.score >= level).astype(np.int8)
-        told = part.more.get("accepted")
-        return found if told is None else np.where(told < 0, found, told)
+        decision = part.more.get("accepted")
+        return found if decision is None else np.where(decision < 0, found, decision)
 
 
 def speakers_in(speaker: NDArray[np.int32]) -> NDArray[np.intp]:

@@ -84,15 +84,15 @@ def read_utterances(source: Any) -> Utterances:
         return source
     whole, name, provenance = read_table(source, "utterances")
     columns = {"utterance": find_column(whole, "utterance", UTTERANCE, name)}
-    told = find_column(whole, "speaker", SPEAKER, "")
-    if told:
-        columns["speaker"] = told
+    speaker = find_column(whole, "speaker", SPEAKER, "")
+    if speaker:
+        columns["speaker"] = speaker
     taken = {*columns.values(), "row"}
     rest = [column for column in whole.columns if column not in taken]
     table = whole.select("row", **columns)
     for role, column in columns.items():
         check_filled(table, role, column, name)
-    if told and (odd := two_values(table, "utterance", "speaker")):
+    if speaker and (odd := two_values(table, "utterance", "speaker")):
         one, other = odd
         msg = (
             f"{name}: rows {one['row']} and {other['row']}: utterance {one['utterance']!r} has the "

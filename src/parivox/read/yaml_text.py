@@ -84,8 +84,8 @@ def _node(parser: Any, name: str, depth: int) -> Node:
     else:
         value = {}
         while not parser.check_event(yaml.MappingEndEvent):
-            key, held = (_node(parser, name, depth + 1) for _ in range(2))
-            _enter(value, key, held)
+            key, entry = (_node(parser, name, depth + 1) for _ in range(2))
+            _enter(value, key, entry)
     parser.get_event()
     return Node(value, where)
 
@@ -104,12 +104,12 @@ def node_of(value: object, where: str, depth: int = 0) -> Node:
     if isinstance(value, (list, tuple)):
         return Node([node_of(one, where, depth + 1) for one in value], where)
     entries: dict[str, Node] = {}
-    for key, held in value.items():
-        _enter(entries, *(node_of(one, where, depth + 1) for one in (key, held)))
+    for key, entry in value.items():
+        _enter(entries, *(node_of(one, where, depth + 1) for one in (key, entry)))
     return Node(entries, where)
 
 
-def _enter(entries: dict[str, Node], key: Node, held: Node) -> None:
+def _enter(entries: dict[str, Node], key: Node, entry: Node) -> None:
     """Add an entry, which stands where its key does."""
     if not isinstance(key.value, str):
         msg = f"{key.where}: a name is a list or mapping; give a text before the colon"
@@ -117,7 +117,7 @@ def _enter(entries: dict[str, Node], key: Node, held: Node) -> None:
     if key.value in entries:
         msg = f"{key.where}: {key.value!r} stands twice; keep one, or join the two"
         raise ConfigError(msg)
-    entries[key.value] = Node(held.value, key.where)
+    entries[key.value] = Node(entry.value, key.where)
 
 
 def _text(text: str, where: str) -> str:

@@ -64,8 +64,8 @@ def headerless(
         `label` of a file that has the optional columns.
     """
     optional = optional or {}
-    told = _told({**places, **optional})
-    least, most = len(set(places.values())), len(told)
+    role_words = _told({**places, **optional})
+    least, most = len(set(places.values())), len(role_words)
 
     def fits_head(head: bytes, _: Columns) -> float:
         first = sample(head)
@@ -84,7 +84,7 @@ def headerless(
         if first.width < least:
             msg = (
                 f"{content.name}: row {lines[0][0] if lines else 1} does not hold the "
-                f"{least} columns of {name}: {', '.join(told[:least])}"
+                f"{least} columns of {name}: {', '.join(role_words[:least])}"
             )
             raise DataError(msg)
         beyond = [first.column(place) for place in range(most, first.width)]
@@ -92,7 +92,7 @@ def headerless(
             row = next(lines[i][0] for i, row in enumerate(first.rows) if len(row) == first.width)
             msg = (
                 f"{content.name}: row {row} has {first.width} columns where {name} has {most} "
-                f"({', '.join(told)}); name the columns in a header, or remove the others"
+                f"({', '.join(role_words)}); name the columns in a header, or remove the others"
             )
             raise DataError(msg)
         here = {**places, **{role: at for role, at in optional.items() if first.numbers(at)}}
@@ -119,7 +119,7 @@ def headerless(
         places=places,
         optional=optional,
         label_with_optional=label_with_optional,
-        rows=rows or ", ".join(told),
+        rows=rows or ", ".join(role_words),
         examples=tuple(examples),
     )
 

@@ -93,8 +93,8 @@ def _joined(chunk: pl.DataFrame, rows: Rows, scanned: Scan) -> pl.DataFrame:
     odd = ~side.is_in(SIDES).fill_null(value=False) & text["test"].is_not_null()
     if odd.any():
         at = int(odd.arg_max() or 0)
-        told = f"{raw[at]!r} is no side of a segment" if side[at] else "is empty"
-        msg = f"{scanned.at(int(rows[at]), 'side')}: {told}; correct it, sides are a and b"
+        problem = f"{raw[at]!r} is no side of a segment" if side[at] else "is empty"
+        msg = f"{scanned.at(int(rows[at]), 'side')}: {problem}; correct it, sides are a and b"
         raise DataError(msg)
     segment = text["test"].str.strip_chars()
     on_b = (side == "b") & (segment != "")

@@ -101,18 +101,20 @@ def _sheet(sheet: Any) -> Sheet:
                 msg = f"sheet {sheet.title!r} has a row of {len(element):,} cells"
                 raise ValueError(msg)
             number, cells = parser.parse_row(element)
-            held = dict(_held(element, [ReadOnlyCell(sheet, **cell) for cell in cells]))
-            if held:
-                if number in rows or not 0 < number <= _LAST_ROW or max(held) > _LAST_COLUMN:
+            texts = dict(_held(element, [ReadOnlyCell(sheet, **cell) for cell in cells]))
+            if texts:
+                if number in rows or not 0 < number <= _LAST_ROW or max(texts) > _LAST_COLUMN:
                     msg = f"row {number} of sheet {sheet.title!r} is there twice or out of bounds"
                     raise ValueError(msg)
-                rows[number] = held
+                rows[number] = texts
                 if element.get("hidden") in {"1", "true"}:
                     hidden.append(number)
             element.clear()
             parser.row_dimensions.clear()
-    seen = sheet.sheet_state == "visible"
-    return Sheet(sheet.title, not seen, dict(sorted(rows.items())), tuple(merged), tuple(hidden))
+    is_visible = sheet.sheet_state == "visible"
+    return Sheet(
+        sheet.title, not is_visible, dict(sorted(rows.items())), tuple(merged), tuple(hidden)
+    )
 
 
 def _held(row: Element, cells: list[ReadOnlyCell]) -> Iterator[tuple[int, str]]:

@@ -53,12 +53,12 @@ def _frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
     )
     content.dialect.update({"sheet": sheet.name, "header_row": header})
     others = [one for one in sheets if one is not sheet]
-    beside: dict[str, Any] = {
+    passed_over: dict[str, Any] = {
         "other_sheets": [one.name for one in others if not one.hidden],
         "hidden_sheets": [one.name for one in others if one.hidden],
         "hidden_rows": sum(number > header for number in sheet.hidden_rows),
     }
-    content.dialect.update({key: value for key, value in beside.items() if value})
+    content.dialect.update({key: value for key, value in passed_over.items() if value})
     return frame, numbers
 
 
@@ -186,17 +186,17 @@ def _names(sheet: Sheet, header: int, where: str) -> dict[int, str]:
 
 def _check_merged(sheet: Sheet, header: int, where: str) -> None:
     """Refuse merged cells in the table, whose value would count for the first of them alone."""
-    held = [one for one in sheet.merged if one.min_col in sheet.rows.get(one.min_row, {})]
+    areas = [one for one in sheet.merged if one.min_col in sheet.rows.get(one.min_row, {})]
     above = max((number for number in sheet.rows if number < header), default=0)
-    levels = [one for one in held if one.min_row == above and one.max_col > one.min_col]
-    in_header = [one for one in held if one.min_row <= header <= one.max_row]
+    levels = [one for one in areas if one.min_row == above and one.max_col > one.min_col]
+    in_header = [one for one in areas if one.min_row <= header <= one.max_row]
     in_header += levels if len(levels) > 1 else []
-    in_rows = [one for one in held if one.min_row > header]
+    in_rows = [one for one in areas if one.min_row > header]
     if in_header or in_rows:
         shown = ", ".join(one.coord for one in (in_header or in_rows)[:3])
-        told = "of the header " if in_header else ""
+        which = "of the header " if in_header else ""
         mend = "give each column its own name, in one row" if in_header else "fill each of them"
-        msg = f"{where}: cells {shown} {told}are merged; unmerge them and {mend}"
+        msg = f"{where}: cells {shown} {which}are merged; unmerge them and {mend}"
         raise DataError(msg)
 
 

@@ -74,8 +74,8 @@ def look(
     files = [one if isinstance(one, Found) else one.found for one in seen]
     of = [(source.word, source.given, one) for source, one in zip(kept, seen, strict=True)]
     plan = Plan(of, dict(columns), scores_format, stem)
-    told = {problem for one in files for problem in one.problems}
-    problems = [*twice, *(one for one in plan.problems(counts) if one not in told)]
+    known = {problem for one in files for problem in one.problems}
+    problems = [*twice, *(one for one in plan.problems(counts) if one not in known)]
     command, because = plan.next()
     joins = tell_joins(trials, tables)
     return Inspection(
@@ -193,9 +193,9 @@ def _raw(given: Any, asked: Columns) -> Scan:
 def _taken(roles: Mapping[str, str]) -> Odd:
     """Columns that are trusted to be what they look like; an audit wants to be told."""
     columns, words = ", ".join(map(repr, roles.values())), ", ".join(roles)
-    told = ",".join(f"{role}={column}" for role, column in roles.items())
+    option = ",".join(f"{role}={column}" for role, column in roles.items())
     are = f"columns {columns} are" if len(roles) > 1 else f"column {columns} is"
-    return Odd(f"{are} taken for {words}; audit needs --columns {told}", 0)
+    return Odd(f"{are} taken for {words}; audit needs --columns {option}", 0)
 
 
 def _names_trials(seen: TableSeen) -> bool:
@@ -226,5 +226,5 @@ def _may_be_trials(given: Any) -> bool:
 
 def _is_of_models(scanned: Scan) -> bool:
     """Whether the pairs are models and their recordings, with the speaker of each."""
-    told = {"score", "label", "decision"} & set(scanned.columns)
-    return not told and any(plain(name) in SPEAKER for name in scanned.ignored)
+    of_trials = {"score", "label", "decision"} & set(scanned.columns)
+    return not of_trials and any(plain(name) in SPEAKER for name in scanned.ignored)

@@ -178,18 +178,18 @@ def _lookup(what: str, of: str, ids: pl.Series, table: TableSeen) -> Join:
 
 def _difference(missing: pl.Series, cells: pl.Series) -> str:
     """In what most of the missing ids differ from those that there are."""
-    for told, change in _DIFFERENCES.items():
+    for how, change in _DIFFERENCES.items():
         ours, theirs = (
             ids.to_frame("id").select(change(pl.col("id")))["id"] for ids in (missing, cells)
         )
         if (ours.is_in(theirs.implode()).mean() or 0.0) > _MOST:  # type: ignore[operator]
-            return told
+            return how
     return ""
 
 
 def _of_speakers(one: TrialsSeen, tables: Sequence[TableSeen], table: TableSeen) -> Join:
-    told, by_table = owners_of(one, tables)
-    needed = told.drop_nulls().unique(maintain_order=True)
+    speakers_known, by_table = owners_of(one, tables)
+    needed = speakers_known.drop_nulls().unique(maintain_order=True)
     join = _lookup("speakers", one.found.name, needed, table)
     is_component = one.found.whose is not None and one.found.whose.rule != "columns"
     if join.pattern or by_table.any() or not is_component or join.met > _MOST * join.count:
@@ -239,7 +239,7 @@ def _of_pairs(
 
 def owners_of(one: TrialsSeen, tables: Sequence[TableSeen]) -> tuple[pl.Series, pl.Series]:
     """Speaker of each id, null where a table should tell it but does not; whether a table does."""
-    told = one.speaker
+    speaker = one.speaker
     by_table = pl.repeat(False, len(one.ids), dtype=pl.Boolean, eager=True)
     for table in tables:
         roles = table.found.roles or {}
@@ -247,12 +247,12 @@ def owners_of(one: TrialsSeen, tables: Sequence[TableSeen]) -> tuple[pl.Series, 
         known = _told_by(table, tables) if key in roles else None
         if known is None:
             continue
-        frame = pl.DataFrame({"id": one.ids, "own": told})
+        frame = pl.DataFrame({"id": one.ids, "own": speaker})
         found = frame.join(known, on="id", how="left", maintain_order="left")["theirs"]
         if found.null_count() < len(found):
-            told = found.fill_null(told) if key == "model" or by_table.any() else found
+            speaker = found.fill_null(speaker) if key == "model" or by_table.any() else found
             by_table |= found.is_not_null()
-    return told, by_table
+    return speaker, by_table
 
 
 def _told_by(table: TableSeen, tables: Sequence[TableSeen]) -> pl.DataFrame | None:
@@ -313,17 +313,17 @@ def _listed(one: TrialsSeen, other: TrialsSeen) -> NDArray[np.int8]:
 
 def _by_speakers(one: TrialsSeen, tables: Sequence[TableSeen]) -> NDArray[np.int8] | None:
     """Label of each trial by the speakers of its sides; None if one of these is not known."""
-    told, by_table = owners_of(one, tables)
+    speaker, by_table = owners_of(one, tables)
     is_guess = one.found.whose is None or one.found.whose.rule == "id"
     people = [table for table in tables if table.found.kind == "speakers"]
     known = [cells for table in people if (cells := table.cells("speaker")) is not None]
     if known:
-        is_known = told.is_in(pl.concat(known).implode())
+        is_known = speaker.is_in(pl.concat(known).implode())
     else:
-        is_known = by_table if is_guess else told.is_not_null()
-    if told.null_count() or not is_known.all():
+        is_known = by_table if is_guess else speaker.is_not_null()
+    if speaker.null_count() or not is_known.all():
         return None
-    code = told.rank("dense").to_numpy()
+    code = speaker.rank("dense").to_numpy()
     label: NDArray[np.int8] = (code[one.enrol] == code[one.test]).astype(np.int8)
     return label
 
@@ -363,16 +363,18 @@ def _codes(
     """Group of each id by an attribute of its recording, of a model by that of all of its own."""
     cell, roles = pl.col(column.name), table.found.roles or {}
     is_known = ~cell.str.to_lowercase().is_in(UNKNOWN)
-    told = table.table.filter(is_known).select(id=roles["utterance"], value=cell).unique("id")
+    values = table.table.filter(is_known).select(id=roles["utterance"], value=cell).unique("id")
     for model in models:
         theirs = model.found.roles or {}
         if {"model", "recording"} <= set(theirs):
             pairs = model.table.select(id=theirs["recording"], model=theirs["model"])
-            made = pairs.join(told, on="id").group_by("model").agg(pl.col("value").unique())
+            made = pairs.join(values, on="id").group_by("model").agg(pl.col("value").unique())
             made = made.filter(pl.col("value").list.len() == 1)
-            told = pl.concat((told, made.select(id="model", value=pl.col("value").list.first())))
+            values = pl.concat(
+                (values, made.select(id="model", value=pl.col("value").list.first()))
+            )
     ids = pl.DataFrame({"id": one.ids})
-    value = ids.join(told.unique("id"), on="id", how="left", maintain_order="left")["value"]
+    value = ids.join(values.unique("id"), on="id", how="left", maintain_order="left")["value"]
     bands = parse_attribute(column.by).bands if column.bands else None
     if bands is not None:
         return bands.of(bands.numbers(value.to_list(), column.by, table.found.name)).astype(

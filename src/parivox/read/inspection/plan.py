@@ -80,8 +80,8 @@ class Plan:
     def problems(self, counts: CountsReader) -> Iterator[str]:
         """What the audit's readers say against the files together."""
         several = [given for _, given, one in self.of.get("counts", []) if not _found(one).problems]
-        if len(several) > 1 and (told := counts.refused(several)):
-            yield told
+        if len(several) > 1 and (problem := counts.refused(several)):
+            yield problem
         groups = self._groups_file()
         is_checked = False
         for _, given, one in self.of.get("scores", []):
@@ -162,8 +162,8 @@ class Plan:
         for kind, level in _LEVELS.items():
             for column in self._columns(kind):
                 if not column.role:
-                    told = column.name, _found(self.of[kind][0][-1]).name
-                    places.setdefault(column.name.lower(), {}).setdefault(level, told)
+                    place = column.name, _found(self.of[kind][0][-1]).name
+                    places.setdefault(column.name.lower(), {}).setdefault(level, place)
         for found in places.values():
             if len(found) > 1:
                 names = [name for name, _ in found.values()]
@@ -196,8 +196,8 @@ class Plan:
         if self.format is not None:
             yield from ("--scores-format", self.format)
         if self.columns:
-            told = ",".join(f"{role}={column}" for role, column in self.columns.items())
-            yield from ("--columns", told)
+            option = ",".join(f"{role}={column}" for role, column in self.columns.items())
+            yield from ("--columns", option)
         scores = [_found(one).scores for *_, one in self.of.get("scores", [])]
         if any(one is not None and one.auc is not None and one.auc < _CHANCE for one in scores):
             yield "--distance"

@@ -98,9 +98,9 @@ def see_table(source: Any, name: str) -> TableSeen:
     DataError
         If it is no table.
     """
-    table, _, told = read_table(source, "table")
-    found = Found(name, "", told["format"], facts(told), rows=table.height)
-    seen = TableSeen(found, source, table, told)
+    table, _, provenance = read_table(source, "table")
+    found = Found(name, "", provenance["format"], facts(provenance), rows=table.height)
+    seen = TableSeen(found, source, table, provenance)
     kind, roles = _kind(table, seen.columns)
     return as_kind(seen, kind, roles)
 
@@ -108,13 +108,13 @@ def see_table(source: Any, name: str) -> TableSeen:
 def as_kind(seen: TableSeen, kind: str, roles: dict[str, str]) -> TableSeen:
     """The table as one of a kind, with its columns by role."""
     table = seen.table
-    held = {roles[role]: role for role in _IDS[kind] if role in roles}
-    held |= {column: role for role, column in roles.items()}
+    role_of = {roles[role]: role for role in _IDS[kind] if role in roles}
+    role_of |= {column: role for role, column in roles.items()}
     columns = []
     for column in seen.columns:
         cells = Cells(most=None)
         cells.add(table[column])
-        columns.append(cells.column(column, held.get(column, "")))
+        columns.append(cells.column(column, role_of.get(column, "")))
     read = dict(seen.found.read or {})
     numbers = [table[column.name] for column in columns if column.numbers is not None]
     if any(cells.str.contains(",", literal=True).any() for cells in numbers):
@@ -235,18 +235,18 @@ def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
     except DataError:
         places = {}
     named = {role: frame.columns[place] for role, place in places.items()}
-    held = _outcomes(frame, named)
-    free = [column for column in frame.columns if column not in held.values()]
+    outcomes = _outcomes(frame, named)
+    free = [column for column in frame.columns if column not in outcomes.values()]
     ids = [column for column in free if not mostly_scores(_cells(frame, column) or ["0.5"])]
     missing = [side for side in _SIDES if side not in named]
     if "decision" not in named and len(missing) == len(_SIDES):
         sides = dict(zip(_SIDES, ids, strict=False)) if _are_sides(frame, ids) else {}
     else:
         sides = _sides(free, ids, missing, named)
-    if not {"score", "decision", "label"} & set(held) or len(sides) < len(missing):
+    if not {"score", "decision", "label"} & set(outcomes) or len(sides) < len(missing):
         return {}
-    given = {role: named[role] for role in asked.by_role if role in named}
-    return {**sides, **{r: c for r, c in held.items() if r not in named}, **given}
+    by_user = {role: named[role] for role in asked.by_role if role in named}
+    return {**sides, **{r: c for r, c in outcomes.items() if r not in named}, **by_user}
 
 
 def _cells(frame: pl.DataFrame, column: str) -> list[str]:
@@ -356,10 +356,10 @@ def facts(provenance: Mapping[str, Any]) -> dict[str, str]:
     >>> facts({"name": "p.csv", "encoding": "cp1252", "separator": ";", "compression": ""})
     {'encoding': 'cp1252', 'separator': ';'}
     """
-    told = {fact: provenance[fact] for fact in _FACTS if provenance.get(fact)}
+    known = {fact: provenance[fact] for fact in _FACTS if provenance.get(fact)}
     return {
         fact: ", ".join(map(repr, one)) if isinstance(one, list) else str(one)
-        for fact, one in told.items()
+        for fact, one in known.items()
     }
 
 

@@ -85,10 +85,10 @@ def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
     """The first rows of a source as text, with every column as the file names it."""
     wide = _with_ignored(scanned, source, columns)
     for _, chunk in wide.chunks():
-        told = {
+        texts = {
             column: _text(chunk[role].head(_FIRST_ROWS)) for role, column in wide.columns.items()
         }
-        return pl.DataFrame(told)
+        return pl.DataFrame(texts)
     return pl.DataFrame()
 
 
@@ -306,8 +306,8 @@ class _Seeing:
         of = np.full(len(ids), -1, dtype=np.int64)
         for codes, owner in reversed(self.owner):
             of[rank[codes]] = place[owner]
-        told = names.gather(pl.Series(of).replace(-1, None))
-        return told.fill_null(first), "columns"
+        named = names.gather(pl.Series(of).replace(-1, None))
+        return named.fill_null(first), "columns"
 
 
 def _text(cells: pl.Series) -> pl.Series:
