@@ -16,8 +16,6 @@ import numpy as np
 
 from parivox.auditing.crossfit import LEAST
 from parivox.auditing.estimates import Estimates, place_of_rate
-from parivox.auditing.intervals import ratio_to
-from parivox.auditing.nulls import away
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
@@ -420,6 +418,8 @@ def _uncertain(
     Means are over the groups that share each value of each attribute, where the measure is
     defined, ``[key, value]``; their degrees of freedom by Welch and Satterthwaite.
     """
+    from parivox.auditing.nulls import away  # noqa: PLC0415 - not for --no-intervals
+
     df = _freedom(uncertainty, block.reference, names)
     own = _from_draws(uncertainty, block, block.value, block.drawn, df)
     if MEASURES[block.measure].id != "difference":
@@ -526,6 +526,8 @@ def _in_closed_form(
     own: Columns, uncertainty: Uncertainty, block: Block, names: Sequence[str]
 ) -> None:
     """Ratios of rates, in the place of what the draws say."""
+    from parivox.auditing.intervals import ratio_to  # noqa: PLC0415 - not for --no-intervals
+
     for metric in RATES:
         rows, at = _places(uncertainty, block.stack, metric)
         closed = ratio_to(uncertainty.intervals, metric, block.reference, names) if rows else None

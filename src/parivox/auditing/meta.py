@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from parivox.auditing.estimates import Estimates
-from parivox.auditing.intervals import groups_passed
-from parivox.auditing.nulls import beyond_noise
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
@@ -242,6 +240,8 @@ def meta_rows(
     _all_measures(rows, {**where, "gated": False}, groups, data, area, draws, options, uncertainty)
     if uncertainty is None:
         return
+    from parivox.auditing.intervals import groups_passed  # noqa: PLC0415 - not for --no-intervals
+
     passed = groups_passed(uncertainty, data.keys)
     if passed.all():  # the very same numbers
         rows.add(**{name: column[start:] for name, column in rows.cells.items()} | {"gated": True})
@@ -303,6 +303,8 @@ def _beyond_noise(
 
     See docs/methods/noise-floors.md#tau-log.
     """
+    from parivox.auditing.nulls import beyond_noise  # noqa: PLC0415 - not for --no-intervals
+
     for measure, found in beyond_noise(uncertainty, rates).items():
         rows.add(
             **where,

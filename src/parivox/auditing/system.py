@@ -18,7 +18,6 @@ from parivox.auditing.cell_counts import count_cells, count_matrices
 from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import bin_rows, det_rows, nodes, shared_thresholds
 from parivox.auditing.estimates import Estimates, estimate, locations, shifts
-from parivox.auditing.intervals import interval_columns
 from parivox.auditing.meta import at_grid, meta_rows, sweep_rows
 from parivox.auditing.operating_points import (
     DEPLOYED,
@@ -450,6 +449,8 @@ def _group_rows(
     """Rows of every cell; without counts, nothing is known of it but why."""
     speakers = [one.level.speakers] if one.cells is None else one.cells.speakers
     if one.uncertainty is not None:
+        from parivox.auditing.intervals import interval_columns  # noqa: PLC0415 - likewise
+
         # the uncertainty of all trials is that of one group, and of it as the pooled row
         data = one.data if len(one.names) > 1 else Estimates.of(one.bases * 2)
         columns = interval_columns(one.uncertainty, data)[: len(one.names)]

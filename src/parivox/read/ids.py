@@ -6,6 +6,7 @@ them. When all is read, the runs are merged, in ranges of ids that fit into memo
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +33,8 @@ HELD = 8_000_000
 RANGE = 4_000_000
 """Ids merged at once, about."""
 _SAMPLE = 256  # ids a range that its limits are chosen from
+_SALT = tuple(int.from_bytes(os.urandom(8), "little") for _ in range(2))
+_STIR = np.uint64(0x9E3779B97F4A7C15)  # odd, its bits spread evenly: 2**64 over the golden ratio
 _MANY = 4  # fewer rows than this for each distinct id: these are found by sorting
 
 
@@ -360,16 +363,13 @@ def _numbered(text: pl.Series, *, is_plain: bool = False) -> tuple[Codes, pl.Ser
         codes[order] = np.cumsum(new, dtype=np.int32) - 1
         ids = rising.filter(new)
     else:
-        kind = pl.Categorical(pl.Categories.random())
-        given = text.cast(kind).to_physical().to_numpy()
-        seen = np.full(int(given.max()) + 1, -1, dtype=np.int64)
-        seen[given[::-1]] = np.arange(given.size - 1, -1, -1)
-        used = np.flatnonzero(seen >= 0)
-        ids = text.gather(seen[used])
+        first = _first_of_each(text)
+        used = np.flatnonzero(first == np.arange(first.size, dtype=np.int32))
+        ids = text.gather(used)
         order = ids.arg_sort().to_numpy()
-        place = np.empty(seen.size, dtype=np.int32)
+        place = np.empty(first.size, dtype=np.int32)
         place[used[order]] = np.arange(used.size, dtype=np.int32)
-        codes, ids = place[given], ids.gather(order)
+        codes, ids = place[first], ids.gather(order)
     if is_plain:
         return codes, ids
     plain = ids.str.strip_chars()
@@ -377,6 +377,29 @@ def _numbered(text: pl.Series, *, is_plain: bool = False) -> tuple[Codes, pl.Ser
         return codes, ids
     place, distinct = _numbered(plain, is_plain=True)
     return place[codes], distinct
+
+
+def _first_of_each(text: pl.Series) -> Codes:
+    """The first row that has each row's text.
+
+    Texts are told apart by two hashes of 64 bits, salted anew in each process: that two of a
+    thousand million differing ids share both has a probability below 1e-20.
+    """
+    one, other = (text.hash(seed).to_numpy() for seed in _SALT)
+    shift = np.uint64(64 - max(one.size.bit_length(), 10))
+    at = np.empty(1 << int(np.uint64(64) - shift), dtype=np.int32)
+    first = np.empty(one.size, dtype=np.int32)
+    rows = np.arange(one.size, dtype=np.int32)
+    key, stir = one, np.ones(1, dtype=np.uint64)
+    while rows.size:
+        slot = (key >> shift).astype(np.intp)
+        at[slot[::-1]] = rows[::-1]  # of rows in one slot the first one, written last, stays
+        found = at[slot]
+        first[rows] = found
+        rows = rows[(one[found] != one[rows]) | (other[found] != other[rows])]
+        stir *= _STIR
+        key = one[rows] * stir
+    return first
 
 
 def _empty(scan: Scan, role: str, row: Any) -> DataError:
