@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox import __version__
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["main", "parser"]
+
+
+COMMANDS = {
+    "audit": "how each group of people fares, by every measure",
+    "count": "counts without ids, which others can audit",
+    "embed": "embeddings of recordings, made once by any system",
+    "inspect": "what files hold, how they fit together, what is odd; no audit",
+    "plan": "how many speakers and trials an audit needs; what today's data can detect",
+    "report": "the page of an audit, its figures and tables for papers",
+    "score": "score a list of trials, from embeddings or with a system that compares itself",
+    "systems": "which speaker encoders can run here; whether one answers the same twice",
+    "trials": "check, describe, grade, convert and build trial lists",
+}
+"""Every command, and what it tells or makes."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -38,20 +53,8 @@ class _Parser(argparse.ArgumentParser):
             (file or sys.stdout).write(message)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Every command with its options."""
-    from parivox.cli import (  # noqa: PLC0415 - they know this module
-        audit,
-        count,
-        embed,
-        inspect,
-        plan,
-        report,
-        score,
-        systems,
-        trials,
-    )
-
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Every command with its options, or those of one command alone."""
     whole = _Parser(
         prog="parivox",
         description="Audit speaker verification: does a system treat groups of people alike?",
@@ -60,15 +63,11 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"parivox {__version__}")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    audit.add_to(commands)
-    count.add_to(commands)
-    embed.add_to(commands)
-    inspect.add_to(commands)
-    plan.add_to(commands)
-    report.add_to(commands)
-    score.add_to(commands)
-    systems.add_to(commands)
-    trials.add_to(commands)
+    for name, words in COMMANDS.items():
+        if only in {None, name}:
+            import_module(f"parivox.cli.{name}").add_to(commands)
+        else:
+            commands.add_parser(name, help=words)
     return whole
 
 
@@ -78,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argparse.Namespace(outcome="nothing was written")
     try:
         prepare()
-        whole = parser()
+        named = next((word for word in every if not word.startswith("-")), "")
+        whole = parser(named)
         if not every:
             whole.print_help()
             return

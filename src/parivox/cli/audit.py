@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.options import (
     Progress,
     add_options,
@@ -37,7 +38,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     command = commands.add_parser(
         "audit",
-        help="how each group of people fares, by every measure",
+        help=COMMANDS["audit"],
         usage="parivox audit SCORES... [--speakers FILE] [options]",
         description="Audit scores: how does each group of people fare, by every measure?",
         epilog=EXAMPLES,

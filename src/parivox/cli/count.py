@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.options import (
     Progress,
     add_options,
@@ -33,7 +34,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     command = commands.add_parser(
         "count",
-        help="counts without ids, which others can audit",
+        help=COMMANDS["count"],
         usage="parivox count SCORES --out FILE [--speakers FILE] [options]",
         description="Count trials by group and score, so that others can audit them.",
         epilog=EXAMPLES,

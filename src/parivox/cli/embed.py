@@ -8,6 +8,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.options import Progress, check_out_is_named
 from parivox.cli.process import set_up
 from parivox.cli.streams import printing
@@ -32,7 +33,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     command = commands.add_parser(
         "embed",
-        help="embeddings of recordings, made once by any system",
+        help=COMMANDS["embed"],
         usage="parivox embed RECORDINGS --out DIR [--system NAME] [options]\n"
         "       parivox embed --check DIR",
         description="Embed each recording once; what is interrupted goes on where it was.",

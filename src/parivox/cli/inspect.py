@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
 from parivox.errors import ConfigError
@@ -24,7 +25,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     command = commands.add_parser(
         "inspect",
-        help="what files hold, how they fit together, what is odd; no audit",
+        help=COMMANDS["inspect"],
         usage="parivox inspect FILE... [options]",
         description="Tell what files hold, how they fit together and what is odd, before an audit.",
         epilog=EXAMPLES,

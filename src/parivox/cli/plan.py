@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.options import add_every_section, given_options
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
@@ -23,7 +24,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     command = commands.add_parser(
         "plan",
-        help="how many speakers and trials an audit needs; what today's data can detect",
+        help=COMMANDS["plan"],
         usage="parivox plan [--pilot DIR] [options]",
         description="Tell how many speakers and trials per group an audit needs, and what "
         "differences the data at hand can detect.",

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.options import Progress, add_option, check_out_is_named
 from parivox.cli.process import set_up
 from parivox.cli.streams import printing
@@ -32,7 +33,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     command = commands.add_parser(
         "report",
-        help="the page of an audit, its figures and tables for papers",
+        help=COMMANDS["report"],
         usage="parivox report AUDIT [--out FILE] [--figures FOLDER] [options]",
         description="Show an audit: one page that opens anywhere; figures and tables for a paper, "
         "a model card or an annex.",

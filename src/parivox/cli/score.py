@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.options import Progress, check_out_is_named, mapping_of
 from parivox.cli.process import set_up
 from parivox.cli.streams import printing
@@ -27,7 +28,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     command = commands.add_parser(
         "score",
-        help="score a list of trials, from embeddings or with a system that compares itself",
+        help=COMMANDS["score"],
         usage="parivox score TRIALS --embeddings DIR --out FILE [options]",
         description="Score a list of trials: one row a trial, in the order of the list.",
         epilog=EXAMPLES,

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
 
@@ -24,7 +25,7 @@ def add_to(commands: Any) -> None:
     """Add the command and its options."""
     command = commands.add_parser(
         "systems",
-        help="which speaker encoders can run here; whether one answers the same twice",
+        help=COMMANDS["systems"],
         usage="parivox systems list | check SYSTEM [options]",
         description="Tell which systems can run here and what others lack; load one and ask it "
         "the same in several ways.",

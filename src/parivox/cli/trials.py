@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from parivox.cli import COMMANDS
 from parivox.cli.options import add_every_section, check_out_is_named, given_options
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
@@ -30,7 +31,7 @@ def add_to(commands: Any) -> None:
     """Add the command, its sub-commands and their options."""
     whole = commands.add_parser(
         "trials",
-        help="check, describe, grade, convert and build trial lists",
+        help=COMMANDS["trials"],
         usage="parivox trials COMMAND LIST [options]",
         description="Tell what a trial list can show and what it cannot, and build one that can.",
         epilog=EXAMPLES,
