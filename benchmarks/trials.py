@@ -109,14 +109,13 @@ def draw(utterances: str, people: str) -> None:
     """Draw the same-speaker pairs alone, then a whole list, and print what either took."""
     import numpy as np
 
-    from parivox.trials.draws import Draws
     from parivox.trials.inclusive import design
-    from parivox.trials.pairs import mated
+    from parivox.trials.pairs import Draws, target_pairs
     from parivox.trials.pool import Pool
 
     pool = Pool.read(utterances, people, by="gender")
     start = time.process_time()
-    pairs = mated(pool.start, pool.recording_end, 3)
+    pairs = target_pairs(pool.start, pool.recording_end, 3)
     wanted = np.full(len(pool.speakers), PER_SPEAKER)
     pairs.at(Draws(1).distinct(pairs.within(pool.start), wanted))
     same = time.process_time() - start

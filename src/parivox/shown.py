@@ -1,16 +1,17 @@
 """How results show themselves in notebooks.
 
 Results know no report, and the report knows every result: what shows them is named here, and
-imported when a notebook asks. It is the one name that points up, and belongs to no layer.
+imported when a notebook asks. These are the names that point up, and belong to no layer.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["SHOWN_BY", "Shown"]
+__all__ = ["SHOWN_BY", "VARIATION_SHOWN_BY", "Shown"]
 
 SHOWN_BY = "parivox.report.notebook"
+VARIATION_SHOWN_BY = "parivox.report.charts.variation"
 
 
 class Shown:

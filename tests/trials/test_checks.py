@@ -8,8 +8,8 @@ import pytest
 import parivox as pv
 from parivox.trials import check
 from parivox.trials.findings import CHECKS, THRESHOLDS
-from parivox.trials.leakage import shared
 from parivox.trials.lists import read_list
+from parivox.trials.remarks import shared_with
 
 SMALL = {"G2": 1, "G7": 2}
 
@@ -192,9 +192,9 @@ def test_findings_and_json_hold_no_speaker():
 def test_a_development_list_that_leaks():
     one = read_list({"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/1", "b/z/1"]})
     other = {"enrol": ["b/z/1", "c/v/1", "a/w/9"], "test": ["a/x/1", "c/v/2", "a/y/7"]}
-    assert shared(one, other) == (2, 3, 2, 1)  # the trial stands there the other way round
+    assert shared_with(one, other) == (2, 3, 2, 1)  # the trial stands there the other way round
     apart = {"enrol": ["c/v/1"], "test": ["c/v/2"]}
-    assert shared(one, apart) == (0, 0, 0, 0)
+    assert shared_with(one, apart) == (0, 0, 0, 0)
 
 
 def test_a_development_list_whose_ids_tell_no_speakers():

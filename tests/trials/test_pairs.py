@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parivox.trials.draws import Draws, below
 from parivox.trials.pairs import (
+    Draws,
     Meetings,
-    mated,
     meet,
     meet_back,
     meet_each_other,
-    once,
+    numbers_below,
+    target_pairs,
     utterances_of,
+    without_repeats,
 )
 
 pytestmark = pytest.mark.minimal
@@ -37,7 +38,7 @@ def test_numbers_of_pairs_are_all_pairs_that_itertools_finds(sizes):
     start, speaker, recording = laid_out(sizes)
     end = np.searchsorted(recording, recording, side="right")
     for grade, is_same in ((1, True), (3, False)):
-        pairs = mated(start, end, grade)
+        pairs = target_pairs(start, end, grade)
         found = [sorted(p) for p in zip(*pairs.at(np.arange(pairs.total)), strict=True)]
         assert found == [
             [a, b]
@@ -50,7 +51,7 @@ def test_numbers_of_pairs_are_all_pairs_that_itertools_finds(sizes):
 
 
 def test_either_utterance_of_a_pair_may_enrol():
-    pairs = mated(np.array([0, 100]), np.arange(1, 101))
+    pairs = target_pairs(np.array([0, 100]), np.arange(1, 101))
     enrol, test = pairs.at(np.arange(pairs.total))
     assert abs(int((enrol < test).sum()) - pairs.total / 2) <= 1
 
@@ -125,13 +126,13 @@ def test_words_are_those_that_numpy_promises():
         7882160670850314298,
         1651299849932390616,
     ]
-    assert below(1000, Draws(1).words([0], [4])).tolist() == [699, 174, 645, 320]
+    assert numbers_below(1000, Draws(1).words([0], [4])).tolist() == [699, 174, 645, 320]
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.lists(st.integers(0, 9), max_size=9))
 def test_once_takes_each_key_once(keys, taken):
     rising = np.unique(np.array(taken, dtype=np.int64))
-    found, again = once(np.array(keys, dtype=np.int64), rising)
+    found, again = without_repeats(np.array(keys, dtype=np.int64), rising)
     assert found.tolist() == sorted({*keys, *taken})
     fresh = set(range(len(keys))) - set(again.tolist())
     assert sorted(keys[at] for at in fresh) == sorted({*keys} - {*taken})

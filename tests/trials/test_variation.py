@@ -8,9 +8,9 @@ import pytest
 import parivox as pv
 from parivox import Counts, eer
 from parivox.errors import ConfigError, DataError
+from parivox.report.charts.variation import save
 from parivox.report.variation import told
 from parivox.trials.scored_pairs import read_scored_pairs
-from parivox.trials.variation_charts import save
 
 SPEAKERS, VIDEOS, CLIPS = 6, 5, 2  # of either sex
 

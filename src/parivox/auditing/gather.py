@@ -16,7 +16,7 @@ from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.trialset import with_common_speakers
 from parivox.read.utterances import read_utterances
-from parivox.trials.grades import with_grades
+from parivox.trials.grading import with_grades
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

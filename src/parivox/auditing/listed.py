@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.trials.checks import unmet
+from parivox.trials.checks import failed_checks
 from parivox.trials.lists import list_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def list_checks(
     if not trials.is_exact or not trials.n_trials:
         return []
     found = []
-    for one in unmet(list_of(trials, people, groupings=groupings)):
+    for one in failed_checks(list_of(trials, people, groupings=groupings)):
         row = {name: getattr(one, name) for name in _TOLD}
         if row["statistic"] == float("inf"):
             row["statistic"] = "inf"

@@ -132,7 +132,7 @@ def _rebuild(given: argparse.Namespace) -> None:
         msg = f"--out is needed: name a folder; see {_PROG} --help"
         raise ConfigError(msg)
     set_up()
-    from parivox.trials.manifest import rebuild  # noqa: PLC0415
+    from parivox.trials.building import rebuild  # noqa: PLC0415
 
     _check_tables(given)
     _end_in_order()

@@ -161,7 +161,7 @@ def _describe(given: argparse.Namespace) -> None:
 def _grade(given: argparse.Namespace) -> None:
     set_up()
     from parivox.report.trials import show, told_grades  # noqa: PLC0415
-    from parivox.trials.grades import grade  # noqa: PLC0415
+    from parivox.trials.grading import grade  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
     found = grade(given.list, **_given(given, GradeOptions))

@@ -43,9 +43,9 @@ def add_to(commands: Any) -> None:
 
 def _run(given: argparse.Namespace) -> None:
     set_up()
+    from parivox.report.charts.variation import check_chart, save  # noqa: PLC0415
     from parivox.report.variation import print_variation  # noqa: PLC0415 - what takes time to load
     from parivox.trials.variation import variants  # noqa: PLC0415
-    from parivox.trials.variation_charts import check_chart, save  # noqa: PLC0415
 
     for option in ("chart", "dets"):
         check_chart(f"--{option}", getattr(given, option))

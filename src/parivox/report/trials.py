@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 
 from parivox.report.words import Row, add, grid, number, text
-from parivox.trials.figures import counted
+from parivox.trials.findings import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parivox.read.table import Table
     from parivox.trials.description import Description
     from parivox.trials.findings import Checked, Finding
-    from parivox.trials.grades import Graded
+    from parivox.trials.grading import Graded
 
 __all__ = ["show", "told_check", "told_description", "told_grades"]
 
@@ -222,14 +222,14 @@ def _head(
     counts = _counts(tables)
     yield text(name, style="bold")
     yield text(
-        f"{counted(counts['trials'], 'trial')} ({counts['target trials']:,} target, "
+        f"{number_of(counts['trials'], 'trial')} ({counts['target trials']:,} target, "
         f"{counts['nontarget trials']:,} nontarget) of "
-        + ", ".join(counted(counts[f"{what}s"], what) for what in _PARTS)
+        + ", ".join(number_of(counts[f"{what}s"], what) for what in _PARTS)
         + "."
     )
     sizes = [len(tables["groups"].where(grouping=one)) for one in groupings]
     by = ", ".join(
-        f"{one} ({counted(n, 'group')})" for one, n in zip(groupings, sizes, strict=True)
+        f"{one} ({number_of(n, 'group')})" for one, n in zip(groupings, sizes, strict=True)
     )
     graded = " and ".join(graded_by)
     yield text(f"Groups: {by or 'none'}. Difficulty: {graded or 'no attribute is known'}.")

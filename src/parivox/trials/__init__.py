@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from parivox.trials.balanced import build_balanced
+    from parivox.trials.building import rebuild
     from parivox.trials.checks import check
     from parivox.trials.conversion import convert
     from parivox.trials.cross import build_cross
     from parivox.trials.description import describe
-    from parivox.trials.grades import grade
+    from parivox.trials.grading import grade
     from parivox.trials.inclusive import build_inclusive
-    from parivox.trials.manifest import rebuild
     from parivox.trials.variation import variants
 
 _HOME = {
@@ -29,8 +29,8 @@ _HOME = {
     "check": "parivox.trials.checks",
     "convert": "parivox.trials.conversion",
     "describe": "parivox.trials.description",
-    "grade": "parivox.trials.grades",
-    "rebuild": "parivox.trials.manifest",
+    "grade": "parivox.trials.grading",
+    "rebuild": "parivox.trials.building",
     "variants": "parivox.trials.variation",
 }
 

@@ -7,26 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.read.checks import DUPLICATES
+from parivox.trials.counts import count_list, count_speakers
 from parivox.trials.description import described
-from parivox.trials.detectable import detectable
-from parivox.trials.difficulty import hardest
 from parivox.trials.findings import THRESHOLDS, Checked, as_table, parse_thresholds
-from parivox.trials.grades import parse_mix
+from parivox.trials.grades import hardest, parse_mix
 from parivox.trials.guidelines import guidelines
-from parivox.trials.leakage import shared
 from parivox.trials.lists import read_list
-from parivox.trials.tabulation import tabulate
-from parivox.trials.takers import of_speakers
-from parivox.trials.told import leakage, told
+from parivox.trials.remarks import detectable, overlap, remarks, shared_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parivox.trials.findings import Finding
-    from parivox.trials.leakage import Shared
     from parivox.trials.lists import TrialList
+    from parivox.trials.remarks import Overlap
 
-__all__ = ["check", "checked", "unmet"]
+__all__ = ["check", "check_list", "failed_checks"]
 
 
 def check(
@@ -100,7 +96,7 @@ def check(
     >>> found["G2"].verdict, found["G2"].sentence
     ('fail', '1 of 2 speakers enrol in fewer than 1: 0 to 1')
     """
-    beside = {
+    reading = {
         "speakers": speakers,
         "utterances": utterances,
         "id": id,
@@ -109,13 +105,13 @@ def check(
     }
     levels = parse_thresholds(thresholds)
     _check_kinds(variants, pilot)
-    found = read_list(trials, by=by, grade_by=grade_by, **beside)
+    found = read_list(trials, by=by, grade_by=grade_by, **reading)
     wished = None if mix is None else _wished(mix, found)
     lists = {found.trials.content_sha256}
     for one in variants:
-        lists.add(read_list(one, by=(), **beside).trials.content_sha256)
-    common = None if development is None else shared(found, development, **beside)
-    return checked(
+        lists.add(read_list(one, by=(), **reading).trials.content_sha256)
+    common = None if development is None else shared_with(found, development, **reading)
+    return check_list(
         found,
         levels,
         mix=wished,
@@ -126,13 +122,13 @@ def check(
     )
 
 
-def checked(
+def check_list(
     found: TrialList,
     thresholds: Mapping[str, float],
     *,
     mix: Mapping[int, float] | None = None,
     lists: int = 1,
-    common: Shared | None = None,
+    common: Overlap | None = None,
     pilot: Any = None,
     speaker_ids: bool = False,
 ) -> Checked:
@@ -151,21 +147,21 @@ def checked(
     speaker_ids
         Whether the table of speakers names them.
     """
-    counted = tabulate(found)
-    takers = of_speakers(found, counted)
+    counted = count_list(found)
+    speakers = count_speakers(found, counted)
     about = described(found, counted, speaker_ids=speaker_ids)
     findings = (
         *guidelines(
             found,
             counted,
-            takers,
+            speakers,
             thresholds,
             mix=mix,
             lists=lists,
             duplicates=_duplicates(found),
         ),
-        *told(about, takers),
-        *([] if common is None else [leakage(common)]),
+        *remarks(about, speakers),
+        *([] if common is None else [overlap(common)]),
         *([] if pilot is None else detectable(about, pilot)),
     )
     tables = {"checks": as_table(findings), **about.tables}
@@ -193,13 +189,17 @@ def _wished(mix: Mapping[str, float] | str, found: TrialList) -> dict[int, float
     return parse_mix(mix, hardest(len(found.agreements)))
 
 
-def unmet(found: TrialList) -> list[Finding]:
+def failed_checks(found: TrialList) -> list[Finding]:
     """Checks that a list fails at the usual thresholds."""
-    counted = tabulate(found)
+    counted = count_list(found)
     return [
         one
         for one in guidelines(
-            found, counted, of_speakers(found, counted), THRESHOLDS, duplicates=_duplicates(found)
+            found,
+            counted,
+            count_speakers(found, counted),
+            THRESHOLDS,
+            duplicates=_duplicates(found),
         )
         if one.verdict == "fail"
     ]

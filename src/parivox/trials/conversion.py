@@ -18,7 +18,7 @@ from parivox.read.notes import columns_told
 from parivox.read.speakers import read_speakers
 from parivox.read.utterances import read_utterances
 from parivox.shown import Shown
-from parivox.trials.figures import counted
+from parivox.trials.findings import number_of
 from parivox.trials.writing import HOLDS_MORE, ListWriter, check_format, check_new
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Converted(Shown):
         n = self.target + self.nontarget
         found = [
             (
-                f"{counted(n, 'trial')} in {self.path} ({self.format}): {self.target:,} target, "
+                f"{number_of(n, 'trial')} in {self.path} ({self.format}): {self.target:,} target, "
                 f"{self.nontarget:,} nontarget."
             )
         ]

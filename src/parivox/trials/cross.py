@@ -14,16 +14,16 @@ import numpy as np
 
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import CrossOptions
+from parivox.trials.building import Built, build_lists
 from parivox.trials.design import TOGETHER, Block, Design, taking_part, whole_number
-from parivox.trials.draws import ordered
-from parivox.trials.manifest import Built, make
 from parivox.trials.pairs import (
     Meetings,
-    Numbered,
-    mated,
+    NumberedPairs,
     meet,
     meet_back,
     meet_each_other,
+    order_within,
+    target_pairs,
     utterances_of,
 )
 from parivox.trials.pool import Pool
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.typed import OtherBuildOptions
-    from parivox.trials.draws import Draws, Ints
+    from parivox.trials.pairs import Draws, Ints
 
 __all__ = ["build_cross", "design"]
 
@@ -112,7 +112,7 @@ def build_cross(
     )
     pool = Pool.read(utterances, speakers, by=by, id=asked.id)
     made = design(pool, trials=trials, per_cell=per_cell, complete=complete, targets=targets)
-    return make(made, asked)
+    return build_lists(made, asked)
 
 
 def design(
@@ -131,7 +131,7 @@ def design(
     cells = len(members) ** 2
     targets = whole_number(targets, "targets", 0)
     is_in = np.array([not reason for reason in reasons])
-    pairs = mated(pool.start, pool.recording_end)
+    pairs = target_pairs(pool.start, pool.recording_end)
     _check_targets(pool, pairs.within(pool.start)[is_in], targets)
     budget = None
     if per_cell is not None:
@@ -225,7 +225,7 @@ def _cells(
 ) -> Iterator[Block]:
     """Trials of each cell, in blocks."""
     every = np.concatenate(members)
-    rank = ordered(draws.child(_ORDER).words([0], [every.size]), pool.group[every])
+    rank = order_within(draws.child(_ORDER).words([0], [every.size]), pool.group[every])
     counts = np.array([who.size for who in members])
     order = np.split(every[rank], np.cumsum(counts)[:-1])
     n = counts.size
@@ -283,9 +283,9 @@ def _all(pool: Pool, is_in: NDArray[np.bool_]) -> Iterator[Block]:
         yield Block(kept[enrol], kept[test], np.zeros(numbers.size, dtype=bool))
 
 
-def _every(pool: Pool, is_in: NDArray[np.bool_]) -> tuple[Ints, Numbered]:
+def _every(pool: Pool, is_in: NDArray[np.bool_]) -> tuple[Ints, NumberedPairs]:
     """Utterances of these speakers, and the pairs of two of them."""
     kept = np.flatnonzero(is_in[pool.owner])
     owner = pool.owner[kept]
     last = np.full(kept.size, kept.size)
-    return kept, Numbered(np.searchsorted(owner, owner, side="right"), last)
+    return kept, NumberedPairs(np.searchsorted(owner, owner, side="right"), last)

@@ -11,11 +11,16 @@ import numpy as np
 from parivox.read.checks import CONFLICTS, DUPLICATES
 from parivox.read.table import Table
 from parivox.shown import Shown
-from parivox.trials.difficulty import alike, highest
-from parivox.trials.figures import over
+from parivox.trials.counts import (
+    count_list,
+    count_speakers,
+    distinct_by_group,
+    effective_number,
+    share_of,
+    speakers_by_group,
+)
+from parivox.trials.grades import alike, highest
 from parivox.trials.lists import read_list
-from parivox.trials.tabulation import tabulate
-from parivox.trials.takers import effective, members, of_speakers, on_side
 from parivox.trials.writing import LABELS
 
 if TYPE_CHECKING:
@@ -24,9 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.grouping import Grouping, OfAttribute
+    from parivox.trials.counts import Cells, ListCounts, SpeakerCounts
     from parivox.trials.lists import TrialList
-    from parivox.trials.tabulation import Cells, Tabulated
-    from parivox.trials.takers import Takers
 
     Ints = NDArray[np.int64]
     Block = dict[str, Any]
@@ -155,21 +159,21 @@ def describe(
         columns=columns,
         conflicts=conflicts,
     )
-    return described(found, tabulate(found), speaker_ids=speaker_ids)
+    return described(found, count_list(found), speaker_ids=speaker_ids)
 
 
-def described(found: TrialList, counted: Tabulated, *, speaker_ids: bool = False) -> Description:
+def described(found: TrialList, counted: ListCounts, *, speaker_ids: bool = False) -> Description:
     """Tell what a list that was added up holds."""
-    takers = of_speakers(found, counted)
+    speakers = count_speakers(found, counted)
     views = list(_views(found, counted))
     blocks = {
-        "list": [_of_list(found, counted, takers)],
+        "list": [_of_list(found, counted, speakers)],
         "groups": [_of_groups(found, counted, view) for view in views],
         "grades": [_of_grades(view) for view in views],
         "within": [_within(part, view) for part in found.attributes for view in views],
         "matrix": [_matrix(view) for view in views[1:]],
-        "reuse": [_reuse(found, counted, takers)],
-        "speakers": [_of_each(found, takers)],
+        "reuse": [_reuse(found, counted, speakers)],
+        "speakers": [_of_each(found, speakers)],
     }
     tables = {}
     for name, columns in TABLES.items():
@@ -189,7 +193,7 @@ class _View(NamedTuple):
     grouping: Grouping | None = None
 
 
-def _views(found: TrialList, counted: Tabulated) -> Iterator[_View]:
+def _views(found: TrialList, counted: ListCounts) -> Iterator[_View]:
     """All trials as one group, then every grouping."""
     nought = np.zeros(counted.cells.enrol.size, dtype=np.int32)
     yield _View(ALL, (ALL,), replace(counted.cells, enrol_group=nought, test_group=nought))
@@ -197,15 +201,15 @@ def _views(found: TrialList, counted: Tabulated) -> Iterator[_View]:
         yield _View(one.name, one.groups, cells, one)
 
 
-def _of_list(found: TrialList, counted: Tabulated, takers: Takers) -> Block:
+def _of_list(found: TrialList, counted: ListCounts, speakers: SpeakerCounts) -> Block:
     told = {note.item: note.count for note in found.trials.data}
     used = counted.uses > 0
     grade = counted.cells.grade
     items = {
         "trials": counted.cells.count.sum(),
-        "target trials": takers.target.sum(),
-        "nontarget trials": takers.nontarget.sum(),
-        "speakers": takers.speaker.size,
+        "target trials": speakers.target.sum(),
+        "nontarget trials": speakers.nontarget.sum(),
+        "speakers": speakers.speaker.size,
         "utterances": used.sum(),
         "recordings": np.unique(found.recording[used & (found.recording >= 0)]).size,
         "utterances of unknown recording": (found.recording[used] < 0).sum(),
@@ -219,12 +223,12 @@ def _of_list(found: TrialList, counted: Tabulated, takers: Takers) -> Block:
     return {"item": list(items), "count": [int(n) for n in items.values()]}
 
 
-def _of_groups(found: TrialList, counted: Tabulated, view: _View) -> Block:
+def _of_groups(found: TrialList, counted: ListCounts, view: _View) -> Block:
     """Sizes of the groups, and their shares of all that is in some group."""
     k, cells = len(view.groups), view.cells
     target, other = cells.take(cells.target), cells.take(~cells.target)
     trivial, graded = target.take(target.recording == 1), target.take(target.recording >= 0)
-    speakers = members(cells, k)
+    speakers = speakers_by_group(cells, k)
     counts = {
         "speakers": speakers,
         **dict(zip(("utterances", "recordings"), _utterances(found, counted, view), strict=True)),
@@ -232,15 +236,15 @@ def _of_groups(found: TrialList, counted: Tabulated, view: _View) -> Block:
         "target": target.total(target.enrol_group, k),
         "nontarget": other.total(other.enrol_group, k),
         "trivial": trivial.total(trivial.enrol_group, k),
-        "never_enrol": speakers - on_side(other.enrol_group, other.enrol, k),
-        "never_test": speakers - on_side(other.test_group, other.test, k),
+        "never_enrol": speakers - distinct_by_group(other.enrol_group, other.enrol, k),
+        "never_test": speakers - distinct_by_group(other.test_group, other.test, k),
     }
     shares = {
-        f"{name.removesuffix('s')}_share": over(counts[name], counts[name].sum())
+        f"{name.removesuffix('s')}_share": share_of(counts[name], counts[name].sum())
         for name in ("speakers", "utterances", "trials", "target", "nontarget")
     }
-    shares["trivial_share"] = over(counts["trivial"], graded.total(graded.enrol_group, k))
-    each = [effective(_parts(cells, group)) for group in range(k)]
+    shares["trivial_share"] = share_of(counts["trivial"], graded.total(graded.enrol_group, k))
+    each = [effective_number(_parts(cells, group)) for group in range(k)]
     known = {name: [int(n) if n >= 0 else None for n in one] for name, one in counts.items()}
     return {**_named(view), **known, **shares, "effective_speakers": each}
 
@@ -253,7 +257,7 @@ def _parts(cells: Cells, group: int) -> Ints:
     return found + cells.take(test).total(cells.test[test], n)
 
 
-def _utterances(found: TrialList, counted: Tabulated, view: _View) -> tuple[Ints, Ints]:
+def _utterances(found: TrialList, counted: ListCounts, view: _View) -> tuple[Ints, Ints]:
     """Utterances and recordings of each group; -1 where they are in none, or not known."""
     k, used = len(view.groups), counted.uses > 0
     if view.grouping is None:
@@ -267,7 +271,7 @@ def _utterances(found: TrialList, counted: Tabulated, view: _View) -> tuple[Ints
     used &= group >= 0
     group, recording = group[used], found.recording[used]
     known = recording >= 0
-    recordings = on_side(group[known], recording[known], k)
+    recordings = distinct_by_group(group[known], recording[known], k)
     recordings[np.bincount(group[~known], minlength=k) > 0] = -1
     return np.bincount(group, minlength=k), recordings
 
@@ -279,7 +283,7 @@ def _of_grades(view: _View) -> Block:
     key = (cells.enrol_group.astype(np.int64) * 2 + cells.target) * top + cells.grade
     trials = cells.total(np.where(cells.enrol_group < 0, -1, key), 2 * k * top).reshape(k, 2, top)
     group, label, code = np.nonzero(trials)
-    share = over(trials, trials.sum(axis=2, keepdims=True))
+    share = share_of(trials, trials.sum(axis=2, keepdims=True))
     return {
         "grouping": [view.name] * group.size,
         "group": [view.groups[i] for i in group],
@@ -300,7 +304,7 @@ def _within(part: OfAttribute, view: _View) -> Block:
         name: other.total(np.where(same == code, other.enrol_group, -1), k)
         for name, code in (("same", 1), ("different", 0), ("unknown", -1))
     }
-    share = over(found["same"], found["same"] + found["different"])
+    share = share_of(found["same"], found["same"] + found["different"])
     return {"attribute": [part.attribute.text] * k, **_named(view), **found, "same_share": share}
 
 
@@ -319,19 +323,19 @@ def _matrix(view: _View) -> Block:
     }
 
 
-def _reuse(found: TrialList, counted: Tabulated, takers: Takers) -> Block:
+def _reuse(found: TrialList, counted: ListCounts, speakers: SpeakerCounts) -> Block:
     """How often what there is occurs."""
     used = counted.uses > 0
     recording = found.recording[used]
     of_recording = np.bincount(recording[recording >= 0], counted.uses[used][recording >= 0])
     each = {
-        "trials of a speaker as enrolment": takers.enrolled,
-        "trials of a speaker as test side": takers.as_test,
-        "nontarget trials of a speaker as enrolment": takers.nontarget,
-        "nontarget trials of a speaker as test side": takers.tested,
-        "speakers whom a speaker is compared with": takers.partners,
-        "utterances of a speaker": takers.utterances,
-        "recordings of a speaker": takers.recordings[takers.recordings >= 0],
+        "trials of a speaker as enrolment": speakers.enrolled,
+        "trials of a speaker as test side": speakers.as_test,
+        "nontarget trials of a speaker as enrolment": speakers.nontarget,
+        "nontarget trials of a speaker as test side": speakers.tested,
+        "speakers whom a speaker is compared with": speakers.partners,
+        "utterances of a speaker": speakers.utterances,
+        "recordings of a speaker": speakers.recordings[speakers.recordings >= 0],
         "uses of a recording": of_recording[of_recording > 0],
         "trials of an utterance": counted.uses[used],
     }
@@ -345,15 +349,15 @@ def _reuse(found: TrialList, counted: Tabulated, takers: Takers) -> Block:
     }
 
 
-def _of_each(found: TrialList, takers: Takers) -> Block:
+def _of_each(found: TrialList, speakers: SpeakerCounts) -> Block:
     return {
-        "speaker": [found.people.ids[i] for i in takers.speaker],
-        "enrol_target": takers.target,
-        "enrol_nontarget": takers.nontarget,
-        "test_nontarget": takers.tested,
-        "partners": takers.partners,
-        "utterances": takers.utterances,
-        "recordings": [int(n) if n >= 0 else None for n in takers.recordings],
+        "speaker": [found.people.ids[i] for i in speakers.speaker],
+        "enrol_target": speakers.target,
+        "enrol_nontarget": speakers.nontarget,
+        "test_nontarget": speakers.tested,
+        "partners": speakers.partners,
+        "utterances": speakers.utterances,
+        "recordings": [int(n) if n >= 0 else None for n in speakers.recordings],
     }
 
 

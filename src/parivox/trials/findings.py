@@ -6,15 +6,32 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from parivox.errors import ConfigError
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.description import to_json
 
 if TYPE_CHECKING:
-    Verdict = Literal["pass", "fail", "not checked", "told"]
+    from collections.abc import Sequence
 
-__all__ = ["CHECKS", "THRESHOLDS", "Checked", "Finding", "parse_thresholds"]
+    from numpy.typing import NDArray
+
+    Verdict = Literal["pass", "fail", "not checked", "told"]
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "CHECKS",
+    "THRESHOLDS",
+    "Checked",
+    "Finding",
+    "number_of",
+    "parse_thresholds",
+    "percent",
+    "range_of",
+    "share_range",
+]
 
 CHECKS = {
     "G1": "as many target as nontarget trials for each speaker",
@@ -160,3 +177,51 @@ def parse_thresholds(given: Any) -> dict[str, float]:
             msg = f"--threshold {name}={value!r}: is no number from 0; write it as in G2=100"
             raise ConfigError(msg)
     return found
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with one decimal.
+
+    Examples
+    --------
+    >>> percent(0.45692), percent(float("nan"))
+    ('45.7 %', 'n.k.')
+    """
+    return "n.k." if np.isnan(share) else f"{100 * share:.1f} %"
+
+
+def number_of(n: int, what: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> number_of(1, "trial"), number_of(2_000, "trial")
+    ('1 trial', '2,000 trials')
+    """
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
+def range_of(values: NDArray[np.integer]) -> str:
+    """The least and the most of some counts.
+
+    Examples
+    --------
+    >>> range_of(np.array([3, 1000])), range_of(np.array([5, 5]))
+    ('3 to 1,000', '5')
+    """
+    least, most = int(values.min()), int(values.max())
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def share_range(groups: Sequence[str], share: Floats) -> str:
+    """The lowest and the highest share that is known, and whose they are, if they differ.
+
+    Examples
+    --------
+    >>> share_range(["f", "m", "x"], np.array([0.5, 0.25, np.nan]))
+    '25.0 % (m) to 50.0 % (f)'
+    """
+    low, high = int(np.nanargmin(share)), int(np.nanargmax(share))
+    if share[low] == share[high]:
+        return f"{percent(share[low])} (every group)"
+    return f"{percent(share[low])} ({groups[low]}) to {percent(share[high])} ({groups[high]})"

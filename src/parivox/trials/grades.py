@@ -11,47 +11,182 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from parivox.errors import ConfigError
-from parivox.read.attributes import Levels
-from parivox.read.columns import ATTRIBUTE
-from parivox.read.table import Table
-from parivox.shown import Shown
-from parivox.trials.difficulty import OTHER_RECORDING, TRIVIAL, highest
-from parivox.trials.lists import list_of, read_list
-from parivox.trials.writing import HOLDS_MORE, LABELS, ListWriter, check_new, label_words
+from parivox.read.attributes import Attribute, parse_attribute
+from parivox.read.cells import LABELS
+from parivox.read.columns import plain
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.read.checks import Trials
+    from parivox.read.grouping import Codes, Grouping, OfAttribute
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
-    from parivox.trials.lists import TrialList
 
 __all__ = [
     "OTHER_RECORDING",
     "TRIVIAL",
-    "Graded",
-    "grade",
+    "Agreement",
+    "alike",
     "grade_codes",
+    "hardest",
+    "highest",
+    "parse_difficulty",
     "parse_mix",
-    "with_grades",
+    "usual",
 ]
 
 _SUMS_TO_ONE = 1e-6
-GRADE = f"{ATTRIBUTE}grade"
-"""The column of trials that it makes."""
-_ENDINGS = tuple(f".{one}" for one in HOLDS_MORE)
+TRIVIAL, OTHER_RECORDING = 1, 3
+"""Grades of trials of one speaker."""
+MOST = 6
+"""Attributes that define difficulty."""
+_USUAL = (("gender", "sex"), ("nationality",))
+"""Those of docs/references.md#paper-002, under the names that columns have."""
+_OF_SPEAKER = "speaker."
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Whether the sides of a trial share the value of an attribute: 1, 0 or -1 for unknown.
+
+    Attributes
+    ----------
+    name : str
+        The attribute as the user writes it.
+    part : OfAttribute
+        Where each side has which value.
+    shared : int8 ndarray or None
+        Of an attribute of whole trials, whether each value says that they share it; last, -1.
+    """
+
+    name: str
+    part: OfAttribute
+    shared: NDArray[np.int8] | None = None
+
+    @classmethod
+    def of(cls, part: OfAttribute, trials: TrialSet) -> Agreement:
+        """Tell how the values of an attribute are compared.
+
+        Raises
+        ------
+        ConfigError
+            If a column of whole trials neither says yes or no nor is in bands.
+        """
+        one = part.attribute
+        place = part.of_trials.get(id(trials))
+        if place is None or place[0] != place[1]:
+            return cls(one.text.removeprefix(_OF_SPEAKER), part)
+        if one.edges:  # the nearest are alike
+            said = [int(i == 0) for i in range(len(part.values))]
+        else:
+            said = [LABELS.get(value.lower(), -1) for value in part.values]
+        if part.values and max(said) < 0:
+            msg = (
+                f"--grade-by {one.text!r}: holds {', '.join(map(repr, part.values[:3]))} for whole "
+                "trials; write yes or no, for shared or not, or give bands of a number, as in "
+                f"{one.name}:30"
+            )
+            raise ConfigError(msg)
+        return cls(one.text.removeprefix(_OF_SPEAKER), part, np.array([*said, -1], dtype=np.int8))
+
+    @property
+    def of_speaker(self) -> Codes | None:
+        """Value of each speaker, -1 for unknown; None where it is not of the speakers."""
+        return self.part.of_speaker
+
+    def on(self, trials: TrialSet) -> Callable[[Trials], NDArray[np.int8]]:
+        """What tells it of each trial of a partition."""
+        sides, shared = self.part.on(trials), self.shared
+        if shared is not None:
+            return lambda part: shared[sides(part)[0]]
+        return lambda part: alike(*sides(part))
+
+
+def hardest(attributes: int) -> int:
+    """The highest grade of trials of two speakers, who may share so many attributes.
+
+    Examples
+    --------
+    >>> hardest(2)
+    4
+    """
+    return int(2**attributes)
+
+
+def highest(attributes: int) -> int:
+    """The highest grade of all trials, those of one speaker with them."""
+    return max(hardest(attributes), OTHER_RECORDING)
+
+
+def alike(one: Codes, other: Codes) -> NDArray[np.int8]:
+    """1 where codes are equal, 0 where they differ, -1 where one of them is unknown.
+
+    Examples
+    --------
+    >>> alike(np.array([0, 0, -1]), np.array([0, 1, -1])).tolist()
+    [1, 0, -1]
+    """
+    found: NDArray[np.int8] = (one == other).astype(np.int8)
+    found[(one < 0) | (other < 0)] = -1
+    return found
+
+
+def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
+    """Read ``--grade-by``: attributes of either side, or of whole trials.
+
+    Examples
+    --------
+    >>> [one.name for one in parse_difficulty(["gender", "same:device"])]
+    ['gender', 'device']
+    """
+    odd = next((one for one in names if not isinstance(one, str)), None)
+    if odd is not None:
+        msg = f"--grade-by {odd!r}: is no text; name attributes, as in gender"
+        raise ConfigError(msg)
+    found = [parse_attribute(text.removeprefix("same:"), "--grade-by") for text in names]
+    for one in found:
+        if one.side or "+" in one.text:
+            msg = (
+                f"--grade-by {one.text!r}: both sides of a trial are compared; name attributes "
+                "one by one, as in gender,nationality"
+            )
+            raise ConfigError(msg)
+    lower = [one.text.lower() for one in found]
+    if len(set(lower)) < len(lower) or len(found) > MOST:
+        msg = f"--grade-by names an attribute twice, or more than {MOST}; name each once"
+        raise ConfigError(msg)
+    return found
+
+
+def usual(people: Speakers, groupings: Sequence[Grouping]) -> list[Attribute]:
+    """Attributes that define difficulty where none is named: paper 002's, else the groups'.
+
+    They are of speakers, whatever columns of that name there are elsewhere.
+    """
+    columns = {plain(name): name for name in reversed(people.attributes.columns)}
+    known = [next((columns[word] for word in words if word in columns), "") for words in _USUAL]
+    named = [name for name in known if name]
+    if not named:
+        named = [one for of in groupings if of.of_speaker is not None for one in of.attributes]
+    told = [one.removeprefix(_OF_SPEAKER) for one in dict.fromkeys(named)]
+    return [_of_speaker(one, people.attributes.columns) for one in told][:MOST]
+
+
+def _of_speaker(name: str, columns: Sequence[str]) -> Attribute:
+    """An attribute of speakers, whose column may be called what looks like bands."""
+    text = f"{_OF_SPEAKER}{name}"
+    if name in columns:
+        return Attribute(text, name, level="speaker")
+    return parse_attribute(text, "--grade-by")
 
 
 def grade_codes(
@@ -148,150 +283,3 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
         msg = f"--mix: the shares add up to {total:g}; make them add up to 1"
         raise ConfigError(msg)
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class Graded(Shown):
-    """Graded trials.
-
-    Attributes
-    ----------
-    counts : Table
-        Trials by label and grade; undefined is the grade that is not known.
-    trials : Table or None
-        Columns enrol, test, label, grade, same_recording and ``same_`` with each attribute, in the
-        order of the ids, each trial once; undefined for what is not known. None where they were
-        written.
-    path : Path or None
-        Where they were written.
-    """
-
-    counts: Table
-    trials: Table | None = None
-    path: Path | None = None
-
-
-def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
-    """Trials that can be grouped by ``grade``, as if that were a column of theirs.
-
-    Where some table has such a column, that is what counts.
-    """
-    tables = [
-        people.attributes,
-        *([trials.recordings.table.attributes] if trials.recordings else []),
-    ]
-    if GRADE in trials.levels or any("grade" in map(str.lower, one.columns) for one in tables):
-        return trials
-    found = list_of(trials, people)
-    told = [one.on(trials) for one in found.agreements]
-    graded = [str(i + 1) for i in range(highest(len(told)))]
-
-    def added(part: Trials) -> Trials:
-        shared = [same(part) for same in told]
-        codes = grade_codes(part.target, found.same_recording(part), shared).astype(np.int32) - 1
-        failed = None if part.failed is None else added(part.failed)
-        return replace(part, more={**part.more, GRADE: codes}, failed=failed)
-
-    return trials.with_trial_columns(
-        added, more={GRADE}, levels={GRADE: Levels(tuple(graded), whole=True)}
-    )
-
-
-def grade(
-    trials: Any,
-    *,
-    speakers: Any = None,
-    utterances: Any = None,
-    grade_by: Sequence[str] | str | None = None,
-    out: str | os.PathLike[str] | None = None,
-    id: str | None = None,  # noqa: A002 - the command line's word
-    columns: Mapping[str, str] | None = None,
-    conflicts: str = "error",
-) -> Graded:
-    """Tell of each trial how difficult it is.
-
-    Parameters
-    ----------
-    trials, speakers, utterances, grade_by, id, columns, conflicts
-        The list and the tables beside it: see :func:`parivox.trials.check`.
-    out
-        A CSV or Parquet file to write to, block by block.
-
-    Examples
-    --------
-    >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
-    >>> found = grade(trials, speakers={"id": ["a", "b"], "gender": ["f", "f"]})
-    >>> found.trials.columns, found.trials.to_dict()["grade"]
-    (('enrol', 'test', 'label', 'grade', 'same_recording', 'same_gender'), [1, 2])
-    """
-    path = None if out is None else check_new(out)
-    if path is not None and path.suffix not in _ENDINGS:
-        msg = f"--out {path}: grades are written as {' or '.join(_ENDINGS)}; end the name so"
-        raise ConfigError(msg)
-    found = read_list(
-        trials,
-        speakers=speakers,
-        utterances=utterances,
-        by=(),
-        grade_by=grade_by,
-        id=id,
-        columns=columns,
-        conflicts=conflicts,
-    )
-    counts = np.zeros((2, highest(len(found.agreements)) + 1), dtype=np.int64)
-    if path is None:
-        frames = [_frame(*block) for block in _graded(found, counts)]
-        return Graded(_counted(counts), Table(pl.concat(frames)))
-    with ListWriter(path, path.suffix.removeprefix(".")) as writer:
-        for block, columns_ in _graded(found, counts):
-            writer.write(*block, columns_)
-    return Graded(_counted(counts), path=path)
-
-
-def _graded(
-    found: TrialList, counts: NDArray[np.int64]
-) -> Iterator[tuple[tuple[pl.Series, pl.Series, NDArray[np.bool_]], dict[str, pl.Series]]]:
-    """Ids, label and grades of some trials at a time; they are counted by label and grade."""
-    ids = found.trials.utterance_ids.series()
-    told = {f"same_{one.name}": one.on(found.trials) for one in found.agreements}
-    for block in found.blocks():
-        recording = found.same_recording(block)
-        shared = {name: same(block) for name, same in told.items()}
-        codes = grade_codes(block.target, recording, [*shared.values()])
-        key = codes + block.target * np.intp(counts.shape[1])
-        counts += np.bincount(key, minlength=counts.size).reshape(counts.shape)
-        yield (
-            (ids.gather(block.enrol), ids.gather(block.test), block.target),
-            {
-                "grade": _known(codes, codes > 0),
-                "same_recording": _known(recording > 0, recording >= 0),
-                **{name: _known(same > 0, same >= 0) for name, same in shared.items()},
-            },
-        )
-
-
-def _known(values: NDArray[Any], known: NDArray[np.bool_]) -> pl.Series:
-    """A column that is undefined where it is not known."""
-    made = pl.Series(values)
-    return made if known.all() else made.set(pl.Series(~known), None)
-
-
-def _frame(
-    trial: tuple[pl.Series, pl.Series, NDArray[np.bool_]], more: Mapping[str, pl.Series]
-) -> pl.DataFrame:
-    return pl.DataFrame(
-        {"enrol": trial[0], "test": trial[1], "label": label_words(trial[2]), **more}
-    )
-
-
-def _counted(counts: NDArray[np.int64]) -> Table:
-    """Trials by label and grade, as a table; only what occurs."""
-    label, code = np.nonzero(counts)
-    return Table.of(
-        {
-            "label": [LABELS[i] for i in label],
-            "grade": [int(i) or None for i in code],
-            "trials": counts[label, code].tolist(),
-        },
-        {"label": "str", "grade": "int", "trials": "int"},
-    )

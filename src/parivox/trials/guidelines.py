@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.trials.difficulty import hardest
-from parivox.trials.figures import between, over, percent, span
-from parivox.trials.findings import CHECKS, Finding
+from parivox.trials.counts import share_of, speakers_by_group
+from parivox.trials.findings import CHECKS, Finding, percent, range_of, share_range
+from parivox.trials.grades import hardest
 from parivox.trials.lists import RECORDING
-from parivox.trials.takers import members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.grouping import Grouping
+    from parivox.trials.counts import Cells, ListCounts, SpeakerCounts
     from parivox.trials.lists import TrialList
-    from parivox.trials.tabulation import Cells, Tabulated
-    from parivox.trials.takers import Takers
 
     Floats = NDArray[np.float64]
 
@@ -44,8 +42,8 @@ _GIVE_GROUPS = "give --speakers and --by"
 
 def guidelines(
     found: TrialList,
-    counted: Tabulated,
-    takers: Takers,
+    counted: ListCounts,
+    speakers: SpeakerCounts,
     thresholds: Mapping[str, float],
     *,
     duplicates: int,
@@ -69,10 +67,10 @@ def guidelines(
     """
     level = _Level(thresholds)
     return [
-        _g1(takers, level),
-        _g2(takers, level),
-        _g3(takers, level),
-        _g4(counted.cells, takers, level),
+        _g1(speakers, level),
+        _g2(speakers, level),
+        _g3(speakers, level),
+        _g4(counted.cells, speakers, level),
         _g5(counted.cells, mix, level),
         _g6(lists, level),
         _g7(found, counted, level),
@@ -119,64 +117,64 @@ class _Level:
         return Finding(check, CHECKS[check], "not checked", None, threshold, 0, why, mend)
 
 
-def _g1(takers: Takers, level: _Level) -> Finding:
-    unequal = int((takers.target != takers.nontarget).sum())
+def _g1(speakers: SpeakerCounts, level: _Level) -> Finding:
+    unequal = int((speakers.target != speakers.nontarget).sum())
     return level.finding(
         "G1",
         unequal,
-        f"{unequal:,} of {takers.speaker.size:,} speakers enrol in unequal numbers of both: "
-        f"{span(takers.target)} target and {span(takers.nontarget)} nontarget trials",
+        f"{unequal:,} of {speakers.speaker.size:,} speakers enrol in unequal numbers of both: "
+        f"{range_of(speakers.target)} target and {range_of(speakers.nontarget)} nontarget trials",
         offenders=unequal,
         mend="draw n pairs of both kinds for each speaker: parivox trials build inclusive",
     )
 
 
-def _g2(takers: Takers, level: _Level) -> Finding:
-    few = int(level.beyond("G2", takers.nontarget).sum())
+def _g2(speakers: SpeakerCounts, level: _Level) -> Finding:
+    few = int(level.beyond("G2", speakers.nontarget).sum())
     return level.finding(
         "G2",
-        takers.nontarget.min(),
-        f"{few:,} of {takers.speaker.size:,} speakers enrol in fewer than {level['G2']:,.0f}: "
-        f"{span(takers.nontarget)}",
+        speakers.nontarget.min(),
+        f"{few:,} of {speakers.speaker.size:,} speakers enrol in fewer than {level['G2']:,.0f}: "
+        f"{range_of(speakers.nontarget)}",
         offenders=few,
         mend="draw more pairs for each speaker, or say which error rate so few can show",
     )
 
 
-def _g3(takers: Takers, level: _Level) -> Finding:
-    each = takers.enrolled
+def _g3(speakers: SpeakerCounts, level: _Level) -> Finding:
+    each = speakers.enrolled
     least, most = int(each.min()), int(each.max())
     usual = np.unique(each, return_counts=True)
     offenders = each.size - int(usual[1].max())
     return level.finding(
         "G3",
         most / least if least else np.inf,
-        f"{span(each)} trials for each enrolling speaker ({span(takers.as_test)} for each "
-        "testing one)",
+        f"{range_of(each)} trials for each enrolling speaker ({range_of(speakers.as_test)} for "
+        "each testing one)",
         offenders=offenders,
         mend="draw the same number for each speaker, or weight speakers equally",
     )
 
 
-def _g4(cells: Cells, takers: Takers, level: _Level) -> Finding:
+def _g4(cells: Cells, speakers: SpeakerCounts, level: _Level) -> Finding:
     grade = cells.grade
     known = grade > 0
     if not known.any():
         return level.unchecked("G4", "no grade is known", "give --speakers and --utterances")
-    n, top = int(takers.speaker.max()) + 1, int(grade.max()) + 1
+    n, top = int(speakers.speaker.max()) + 1, int(grade.max()) + 1
     key = (cells.enrol.astype(np.int64) * 2 + cells.target) * top + grade
     trials = cells.total(np.where(known, key, -1), n * 2 * top).reshape(n, 2, top)
-    each = over(trials, trials.sum(axis=2, keepdims=True))
-    whole = over(trials.sum(axis=0), trials.sum(axis=(0, 2))[:, None])
+    each = share_of(trials, trials.sum(axis=2, keepdims=True))
+    whole = share_of(trials.sum(axis=0), trials.sum(axis=(0, 2))[:, None])
     gap = np.nan_to_num(np.abs(each - whole))
-    off = gap.max(axis=(1, 2))[takers.speaker]
+    off = gap.max(axis=(1, 2))[speakers.speaker]
     many, lost = int(level.beyond("G4", off).sum()), int(cells.count[~known].sum())
     words = "every speaker has the same share of each grade"
     if off.any():
         at = np.unravel_index(int(gap.argmax()), gap.shape)
         words = (
-            f"{many:,} of {takers.speaker.size:,} speakers have a share of some grade that is more "
-            f"than {100 * level['G4']:g} points off that of the list; most so for "
+            f"{many:,} of {speakers.speaker.size:,} speakers have a share of some grade that is "
+            f"more than {100 * level['G4']:g} points off that of the list; most so for "
             f"{'target' if at[1] else 'nontarget'} trials of grade {at[2]}: "
             f"{percent(each[at])} against {percent(whole[at[1:]])}"
         )
@@ -197,7 +195,7 @@ def _g5(cells: Cells, mix: Mapping[int, float] | None, level: _Level) -> Finding
     other = cells.take(~cells.target)
     top = hardest(len(cells.shared)) + 1
     trials = other.total(other.grade.astype(np.int64), top)
-    share = over(trials, trials.sum())
+    share = share_of(trials, trials.sum())
     if np.isnan(share).all():
         return level.unchecked("G5", "there are no nontarget trials", "")
     wished = np.array([mix.get(i, 0.0) for i in range(top)])
@@ -230,9 +228,9 @@ def _g6(lists: int, level: _Level) -> Finding:
     )
 
 
-def _g7(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
+def _g7(found: TrialList, counted: ListCounts, level: _Level) -> Finding:
     sizes = [
-        (one, members(cells, len(one.groups)))
+        (one, speakers_by_group(cells, len(one.groups)))
         for one, cells in zip(found.groupings, counted.by, strict=True)
     ]
     if not sizes:
@@ -251,7 +249,7 @@ def _g7(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
     )
 
 
-def _g8(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
+def _g8(found: TrialList, counted: ListCounts, level: _Level) -> Finding:
     spans = list(_spans_of_attributes(found, counted))
     if not spans:
         why = _few_groups(found, *(one.name for one in found.agreements)) or (
@@ -264,7 +262,7 @@ def _g8(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
     return level.finding(
         "G8",
         gaps.max(),
-        f"same {attribute} in {between(groups, share)} of nontarget trials",
+        f"same {attribute} in {share_range(groups, share)} of nontarget trials",
         offenders=int(level.beyond("G8", gaps).sum()),
         mend=f"fix the share of trials with the same {attribute} in every group: parivox trials "
         "build balanced",
@@ -272,7 +270,7 @@ def _g8(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
 
 
 def _spans_of_attributes(
-    found: TrialList, counted: Tabulated
+    found: TrialList, counted: ListCounts
 ) -> Iterator[tuple[str, tuple[str, ...], Floats]]:
     """Share of nontarget trials with the same value, of every attribute and grouping."""
     for one, cells in zip(found.groupings, counted.by, strict=True):
@@ -288,7 +286,7 @@ def _same_share(cells: Cells, some: NDArray[np.bool_], same: NDArray[np.int8], k
     """Of some trials of each group, the share in which something is the same: 1, 0, -1 unknown."""
     key = np.where(some & (cells.enrol_group >= 0), cells.enrol_group * 3 + same + 1, -1)
     _, different, alike = cells.total(key, 3 * k).reshape(k, 3).T
-    return over(alike, alike + different)
+    return share_of(alike, alike + different)
 
 
 def _is_of(grouping: Grouping, *names: str, itself: bool = False) -> bool:
@@ -320,7 +318,7 @@ def _few_groups(found: TrialList, *names: str) -> tuple[str, str] | None:
     return None if max(sizes) > 1 else ("there is one group only", "give --by with more groups")
 
 
-def _g9(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
+def _g9(found: TrialList, counted: ListCounts, level: _Level) -> Finding:
     spans = []
     for one, cells in zip(found.groupings, counted.by, strict=True):
         if _is_of(one, *RECORDING):
@@ -339,13 +337,13 @@ def _g9(found: TrialList, counted: Tabulated, level: _Level) -> Finding:
     return level.finding(
         "G9",
         gaps.max(),
-        f"both sides from one recording in {between(groups, share)} of target trials",
+        f"both sides from one recording in {share_range(groups, share)} of target trials",
         offenders=int(level.beyond("G9", gaps).sum()),
         mend="draw target trials across recordings only, or compare groups within one grade",
     )
 
 
-def _g10(counted: Tabulated, duplicates: int, level: _Level) -> Finding:
+def _g10(counted: ListCounts, duplicates: int, level: _Level) -> Finding:
     nontarget, target = counted.reversed
     every = duplicates + nontarget + target + counted.itself
     return level.finding(

@@ -16,7 +16,7 @@ from parivox.read.ids import places_in
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.utterances import read_utterances
-from parivox.trials.difficulty import Agreement, parse_difficulty, usual
+from parivox.trials.grades import Agreement, parse_difficulty, usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,29 +7,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.trials.draws import among, below, ordered
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL
 
 if TYPE_CHECKING:
-    from parivox.trials.draws import Draws, Ints
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Words = NDArray[np.uint64]
 
 __all__ = [
+    "Draws",
     "Meetings",
-    "Numbered",
+    "NumberedPairs",
+    "is_among",
     "keys_of",
-    "mated",
     "meet",
     "meet_back",
     "meet_each_other",
-    "once",
+    "numbers_below",
+    "numbers_within",
+    "order_within",
+    "target_pairs",
     "utterances_of",
+    "without_repeats",
 ]
 
 _ROUNDS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Numbered:
+class NumberedPairs:
     """Unordered pairs in a row: utterance a with each utterance from `first[a]` to `last[a]`.
 
     Attributes
@@ -39,7 +48,7 @@ class Numbered:
 
     Examples
     --------
-    >>> pairs = Numbered(np.array([1, 2, 3]), np.array([3, 3, 3]))
+    >>> pairs = NumberedPairs(np.array([1, 2, 3]), np.array([3, 3, 3]))
     >>> pairs.total, [side.tolist() for side in pairs.at(np.array([0, 1, 2]))]
     (3, [[0, 2, 1], [1, 0, 2]])
     """
@@ -75,7 +84,7 @@ class Numbered:
         return np.where(odd, b, a), np.where(odd, a, b)
 
 
-def mated(start: Ints, recording_end: Ints, grade: int = OTHER_RECORDING) -> Numbered:
+def target_pairs(start: Ints, recording_end: Ints, grade: int = OTHER_RECORDING) -> NumberedPairs:
     """Target pairs of each speaker, whose utterances stand together, those of a recording too.
 
     Parameters
@@ -89,12 +98,12 @@ def mated(start: Ints, recording_end: Ints, grade: int = OTHER_RECORDING) -> Num
 
     Examples
     --------
-    >>> mated(np.array([0, 3]), np.array([2, 2, 3])).total
+    >>> target_pairs(np.array([0, 3]), np.array([2, 2, 3])).total
     2
     """
     if grade == TRIVIAL:
-        return Numbered(np.arange(1, recording_end.size + 1), recording_end)
-    return Numbered(recording_end, np.repeat(start[1:], np.diff(start)))
+        return NumberedPairs(np.arange(1, recording_end.size + 1), recording_end)
+    return NumberedPairs(recording_end, np.repeat(start[1:], np.diff(start)))
 
 
 def meet(a: int, b: int, m: int) -> tuple[Ints, Ints]:
@@ -191,33 +200,33 @@ def utterances_of(meetings: Meetings, start: Ints, draws: Draws) -> tuple[Ints, 
     own = sizes[present]
     base = np.zeros(sizes.size, dtype=np.int64)
     base[present] = np.cumsum(own) - own
-    order = ordered(draws.words([0], [int(own.sum())]), np.repeat(np.arange(own.size), own))
+    order = order_within(draws.words([0], [int(own.sum())]), np.repeat(np.arange(own.size), own))
     size, first = sizes[meetings.test], base[meetings.test]
     lap, place = np.divmod(meetings.turn, size)
     place = (place + lap * (lap + 1) // 2) % size  # each lap from elsewhere: other partners
     test = start[meetings.test] + order[first + place] - first
     words = draws.words([1], [meetings.enrol.size])
-    enrol = start[meetings.enrol] + below(sizes[meetings.enrol], words)
-    taken, again = once(keys_of(enrol, test, n))
+    enrol = start[meetings.enrol] + numbers_below(sizes[meetings.enrol], words)
+    taken, again = without_repeats(keys_of(enrol, test, n))
     for round_ in range(_ROUNDS):
         if not again.size:
             return enrol, test
         i, words = meetings.enrol[again], draws.child(2).words([round_], [again.size])
-        enrol[again] = start[i] + below(sizes[i], words)
-        taken, left = once(keys_of(enrol[again], test[again], n), taken)
+        enrol[again] = start[i] + numbers_below(sizes[i], words)
+        taken, left = without_repeats(keys_of(enrol[again], test[again], n), taken)
         again = again[left]
     words = draws.child(3).words([0], [again.size])
     for at, word in zip(again, words[:, None], strict=True):
         i, j = meetings.enrol[at], meetings.test[at]
         u, v = np.arange(start[i], start[i + 1]), np.arange(start[j], start[j + 1])
-        free = u[~among(keys_of(u, np.full(u.size, test[at]), n), taken)]
+        free = u[~is_among(keys_of(u, np.full(u.size, test[at]), n), taken)]
         if not free.size:  # another test utterance
             row, of = (one.ravel() for one in np.meshgrid(u, v))
-            is_free = ~among(keys_of(row, of, n), taken)
-            which = below(int(is_free.sum()), word)[0]
+            is_free = ~is_among(keys_of(row, of, n), taken)
+            which = numbers_below(int(is_free.sum()), word)[0]
             free, test[at] = row[is_free][which : which + 1], of[is_free][which]
-        enrol[at] = free[below(free.size, word)[0]]
-        taken, _ = once(keys_of(enrol[at : at + 1], test[at : at + 1], n), taken)
+        enrol[at] = free[numbers_below(free.size, word)[0]]
+        taken, _ = without_repeats(keys_of(enrol[at : at + 1], test[at : at + 1], n), taken)
     return enrol, test
 
 
@@ -226,12 +235,12 @@ def keys_of(enrol: Ints, test: Ints, n: int) -> Ints:
     return np.minimum(enrol, test) * n + np.maximum(enrol, test)
 
 
-def once(keys: Ints, taken: Ints | None = None) -> tuple[Ints, Ints]:
+def without_repeats(keys: Ints, taken: Ints | None = None) -> tuple[Ints, Ints]:
     """Take each key once: all that are taken then, rising, and the places of those that were.
 
     Examples
     --------
-    >>> [one.tolist() for one in once(np.array([5, 3, 5, 4]), np.array([4]))]
+    >>> [one.tolist() for one in without_repeats(np.array([5, 3, 5, 4]), np.array([4]))]
     [[3, 4, 5], [2, 3]]
     """
     rising = np.sort(keys)
@@ -239,12 +248,147 @@ def once(keys: Ints, taken: Ints | None = None) -> tuple[Ints, Ints]:
     twice = np.unique(rising[~is_new])
     again = np.zeros(keys.size, dtype=bool)
     if twice.size:
-        odd = np.flatnonzero(among(keys, twice))
+        odd = np.flatnonzero(is_among(keys, twice))
         order = odd[np.argsort(keys[odd], kind="stable")]
         again[order[1:][keys[order][1:] == keys[order][:-1]]] = True
     fresh = rising[is_new]
     if taken is not None:
-        again |= among(keys, taken)
-        fresh = np.concatenate([taken, fresh[~among(fresh, taken)]])
+        again |= is_among(keys, taken)
+        fresh = np.concatenate([taken, fresh[~is_among(fresh, taken)]])
         fresh.sort(kind="stable")  # which merges what is rising
     return fresh, np.flatnonzero(again)
+
+
+AGAIN = 1 << 40
+"""Key of the streams for what is drawn again; no speaker or cell has so high a key."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Streams of random words, one for each key: children of a seed, as spawning makes them.
+
+    Attributes
+    ----------
+    seed : int
+        At least 0.
+    path : tuple of int
+        Keys of the children that lead here.
+
+    Examples
+    --------
+    >>> Draws(1).child(2).words([0, 1], [2, 1]).tolist() == [
+    ...     *np.random.PCG64(np.random.SeedSequence(1, spawn_key=(2, 0))).random_raw(2).tolist(),
+    ...     *np.random.PCG64(np.random.SeedSequence(1, spawn_key=(2, 1))).random_raw(1).tolist(),
+    ... ]
+    True
+    """
+
+    seed: int
+    path: tuple[int, ...] = ()
+
+    def child(self, key: int) -> Draws:
+        """Streams of their own."""
+        return Draws(self.seed, (*self.path, key))
+
+    def words(self, keys: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Words:
+        """The first words of the stream of each key, one stream after the other."""
+        made = [
+            np.random.PCG64(
+                np.random.SeedSequence(self.seed, spawn_key=(*self.path, key))
+            ).random_raw(count)
+            for key, count in zip(map(int, keys), map(int, counts), strict=True)
+            if count
+        ]
+        return np.concatenate(made) if made else np.empty(0, dtype=np.uint64)
+
+    def distinct(
+        self, population: Ints, wanted: Ints, keys: Sequence[int] | Ints | None = None
+    ) -> Ints:
+        """Draw numbers without replacement from several ranges, without enumerating them.
+
+        Parameters
+        ----------
+        population : int64 ndarray of shape (ranges,)
+            How many numbers each has, less than 2**53.
+        wanted : int64 ndarray of shape (ranges,)
+            How many of them to draw, at most all.
+        keys
+            The stream of each range; by default its place.
+
+        Returns
+        -------
+        int64 ndarray of shape (sum of wanted,)
+            Rising; numbers of a range follow on those of the range before.
+
+        Examples
+        --------
+        >>> Draws(0).distinct(np.array([3, 10**15]), np.array([3, 0])).tolist()
+        [0, 1, 2]
+        """
+        own = np.arange(population.size) if keys is None else np.asarray(keys)
+        ends = np.cumsum(population)
+        starts = ends - population
+        found = []
+        is_dense = 2 * wanted > population
+        for at in np.flatnonzero(is_dense & (wanted > 0)):  # as many words as numbers, or fewer
+            n = int(population[at])
+            order = np.argsort(self.words(own[at : at + 1], [n]), kind="stable")
+            found.append(starts[at] + np.sort(order[: wanted[at]]))
+        missing = np.where(is_dense, 0, wanted)
+        words = self.words(own, missing)
+        again = self.child(AGAIN)
+        sparse: list[Ints] = []
+        while missing.any():
+            each = np.repeat(np.arange(own.size), missing)
+            fresh = _once(starts[each] + numbers_below(population[each], words))
+            for before in sparse:
+                fresh = fresh[~is_among(fresh, before)]
+            sparse.append(fresh)
+            missing = missing - np.searchsorted(fresh, ends) + np.searchsorted(fresh, starts)
+            words = again.words([len(sparse)], [int(missing.sum())])
+        if not (found or sparse):
+            return starts[:0]
+        return np.sort(np.concatenate([*found, *sparse]), kind="stable")  # merges what is rising
+
+
+def _once(numbers: Ints) -> Ints:
+    """Rising, each once."""
+    rising = np.sort(numbers)
+    return rising[np.concatenate(([True], rising[1:] != rising[:-1]))]
+
+
+def numbers_below(n: Ints | int, words: Words) -> Ints:
+    """Numbers from 0 to n - 1, one a word; n less than 2**53.
+
+    Examples
+    --------
+    >>> numbers_below(10, np.array([0, 2**63, 2**64 - 1], dtype=np.uint64)).tolist()
+    [0, 5, 9]
+    """
+    unit = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (unit * n).astype(np.int64)
+
+
+def order_within(words: Words, block: NDArray[np.integer]) -> Ints:
+    """Places in the order of the blocks, within each block in random order."""
+    return np.lexsort((words, block))
+
+
+def numbers_within(counts: Ints) -> Ints:
+    """Number each item within its block: 0, 1, ... for each count.
+
+    Examples
+    --------
+    >>> numbers_within(np.array([2, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    ends = np.cumsum(counts)
+    return np.arange(ends[-1] if ends.size else 0) - np.repeat(ends - counts, counts)
+
+
+def is_among(some: Ints, rising: Ints) -> NDArray[np.bool_]:
+    """Which of some numbers are among rising ones."""
+    if not rising.size:
+        return np.zeros(some.size, dtype=bool)
+    at = np.minimum(np.searchsorted(rising, some), rising.size - 1)
+    return np.asarray(rising[at] == some)

@@ -16,8 +16,7 @@ from parivox.read.groups import AttributeLookup, attributes_asked, make_grouping
 from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.speakers import Speakers, read_speakers
 from parivox.read.utterances import Utterances, read_utterances
-from parivox.trials.difficulty import alike, hardest, parse_difficulty, usual
-from parivox.trials.grades import grade_codes
+from parivox.trials.grades import alike, grade_codes, hardest, parse_difficulty, usual
 from parivox.trials.lists import recordings_of
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from parivox.read.attributes import Attribute
     from parivox.read.grouping import OfAttribute
-    from parivox.trials.draws import Ints
+    from parivox.trials.pairs import Ints
 
 __all__ = ["Classes", "Pool"]
 

@@ -149,8 +149,8 @@ def lists_scored(
     id: str | None,  # noqa: A002 - the option's name
 ) -> Lists:
     """Inclusive lists built from a table of utterances, each scored as a whole."""
-    from parivox.trials.draws import Draws  # noqa: PLC0415 - where lists are built
     from parivox.trials.inclusive import design  # noqa: PLC0415
+    from parivox.trials.pairs import Draws  # noqa: PLC0415 - where lists are built
     from parivox.trials.pool import Pool  # noqa: PLC0415
 
     pool = Pool.read(utterances, speakers, by=by, id=id)

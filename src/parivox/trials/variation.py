@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError
 from parivox.options.trials import VariantsOptions
 from parivox.read.table import Table
-from parivox.shown import Shown
+from parivox.shown import VARIATION_SHOWN_BY, Shown
 from parivox.trials.design import whole_number
 from parivox.trials.scored_pairs import (
     ScoredPairs,
@@ -133,18 +134,14 @@ class Variation(Shown):
         altair.Chart
             To be saved as SVG, PNG, PDF or HTML with its ``save``.
         """
-        from parivox.trials.variation_charts import spread  # noqa: PLC0415 - an optional dependency
-
         if metric not in METRICS:
             msg = f"metric is {metric!r}; it is one of {', '.join(METRICS)}"
             raise ConfigError(msg)
-        return spread(self, metric)
+        return import_module(VARIATION_SHOWN_BY).spread(self, metric)
 
     def dets(self) -> Any:
         """DET curves of the variants, a panel for each group, as an ``altair.Chart``."""
-        from parivox.trials.variation_charts import dets  # noqa: PLC0415 - an optional dependency
-
-        return dets(self)
+        return import_module(VARIATION_SHOWN_BY).dets(self)
 
 
 def variants(

@@ -163,7 +163,7 @@ def test_same_seed_same_list_and_another_seed_another(pool):
 def test_a_list_that_the_disk_has_no_room_for_is_refused(pool, form, free, tmp_path, monkeypatch):
     table, people = pool(11, speakers=14)
     full = SimpleNamespace(free=free)
-    monkeypatch.setattr("parivox.trials.manifest.shutil.disk_usage", lambda _: full)
+    monkeypatch.setattr("parivox.trials.building.shutil.disk_usage", lambda _: full)
     asked = {"complete": True, "format": form, "out": tmp_path / "out"}
     with pytest.raises(ConfigError, match=r"[0-9,]+ trials, .* do not fit into the 0\.0 MB"):
         build(table, people, **asked)
@@ -177,7 +177,7 @@ def test_how_much_will_be_written_is_told_where_it_is_much(pool, tmp_path, monke
     asked = {"complete": True, "progress": said.append}
     build(table, people, **asked, out=tmp_path / "few")
     assert said == []
-    monkeypatch.setattr("parivox.trials.manifest._MANY", n)
+    monkeypatch.setattr("parivox.trials.building._MANY", n)
     built = build(table, people, **asked, out=tmp_path / "many")
     assert len(said) == 1
     assert said[0].startswith(f"writing {n:,} trials, ")

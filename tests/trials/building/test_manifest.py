@@ -248,7 +248,7 @@ def test_nothing_is_written_over_and_nothing_is_left_of_what_failed(files, tmp_p
     with pytest.raises(ConfigError, match=r"inclusive-2\.txt is there already"):
         build("inclusive", files, out)
     assert read(out) == {"inclusive-2.txt": b"mine"}
-    monkeypatch.setattr("parivox.trials.manifest.check", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("parivox.trials.building.check", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         build("inclusive", files, tmp_path / "new" / "folder")
     assert not (tmp_path / "new").exists()

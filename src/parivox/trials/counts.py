@@ -8,28 +8,39 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.trials.difficulty import alike
-from parivox.trials.grades import grade_codes
+from parivox.trials.grades import alike, grade_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.trials.lists import TrialList
 
+    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Codes = NDArray[np.int32]
     Flags = NDArray[np.int8]
 
-__all__ = ["Cells", "Tabulated", "tabulate"]
+__all__ = [
+    "Cells",
+    "ListCounts",
+    "SpeakerCounts",
+    "count_list",
+    "count_speakers",
+    "distinct_by_group",
+    "effective_number",
+    "share_of",
+    "speakers_by_group",
+]
 
 HELD = 4_000_000
 """Keys that are held before they are added up."""
@@ -87,7 +98,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Tabulated:
+class ListCounts:
     """A list, added up.
 
     Attributes
@@ -111,14 +122,14 @@ class Tabulated:
     uses: Ints = field(repr=False)
 
 
-def tabulate(found: TrialList) -> Tabulated:
+def count_list(found: TrialList) -> ListCounts:
     """Add up a list, block by block.
 
     Examples
     --------
     >>> from parivox.trials.lists import read_list
     >>> trials = {"enrol": ["a/x/1", "a/x/1", "a/y/1"], "test": ["a/x/2", "b/y/1", "b/y/1"]}
-    >>> counted = tabulate(read_list(trials))
+    >>> counted = count_list(read_list(trials))
     >>> counted.cells.enrol.tolist(), counted.cells.test.tolist(), counted.cells.count.tolist()
     ([0, 0], [0, 1], [1, 2])
     """
@@ -156,7 +167,7 @@ def tabulate(found: TrialList) -> Tabulated:
         _decoded(apart[i], found, agree) if i in apart else _grouped(cells, one)
         for i, one in enumerate(found.groupings)
     ]
-    return Tabulated(cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
+    return ListCounts(cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
 
 
 def _apart(found: TrialList) -> list[tuple[int, Grouping]]:
@@ -260,3 +271,119 @@ def _grouped(cells: Cells, grouping: Grouping) -> Cells:
     assert of is not None
     one, other = (of[side].astype(np.int32) for side in (cells.enrol, cells.test))
     return Cells(cells.enrol, cells.test, cells.recording, cells.shared, one, other, cells.count)
+
+
+MOST = 10_000_000
+"""Groups times speakers that are marked in a table; of more, pairs are sorted."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpeakerCounts:
+    """Speakers who take part, and in how much; shape (speaker,) each.
+
+    Attributes
+    ----------
+    speaker : int64
+        Index into the table of speakers.
+    target, nontarget : int64
+        Trials that they enrol in.
+    tested : int64
+        Nontarget trials that they are the test side of.
+    """
+
+    speaker: Ints
+    target: Ints
+    nontarget: Ints
+    tested: Ints
+    _found: TrialList = field(repr=False)
+    _counted: ListCounts = field(repr=False)
+
+    @property
+    def enrolled(self) -> Ints:
+        """Trials that they enrol in."""
+        return self.target + self.nontarget
+
+    @property
+    def as_test(self) -> Ints:
+        """Trials that they are the test side of."""
+        return self.target + self.tested
+
+    @property
+    def part(self) -> Ints:
+        """Trials that they take part in, on one side or both."""
+        return self.target + self.nontarget + self.tested
+
+    @cached_property
+    def partners(self) -> Ints:
+        """Other speakers whom they are compared with."""
+        cells = self._counted.cells.take(~self._counted.cells.target)
+        one, other = cells.enrol.astype(np.int64), cells.test.astype(np.int64)
+        n = len(self._found.people.ids)
+        both = np.unique(np.concatenate((one * n + other, other * n + one)))
+        return np.bincount(both // n, minlength=n)[self.speaker]
+
+    @property
+    def utterances(self) -> Ints:
+        """Their utterances in the list."""
+        used = self._counted.uses > 0
+        speaker = self._found.trials.utterance_speaker[used]
+        return np.bincount(speaker, minlength=len(self._found.people.ids))[self.speaker]
+
+    @cached_property
+    def recordings(self) -> Ints:
+        """Their recordings in the list; -1 where not all are known."""
+        used, n = self._counted.uses > 0, len(self._found.people.ids)
+        speaker, recording = self._found.trials.utterance_speaker[used], self._found.recording[used]
+        found = distinct_by_group(speaker[recording >= 0], recording[recording >= 0], n)
+        found[np.bincount(speaker[recording < 0], minlength=n) > 0] = -1
+        return found[self.speaker]
+
+
+def count_speakers(found: TrialList, counted: ListCounts) -> SpeakerCounts:
+    """Count what each speaker takes part in."""
+    n, cells = len(found.people.ids), counted.cells
+    target, other = cells.take(cells.target), cells.take(~cells.target)
+    sides = (target, target.enrol), (other, other.enrol), (other, other.test)
+    mine, enrolled, tested = (of.total(side, n) for of, side in sides)
+    there = np.flatnonzero(mine + enrolled + tested)
+    return SpeakerCounts(there, mine[there], enrolled[there], tested[there], found, counted)
+
+
+def share_of(part: ArrayLike, whole: ArrayLike) -> Floats:
+    """A share, NaN of nothing."""
+    one, other = np.broadcast_arrays(np.asarray(part, dtype=float), np.asarray(whole, dtype=float))
+    found: Floats = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
+    return found
+
+
+def effective_number(trials: NDArray[np.integer]) -> float:
+    """Number of speakers that as many trials each would be as good as: (sum n)^2 / sum n^2.
+
+    Examples
+    --------
+    >>> effective_number(np.array([10, 10, 10])), effective_number(np.array([28, 1, 1]))
+    (3.0, 1.1450381679389312)
+    """
+    each = np.asarray(trials, dtype=np.float64)
+    square = float((each**2).sum())
+    return float(each.sum()) ** 2 / square if square else 0.0
+
+
+def speakers_by_group(cells: Cells, k: int) -> Ints:
+    """Speakers of each of `k` groups, on either side."""
+    group, speaker = (
+        np.concatenate(one)
+        for one in ((cells.enrol_group, cells.test_group), (cells.enrol, cells.test))
+    )
+    return distinct_by_group(group, speaker, k)
+
+
+def distinct_by_group(group: NDArray[np.int32], who: NDArray[np.int32], k: int) -> Ints:
+    """Distinct speakers, or recordings, of each of `k` groups; -1 is none."""
+    width = int(who.max(initial=0)) + 1
+    key = group[group >= 0].astype(np.int64) * width + who[group >= 0]
+    if k * width > MOST:
+        return np.bincount(np.unique(key) // width, minlength=k)
+    there = np.zeros((k, width), dtype=bool)
+    there.ravel()[key] = True
+    return np.asarray(there.sum(axis=1))
