@@ -15,11 +15,11 @@ from parivox.core.eer import eer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.beside import Beside
     from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
+    from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.rows import Rows
     from parivox.core.counts import Counts
     from parivox.read.grouping import Grouping
@@ -117,12 +117,12 @@ def _thresholds(rows: Rows, name: dict[str, str], tally: CellCounts) -> None:
     """Deployed thresholds of every cell."""
     for level in tally.levels:
         of_all = {**name, "grouping": "all", "group": "all", "within": level.name}
-        _deployed(rows, of_all, level.beside, "")
+        _deployed(rows, of_all, level.outcomes, "")
     for cells in tally.cells:
-        for group, beside in zip((*cells.grouping.groups, "pooled"), cells.beside, strict=True):
+        for group, outcomes in zip((*cells.grouping.groups, "pooled"), cells.outcomes, strict=True):
             of_group = {**name, "grouping": cells.grouping.name, "group": group}
             suffix = f" (allocation {cells.allocation})"
-            _deployed(rows, {**of_group, "within": cells.level.name}, beside, suffix)
+            _deployed(rows, {**of_group, "within": cells.level.name}, outcomes, suffix)
 
 
 def _undecided(
@@ -130,11 +130,11 @@ def _undecided(
 ) -> None:
     """Trials that have neither a decision nor a threshold, and so no part in ``deployed``."""
     whole = tally.levels[0]
-    if not trials.has_decisions or not _left(whole.counts, whole.beside):
+    if not trials.has_decisions or not _left(whole.counts, whole.outcomes):
         return
     item = "trials without decision or threshold, not in deployed"
     plain = {**name, "source": "scores", "value": None, "note": "", "within": ""}
-    count = _left(whole.counts, whole.beside)
+    count = _left(whole.counts, whole.outcomes)
     rows.add(**plain, grouping="", group="", item=item, count=count)
     for cells in tally.cells:
         if not cells.level.name:
@@ -143,13 +143,13 @@ def _undecided(
                 grouping=cells.grouping.name,
                 group=list(cells.grouping.groups),
                 item=f"{item} (allocation {cells.allocation})",
-                count=[_left(*both) for both in zip(cells.groups, cells.beside, strict=False)],
+                count=[_left(*both) for both in zip(cells.groups, cells.outcomes, strict=False)],
             )
 
 
-def _left(counts: Counts, beside: Beside) -> int:
+def _left(counts: Counts, outcomes: Outcomes) -> int:
     """Trials of a cell that no decision is known of."""
-    decided = beside.deployed
+    decided = outcomes.deployed
     known = 0 if decided is None else int(decided.n_target + decided.n_nontarget)
     return int(counts.n_target + counts.n_nontarget) - known
 
@@ -182,9 +182,9 @@ def _named(groups: list[str]) -> str:
     return ", ".join(groups[:MOST_NAMED]) + (f" and {left} others" if left > 0 else "")
 
 
-def _deployed(rows: Rows, where: dict[str, str], beside: Beside, suffix: str) -> None:
+def _deployed(rows: Rows, where: dict[str, str], outcomes: Outcomes, suffix: str) -> None:
     """The thresholds that trials were decided at: each one, or the lowest and the highest."""
-    levels = beside.thresholds
+    levels = outcomes.thresholds
     if not levels:
         return
     shown = levels
@@ -241,7 +241,7 @@ def with_and_without(
     kept = count_cells(
         trials, groupings, options.allocate, thresholds=thresholds, keep_conflicts=True
     )
-    first, last = ((one.levels[0].counts, one.levels[0].beside) for one in (tally, kept))
+    first, last = ((one.levels[0].counts, one.levels[0].outcomes) for one in (tally, kept))
     pairs = [("all", "all", "", (first, last))]
     outer = (cells for cells in tally.cells if not cells.level.name)
     for without, with_ in zip(outer, kept.cells, strict=True):
@@ -249,8 +249,8 @@ def with_and_without(
             (without.grouping.name, group, f" (allocation {without.allocation})", (a, b))
             for group, a, b in zip(
                 (*without.grouping.groups, "pooled"),
-                zip((*without.groups, without.pooled), without.beside, strict=True),
-                zip((*with_.groups, with_.pooled), with_.beside, strict=True),
+                zip((*without.groups, without.pooled), without.outcomes, strict=True),
+                zip((*with_.groups, with_.pooled), with_.outcomes, strict=True),
                 strict=True,
             )
         ]
@@ -264,8 +264,8 @@ def with_and_without(
             value=None,
             note="",
         )
-        for word, (counts, beside) in zip(("without", "with"), both, strict=True):
-            values = _rates(counts, beside, found)
+        for word, (counts, outcomes) in zip(("without", "with"), both, strict=True):
+            values = _rates(counts, outcomes, found)
             if trials.is_scored and counts.n_target and counts.n_nontarget:
                 for rule in options.eer:
                     values[f"eer ({rule})"] = float(eer(counts, definition=rule))
@@ -282,13 +282,13 @@ def with_and_without(
             )
 
 
-def _rates(counts: Counts, beside: Beside, found: Sequence[Found]) -> dict[str, float]:
+def _rates(counts: Counts, outcomes: Outcomes, found: Sequence[Found]) -> dict[str, float]:
     """Both rates at each operating point, by what is told of them."""
     rates = {}
     for f in found:
         own, threshold = counts, f.threshold
-        if f.point.rule == DEPLOYED and beside.deployed is not None:
-            own, threshold = beside.deployed, 1.0
+        if f.point.rule == DEPLOYED and outcomes.deployed is not None:
+            own, threshold = outcomes.deployed, 1.0
         at = own.at([threshold])
         rates[f] = (math.nan, math.nan) if f.reason else (float(at.fpr[0]), float(at.fnr[0]))
     return {

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.beside import NOTHING, Beside, Besides, Recorded, recorded
 from parivox.auditing.layout import CROSS, Layout, Placing, cell_layouts
+from parivox.auditing.outcomes import NO_OUTCOMES, Attempts, OutcomeCounts, Outcomes, with_shares
 from parivox.auditing.score_counts import Binned, Exact
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ class Level:
     counts : Counts
     speakers : int or None
         Speakers who take part in one of the trials; None where they are not known.
-    beside : Beside
+    outcomes : Outcomes
         What else was counted.
     """
 
     name: str
     counts: Counts
     speakers: int | None
-    beside: Beside = NOTHING
+    outcomes: Outcomes = NO_OUTCOMES
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Cells:
         between two groups.
     level : Level
         The trials that the cells are of.
-    beside : sequence of Beside
+    outcomes : sequence of Outcomes
         What else was counted, of each group and, last, of all groups.
     missing : sequence of str
         Of each group, why nothing is known of it; empty for those that were counted.
@@ -90,7 +90,7 @@ class Cells:
     speakers: Sequence[int | None]
     left_out: IntArray
     level: Level
-    beside: Sequence[Beside]
+    outcomes: Sequence[Outcomes]
     missing: Sequence[str]
 
 
@@ -106,8 +106,8 @@ class CellCounts:
         Those of all trials first.
     outside : dict of str to int
         Trials that are in no level, by the name of the grouping that the levels are of.
-    unmet : (int, int)
-        Failed enrolments and test recordings that no trial has on that side.
+    attempts : Attempts or None
+        Which recordings were attempted and failed; None for counts, or if no failure is told of.
     recordings : (int, int) or None
         Different models, and different recordings, of the trials; None for counts.
     bound : float
@@ -121,7 +121,7 @@ class CellCounts:
     levels: list[Level]
     cells: list[Cells] = field(default_factory=list)
     outside: dict[str, int] = field(default_factory=dict)
-    unmet: tuple[int, int] = (0, 0)
+    attempts: Attempts | None = None
     recordings: tuple[int, int] | None = None
     bound: float = 0.0
     width: float = 0.0
@@ -130,6 +130,11 @@ class CellCounts:
     def everything(self) -> Counts:
         """Every scored trial."""
         return self.levels[0].counts
+
+    @property
+    def unmet(self) -> tuple[int, int]:
+        """Failed enrolments and test recordings that no trial has on that side."""
+        return (0, 0) if self.attempts is None else self.attempts.unmet()
 
     @property
     def speakers(self) -> int | None:
@@ -224,7 +229,9 @@ def count_cells(
         counter = Exact(sizes, trials.bins.width)
     else:
         counter = Exact(sizes) if exact else Binned(sizes, trials, thresholds)
-    besides = [(Besides(trials, cells), Besides(trials, levels)) for cells, levels in sizes]
+    outcomes = [
+        (OutcomeCounts(trials, cells), OutcomeCounts(trials, levels)) for cells, levels in sizes
+    ]
     people = _Everyone(trials, layouts)
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
     placing = Placing(trials, layouts)
@@ -237,18 +244,18 @@ def count_cells(
             left_out[i] += _left_out(here, layouts[i], i)
         people.add(here, part.failed)
         counter.add(kept.score, kept.target, here.at, kept.more.get("count"))
-        if besides[0][0].counts_more:
+        if outcomes[0][0].counts_more:
             for i, where in here.at.items():
-                cells, levels = besides[i]
+                cells, levels = outcomes[i]
                 cells.add(kept, where.cells)
                 levels.add(kept, [where.level])
         if part.failed is not None and len(part.failed):
             for i, where in placing.place(part.failed, which).at.items():
-                cells, levels = besides[i]
+                cells, levels = outcomes[i]
                 cells.add_failed(part.failed, where.cells)
                 levels.add_failed(part.failed, [where.level])
-    counted = _by_cell(layouts, counter, besides, people, left_out)
-    counted.unmet = people.unmet()
+    counted = _by_cell(layouts, counter, outcomes, people, left_out)
+    counted.attempts = people.attempts
     counted.recordings = people.recordings()
     return counted
 
@@ -268,7 +275,7 @@ def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
 def _by_cell(
     layouts: Sequence[Layout],
     counter: Exact | Binned,
-    besides: Sequence[tuple[Besides, Besides]],
+    outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
     people: _Everyone,
     left_out: IntArray,
 ) -> CellCounts:
@@ -277,14 +284,14 @@ def _by_cell(
     counted = CellCounts([], bound=counter.bound, width=counter.width)
     by_within: dict[int, list[Level]] = {}
     for i, (one, (each, pooled), (inside, outer_)) in enumerate(
-        zip(layouts, counts, besides, strict=True)
+        zip(layouts, counts, outcomes, strict=True)
     ):
         seen = people.count(i)
         many, few = people.recorded(i, inside.finish(), outer_.finish())
         if one.grouping is None:
             made = [
-                Level(name, whole_, who[-1], beside)
-                for name, whole_, who, beside in zip(one.names(), pooled, seen, few, strict=True)
+                Level(name, whole_, who[-1], became)
+                for name, whole_, who, became in zip(one.names(), pooled, seen, few, strict=True)
             ]
             by_within[id(one.within)] = made
             counted.levels += made
@@ -309,10 +316,12 @@ class _Everyone:
 
     def __init__(self, trials: TrialSet | TrialCounts, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
+        self.attempts: Attempts | None = None
         if not trials.is_counted:
             n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
             self.people = [Participants(one, n_speakers) for one in layouts]
-            self.attempts = Recorded(trials)
+            if trials.failures is not None:
+                self.attempts = Attempts(trials)
             self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
 
     def add(self, here: PlacedTrials, failed: Trials | None) -> None:
@@ -324,7 +333,8 @@ class _Everyone:
         speakers = [of_utterance.take(side).astype(np.intp) for side in sides_of]
         for i in here.at:
             self.people[i].add(speakers, here, i)
-        self.attempts.add(part, failed)
+        if self.attempts is not None:
+            self.attempts.add(part, failed)
         for side in sides_of:
             self.used[side] = True
 
@@ -340,10 +350,6 @@ class _Everyone:
             return self.trials.missing(grouping, level)
         return [""] * len(grouping.groups)
 
-    def unmet(self) -> tuple[int, int]:
-        """Failed enrolments and test recordings that no trial has on that side."""
-        return (0, 0) if self.trials.is_counted else self.attempts.unmet()
-
     def recordings(self) -> tuple[int, int] | None:
         """Different models and recordings of the trials, which come in this order."""
         if self.trials.is_counted:
@@ -352,15 +358,16 @@ class _Everyone:
         return int(self.used[:models].sum()), int(self.used[models:].sum())
 
     def recorded(
-        self, i: int, cells: Sequence[Beside], levels: Sequence[Beside]
-    ) -> tuple[Sequence[Beside], Sequence[Beside]]:
+        self, i: int, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
+    ) -> tuple[Sequence[Outcomes], Sequence[Outcomes]]:
         """What was counted of the cells and levels, with shares of failed recordings."""
         one, trials = self.layouts[i], self.trials
         if trials.failures is None:
             return cells, levels
         if trials.is_counted:
             return trials.recorded(one, cells, levels)
-        return recorded(self.attempts, one.grouping, one.within, cells, levels)
+        assert self.attempts is not None
+        return with_shares(self.attempts, one, cells, levels)
 
 
 class Matrix(NamedTuple):

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.beside import NOTHING
-from parivox.auditing.failing import times, with_failures
 from parivox.auditing.operating_points import missing_class
+from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, times
 from parivox.auditing.rows import Base, Key
 from parivox.core import bias
 from parivox.core.counts import Counts, Curve
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.auditing.beside import Beside
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
+    from parivox.auditing.outcomes import Outcomes
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
     from parivox.core.measures import BaseMetric
@@ -279,7 +278,7 @@ def estimate(
     points: Points,
     options: Options,
     metrics: Metrics,
-    beside: Beside = NOTHING,
+    outcomes: Outcomes = NO_OUTCOMES,
     *,
     no_curve: str = "",
 ) -> dict[Key, Base]:
@@ -295,7 +294,7 @@ def estimate(
         Which costs, EER definitions and rules.
     metrics
         The user's own metrics by name.
-    beside
+    outcomes
         What else was counted of the cell.
     no_curve
         Why only the operating points can be told; empty if all can.
@@ -303,16 +302,16 @@ def estimate(
     cell, scored = _Cell(counts, no_curve), points.of_scores
     at = counts.at([f.threshold for f in scored])
     rows = dict(_rows_at(_Cell(counts), scored, at, points, options))
-    if points.deployed is not None and beside.deployed is not None:
+    if points.deployed is not None and outcomes.deployed is not None:
         found = points.found[points.deployed]
-        levels = list(beside.thresholds or ())
+        levels = list(outcomes.thresholds or ())
         own = replace(found, threshold=levels[0] if len(levels) == 1 else math.nan)
-        decided = beside.deployed
+        decided = outcomes.deployed
         rows.update(_rows_at(_Cell(decided), [own], decided.at([1.0]), points, options))
-    if beside.failed is not None:
-        rows.update(with_failures(rows, beside, [found.point.text for found in points.found]))
-    if beside.seconds is not None:
-        rows.update(times(beside.seconds))
+    if outcomes.failed is not None:
+        rows.update(failure_rates(rows, outcomes, [found.point.text for found in points.found]))
+    if outcomes.seconds is not None:
+        rows.update(times(outcomes.seconds))
     rows.update(_rows_of_counts(cell, points, options))
     if no_curve:
         rows.update({(name, "", ""): cell.base("both", math.nan, no_curve) for name in metrics})

@@ -14,8 +14,8 @@ import numpy as np
 
 from parivox.auditing.crossfit import LEAST
 from parivox.auditing.estimates import place_of_rate
-from parivox.auditing.failed import STAGES
-from parivox.auditing.failing import ATTEMPTS, SHARES
+from parivox.auditing.failures import STAGES
+from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.binomial import clopper_pearson, jeffreys, wilson
 from parivox.core.intervals import Interval, other_kappa2, rate_interval
 from parivox.core.measures import RATES, base_metric
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.failed import Failed
+    from parivox.auditing.failures import SpeakerFailures
     from parivox.auditing.nulls import Nulls
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
@@ -254,7 +254,7 @@ class Uncertainty:
         Base metrics of the same cells in each draw, the pooled one last; None if there are none.
     crossed : float64 ndarray of shape (cost, group)
         Threshold bias cross-fitted over speakers; NaN without draws, or of few speakers.
-    failed : (Failed, Failed)
+    failed : (SpeakerFailures, SpeakerFailures)
         Recordings that failed, of the groups and of all of them.
     points : dict of str to int
         Operating points, with the place of each.
@@ -271,7 +271,7 @@ class Uncertainty:
     nulls: Nulls
     draws: Estimates | None
     crossed: FloatArray
-    failed: tuple[Failed, Failed]
+    failed: tuple[SpeakerFailures, SpeakerFailures]
     points: Mapping[str, int]
     options: Options
     why: str

@@ -36,6 +36,7 @@ __all__ = [
     "PlacedTrials",
     "Placing",
     "cell_layouts",
+    "cells_of_side",
     "groups_of_trials",
     "placed",
 ]
@@ -235,6 +236,25 @@ def placed(layout: Layout, sides: dict[int, Sides], n: int) -> Placed:
     for cell in cells[1:]:
         known = known | (cell >= 0)
     return Placed(cells, np.where(known, np.int32(0) if layout.within is None else level, _NONE))
+
+
+def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
+    """Cell of each utterance as the enrolment (``enrol``), or the ``test`` recording, of a trial.
+
+    -1 for none; None where it takes the other side, or the trial, to tell.
+    """
+    cell = np.zeros(trials.utterance_speaker.size, dtype=np.int32)
+    known = np.ones(cell.size, dtype=np.bool_)
+    for grouping in (layout.within, layout.grouping):
+        if grouping is None:
+            continue
+        group = grouping.of_side(trials, side)
+        if group is None:
+            return None
+        cell = cell * np.int32(len(grouping.groups)) + group
+        known &= group >= 0
+    cell[~known] = _NONE
+    return cell
 
 
 def _attempted(scored: Trials, stages: Sequence[int]) -> Trials:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.beside import NOTHING
+from parivox.auditing.outcomes import NO_OUTCOMES
 from parivox.core.costs import bayes_threshold, cdet, min_cdet, parse_cost
 from parivox.core.rates import threshold_at_eer, threshold_at_fnr, threshold_at_fpr
 from parivox.errors import ConfigError
@@ -20,7 +20,7 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.beside import Beside
+    from parivox.auditing.outcomes import Outcomes
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
 
@@ -210,7 +210,7 @@ def find_all(
     *,
     on: Counts | None = None,
     no_curve: str = "",
-    deployed: Beside = NOTHING,
+    deployed: Outcomes = NO_OUTCOMES,
 ) -> list[Found]:
     """Find the threshold of each point and what it gives on all trials.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from parivox.auditing.bands import Band, audited, band_rows, bands
 from parivox.auditing.draws import Replicated, replicate
-from parivox.auditing.failed import Failed, failed, with_failures
+from parivox.auditing.failures import SpeakerFailures, draws_with_failures, tally_failures
 from parivox.auditing.intervals import Uncertainty, crossed_of, rate_intervals
 from parivox.auditing.layout import Layout, Members, Placing, cell_layouts
 from parivox.auditing.nulls import draw_nulls
@@ -117,7 +117,7 @@ def sample_speakers(
     }
     members = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
     tallied = tally_errors(trials, layouts, walk, points.found, members)
-    lost = failed(trials, layouts[:n], members[:n], points.found, tallied[:n])
+    lost = tally_failures(trials, layouts[:n], members[:n], points.found, tallied[:n], tally)
     replicated: Sequence[tuple[Replicated, Replicated]] = []
     bound = 0.0
     if draws is not None:
@@ -137,8 +137,8 @@ def sample_speakers(
             texts = [one.point.text for one in points.found]
             replicated = [
                 (
-                    with_failures(one, of, draws.weights, texts),
-                    with_failures(other, of_levels, draws.weights, texts),
+                    draws_with_failures(one, of, draws.weights, texts),
+                    draws_with_failures(other, of_levels, draws.weights, texts),
                 )
                 for (one, other), (of, of_levels) in zip(replicated, lost, strict=True)
             ]
@@ -167,7 +167,7 @@ def _uncertainty(
     layout: Layout,
     at: int,
     tallied: tuple[SpeakerErrors, SpeakerErrors],
-    lost: tuple[Failed, Failed],
+    lost: tuple[SpeakerFailures, SpeakerFailures],
     replicated: tuple[Replicated, Replicated] | None,
     points: Points,
     design: Design,

@@ -81,7 +81,7 @@ def tally_errors(
         for one, (own, whole) in zip(layouts, members, strict=True)
     ]
     for here in walk:
-        outcomes = _Outcomes.of(trials, here.part, found)
+        accepted = _Acceptances.of(trials, here.part, found)
         classes = {key: _classes(trials, here.part, one) for key, one in every.items()}
         for i, at in here.at.items():
             adding = [(cells[i], at.cells, members[i][0])]
@@ -89,7 +89,7 @@ def tally_errors(
                 adding.append((levels[i], [at.level], members[i][1]))
             for into, placed_in, who in adding:
                 for rows, member, is_target in classes[id(who)]:
-                    into.add(rows, member, placed_in, outcomes, is_target=is_target)
+                    into.add(rows, member, placed_in, accepted, is_target=is_target)
     made = []
     for one, many, few, is_apart in zip(layouts, cells, levels, apart, strict=True):
         if not is_apart:
@@ -98,7 +98,7 @@ def tally_errors(
     return made
 
 
-class _Outcomes(NamedTuple):
+class _Acceptances(NamedTuple):
     """How the trials of one partition went at the operating points.
 
     Attributes
@@ -120,7 +120,7 @@ class _Outcomes(NamedTuple):
     decided: tuple[int, Bools, Bools] | None
 
     @classmethod
-    def of(cls, trials: TrialSet, part: Trials, found: Sequence[Found]) -> _Outcomes:
+    def of(cls, trials: TrialSet, part: Trials, found: Sequence[Found]) -> _Acceptances:
         """Those of one partition; of trials that failed, nobody is let in."""
         failed = part.more.get("failed", np.zeros(1, np.int8)) > 0
         scored = [i for i, one in enumerate(found) if one.point.rule != DEPLOYED]
@@ -222,7 +222,7 @@ class _Gathering:
         rows: NDArray[np.intp],
         members: _Numbered,
         cells: Sequence[NDArray[np.int32]],
-        outcomes: _Outcomes,
+        accepted: _Acceptances,
         *,
         is_target: bool,
     ) -> None:
@@ -237,7 +237,7 @@ class _Gathering:
             which.append(rows[inside])
         at, row = np.concatenate(code), np.concatenate(which)
         used, at = numbered(at, size)
-        n, errors = outcomes.counted(at, row, used.size, is_target=is_target)
+        n, errors = accepted.counted(at, row, used.size, is_target=is_target)
         reach = self._reach(is_target=is_target)
         global_code = used // span * reach + members.codes[used % span]
         pieces = self.pieces[is_target]

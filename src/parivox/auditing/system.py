@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.beside import Beside
     from parivox.auditing.bias import Ratios
     from parivox.auditing.cell_counts import CellCounts, Cells, Level
     from parivox.auditing.comparison import Compared, Part
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
+    from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.rows import Key, Rows
     from parivox.auditing.sample import Sample
     from parivox.core.counts import Counts, FloatArray
@@ -179,7 +179,7 @@ def measure_system(
             options.costs[0],
             on=on,
             no_curve=no_curve,
-            deployed=tally.levels[0].beside,
+            deployed=tally.levels[0].outcomes,
         )
         if trials.is_counted:
             trials.check(at)
@@ -296,14 +296,14 @@ def measured_cells(system: System) -> Iterator[Measured]:
     whole: dict[int, dict[Key, Base]] = {}
     located: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
     for i, level in enumerate(tally.levels):
-        bases = whole[id(level.counts)] = _estimated(system, level.counts, level.beside)
+        bases = whole[id(level.counts)] = _estimated(system, level.counts, level.outcomes)
         uncertainty = None if sample is None else sample.levels[i]
         yield Measured(level, None, ("all",), [bases], Estimates.of([bases]), uncertainty)
     for i, cells in enumerate(tally.cells):
         same = id(cells.pooled)
         # of failed trials, another part may be in no group
-        if same not in whole or cells.beside[-1].failed is not None:
-            whole[same] = _estimated(system, cells.pooled, cells.beside[-1])
+        if same not in whole or cells.outcomes[-1].failed is not None:
+            whole[same] = _estimated(system, cells.pooled, cells.outcomes[-1])
         if same not in located:
             located[same] = {} if no_curve else locations(cells.pooled)
         reference = located[same]
@@ -312,11 +312,11 @@ def measured_cells(system: System) -> Iterator[Measured]:
             _withheld(pooled, why)
             if why
             else {
-                **_estimated(system, counts, beside),
+                **_estimated(system, counts, outcomes),
                 **shifts(counts, reference, no_curve=no_curve),
             }
-            for counts, beside, why in zip(
-                cells.groups, cells.beside[:-1], cells.missing, strict=True
+            for counts, outcomes, why in zip(
+                cells.groups, cells.outcomes[:-1], cells.missing, strict=True
             )
         ]
         bases_of = [*own, pooled]
@@ -325,11 +325,11 @@ def measured_cells(system: System) -> Iterator[Measured]:
         yield Measured(cells.level, cells, names, bases_of, Estimates.of(bases_of), uncertainty)
 
 
-def _estimated(system: System, counts: Counts, beside: Beside) -> dict[Key, Base]:
+def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, Base]:
     """Base metrics of one cell."""
     trials, options = system.trials, system.design.options
     found = estimate(
-        counts, system.points, options, system.design.metrics, beside, no_curve=system.no_curve
+        counts, system.points, options, system.design.metrics, outcomes, no_curve=system.no_curve
     )
     if trials.is_counted and options.llr:
         for cost in options.costs:
@@ -578,7 +578,9 @@ def _again(system: System, found: Found, level: Level) -> Found:
     point = found.point
     if point.rule != DEPLOYED:
         point = replace(point, rule="threshold", level=found.threshold)
-    (here,) = find_all([point], level.counts, system.design.options.costs[0], deployed=level.beside)
+    (here,) = find_all(
+        [point], level.counts, system.design.options.costs[0], deployed=level.outcomes
+    )
     return replace(here, point=found.point)
 
 

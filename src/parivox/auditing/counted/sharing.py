@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.beside import MICRO, NOTHING, Recorded, recorded
 from parivox.auditing.cell_counts import Participants
 from parivox.auditing.counted.linking import check_links
 from parivox.auditing.counted.trial_counts import (
@@ -25,6 +24,7 @@ from parivox.auditing.counted.trial_counts import (
 )
 from parivox.auditing.counted.withholding import NONE, SHOWN, hide, hide_levels, words
 from parivox.auditing.layout import ALLOCATIONS, Layout, PlacedTrials, groups_of_trials, placed
+from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, Attempts, with_shares
 from parivox.errors import ConfigError, DataError
 from parivox.read.counts_file import CountRows
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.beside import Share
     from parivox.auditing.counted.bins import Bins
     from parivox.auditing.counted.withholding import Bools
     from parivox.auditing.layout import Codes
+    from parivox.auditing.outcomes import Share
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.speakers import Speakers
@@ -274,7 +274,7 @@ class _Sides:
         ]
         places = [at for of in (self.groupings, (None,)) for at in range(len(outer)) for _ in of]
         people = [[Participants(one, self.n) for one in several] for several in layouts]
-        attempts = Recorded(self.trials)
+        attempts = None if self.trials.failures is None else Attempts(self.trials)
         for part in self.trials.partitions():
             kept = part.without_conflicts()
             speakers = [self.trials.utterance_speaker[side] for side in (kept.enrol, kept.test)]
@@ -289,7 +289,8 @@ class _Sides:
                     both = {id(one.grouping): sides, id(one.within): (level, level)}
                     here = {0: placed(one, both, len(kept))}
                     mine.add(speakers, PlacedTrials(kept, here, both), 0)
-            attempts.add(kept, part.failed)
+            if attempts is not None:
+                attempts.add(kept, part.failed)
         made = []
         for several, who, at in zip(layouts, people, places, strict=True):
             counted = zip(several, who, strict=True)
@@ -299,13 +300,14 @@ class _Sides:
         return made
 
     def _shares(
-        self, attempts: Recorded, grouping: Grouping | None, at: int
+        self, attempts: Attempts | None, grouping: Grouping | None, at: int
     ) -> dict[str, list[list[Share | None]]]:
         """Failed enrolments and recordings of each group, for each level that is shown."""
-        n, levels = Layout(grouping, "", None).groups, self._levels(at)
-        cells = [NOTHING] * (levels * n)
-        if attempts.is_needed:
-            cells, _ = recorded(attempts, grouping, self.outer[at], cells, cells[:levels])
+        layout = Layout(grouping, "", self.outer[at])
+        n, levels = layout.groups, layout.levels
+        cells = [NO_OUTCOMES] * layout.cells
+        if attempts is not None:
+            cells, _ = with_shares(attempts, layout, cells, cells[:levels])
         return {
             kind: [
                 [getattr(one, kind) for one in cells[level * n : (level + 1) * n]]

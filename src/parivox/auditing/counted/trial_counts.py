@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from parivox.auditing.beside import Share
+from parivox.auditing.outcomes import Share
 from parivox.errors import ConfigError
 from parivox.read.checks import Trials
 from parivox.read.counts_file import KEY, VERSION, write_file
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.beside import Beside
     from parivox.auditing.counted.bins import Bins
     from parivox.auditing.layout import Codes, Layout
     from parivox.auditing.operating_points import Found
+    from parivox.auditing.outcomes import Outcomes
     from parivox.read.counts_file import CountRows
     from parivox.read.grouping import Grouping
 
@@ -253,19 +253,19 @@ class TrialCounts:
         return self._seen(layout).speakers[layout.allocation]
 
     def recorded(
-        self, layout: Layout, cells: Sequence[Beside], levels: Sequence[Beside]
-    ) -> tuple[Sequence[Beside], Sequence[Beside]]:
+        self, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
+    ) -> tuple[Sequence[Outcomes], Sequence[Outcomes]]:
         """What was counted of the cells and levels, with shares of failed recordings."""
         failed = self._seen(layout).failed
         no_shares = SEVERAL if len(self.sources) > 1 else ""
 
-        def told(beside: Beside, level: int, group: int) -> Beside:
+        def told(outcomes: Outcomes, level: int, group: int) -> Outcomes:
             enrolments, recordings = (
                 None if one is None else Share(*one)
                 for one in (failed[kind][level][group] for kind in ("enrolments", "recordings"))
             )
             return replace(
-                beside, enrolments=enrolments, recordings=recordings, no_shares=no_shares
+                outcomes, enrolments=enrolments, recordings=recordings, no_shares=no_shares
             )
 
         return (

@@ -1,35 +1,59 @@
-"""What is counted of a cell besides its scores: decisions, thresholds, failures, seconds."""
+"""Outcomes of trials beside their scores: decisions, thresholds, failures, seconds.
+
+And the rates that count failures to enrol and to acquire, and how long a trial took
+(ISO/IEC 19795-1; docs/methods/failures.md#rates-of-attempts). FNMR and FMR are of comparisons that
+were made; FRR and FAR are of attempts, in which a recording that cannot be acquired is a rejection;
+the generalised rates count enrolments that failed too.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.layout import cells_of_side
+from parivox.auditing.rows import Base
 from parivox.core.counts import Counts
 from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.counted.trial_counts import TrialCounts
-    from parivox.auditing.layout import Codes
+    from parivox.auditing.layout import Codes, Layout
+    from parivox.auditing.rows import Key
     from parivox.core.counts import IntArray
     from parivox.read.checks import Trials
-    from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
-__all__ = ["MICRO", "NOTHING", "Beside", "Besides", "Recorded", "Share", "quantile", "recorded"]
+__all__ = [
+    "ATTEMPTS",
+    "MICRO",
+    "NO_OUTCOMES",
+    "SHARES",
+    "Attempts",
+    "OutcomeCounts",
+    "Outcomes",
+    "Share",
+    "failure_rates",
+    "times",
+    "with_shares",
+]
 
 _GRID = np.concatenate(([0.0], np.geomspace(1e-3, 1e6, 4501)))
 """Lower edges of the bins of seconds, half a percent wide."""
 MICRO = 1e6
 """Seconds are added up in whole millionths."""
-
-
+ATTEMPTS, SHARES = "attempts", "shares"
+"""Rules: failed trials counted as rejections; or rates of comparisons joined with FTE and FTA."""
+_NO_ROWS = "no trial of a failed recording is in the list"
+_BY_TRIAL = "a group of trials, not of recordings"
+_QUANTILES = {"q50": 0.5, "q95": 0.95}
 _SLICE = 4_000_000  # utterances counted at once
 
 
@@ -42,8 +66,8 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
-    """Of one cell.
+class Outcomes:
+    """What became of the trials of one cell.
 
     Attributes
     ----------
@@ -73,11 +97,11 @@ class Beside:
     no_shares: str = ""
 
 
-NOTHING = Beside()
+NO_OUTCOMES = Outcomes()
 
 
-class Besides:
-    """What is counted of `n` cells at once.
+class OutcomeCounts:
+    """Outcomes of `n` cells in the making.
 
     Parameters
     ----------
@@ -138,7 +162,7 @@ class Besides:
         for cell in cells:
             _add(self.failed, cell, 2 * stage + part.target, cell >= 0, part.more.get("count"))
 
-    def finish(self) -> list[Beside]:
+    def finish(self) -> list[Outcomes]:
         """What was counted of each cell."""
         made = []
         for i in range(self.n):
@@ -154,7 +178,7 @@ class Besides:
                 total, trials = self.seconds[i].tolist()
                 seconds = total / MICRO, trials, None if self.times is None else self.times[i]
             failed = None if self.failed is None else self.failed[i]
-            made.append(Beside(deployed, levels, failed, seconds))
+            made.append(Outcomes(deployed, levels, failed, seconds))
         return made
 
 
@@ -174,28 +198,18 @@ def _add(
     flat += np.bincount(at, weight, minlength=flat.size).astype(np.int64, copy=False)
 
 
-def quantile(times: IntArray, share: float) -> float:
-    """Seconds that at least that share of the trials took no longer than, within half a percent."""
-    total = np.cumsum(times)
-    at = int(np.searchsorted(total, share * total[-1]))
-    return float(_GRID[min(at + 1, _GRID.size - 1)])
-
-
-class Recorded:
+class Attempts:
     """Which enrolments and test recordings were attempted, and which failed."""
 
     def __init__(self, trials: TrialSet) -> None:
+        assert trials.failures is not None
         self.trials = trials
-        self.is_needed = trials.failures is not None
-        if trials.failures is not None:
-            self.failed = [side.copy() for side in trials.failures]
-            self.tried = [side.copy() for side in trials.failures]
-            self.met = [np.zeros_like(side) for side in trials.failures]
+        self.failed = [side.copy() for side in trials.failures]
+        self.tried = [side.copy() for side in trials.failures]
+        self.met = [np.zeros_like(side) for side in trials.failures]
 
     def add(self, scored: Trials, failed: Trials | None) -> None:
         """Note the utterances of some trials."""
-        if not self.is_needed:
-            return
         for some in (scored, failed):
             if some is not None:
                 for side, utterance in enumerate((some.enrol, some.test)):
@@ -207,50 +221,130 @@ class Recorded:
 
     def unmet(self) -> tuple[int, int]:
         """Failed enrolments and test recordings that no trial has on that side."""
-        if not self.is_needed:
-            return 0, 0
         pairs = zip(self.failed, self.met, strict=True)
         enrolments, recordings = (int((failed & ~met).sum()) for failed, met in pairs)
         return enrolments, recordings
 
 
-def recorded(
-    attempts: Recorded,
-    grouping: Grouping | None,
-    within: Grouping | None,
-    cells: Sequence[Beside],
-    levels: Sequence[Beside],
-) -> tuple[list[Beside], list[Beside]]:
-    """Shares of failed enrolments and recordings, where a recording has a group of its own."""
+def with_shares(
+    attempts: Attempts, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
+) -> tuple[list[Outcomes], list[Outcomes]]:
+    """Cells and levels with shares of failed enrolments and test recordings.
+
+    None where a recording has no group of its own.
+    """
     trials = attempts.trials
-    zero = np.zeros(trials.utterance_speaker.size, dtype=np.int32)
-    n_groups = len(cells) // len(levels)
     many, few = list(cells), list(levels)
     for stage, (side, tried, failed) in enumerate(
         zip(("enrol", "test"), attempts.tried, attempts.failed, strict=True)
     ):
-        group = zero if grouping is None else grouping.of_side(trials, side)
-        level = zero if within is None else within.of_side(trials, side)
-        if group is None or level is None:
+        cell = cells_of_side(layout, trials, side)
+        if cell is None:
             continue
         each = np.zeros((2, len(cells)), dtype=np.int64)  # (failed or tried, cell)
-        for first in range(0, group.size, _SLICE):
+        for first in range(0, cell.size, _SLICE):
             part = slice(first, first + _SLICE)
-            code = np.where(
-                (group[part] < 0) | (level[part] < 0), -1, level[part] * n_groups + group[part]
-            )
             for row, which in enumerate((failed, tried)):
-                chosen = code[which[part] & (code >= 0)]
+                chosen = cell[part][which[part] & (cell[part] >= 0)]
                 each[row] += np.bincount(chosen, minlength=len(cells))
-        pooled = each.reshape(2, len(levels), n_groups).sum(axis=-1)
+        pooled = each.reshape(2, layout.levels, layout.groups).sum(axis=-1)
         many, few = _shared(many, each, stage), _shared(few, pooled, stage)
     return many, few
 
 
-def _shared(besides: Sequence[Beside], counts: IntArray, stage: int) -> list[Beside]:
+def _shared(outcomes: Sequence[Outcomes], counts: IntArray, stage: int) -> list[Outcomes]:
     """With the share of what failed at a stage: enrolments first, test recordings then."""
     shares = [Share(*each) for each in counts.T.tolist()]
-    pairs = zip(besides, shares, strict=True)
+    pairs = zip(outcomes, shares, strict=True)
     if stage == 0:
         return [replace(one, enrolments=share) for one, share in pairs]
     return [replace(one, recordings=share) for one, share in pairs]
+
+
+def failure_rates(
+    rows: Mapping[Key, Base], outcomes: Outcomes, points: Sequence[str]
+) -> Iterator[tuple[Key, Base]]:
+    """FTE, FTA and, at each operating point, FRR, FAR, GFRR and GFAR by either rule.
+
+    Parameters
+    ----------
+    rows
+        FPR and FNR at the operating points.
+    outcomes
+        What failed in the cell.
+    points
+        The operating points.
+    """
+    shares = {"fte": outcomes.enrolments, "fta": outcomes.recordings}
+    rates = {metric: _share(share, outcomes.no_shares) for metric, share in shares.items()}
+    for metric, base in rates.items():
+        yield (metric, "", ""), base
+    assert outcomes.failed is not None
+    acquire, both = outcomes.failed[0], outcomes.failed.sum(axis=0)
+    some_failed = any(share is None or share.count for share in shares.values())
+    lacks_rows = some_failed and not both.any()
+    for point in points:
+        if ("fpr", "", point) not in rows:
+            continue
+        fpr, fnr = rows["fpr", "", point], rows["fnr", "", point]
+        for metric, base, lost, adds in (
+            ("far", fpr, acquire[0], False),
+            ("frr", fnr, acquire[1], True),
+            ("gfar", fpr, both[0], False),
+            ("gfrr", fnr, both[1], True),
+        ):
+            yield (
+                (metric, ATTEMPTS, point),
+                _counted(base, int(lost), adds=adds, lacks_rows=lacks_rows),
+            )
+            stages = ("fta", "fte") if metric.startswith("g") else ("fta",)
+            joined = _joined(base, [rates[stage] for stage in stages], adds=adds)
+            yield (metric, SHARES, point), joined
+
+
+def _share(share: Share | None, no_shares: str) -> Base:
+    if no_shares:
+        return Base(math.nan, None, 0, math.nan, no_shares)
+    if share is None:
+        return Base(math.nan, None, 0, math.nan, _BY_TRIAL)
+    if not share.of:
+        return Base(math.nan, 0, 0, math.nan, "none was attempted")
+    return Base(share.count / share.of, share.count, share.of, math.nan, "")
+
+
+def _counted(base: Base, lost: int, *, adds: bool, lacks_rows: bool) -> Base:
+    """A rate of all attempts: those that failed are rejections."""
+    trials = base.trials + lost
+    if base.errors is None or not trials:
+        return base._replace(value=math.nan, reason=base.reason or "no trials", trials=trials)
+    errors = base.errors + (lost if adds else 0)
+    if lacks_rows:
+        return Base(math.nan, None, trials, base.threshold, _NO_ROWS)
+    return Base(errors / trials, errors, trials, base.threshold, "")
+
+
+def _joined(base: Base, failed: Sequence[Base], *, adds: bool) -> Base:
+    """A rate of comparisons joined with the shares of recordings that failed."""
+    made = math.prod(1 - share.value for share in failed)
+    value = base.value * made + (1 - made if adds else 0.0)
+    reason = next((one.reason for one in (base, *failed) if one.reason), "")
+    return Base(math.nan if reason else value, None, base.trials, base.threshold, reason)
+
+
+def times(seconds: tuple[float, int, IntArray | None]) -> Iterator[tuple[Key, Base]]:
+    """Mean and quantiles of the seconds that trials took."""
+    total, n, grid = seconds
+    reason = "" if n else "no trial tells its seconds"
+    mean = total / n if n else math.nan
+    yield ("seconds", "mean", ""), Base(mean, None, n, math.nan, reason)
+    for name, share in _QUANTILES.items():
+        told = reason or ("" if grid is not None else "not known from counts alone")
+        value = math.nan if told or grid is None else _quantile(grid, share)
+        yield ("seconds", name, ""), Base(value, None, n, math.nan, told)
+
+
+def _quantile(times: IntArray, share: float) -> float:
+    """Seconds that at least that share of the trials took no longer than, within half a percent."""
+    total = np.cumsum(times)
+    at = int(np.searchsorted(total, share * total[-1]))
+    return float(_GRID[min(at + 1, _GRID.size - 1)])

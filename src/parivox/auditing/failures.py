@@ -1,4 +1,4 @@
-"""Who could not be enrolled or acquired: recordings and trials that failed, by speaker."""
+"""Failures by speaker: recordings that could not be enrolled or acquired, and their trials."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.beside import Recorded
-from parivox.auditing.failing import ATTEMPTS, SHARES
-from parivox.auditing.layout import Placing
+from parivox.auditing.layout import Placing, cells_of_side
+from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.intervals import rate_interval
 from parivox.core.moments import moments, over
@@ -21,10 +20,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.draws import Replicated
     from parivox.auditing.layout import Layout, Members
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
+    from parivox.auditing.outcomes import Attempts
     from parivox.auditing.rows import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from parivox.core.tallies import ByPair
     from parivox.read.trialset import TrialSet
 
-__all__ = ["STAGES", "Failed", "failed", "with_failures"]
+__all__ = ["STAGES", "SpeakerFailures", "draws_with_failures", "tally_failures"]
 
 _SLICE = 4_000_000  # utterances at once
 MOST_RECORDINGS = 20_000_000
@@ -42,7 +43,7 @@ STAGES = {"fte": "enrol", "fta": "test"}
 """Rates of failures, with the side of a trial that they are of."""
 
 
-class Failed(NamedTuple):
+class SpeakerFailures(NamedTuple):
     """Recordings tried and failed, and all attempts, of each cell; None where none is told.
 
     Attributes
@@ -58,13 +59,13 @@ class Failed(NamedTuple):
     fta: BySpeaker | None = None
     attempts: tuple[SpeakerErrors, SpeakerErrors] | None = None
 
-    def part(self, start: int, stop: int) -> Failed:
+    def part(self, start: int, stop: int) -> SpeakerFailures:
         """Cells `start` to `stop`, the latter excluded."""
         fte, fta = (None if one is None else one.part(start, stop) for one in self[:2])
         attempts = self.attempts
         if attempts is not None:
             attempts = attempts[0].part(start, stop), attempts[1].part(start, stop)
-        return Failed(fte, fta, attempts)
+        return SpeakerFailures(fte, fta, attempts)
 
     def interval(self, metric: str, confidence: float, gates: Gates) -> Interval | None:
         """Interval of one of the rates, ``[point, cell]``; none of too few speakers."""
@@ -81,13 +82,14 @@ class Failed(NamedTuple):
         return every.target if metric.endswith("frr") else every.nontarget
 
 
-def failed(
+def tally_failures(
     trials: TrialSet,
     layouts: Sequence[Layout],
     members: Sequence[tuple[Members, Members]],
     found: Sequence[Found],
     scored: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
-) -> list[tuple[Failed, Failed]]:
+    counts: CellCounts,
+) -> list[tuple[SpeakerFailures, SpeakerFailures]]:
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
     Parameters
@@ -96,15 +98,14 @@ def failed(
         As in :func:`~parivox.auditing.speaker_errors.tally_errors`.
     scored
         What that gives, of the trials that have a score.
+    counts
+        Of all trials: what was attempted, and what failed.
     """
-    if trials.failures is None:
-        return [(Failed(), Failed())] * len(layouts)
-    recorded, placing = Recorded(trials), Placing(trials, layouts)
-    stages: set[int] = set()
-    for part in trials.partitions():
-        recorded.add(part, part.failed)
-        if part.failed is not None:
-            stages |= set(np.unique(part.failed.more["failed"]).tolist())
+    attempts, failed = counts.attempts, counts.levels[0].outcomes.failed
+    if attempts is None or failed is None:
+        return [(SpeakerFailures(), SpeakerFailures())] * len(layouts)
+    placing = Placing(trials, layouts)
+    stages = {stage for stage, lost in zip((ACQUIRE, ENROL), failed, strict=True) if lost.any()}
     # where no trial was lost, those with a score are all that were tried
     attempted: list[Sequence[tuple[SpeakerErrors, SpeakerErrors]]] = [] if stages else [scored]
     for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
@@ -117,17 +118,19 @@ def failed(
         parts = []
         for k, (who, groups) in enumerate(zip(both, (one.groups, 0), strict=True)):
             shares: list[BySpeaker | None] = [
-                None if are_many else _tally(trials, one, recorded, who, at, groups)
+                None if are_many else _tally(one, attempts, who, at, groups)
                 for at in range(len(STAGES))
             ]
-            parts.append(Failed(shares[0], shares[1], (attempted[0][i][k], attempted[-1][i][k])))
+            parts.append(
+                SpeakerFailures(shares[0], shares[1], (attempted[0][i][k], attempted[-1][i][k]))
+            )
         made.append((parts[0], parts[1]))
     return made
 
 
-def with_failures(
+def draws_with_failures(
     replicated: Replicated,
-    failed: Failed,
+    failed: SpeakerFailures,
     weights: NDArray[np.integer[Any]],
     points: Sequence[str],
 ) -> Replicated:
@@ -149,7 +152,7 @@ def with_failures(
 
 
 def _by_shares(
-    replicated: Replicated, failed: Failed, weights: NDArray[np.integer[Any]]
+    replicated: Replicated, failed: SpeakerFailures, weights: NDArray[np.integer[Any]]
 ) -> dict[Key, FloatArray]:
     """Rates of comparisons joined with the shares of recordings that failed."""
     lost: dict[str, FloatArray] = {}
@@ -173,7 +176,7 @@ def _by_shares(
 
 def _by_attempts(
     replicated: Replicated,
-    failed: Failed,
+    failed: SpeakerFailures,
     weights: NDArray[np.integer[Any]],
     points: Sequence[str],
 ) -> dict[Key, FloatArray]:
@@ -195,30 +198,27 @@ def _by_attempts(
 
 
 def _tally(
-    trials: TrialSet,
     layout: Layout,
-    recorded: Recorded,
+    attempts: Attempts,
     members: Members,
     at: int,
     groups: int,
 ) -> BySpeaker | None:
     """Recordings of one stage by speaker and cell or, for no groups, by speaker and level."""
-    side = tuple(STAGES.values())[at]
-    zero = np.zeros(trials.utterance_speaker.size, dtype=np.int32)
-    group = zero if layout.grouping is None else layout.grouping.of_side(trials, side)
-    level = zero if layout.within is None else layout.within.of_side(trials, side)
-    if group is None or level is None:
+    trials = attempts.trials
+    cell_of = cells_of_side(layout, trials, tuple(STAGES.values())[at])
+    if cell_of is None:
         return None
-    n, n_cells = members.n, layout.levels * max(groups, 1)
+    n, n_cells = members.n, layout.cells if groups else layout.levels
     wrong, total = np.zeros((2, n_cells * n), dtype=np.int64)
-    for first in range(0, group.size, _SLICE):
+    for first in range(0, cell_of.size, _SLICE):
         part = slice(first, first + _SLICE)
-        tried = recorded.tried[at][part] & (group[part] >= 0) & (level[part] >= 0)
-        cell = level[part][tried].astype(np.int64)
-        if groups:
-            cell = cell * groups + group[part][tried]
+        tried = attempts.tried[at][part] & (cell_of[part] >= 0)
+        cell = cell_of[part][tried].astype(np.int64)
+        if not groups:
+            cell //= layout.groups
         code = cell * n + members.of(trials.utterance_speaker[part][tried])
         total += np.bincount(code, minlength=total.size)
-        wrong += np.bincount(code[recorded.failed[at][part][tried]], minlength=total.size)
+        wrong += np.bincount(code[attempts.failed[at][part][tried]], minlength=total.size)
     code = np.flatnonzero(total)
     return BySpeaker(code // n, code % n, wrong[None, code], total[code], n_cells)
