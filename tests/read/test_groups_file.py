@@ -251,7 +251,7 @@ def test_long_lists_are_checked_in_time_and_told_in_part():
 def test_a_mapping_in_python_says_the_same_as_the_file(read):
     of_file, of_mapping = read(WHOLE), read_groups_file(yaml.load(WHOLE, yaml.BaseLoader))
     assert of_mapping.recipes == of_file.recipes
-    assert of_mapping.told() == of_file.told()
+    assert of_mapping.record() == of_file.record()
     assert read_groups_file(of_file) is of_file
     numbers = read_groups_file({"groups": {"age": {"old": (60, 61), "young": 7}}})
     assert numbers.recipes["age"].groups == {"old": ("60", "61"), "young": ("7",)}
@@ -288,10 +288,10 @@ by: [gender, gender+nationality, "age:18,60"]
 within: [channel]   # a remark
 reference: [pooled, men]
 """
-    assert read(other).told() == read(WHOLE).told()
-    assert json.loads(json.dumps(read(WHOLE).told())) == read(WHOLE).told()
+    assert read(other).record() == read(WHOLE).record()
+    assert json.loads(json.dumps(read(WHOLE).record())) == read(WHOLE).record()
     turned = WHOLE.replace("women:", "later:").replace("men:", "women:").replace("later:", "men:")
-    assert read(turned).told() != read(WHOLE).told()
+    assert read(turned).record() != read(WHOLE).record()
 
 
 @pytest.mark.parametrize("text", ACCEPTED)

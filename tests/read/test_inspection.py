@@ -195,7 +195,7 @@ def test_a_large_file_of_trials_is_not_read_whole_to_be_known(write, monkeypatch
     def refuse(*_):
         raise AssertionError
 
-    monkeypatch.setattr(inspection, "see_table", refuse)
+    monkeypatch.setattr(inspection, "inspect_table", refuse)
     assert inspect(write("s.csv", DECIDED)).files[0].kind == "scores"
     assert inspect(write("t.csv", SCORES.replace("enrol,test", "u,v"))).files[0].kind == "scores"
 

@@ -8,7 +8,7 @@ from parivox.auditing.sources import stem
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
 from parivox.read.counts_file import read_counts
-from parivox.read.inspection import look
+from parivox.read.inspection import inspect_files
 from parivox.read.inspection.findings import Counted, Found, Labels
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def inspect(
     (['scores', 'speakers'], 2)
     """
     asked = ReadOptions.of(columns=columns, scores_format=scores_format)
-    return look(sources, dict(asked.columns or {}), asked.scores_format, _Counts(), stem)
+    return inspect_files(sources, dict(asked.columns or {}), asked.scores_format, _Counts(), stem)
 
 
 class _Counts:

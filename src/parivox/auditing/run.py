@@ -184,7 +184,7 @@ def audit(
     return Audit(
         **{name: block.table() for name, block in rows.items()},
         record=_record(checked, found, made)
-        | ({"groups_file": file.told()} if file is not None else {})
+        | ({"groups_file": file.record()} if file is not None else {})
         | ({"list_checks": made.unmet} if any(made.unmet.values()) else {})
         | ({"confounding": made.confounded} if any(made.confounded.values()) else {}),
         provenance=_provenance(found.people, [*found.sets, *made.development], file),

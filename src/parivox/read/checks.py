@@ -239,14 +239,14 @@ def check_partition(
     speaker = facts.speaker
     counts.rows += scored.score.size
     if listed is not None:
-        scored, doubt = _joined(scored, listed, n, facts, counts)
+        scored, doubt = _join_trial_list(scored, listed, n, facts, counts)
     else:
         doubt = np.zeros(scored.score.size, dtype=bool)
-    scored = _in_their_place(scored, facts, counts)
+    scored = _decisions_as_scores(scored, facts, counts)
     empty = np.isnan(scored.score)
-    failed = _failures(scored, facts)
+    failed = _failed_stages(scored, facts)
     if failed is not None:
-        doubt = _without_score(scored, failed, empty, doubt, counts)
+        doubt = _check_failed_are_unscored(scored, failed, empty, doubt, counts)
         empty &= failed == 0
         scored.score[failed > 0] = -np.inf  # so that it is in order; no metric sees it
         scored = scored._replace(more={**scored.more, "failed": failed})
@@ -267,7 +267,7 @@ def check_partition(
         doubt[order],
         more,
     )
-    key, trials = _once(key, trials, speaker, counts)
+    key, trials = _drop_duplicates(key, trials, speaker, counts)
     _check_decisions(trials, facts.thresholds, counts)
     if speaker is not None:
         wrong = trials.target != (speaker[trials.enrol] == speaker[trials.test])
@@ -279,12 +279,12 @@ def check_partition(
         counts.conflicts += int(trials.conflict.sum())
         counts.by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
     if failed is not None:
-        key, trials = _apart(key, trials, speaker, counts)
-    _count(key, trials, facts, n, counts)
+        key, trials = _split_failed(key, trials, speaker, counts)
+    _count_oddities(key, trials, facts, n, counts)
     return trials
 
 
-def _in_their_place(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -> Encoded:
+def _decisions_as_scores(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -> Encoded:
     """Decisions in the place of scores, where there are none."""
     decided = rows.more.get("accepted")
     if decided is None:
@@ -295,7 +295,7 @@ def _in_their_place(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -
     return rows
 
 
-def _failures(rows: Encoded, facts: UtteranceFacts) -> NDArray[np.int8] | None:
+def _failed_stages(rows: Encoded, facts: UtteranceFacts) -> NDArray[np.int8] | None:
     """Stage at which each row failed, 0 where it did not; None if nothing can have failed."""
     reported = rows.more.get("failed")
     if reported is None and facts.failed_enrol is None:
@@ -307,7 +307,7 @@ def _failures(rows: Encoded, facts: UtteranceFacts) -> NDArray[np.int8] | None:
     return stage
 
 
-def _without_score(
+def _check_failed_are_unscored(
     rows: Encoded, failed: NDArray[np.int8], empty: Bools, doubt: Bools, counts: CheckCounts
 ) -> Bools:
     """A trial that failed can have no score: True where one has, or was doubtful before."""
@@ -334,7 +334,7 @@ def _check_decisions(
         np.logical_or(trials.conflict, wrong, out=trials.conflict)
 
 
-def _apart(
+def _split_failed(
     key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> tuple[Ints, Trials]:
     """The trials that were scored, with those that failed beside them."""
@@ -357,7 +357,7 @@ def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
     return low
 
 
-def _once(
+def _drop_duplicates(
     key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> tuple[Ints, Trials]:
     """Drop exact duplicates; mark what is left of a pair that occurs again."""
@@ -373,7 +373,7 @@ def _once(
         column[at] = column[at[rank]]
     equal = key[1:] == key[:-1]
     for column in columns:
-        equal &= _alike(column[1:], column[:-1])
+        equal &= _equal_cells(column[1:], column[:-1])
     keep = np.concatenate(([True], ~equal))
     counts.duplicates += int(equal.sum())
     counts.by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
@@ -387,7 +387,7 @@ def _once(
     return key, trials
 
 
-def _alike(one: NDArray[Any], other: NDArray[Any]) -> Bools:
+def _equal_cells(one: NDArray[Any], other: NDArray[Any]) -> Bools:
     """Where two columns say the same; two unknown numbers are the same."""
     same: Bools = one == other
     if one.dtype.kind == "f":
@@ -395,7 +395,7 @@ def _alike(one: NDArray[Any], other: NDArray[Any]) -> Bools:
     return same
 
 
-def _joined(
+def _join_trial_list(
     scored: Encoded, listed: Encoded, n: int, facts: UtteranceFacts, counts: CheckCounts
 ) -> tuple[Encoded, Bools]:
     """Scores with the labels of the trial list; True where the list contradicts itself or them."""
@@ -407,7 +407,7 @@ def _joined(
     starts = np.flatnonzero(first)
     again = ~first
     for column in (listed.label, *listed.more.values()):
-        again[1:] &= _alike(column[1:], column[:-1])
+        again[1:] &= _equal_cells(column[1:], column[:-1])
     counts.trial_duplicates += int(again.sum())
     clash = np.zeros(starts.size, dtype=bool)
     clash[np.cumsum(first)[~first & ~again] - 1] = True
@@ -432,14 +432,14 @@ def _joined(
     if facts.failed_enrol is not None and facts.failed_test is not None:
         never = lost & (facts.failed_enrol[listed.enrol] | facts.failed_test[listed.test])
         lost &= ~never
-        joined, doubt = _with_rows(joined, listed.take(never)), np.append(doubt, clash[never])
+        joined, doubt = _append_unscored(joined, listed.take(never)), np.append(doubt, clash[never])
         differ = np.append(differ, np.zeros(int(never.sum()), dtype=bool))
     counts.not_in_scores += int(lost.sum())
     counts.by_speaker(UNSCORED, listed.enrol[lost], facts.speaker)
     return joined, doubt | differ
 
 
-def _with_rows(scored: Encoded, listed: Encoded) -> Encoded:
+def _append_unscored(scored: Encoded, listed: Encoded) -> Encoded:
     """Scored rows with some of the trial list that have no score."""
     more = {}
     for name, column in scored.more.items():
@@ -455,7 +455,9 @@ def _with_rows(scored: Encoded, listed: Encoded) -> Encoded:
     )
 
 
-def _count(key: Ints, trials: Trials, facts: UtteranceFacts, n: int, counts: CheckCounts) -> None:
+def _count_oddities(
+    key: Ints, trials: Trials, facts: UtteranceFacts, n: int, counts: CheckCounts
+) -> None:
     """Count what is no error but worth knowing, on the trials that are kept."""
     speaker = facts.speaker
     if trials.conflict.any():

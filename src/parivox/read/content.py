@@ -113,7 +113,7 @@ def read_content(source: str | os.PathLike[str]) -> Content:
             )
             raise DataError(msg)
         _STDIN[:] = [sys.stdin.buffer]
-        return _in_utf8(_kept("standard input", sys.stdin.buffer))
+        return _in_utf8(_read_bytes("standard input", sys.stdin.buffer))
     if not os.fspath(source):
         msg = "'': the name of a file is empty; give its name"
         raise DataError(msg)
@@ -124,7 +124,7 @@ def read_content(source: str | os.PathLike[str]) -> Content:
             msg = f"{source}: is a folder; name a file in it"
             raise DataError(msg)
         with path.open("rb") as file:
-            return _in_utf8(_kept(name, file, path))
+            return _in_utf8(_read_bytes(name, file, path))
     except FileNotFoundError as error:
         msg = f"{source}: there is no such file; check the name"
         raise DataError(msg) from error
@@ -152,7 +152,7 @@ class _Hashed(io.RawIOBase):
         return len(block)
 
 
-def _kept(name: str, file: IO[bytes], path: Path | None = None) -> Content:
+def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> Content:
     start = file.read(16)
     if not start:
         msg = f"{name}: is empty; give one trial, speaker or utterance a row"

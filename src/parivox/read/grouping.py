@@ -182,7 +182,7 @@ class OfAttribute:
         if not side:
             return raw
         if side == "same":
-            return lambda part: _same(*raw(part))
+            return lambda part: _same_value(*raw(part))
         at = 0 if side == "enrol" else 1
         return lambda part: (raw(part)[at],) * 2
 
@@ -206,7 +206,7 @@ class OfAttribute:
         ]
 
 
-def _same(enrol: Codes, test: Codes) -> Sides:
+def _same_value(enrol: Codes, test: Codes) -> Sides:
     code = (enrol == test).astype(np.int32)
     code[(enrol < 0) | (test < 0)] = -1
     return code, code

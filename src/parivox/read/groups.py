@@ -367,7 +367,7 @@ class AttributeLookup:
             found["recording"] = self.table.name
         with_it = [s for s in self.sets if _key(one) in s.levels]
         if with_it:
-            found["trial"] = _file_of(one, with_it[0])
+            found["trial"] = _file_with(one, with_it[0])
         return {level: name for level, name in found.items() if one.level in {"", level}}
 
     def _unknown(self, attribute: Attribute) -> ConfigError:
@@ -396,7 +396,7 @@ class AttributeLookup:
             assert self.table is not None
             frame, where = self.table.attributes, self.table.name
         column = frame[_column(one.name, frame.columns)]
-        values, codes = _coded(one, column, where)
+        values, codes = _values_and_codes(one, column, where)
         if one.side == "same":
             values = list(SAME)
         if level == "speaker":
@@ -471,7 +471,7 @@ def _differences(
                 yield first.values[a[known][odd[0]]], other.values[b[known][odd[0]]]
 
 
-def _file_of(one: Attribute, trials: TrialSet) -> str:
+def _file_with(one: Attribute, trials: TrialSet) -> str:
     """The file that has the column: the scores or, if these have none, the trial list."""
     roles = sides_of(ATTRIBUTE + one.name)
     files = [file for file in trials.provenance if file["role"] in {"scores", "trials"}]
@@ -492,7 +492,7 @@ def _column(asked: str, columns: Sequence[str]) -> str:
     return same[0] if len(same) == 1 else ""
 
 
-def _coded(one: Attribute, cells: pl.Series, where: str) -> tuple[list[str], Codes]:
+def _values_and_codes(one: Attribute, cells: pl.Series, where: str) -> tuple[list[str], Codes]:
     """Values in order and the code of each cell; last, -1 for what has no cell."""
     distinct = cells.drop_nulls().unique(maintain_order=True).to_list()
     if one.bands is not None:

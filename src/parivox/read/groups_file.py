@@ -157,7 +157,7 @@ class GroupsFile:
         found = (known.get(_plain(text)) for text in _names(attribute))
         return next((recipe for recipe in found if recipe is not None), None)
 
-    def told(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """What the file says, for the audit's record: the same for every way to write it."""
         choices = {key: getattr(self, key) for key in _CHOICES}
         return {key: list(texts) for key, texts in choices.items() if texts is not None} | {
@@ -213,7 +213,7 @@ def read_groups_file(source: Any) -> GroupsFile:
             "file, or a mapping"
         )
         raise ConfigError(msg)
-    return _said(found, provenance)
+    return _parsed(found, provenance)
 
 
 def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
@@ -237,7 +237,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     return text, provenance
 
 
-def _said(found: Node | None, provenance: dict[str, Any]) -> GroupsFile:
+def _parsed(found: Node | None, provenance: dict[str, Any]) -> GroupsFile:
     name = str(provenance["name"])
     if found is None or not found.value:
         raise ConfigError(_nothing(name))

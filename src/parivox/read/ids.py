@@ -143,7 +143,7 @@ class Ids:
         if self._folder is not None:
             for number, held in enumerate(self._runs):
                 if held is not None:
-                    _keep(held, self._folder / f"run-{number}")
+                    _write_ids(held, self._folder / f"run-{number}")
                     self._runs[number] = None
 
     @property
@@ -173,14 +173,14 @@ class Ids:
         held = self._runs[number]
         if held is None:
             assert self._folder is not None
-            return _loaded(self._folder / f"run-{number}")
+            return _read_ids(self._folder / f"run-{number}")
         return held
 
     def merge(self) -> MergedIds:
         """Merge all runs, a range of ids after the other; none can be added after that."""
         limits = self._limits()
-        cuts = [self._cut(number, limits) for number in range(self.runs)]
-        places = [self._room(number) for number in range(self.runs)]
+        cuts = [self._cut_run(number, limits) for number in range(self.runs)]
+        places = [self._new_places(number) for number in range(self.runs)]
         folder = None if self._folder is None else Folder()  # that outlives the runs
         parts: list[pl.Series | Path] = []
         lengths, values, clash, start = [], [], [], 0
@@ -196,7 +196,7 @@ class Ids:
                 places[number][low:high] = here + np.int32(start)
                 own = self._values_of(number)
                 if own is not None:
-                    clash += [start + at for at in _put(value, here, own[low:high])]
+                    clash += [start + at for at in _set_values(value, here, own[low:high])]
             values.append(value)
             lengths.append(len(ids))
             start += len(ids)
@@ -204,7 +204,7 @@ class Ids:
                 parts.append(ids)
             else:
                 path = folder / f"part-{k}"
-                _keep(ids, path)
+                _write_ids(ids, path)
                 parts.append(path)
         folders = [] if folder is None else [folder]
         return MergedIds(parts, lengths, places, np.concatenate(values), clash, folders)
@@ -219,14 +219,14 @@ class Ids:
         sample = pl.concat([self._run(i).gather_every(step) for i in range(self.runs)]).sort()
         return sample.gather([len(sample) * k // n for k in range(1, n)]).unique().sort()
 
-    def _cut(self, number: int, limits: pl.Series) -> list[int]:
+    def _cut_run(self, number: int, limits: pl.Series) -> list[int]:
         """Where the ranges of a run begin, and where the last one ends."""
         if self._folder is None:
             return [0, self._sizes[number]]
         ids = self._run(number)
         cuts = [0, *ids.search_sorted(limits, side="left").to_list(), len(ids)]
         for k, (start, end) in enumerate(pairwise(cuts)):
-            _keep(ids[start:end], self._folder / f"slice-{number}-{k}")
+            _write_ids(ids[start:end], self._folder / f"slice-{number}-{k}")
         (self._folder / f"run-{number}").unlink()
         return cuts
 
@@ -236,11 +236,11 @@ class Ids:
             held, self._runs[number] = self._run(number), None
             return held
         path = self._folder / f"slice-{number}-{k}"
-        ids = _loaded(path)
+        ids = _read_ids(path)
         path.unlink()
         return ids
 
-    def _room(self, number: int) -> Codes:
+    def _new_places(self, number: int) -> Codes:
         """Room for the place of each id of a run."""
         size = self._sizes[number]
         if self._folder is None or not size:
@@ -249,7 +249,7 @@ class Ids:
         return np.lib.format.open_memmap(path, mode="w+", dtype=np.int32, shape=(size,))
 
 
-def _put(value: Codes, at: Codes, own: Codes) -> list[int]:
+def _set_values(value: Codes, at: Codes, own: Codes) -> list[int]:
     """Note the values of some ids; give the first id that already has another one."""
     known = own >= 0
     at, own = at[known], own[known]
@@ -332,14 +332,14 @@ class MergedIds:
         held = self._parts[number]
         if isinstance(held, pl.Series):
             return held
-        return _loaded(held)
+        return _read_ids(held)
 
 
-def _keep(ids: pl.Series, path: Path) -> None:
+def _write_ids(ids: pl.Series, path: Path) -> None:
     ids.to_frame("id").write_ipc(path, compression="lz4")
 
 
-def _loaded(path: Path) -> pl.Series:
+def _read_ids(path: Path) -> pl.Series:
     # by its bytes, since a file that is mapped into memory cannot be removed everywhere
     return pl.read_ipc(path.read_bytes())["id"]
 

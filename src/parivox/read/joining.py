@@ -179,11 +179,16 @@ def utterance_speakers(
     if place is not None and not place.null_count():
         return place.to_numpy().astype(np.int32)
     share = speakers.choose_id(components)
-    odd = _headless(components, speakers).any()
-    if share < _MOST and not known and not odd and not _rewritten(components, speakers, share):
-        pattern = _cased(components, speakers) or pattern_of_speakers(ids, speakers, share)
+    odd = _in_header(components, speakers).any()
+    if (
+        share < _MOST
+        and not known
+        and not odd
+        and not _damage_of_speakers(components, speakers, share)
+    ):
+        pattern = _case_hint(components, speakers) or pattern_of_speakers(ids, speakers, share)
         if pattern:
-            missing = ids.filter(~components.is_in(_known(speakers, share)))
+            missing = ids.filter(~components.is_in(_known_ids(speakers, share)))
             msg = (
                 f"{name}: the first components of {listed_ids(missing, ids, 'utterance ids')} are "
                 f"no speakers in {speakers.name}; {pattern}"
@@ -202,15 +207,15 @@ def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[
     share = speakers.choose_id(found)
     if share < 1.0:
         distinct = found.unique().sort()
-        missing = distinct.filter(~distinct.is_in(_known(speakers, share)))
-        headless = missing.filter(_headless(missing, speakers))
+        missing = distinct.filter(~distinct.is_in(_known_ids(speakers, share)))
+        headless = missing.filter(_in_header(missing, speakers))
         if len(headless):
             msg = (
                 f"{speakers.name}: has no header, as its first row holds the speaker "
                 f"{headless[0]!r}; put a row with names of the columns above it"
             )
             raise DataError(msg)
-        mend = _rewritten(missing, speakers, share) or (
+        mend = _damage_of_speakers(missing, speakers, share) or (
             "add them to it, check case and spelling, or name its id column with --id"
         )
         msg = (
@@ -223,20 +228,20 @@ def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[
     return place.to_numpy().astype(np.int32)
 
 
-def _headless(found: pl.Series, speakers: Speakers) -> pl.Series:
+def _in_header(found: pl.Series, speakers: Speakers) -> pl.Series:
     """Which speakers stand where the names of the columns should."""
     return found.is_in(pl.Series([speakers.columns], dtype=pl.List(pl.String)))
 
 
-def _known(speakers: Speakers, share: float) -> pl.Series:
+def _known_ids(speakers: Speakers, share: float) -> pl.Series:
     """Ids of the speakers, if any was found, since only then their column is known."""
     return pl.Series([list(speakers.ids) if share else []], dtype=pl.List(pl.String))
 
 
-def _rewritten(found: pl.Series, speakers: Speakers, share: float) -> str:
+def _damage_of_speakers(found: pl.Series, speakers: Speakers, share: float) -> str:
     """What a spreadsheet did to ids of which this share is known, if it did anything."""
     if share:
-        missing = found.filter(~found.is_in(_known(speakers, share)))
+        missing = found.filter(~found.is_in(_known_ids(speakers, share)))
         return spreadsheet_damage(missing.unique().sort(), speakers.ids, speakers.name)
     there = [one for column in speakers.columns for one in speakers.table_column(column)]
     return spreadsheet_damage(found.unique().sort(), there, speakers.name)
@@ -267,7 +272,7 @@ def mend_of_ids(missing: pl.Series, known: pl.Series) -> str:
     return "add them to it"
 
 
-def _cased(found: pl.Series, speakers: Speakers) -> str:
+def _case_hint(found: pl.Series, speakers: Speakers) -> str:
     """What to say of speakers that differ from those of the table in case only; else nothing."""
     for column in speakers.columns:
         ours, theirs = (
@@ -282,7 +287,7 @@ def _cased(found: pl.Series, speakers: Speakers) -> str:
     return ""
 
 
-def _parts(ids: pl.Series, columns: Iterable[pl.Series]) -> dict[str, pl.Series]:
+def _parts_of_ids(ids: pl.Series, columns: Iterable[pl.Series]) -> dict[str, pl.Series]:
     """Parts of the ids that may be speakers; null where an id has no such part."""
     path = ids.str.split("/")
     found = {
@@ -310,7 +315,7 @@ def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str
     """
     table = {column: speakers.table_column(column) for column in speakers.columns}
     best, most = "", share
-    for part, parts in _parts(ids, table.values()).items():
+    for part, parts in _parts_of_ids(ids, table.values()).items():
         known = parts.drop_nulls()
         for cells in table.values():
             now = float(known.is_in(cells.implode()).sum() or 0) / max(len(ids), 1)
@@ -361,7 +366,7 @@ def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str)
     best, change = 0, ""
     for did, before, after in _HABITS:
         for mine, theirs in ((before, after), (after, before)):
-            met = _met(wanted, there, mine, theirs)
+            met = _ids_that_match(wanted, there, mine, theirs)
             if len(met) > best:
                 one, other = next(iter(met.items()))
                 mend = _MEND
@@ -372,7 +377,9 @@ def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str)
     return f"a spreadsheet seems to have {change}" if change else ""
 
 
-def _met(wanted: Iterable[str], there: Iterable[str], mine: Keys, theirs: Keys) -> dict[str, str]:
+def _ids_that_match(
+    wanted: Iterable[str], there: Iterable[str], mine: Keys, theirs: Keys
+) -> dict[str, str]:
     """The known id that each wanted one may be, where there is one."""
     asked: dict[object, list[str]] = {}
     for one in wanted:
@@ -433,7 +440,7 @@ def _like_date(text: str) -> Iterable[object]:
         one, other = int(numbers[1]), int(numbers[2])
         return {(one, other), (other, one)}
     found = re.fullmatch(_MONTH_AND_DAY, text)
-    return _named(found[1], found[2]) if found else ()
+    return _month_and_day(found[1], found[2]) if found else ()
 
 
 def _dated(text: str) -> Iterable[object]:
@@ -442,11 +449,11 @@ def _dated(text: str) -> Iterable[object]:
         return ((int(day[1]), int(day[2])),)
     found, other = re.fullmatch(_DAY_AND_MONTH, text), re.fullmatch(_MONTH_AND_DAY, text)
     if found:
-        return _named(found[2], found[1])
-    return _named(other[1], other[2]) if other else ()
+        return _month_and_day(found[2], found[1])
+    return _month_and_day(other[1], other[2]) if other else ()
 
 
-def _named(month: str, day: str) -> Iterable[object]:
+def _month_and_day(month: str, day: str) -> Iterable[object]:
     known = month[:3].lower() in _MONTHS
     return ((_MONTHS.index(month[:3].lower()) + 1, int(day)),) if known else ()
 

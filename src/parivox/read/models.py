@@ -225,7 +225,7 @@ def read_models(source: Any) -> Models:
         mend = "give a or b" if role == "side" else "give the id"
         check_filled(table, role, column, name, give=mend)
     if "side" in columns:
-        table = _on_sides(table, side, name)
+        table = _with_sides(table, side, name)
     pairs = table.unique(["model", "recording"], keep="first", maintain_order=True)
     repeated = table.height - pairs.height
     speaker_of = (
@@ -236,7 +236,7 @@ def read_models(source: Any) -> Models:
     return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)
 
 
-def _on_sides(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+def _with_sides(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
     """The table without its sides, which are now in the ids of its recordings."""
     recording = on_side(table["recording"], table["side"])
     odd = table.filter(recording.is_null())

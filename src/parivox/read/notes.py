@@ -161,7 +161,7 @@ def contradiction(
         row, cells = (labelled.rows_of(*pair) or found)[0]
         return DataError(
             f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {truth} "
-            f"({_such(counts.wrong_labels)}); correct the label or the speakers, {_MEND}"
+            f"({_how_many(counts.wrong_labels)}); correct the label or the speakers, {_MEND}"
         )
     if kind == "list":
         row, cells = found[0]
@@ -176,17 +176,17 @@ def contradiction(
         by = "" if "status" not in cells else f" (status {cells['status']!r})"
         return DataError(
             f"{source.at(row)}: {shown} failed{by}, but has the {role} {cells[role]!r} "
-            f"({_such(counts.failed_scored)}); empty it, or correct what failed, {_MEND}"
+            f"({_how_many(counts.failed_scored)}); empty it, or correct what failed, {_MEND}"
         )
     if kind == "decision":
         row, cells = found[0]
         return DataError(
             f"{source.at(row, 'decision')}: {shown} is {cells['decision']!r} with score "
             f"{cells['score']!r} and threshold {cells['threshold']!r}; a trial is accepted if its "
-            f"score is not below the threshold ({_such(counts.wrong_decisions)}); correct "
+            f"score is not below the threshold ({_how_many(counts.wrong_decisions)}); correct "
             f"one, {_MEND}"
         )
-    (row, cells), (other, theirs) = _differing(found, kind)
+    (row, cells), (other, theirs) = _differing_rows(found, kind)
     roles = ["label", "score", *(role for role in cells if role not in {"enrol", "test"})]
     differ = next((role for role in roles if cells.get(role) != theirs.get(role)), "label")
     return DataError(
@@ -196,11 +196,11 @@ def contradiction(
     )
 
 
-def _such(count: int) -> str:
+def _how_many(count: int) -> str:
     return "the only such trial" if count == 1 else f"one of {count:,} such trials"
 
 
-def _differing(
+def _differing_rows(
     found: list[tuple[int, dict[str, object]]], kind: str
 ) -> tuple[tuple[int, dict[str, object]], tuple[int, dict[str, object]]]:
     """The first row, and the first one below it that says something else."""

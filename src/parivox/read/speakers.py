@@ -68,7 +68,7 @@ class Speakers:
         self._aside: dict[str, int] = {}
         self._without_id = self._repeated = 0
         if id is not None:
-            self._settle(column_called(id, self.columns, name, "--id"))
+            self._set_id_column(column_called(id, self.columns, name, "--id"))
 
     @property
     def columns(self) -> list[str]:
@@ -115,10 +115,10 @@ class Speakers:
                     "right one with --id, or call it 'speaker'"
                 )
                 raise DataError(msg)
-            self._settle(columns[0])
+            self._set_id_column(columns[0])
         return coverage(needed, pl.Series(self._ids, dtype=pl.String))
 
-    def _settle(self, column: str) -> None:
+    def _set_id_column(self, column: str) -> None:
         rest = [c for c in self.columns if c != column]
         known = known_values(self._table.filter(pl.col(column) != ""), rest)
         table, self._aside = merged(known, column, rest)
@@ -145,28 +145,28 @@ class Speakers:
             f"{one[column]!r} is {one[attribute]!r} and {other[attribute]!r}; {mend}"
         )
 
-    def _settled(self) -> None:
+    def _ensure_id_column(self) -> None:
         if self._id is None:
             unique = [c for c in self.columns if self._table[c].is_unique().all()]
             named = [c for c in unique if not is_unnamed(c)]
-            self._settle((named or unique or self.columns)[0])
+            self._set_id_column((named or unique or self.columns)[0])
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Ids of the speakers, in rising order."""
-        self._settled()
+        self._ensure_id_column()
         return self._ids
 
     @property
     def attributes(self) -> pl.DataFrame:
         """Attributes as text, a row per speaker in the order of `ids`; null is unknown."""
-        self._settled()
+        self._ensure_id_column()
         return self._attributes
 
     @property
     def content_sha256(self) -> str:
         """Hash of ids and attributes, whatever the order of rows and columns and the format."""
-        self._settled()
+        self._ensure_id_column()
         table = self._attributes.select(sorted(self._attributes.columns))
         lines = [_SAME.join(table.columns)]
         rows = table.rows() or [()] * len(self._ids)  # without columns, a table has no rows

@@ -85,7 +85,7 @@ class TrialRows:
     def read_scores(self, scanned: Scan) -> None:
         """Read the rows of the score file, or of a list that needs no scores."""
         if self.unscored:
-            self._read(scanned, "trials")
+            self._read_rows(scanned, "trials")
             self.scored = self.listed = self.ids.runs
             return
         self.is_scored = "decision" not in scanned.columns  # unless there are scores, too
@@ -97,15 +97,15 @@ class TrialRows:
             )
             msg = f"{scanned.name}: has no column of scores{columns_told(scanned)}; {mend}"
             raise DataError(msg + labels_or_scores(scanned))
-        self._read(scanned, "scores")
+        self._read_rows(scanned, "scores")
         self.scored = self.listed = self.ids.runs
 
     def read_list(self, scanned: Scan) -> None:
         """Read the rows of the trial list; scores in it do not count."""
-        self._read(scanned, "trials")
+        self._read_rows(scanned, "trials")
         self.listed = self.ids.runs
 
-    def _read(self, scanned: Scan, name: str) -> None:
+    def _read_rows(self, scanned: Scan, name: str) -> None:
         for role in ("enrol", "test"):
             if role not in scanned.columns:
                 msg = (
@@ -162,7 +162,7 @@ class TrialRows:
             sides = {"test_speaker": test}
         sides = {side: codes for side, codes in sides.items() if side in scanned.columns}
         if sides and self.needs_speakers:
-            self._name(run, sides, chunk, scanned, rows)
+            self._note_speakers(run, sides, chunk, scanned, rows)
         return enrol, test
 
     def _outcomes(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame) -> dict[str, NDArray[Any]]:
@@ -192,7 +192,7 @@ class TrialRows:
         codes[is_known] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
         return codes
 
-    def _name(
+    def _note_speakers(
         self,
         run: int,
         sides: dict[str, NDArray[np.int32]],

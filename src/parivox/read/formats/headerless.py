@@ -64,7 +64,7 @@ def headerless(
         `label` of a file that has the optional columns.
     """
     optional = optional or {}
-    role_words = _told({**places, **optional})
+    role_words = _role_words({**places, **optional})
     least, most = len(set(places.values())), len(role_words)
 
     def fits_head(head: bytes, _: Columns) -> float:
@@ -124,12 +124,12 @@ def headerless(
     )
 
 
-def _told(places: Mapping[str, int]) -> list[str]:
+def _role_words(places: Mapping[str, int]) -> list[str]:
     """What each column holds, as messages say it.
 
     Examples
     --------
-    >>> _told({"enrol": 0, "enrol_speaker": 0, "score": 1})
+    >>> _role_words({"enrol": 0, "enrol_speaker": 0, "score": 1})
     ['enrol and enrol_speaker', 'score']
     """
     return [

@@ -101,7 +101,7 @@ def _sheet(sheet: Any) -> Sheet:
                 msg = f"sheet {sheet.title!r} has a row of {len(element):,} cells"
                 raise ValueError(msg)
             number, cells = parser.parse_row(element)
-            texts = dict(_held(element, [ReadOnlyCell(sheet, **cell) for cell in cells]))
+            texts = dict(_row_texts(element, [ReadOnlyCell(sheet, **cell) for cell in cells]))
             if texts:
                 if number in rows or not 0 < number <= _LAST_ROW or max(texts) > _LAST_COLUMN:
                     msg = f"row {number} of sheet {sheet.title!r} is there twice or out of bounds"
@@ -117,7 +117,7 @@ def _sheet(sheet: Any) -> Sheet:
     )
 
 
-def _held(row: Element, cells: list[ReadOnlyCell]) -> Iterator[tuple[int, str]]:
+def _row_texts(row: Element, cells: list[ReadOnlyCell]) -> Iterator[tuple[int, str]]:
     """Text of the cells of a row that hold anything, by column."""
     for element, cell in zip(row, cells, strict=True):
         text = "" if cell.value is None else _text(cell)

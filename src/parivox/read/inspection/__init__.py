@@ -19,19 +19,24 @@ from parivox.read.content import Folder, read_content
 from parivox.read.counts_file import holds_counts
 from parivox.read.formats import may_be_trials, scan, table_format
 from parivox.read.inspection.findings import Found, Inspection, Odd
-from parivox.read.inspection.joins import labelled, settled, tell_joins
+from parivox.read.inspection.joins import find_joins, settle_kinds, with_labels
 from parivox.read.inspection.plan import Plan
-from parivox.read.inspection.tables import TableSeen, roles_of_trials, see_groups, see_table
-from parivox.read.inspection.trials import TrialsSeen, first_rows, see_trials
+from parivox.read.inspection.tables import (
+    InspectedTable,
+    inspect_groups,
+    inspect_table,
+    roles_of_trials,
+)
+from parivox.read.inspection.trials import InspectedTrials, first_rows, inspect_trials
 from parivox.read.metadata import SPEAKER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from parivox.read.formats.format import Scan
-    from parivox.read.inspection.plan import CountsReader, Seen
+    from parivox.read.inspection.plan import CountsReader, Inspected
 
-__all__ = ["Inspection", "look"]
+__all__ = ["Inspection", "inspect_files"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,7 @@ class _Source:
     folder: Folder | None = None  # of standard input, for as long as it is needed
 
 
-def look(
+def inspect_files(
     sources: Sequence[Any],
     columns: Mapping[str, str],
     scores_format: str | None,
@@ -67,37 +72,37 @@ def look(
         Name of the system that an audit takes a file to be of.
     """
     asked = Columns(dict(columns), elsewhere=True)
-    once, twice = _once(sources)
-    kept = [_kept(source, number) for number, source in enumerate(once, 1)]
-    seen = [_seen(one, asked, scores_format, counts) for one in kept]
-    trials, tables = _together(seen)
+    once, twice = _without_repeats(sources)
+    kept = [_readable_again(source, number) for number, source in enumerate(once, 1)]
+    seen = [_identify(one, asked, scores_format, counts) for one in kept]
+    trials, tables = _settle_kinds(seen)
     files = [one if isinstance(one, Found) else one.found for one in seen]
     of = [(source.word, source.given, one) for source, one in zip(kept, seen, strict=True)]
     plan = Plan(of, dict(columns), scores_format, stem)
     known = {problem for one in files for problem in one.problems}
     problems = [*twice, *(one for one in plan.problems(counts) if one not in known)]
     command, because = plan.next()
-    joins = tell_joins(trials, tables)
+    joins = find_joins(trials, tables)
     return Inspection(
         tuple(files), tuple(joins), tuple(plan.shared), tuple(problems), command, tuple(because)
     )
 
 
-def _together(seen: list[Seen]) -> tuple[list[TrialsSeen], list[TableSeen]]:
+def _settle_kinds(seen: list[Inspected]) -> tuple[list[InspectedTrials], list[InspectedTable]]:
     """Settle in place what each source shows the others to be; give trials and tables apart."""
-    trials = [one for one in seen if isinstance(one, TrialsSeen)]
-    tables = settled(trials, [one for one in seen if isinstance(one, TableSeen)])
-    trials = labelled(trials, tables)
+    trials = [one for one in seen if isinstance(one, InspectedTrials)]
+    tables = settle_kinds(trials, [one for one in seen if isinstance(one, InspectedTable)])
+    trials = with_labels(trials, tables)
     of_trials, of_tables = iter(trials), iter(tables)
     for place, one in enumerate(seen):
-        if isinstance(one, TrialsSeen):
+        if isinstance(one, InspectedTrials):
             seen[place] = next(of_trials)
-        elif isinstance(one, TableSeen):
+        elif isinstance(one, InspectedTable):
             seen[place] = next(of_tables)
     return trials, tables
 
 
-def _once(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
+def _without_repeats(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
     """The sources without files that are given again, and what to say of these."""
     found: dict[object, Any] = {}
     again: dict[str, None] = {}
@@ -115,7 +120,7 @@ def _once(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
     return list(found.values()), list(again)
 
 
-def _kept(source: Any, number: int) -> _Source:
+def _readable_again(source: Any, number: int) -> _Source:
     """The source so that it can be read more than once."""
     if not isinstance(source, (str, os.PathLike)):
         return _Source(f"table {number}", source, f"table {number}")
@@ -129,17 +134,19 @@ def _kept(source: Any, number: int) -> _Source:
     return _Source(path.name, path, "-", folder)
 
 
-def _seen(source: _Source, asked: Columns, format_: str | None, counts: CountsReader) -> Seen:
+def _identify(
+    source: _Source, asked: Columns, format_: str | None, counts: CountsReader
+) -> Inspected:
     """What one source is; what is neither trials nor a table nor counts is unknown."""
     if holds_counts(source.given):
         return counts.see(source.name, source.given)
-    if (groups := see_groups(source.given, source.name)) is not None:
+    if (groups := inspect_groups(source.given, source.name)) is not None:
         return groups
     trials, problem = _trials(source, asked, format_)
     if trials is not None:
         return trials
     try:
-        seen = see_table(source.given, source.name)
+        seen = inspect_table(source.given, source.name)
     except DataError as error:
         problems = dict.fromkeys(one for one in (problem, str(error)) if one)
         return Found(source.name, "unknown", problems=tuple(problems))
@@ -150,7 +157,7 @@ def _seen(source: _Source, asked: Columns, format_: str | None, counts: CountsRe
 
 def _trials(
     source: _Source, asked: Columns, format_: str | None
-) -> tuple[TrialsSeen | Found | None, str]:
+) -> tuple[InspectedTrials | Found | None, str]:
     """The trials of a source, if it is of trials; and what an audit says that it cannot read."""
     problem = ""
     try:
@@ -162,27 +169,27 @@ def _trials(
     else:
         if {"enrol", "test"} <= set(scanned.columns):
             is_else = _is_of_models(scanned)
-            seen = None if is_else else see_trials(scanned, source.given, source.name, asked)
+            seen = None if is_else else inspect_trials(scanned, source.given, source.name, asked)
             return seen, ""
     return _by_content(source, asked), problem
 
 
-def _by_content(source: _Source, asked: Columns) -> TrialsSeen | None:
+def _by_content(source: _Source, asked: Columns) -> InspectedTrials | None:
     """The trials of a source whose columns have no known names, by what they hold."""
     with suppress(DataError):
-        raw = _raw(source.given, asked)
+        raw = _as_table(source.given, asked)
         roles = roles_of_trials(first_rows(raw, source.given, asked), asked)
         if roles:
             named = Columns(roles)
             scanned = scan(source.given, columns=named, format=None, name="scores")
-            seen = see_trials(scanned, source.given, source.name, named)
+            seen = inspect_trials(scanned, source.given, source.name, named)
             taken = {role: column for role, column in roles.items() if role not in asked.by_role}
-            odd = (*([_taken(taken)] if taken else []), *seen.found.odd)
+            odd = (*([_odd_guesses(taken)] if taken else []), *seen.found.odd)
             return replace(seen, found=replace(seen.found, odd=odd), named=tuple(roles))
     return None
 
 
-def _raw(given: Any, asked: Columns) -> Scan:
+def _as_table(given: Any, asked: Columns) -> Scan:
     """A source as a table, whatever its columns."""
     if not isinstance(given, (str, os.PathLike)):
         return scan(given, columns=asked, format=None, name="scores")
@@ -190,7 +197,7 @@ def _raw(given: Any, asked: Columns) -> Scan:
     return table_format(content).scan(content, asked)
 
 
-def _taken(roles: Mapping[str, str]) -> Odd:
+def _odd_guesses(roles: Mapping[str, str]) -> Odd:
     """Columns that are trusted to be what they look like; an audit wants to be told."""
     columns, words = ", ".join(map(repr, roles.values())), ", ".join(roles)
     option = ",".join(f"{role}={column}" for role, column in roles.items())
@@ -198,7 +205,7 @@ def _taken(roles: Mapping[str, str]) -> Odd:
     return Odd(f"{are} taken for {words}; audit needs --columns {option}", 0)
 
 
-def _names_trials(seen: TableSeen) -> bool:
+def _names_trials(seen: InspectedTable) -> bool:
     """Whether there are columns of enrolments and of tests, if more than one of them."""
     names = {plain(column) for column in seen.columns}
     return all(names & ALIASES[side] for side in ("enrol", "test"))

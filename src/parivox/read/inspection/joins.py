@@ -25,10 +25,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.inspection.findings import Column
-    from parivox.read.inspection.tables import TableSeen
-    from parivox.read.inspection.trials import TrialsSeen
+    from parivox.read.inspection.tables import InspectedTable
+    from parivox.read.inspection.trials import InspectedTrials
 
-__all__ = ["differing", "keys_of", "labelled", "owners_of", "settled", "tell_joins"]
+__all__ = [
+    "differing_attributes",
+    "find_joins",
+    "keys_of",
+    "owners_of",
+    "settle_kinds",
+    "with_labels",
+]
 
 _EXAMPLES = 3
 _MOST = 0.5
@@ -45,7 +52,9 @@ _DIFFERENCES = {
 }
 
 
-def settled(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> list[TableSeen]:
+def settle_kinds(
+    trials: Sequence[InspectedTrials], tables: Sequence[InspectedTable]
+) -> list[InspectedTable]:
     """The tables as what the ids of the trials show them to be.
 
     Names of columns tell tables of utterances from those of speakers only where they are known;
@@ -62,8 +71,8 @@ def settled(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> list[T
     found = []
     for table in tables:
         if table.found.kind == "speakers":
-            column, share = _best(ids, table, UTTERANCE)
-            _, others = _best(named, table, ID)
+            column, share = _id_column(ids, table, UTTERANCE)
+            _, others = _id_column(named, table, ID)
             if share > others or (share and plain(column) not in SPEAKER and not are_speakers):
                 found.append(as_kind(table, "utterances", {"utterance": column}))
                 continue
@@ -72,16 +81,18 @@ def settled(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> list[T
     needed = needed.unique(maintain_order=True)
     for place, table in enumerate(found):
         if table.found.kind == "speakers":
-            column, share = _best(needed, table, ID)
+            column, share = _id_column(needed, table, ID)
             if share and (table.found.roles or {}).get("speaker") != column:
                 found[place] = as_kind(table, "speakers", {"speaker": column})
     return found
 
 
-def tell_joins(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> Iterator[Join]:
+def find_joins(
+    trials: Sequence[InspectedTrials], tables: Sequence[InspectedTable]
+) -> Iterator[Join]:
     """Every join of these files that an audit would make."""
 
-    def of(kind: str) -> list[TableSeen]:
+    def of(kind: str) -> list[InspectedTable]:
         return [table for table in tables if table.found.kind == kind]
 
     lists = [one for one in trials if one.found.kind == "trials"]
@@ -98,14 +109,14 @@ def tell_joins(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> Ite
 
 
 def _of_trials(
-    one: TrialsSeen,
-    utterances: Sequence[TableSeen],
-    models: Sequence[TableSeen],
-    speakers: Sequence[TableSeen],
+    one: InspectedTrials,
+    utterances: Sequence[InspectedTable],
+    models: Sequence[InspectedTable],
+    speakers: Sequence[InspectedTable],
 ) -> Iterator[Join]:
     recordings = one.ids
     if models:
-        enrol, recordings = (_used(one, side) for side in (one.enrol, one.test))
+        enrol, recordings = (_ids_used(one, side) for side in (one.enrol, one.test))
         for table in models:
             yield _lookup("enrolments", one.found.name, enrol, table)
     for table in utterances:
@@ -114,7 +125,9 @@ def _of_trials(
         yield _of_speakers(one, (*utterances, *models), table)
 
 
-def _of_cells(role: str, those: Sequence[TableSeen], tables: Sequence[TableSeen]) -> Iterator[Join]:
+def _of_cells(
+    role: str, those: Sequence[InspectedTable], tables: Sequence[InspectedTable]
+) -> Iterator[Join]:
     """Look up what stands in the columns of one role."""
     for one in those:
         cells = one.cells(role)
@@ -124,7 +137,9 @@ def _of_cells(role: str, those: Sequence[TableSeen], tables: Sequence[TableSeen]
 
 
 def _of_failures(
-    those: Sequence[TableSeen], utterances: Sequence[TableSeen], models: Sequence[TableSeen]
+    those: Sequence[InspectedTable],
+    utterances: Sequence[InspectedTable],
+    models: Sequence[InspectedTable],
 ) -> Iterator[Join]:
     """Look failures up: those of enrolments among the models, all others among the recordings."""
     for one in those:
@@ -141,24 +156,24 @@ def _of_failures(
                 yield _lookup("recordings", one.found.name, cells, table)
 
 
-def _best(needed: pl.Series, table: TableSeen, names: Sequence[str]) -> tuple[str, float]:
+def _id_column(needed: pl.Series, table: InspectedTable, names: Sequence[str]) -> tuple[str, float]:
     """The column that holds these ids, as an audit takes it, and the share that it holds."""
     columns, shares = id_columns(needed, table.table.select(table.columns), names)
     return (columns[0], shares[columns[0]]) if columns else ("", 0.0)
 
 
-def _used(one: TrialsSeen, side: NDArray[np.int32]) -> pl.Series:
+def _ids_used(one: InspectedTrials, side: NDArray[np.int32]) -> pl.Series:
     return one.ids.gather(np.unique(side))
 
 
-def _lookup(what: str, of: str, ids: pl.Series, table: TableSeen) -> Join:
+def _lookup(what: str, of: str, ids: pl.Series, table: InspectedTable) -> Join:
     """Look ids up in the column of a table that holds most of them."""
     role, names = {
         "utterances": ("utterance", UTTERANCE),
         "models": ("model", MODEL),
         "speakers": ("speaker", ID),
     }[table.found.kind]
-    column, share = _best(ids, table, names)
+    column, share = _id_column(ids, table, names)
     if not share:
         column = (table.found.roles or {}).get(role, "")
     cells = table.distinct(column) if share or column else pl.Series([], dtype=pl.String)
@@ -187,7 +202,9 @@ def _difference(missing: pl.Series, cells: pl.Series) -> str:
     return ""
 
 
-def _of_speakers(one: TrialsSeen, tables: Sequence[TableSeen], table: TableSeen) -> Join:
+def _of_speakers(
+    one: InspectedTrials, tables: Sequence[InspectedTable], table: InspectedTable
+) -> Join:
     speakers_known, by_table = owners_of(one, tables)
     needed = speakers_known.drop_nulls().unique(maintain_order=True)
     join = _lookup("speakers", one.found.name, needed, table)
@@ -202,7 +219,7 @@ def _of_speakers(one: TrialsSeen, tables: Sequence[TableSeen], table: TableSeen)
     return replace(join, pattern=pattern_of_speakers(one.ids, speakers, share))
 
 
-def _pairs(one: TrialsSeen, other: TrialsSeen) -> Iterator[Join]:
+def _pairs(one: InspectedTrials, other: InspectedTrials) -> Iterator[Join]:
     """The trials of a list among those of scores, and the reverse if any is missing."""
     if not (one.found.whole and other.found.whole):
         met = other.ids.is_in(one.ids.implode())
@@ -220,8 +237,8 @@ def _pairs(one: TrialsSeen, other: TrialsSeen) -> Iterator[Join]:
 
 
 def _of_pairs(
-    of: TrialsSeen,
-    in_: TrialsSeen,
+    of: InspectedTrials,
+    in_: InspectedTrials,
     met: int,
     mine: NDArray[np.int64],
     theirs: NDArray[np.int64],
@@ -237,7 +254,9 @@ def _of_pairs(
     return Join("trials", of.found.name, in_.found.name, "", met, mine.size, tuple(pairs), pattern)
 
 
-def owners_of(one: TrialsSeen, tables: Sequence[TableSeen]) -> tuple[pl.Series, pl.Series]:
+def owners_of(
+    one: InspectedTrials, tables: Sequence[InspectedTable]
+) -> tuple[pl.Series, pl.Series]:
     """Speaker of each id, null where a table should tell it but does not; whether a table does."""
     speaker = one.speaker
     by_table = pl.repeat(False, len(one.ids), dtype=pl.Boolean, eager=True)
@@ -255,7 +274,7 @@ def owners_of(one: TrialsSeen, tables: Sequence[TableSeen]) -> tuple[pl.Series, 
     return speaker, by_table
 
 
-def _told_by(table: TableSeen, tables: Sequence[TableSeen]) -> pl.DataFrame | None:
+def _told_by(table: InspectedTable, tables: Sequence[InspectedTable]) -> pl.DataFrame | None:
     """Speaker of each id of a table; of models without one, that of a recording of theirs."""
     roles = table.found.roles or {}
     own = roles.get("model") or roles["utterance"]
@@ -272,7 +291,7 @@ def _told_by(table: TableSeen, tables: Sequence[TableSeen]) -> pl.DataFrame | No
 
 
 def keys_of(
-    one: TrialsSeen, other: TrialsSeen
+    one: InspectedTrials, other: InspectedTrials
 ) -> tuple[pl.Series, NDArray[np.int64], NDArray[np.int64]]:
     """Ids of two files, and a number for the pair in each row of either."""
     every = pl.concat((one.ids, other.ids)).unique(maintain_order=True)
@@ -280,12 +299,14 @@ def keys_of(
     return every, mine, theirs
 
 
-def _keys(seen: TrialsSeen, every: pl.Series) -> NDArray[np.int64]:
+def _keys(seen: InspectedTrials, every: pl.Series) -> NDArray[np.int64]:
     codes = seen.ids.cast(pl.Enum(every)).to_physical().to_numpy().astype(np.int32)
     return pair_key(codes[seen.enrol], codes[seen.test], len(every))
 
 
-def labelled(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> list[TrialsSeen]:
+def with_labels(
+    trials: Sequence[InspectedTrials], tables: Sequence[InspectedTable]
+) -> list[InspectedTrials]:
     """The trials, those of scores without labels with those of a list, or of their speakers."""
     lists = [one for one in trials if one.found.kind == "trials" and one.found.labels is not None]
     found = []
@@ -293,14 +314,14 @@ def labelled(trials: Sequence[TrialsSeen], tables: Sequence[TableSeen]) -> list[
         made = one
         if one.found.kind == "scores" and one.found.labels is None and one.enrol.size:
             if lists:
-                made = _with(one, _listed(one, lists[0]), lists[0].found.name)
+                made = _with_labels(one, _labels_of_list(one, lists[0]), lists[0].found.name)
             elif (label := _by_speakers(one, tables)) is not None:
-                made = _with(one, label, "speakers")
+                made = _with_labels(one, label, "speakers")
         found.append(made)
     return found
 
 
-def _listed(one: TrialsSeen, other: TrialsSeen) -> NDArray[np.int8]:
+def _labels_of_list(one: InspectedTrials, other: InspectedTrials) -> NDArray[np.int8]:
     """Label of each trial in a list, -1 where it is not in it."""
     _, mine, theirs = keys_of(one, other)
     order = np.argsort(theirs)
@@ -311,7 +332,7 @@ def _listed(one: TrialsSeen, other: TrialsSeen) -> NDArray[np.int8]:
     return found.astype(np.int8)
 
 
-def _by_speakers(one: TrialsSeen, tables: Sequence[TableSeen]) -> NDArray[np.int8] | None:
+def _by_speakers(one: InspectedTrials, tables: Sequence[InspectedTable]) -> NDArray[np.int8] | None:
     """Label of each trial by the speakers of its sides; None if one of these is not known."""
     speaker, by_table = owners_of(one, tables)
     is_guess = one.found.whose is None or one.found.whose.rule == "id"
@@ -328,7 +349,7 @@ def _by_speakers(one: TrialsSeen, tables: Sequence[TableSeen]) -> NDArray[np.int
     return label
 
 
-def _with(one: TrialsSeen, label: NDArray[np.int8], by: str) -> TrialsSeen:
+def _with_labels(one: InspectedTrials, label: NDArray[np.int8], by: str) -> InspectedTrials:
     """The trials with labels from elsewhere."""
     counts = [int((label == code).sum()) for code in (0, 1)]
     scores = one.found.scores
@@ -340,7 +361,9 @@ def _with(one: TrialsSeen, label: NDArray[np.int8], by: str) -> TrialsSeen:
     return replace(one, found=found, label=label)
 
 
-def differing(one: TrialsSeen, tables: Sequence[TableSeen]) -> Iterator[tuple[Column, Differing]]:
+def differing_attributes(
+    one: InspectedTrials, tables: Sequence[InspectedTable]
+) -> Iterator[tuple[Column, Differing]]:
     """Attributes of recordings whose values differ between the sides of most target trials."""
     rows = one.label == 1
     models = [table for table in tables if table.found.kind == "models"]
@@ -358,7 +381,7 @@ def differing(one: TrialsSeen, tables: Sequence[TableSeen]) -> Iterator[tuple[Co
 
 
 def _codes(
-    one: TrialsSeen, table: TableSeen, column: Column, models: Sequence[TableSeen]
+    one: InspectedTrials, table: InspectedTable, column: Column, models: Sequence[InspectedTable]
 ) -> NDArray[np.int64]:
     """Group of each id by an attribute of its recording, of a model by that of all of its own."""
     cell, roles = pl.col(column.name), table.found.roles or {}

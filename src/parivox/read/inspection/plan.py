@@ -13,9 +13,9 @@ from parivox.read.attributes import parse_attribute
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Found, Shared
-from parivox.read.inspection.joins import differing
-from parivox.read.inspection.tables import TableSeen
-from parivox.read.inspection.trials import TrialsSeen
+from parivox.read.inspection.joins import differing_attributes
+from parivox.read.inspection.tables import InspectedTable
+from parivox.read.inspection.trials import InspectedTrials
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from parivox.read.inspection.findings import Column, Differing
     from parivox.read.trialset import TrialSet
 
-__all__ = ["CountsReader", "Plan", "Seen"]
+__all__ = ["CountsReader", "Inspected", "Plan"]
 
-Seen: TypeAlias = TrialsSeen | TableSeen | Found
+Inspected: TypeAlias = InspectedTrials | InspectedTable | Found
 """What one source is."""
 _CHANCE = 0.5
 _GROUPINGS = 2
@@ -57,7 +57,7 @@ class Plan:
 
     def __init__(
         self,
-        sources: Sequence[tuple[str, Any, Seen]],
+        sources: Sequence[tuple[str, Any, Inspected]],
         columns: dict[str, str],
         format_: str | None,
         stem: Callable[[Any], str],
@@ -66,7 +66,7 @@ class Plan:
         self.columns = {**columns, **_guessed([one for *_, one in sources])}
         is_used = any(_found(one).format == format_ for *_, one in sources)
         self.format = format_ if is_used else None
-        self.of: dict[str, list[tuple[str, Any, Seen]]] = {}
+        self.of: dict[str, list[tuple[str, Any, Inspected]]] = {}
         for source in sources:
             found = _found(source[-1])
             if found.rows or found.kind == "groups":
@@ -85,7 +85,7 @@ class Plan:
         groups = self._groups_file()
         is_checked = False
         for _, given, one in self.of.get("scores", []):
-            if isinstance(one, TrialsSeen) and one.found.whole and not one.found.problems:
+            if isinstance(one, InspectedTrials) and one.found.whole and not one.found.problems:
                 try:
                     read = self._read(given, one, groups)
                     self._compare(read)
@@ -115,7 +115,7 @@ class Plan:
         """Values of an attribute in the tables, if it is one whose values are taken as they are."""
         attribute = parse_attribute(text)
         tables = [
-            one for some in self.of.values() for *_, one in some if isinstance(one, TableSeen)
+            one for some in self.of.values() for *_, one in some if isinstance(one, InspectedTable)
         ]
         if attribute.edges or attribute.side == "same":
             return []
@@ -127,7 +127,7 @@ class Plan:
             for value in table.distinct(column)
         ]
 
-    def _read(self, given: Any, one: TrialsSeen, groups: GroupsFile | None) -> TrialSet:
+    def _read(self, given: Any, one: InspectedTrials, groups: GroupsFile | None) -> TrialSet:
         people = self.first("speakers")
         return read_trials(
             given,
@@ -225,7 +225,7 @@ class Plan:
     def _lacks_speakers(self) -> bool:
         """Whether no file tells whose the utterances are."""
         return not {"speakers", "utterances", "models"} & set(self.of) and any(
-            isinstance(one, TrialsSeen)
+            isinstance(one, InspectedTrials)
             and one.found.whose is not None
             and one.found.whose.rule == "id"
             and one.found.whose.wrong != 0
@@ -254,11 +254,14 @@ class Plan:
 
     def _differing(self) -> Iterator[tuple[str, Differing]]:
         tables = [
-            one for several in self.of.values() for *_, one in several if isinstance(one, TableSeen)
+            one
+            for several in self.of.values()
+            for *_, one in several
+            if isinstance(one, InspectedTable)
         ]
         for *_, one in self.of.get("scores", [])[:1]:
-            if isinstance(one, TrialsSeen):
-                for column, found in differing(one, tables):
+            if isinstance(one, InspectedTrials):
+                for column, found in differing_attributes(one, tables):
                     yield column.name, found
 
 
@@ -275,13 +278,13 @@ def _make(trials: TrialSet, groups: GroupsFile | None) -> None:
             make_groupings(trials.people, by, sets=[trials], file=groups, option=option)
 
 
-def _found(one: Seen) -> Found:
+def _found(one: Inspected) -> Found:
     return one if isinstance(one, Found) else one.found
 
 
-def _guessed(seen: Sequence[Seen]) -> dict[str, str]:
+def _guessed(seen: Sequence[Inspected]) -> dict[str, str]:
     """Columns of trials that audits know by the user's names only."""
     for one in seen:
-        if isinstance(one, TrialsSeen) and one.named:
+        if isinstance(one, InspectedTrials) and one.named:
             return {role: one.scan.columns[role] for role in one.named}
     return {}

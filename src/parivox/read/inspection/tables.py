@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cells",
-    "TableSeen",
+    "InspectedTable",
     "as_kind",
-    "facts",
+    "inspect_groups",
+    "inspect_table",
     "odd_ids",
+    "reading_facts",
     "roles_of_trials",
-    "see_groups",
-    "see_table",
 ]
 
 _RECORDING = frozenset(UTTERANCE) - {"id"}
@@ -55,7 +55,7 @@ _LINES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class TableSeen:
+class InspectedTable:
     """A table, and what it takes to join it with other files.
 
     Attributes
@@ -90,7 +90,7 @@ class TableSeen:
         return cells.filter(cells != "").unique(maintain_order=True)
 
 
-def see_table(source: Any, name: str) -> TableSeen:
+def inspect_table(source: Any, name: str) -> InspectedTable:
     """Look at a source that is a table, but not of trials.
 
     Raises
@@ -99,13 +99,13 @@ def see_table(source: Any, name: str) -> TableSeen:
         If it is no table.
     """
     table, _, provenance = read_table(source, "table")
-    found = Found(name, "", provenance["format"], facts(provenance), rows=table.height)
-    seen = TableSeen(found, source, table, provenance)
+    found = Found(name, "", provenance["format"], reading_facts(provenance), rows=table.height)
+    seen = InspectedTable(found, source, table, provenance)
     kind, roles = _kind(table, seen.columns)
     return as_kind(seen, kind, roles)
 
 
-def as_kind(seen: TableSeen, kind: str, roles: dict[str, str]) -> TableSeen:
+def as_kind(seen: InspectedTable, kind: str, roles: dict[str, str]) -> InspectedTable:
     """The table as one of a kind, with its columns by role."""
     table = seen.table
     role_of = {roles[role]: role for role in _IDS[kind] if role in roles}
@@ -126,9 +126,9 @@ def as_kind(seen: TableSeen, kind: str, roles: dict[str, str]) -> TableSeen:
             ids.append(Ids(f"{role}s", len(distinct), tuple(distinct.head(_IDS_SHOWN).to_list())))
             odd += odd_ids(distinct)
     odd += _repeated(table, kind, roles)
-    odd += [_empty(table, column) for role, column in roles.items() if role in _IDS[kind]]
+    odd += [_empty_cells(table, column) for role, column in roles.items() if role in _IDS[kind]]
     odd = [one for one in odd if one.count]
-    header = _like_data(table, seen.columns)
+    header = _header_like_data(table, seen.columns)
     if header:
         odd.append(Odd("is there no header? the first row is made like the others", 0, header))
     found = replace(
@@ -168,14 +168,14 @@ def _kind(table: pl.DataFrame, columns: list[str]) -> tuple[str, dict[str, str]]
         recording = other if other and not table[other].is_duplicated().any() else ""
     if recording and (repeats or not speaker):
         return "utterances", _named(utterance=recording, speaker=speaker)
-    return "speakers", _named(speaker=speaker or _own_id(table, columns))
+    return "speakers", _named(speaker=speaker or _likely_id_column(table, columns))
 
 
 def _named(**roles: str) -> dict[str, str]:
     return {role: column for role, column in roles.items() if column}
 
 
-def _own_id(table: pl.DataFrame, columns: list[str]) -> str:
+def _likely_id_column(table: pl.DataFrame, columns: list[str]) -> str:
     """The column whose name or values are those of ids; empty if none is."""
     unique = [c for c in columns if table[c].null_count() == 0 and table[c].is_unique().all()]
     named = [c for c in columns if re.search(r"(?i)(^|[ _.-])(id|code|nr|no|name)$", c.strip())]
@@ -196,13 +196,13 @@ def _repeated(table: pl.DataFrame, kind: str, roles: dict[str, str]) -> list[Odd
     return [Odd(f"{role}s with several rows", len(again), note)]
 
 
-def _empty(table: pl.DataFrame, column: str) -> Odd:
+def _empty_cells(table: pl.DataFrame, column: str) -> Odd:
     cells = table[column]
     n = int((cells.is_null() | (cells == "")).sum())
     return Odd(f"rows with nothing in {column!r}", n)
 
 
-def _like_data(table: pl.DataFrame, columns: list[str]) -> str:
+def _header_like_data(table: pl.DataFrame, columns: list[str]) -> str:
     """A column's name that is made like the cells below it, digits and all."""
     for column in columns:
         shape = _shape(column)
@@ -300,7 +300,7 @@ def _fitting(columns: Sequence[str], words: Collection[str]) -> list[str]:
     return [column for column in columns if plain(column) in words]
 
 
-def _problems(seen: TableSeen) -> tuple[str, ...]:
+def _problems(seen: InspectedTable) -> tuple[str, ...]:
     """What the audit's reader of this kind of table says against it."""
     readers: dict[str, Callable[[Any], object]] = {
         "utterances": read_utterances,
@@ -315,7 +315,7 @@ def _problems(seen: TableSeen) -> tuple[str, ...]:
     return ()
 
 
-def _speakers(seen: TableSeen) -> None:
+def _speakers(seen: InspectedTable) -> None:
     """Refuse a speaker with two values, if it is known which column holds the ids."""
     column = (seen.found.roles or {}).get("speaker")
     if column is not None:
@@ -348,12 +348,12 @@ _REWRITTEN = {
 }
 
 
-def facts(provenance: Mapping[str, Any]) -> dict[str, str]:
+def reading_facts(provenance: Mapping[str, Any]) -> dict[str, str]:
     """What it took to read a file, of all that is told of it.
 
     Examples
     --------
-    >>> facts({"name": "p.csv", "encoding": "cp1252", "separator": ";", "compression": ""})
+    >>> reading_facts({"name": "p.csv", "encoding": "cp1252", "separator": ";", "compression": ""})
     {'encoding': 'cp1252', 'separator': ';'}
     """
     known = {fact: provenance[fact] for fact in _FACTS if provenance.get(fact)}
@@ -486,7 +486,7 @@ _ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
 _KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 
 
-def see_groups(source: Any, name: str) -> Found | None:
+def inspect_groups(source: Any, name: str) -> Found | None:
     """Look at a source that is a groups file, by its name or its keys; None if it is none."""
     if not isinstance(source, (str, os.PathLike)) or not _may_be_one(source):
         return None

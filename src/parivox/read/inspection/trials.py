@@ -27,7 +27,7 @@ from parivox.read.columns import ATTRIBUTE, Columns, name_columns
 from parivox.read.formats import scan_again
 from parivox.read.ids import Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Odd, Scores, Whose
-from parivox.read.inspection.tables import Cells, facts, odd_ids
+from parivox.read.inspection.tables import Cells, odd_ids, reading_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parivox.read.formats.format import Rows, Scan
     from parivox.read.inspection.findings import Column
 
-__all__ = ["MOST_ROWS", "TrialsSeen", "first_rows", "see_trials"]
+__all__ = ["MOST_ROWS", "InspectedTrials", "first_rows", "inspect_trials"]
 
 MOST_ROWS = 5_000_000
 """Of larger files, so many rows are looked at."""
@@ -49,7 +49,7 @@ _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
 
 @dataclass(frozen=True, eq=False)
-class TrialsSeen:
+class InspectedTrials:
     """Trials, and what it takes to join them with other files.
 
     Attributes
@@ -92,15 +92,15 @@ def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
     return pl.DataFrame()
 
 
-def see_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> TrialsSeen:
+def inspect_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> InspectedTrials:
     """Look at a source that has columns of enrolments and tests."""
-    seen = _Seeing(_with_ignored(scanned, source, columns))
+    inspector = _TrialInspector(_with_ignored(scanned, source, columns))
     try:
-        for rows, chunk in seen.parts():
-            seen.add(rows, chunk)
+        for rows, chunk in inspector.parts():
+            inspector.add(rows, chunk)
     except DataError as error:
-        seen.complain(error)
-    return seen.told(name, scanned)
+        inspector.complain(error)
+    return inspector.result(name, scanned)
 
 
 def _with_ignored(scanned: Scan, source: Any, columns: Columns) -> Scan:
@@ -137,7 +137,7 @@ def _has_sides(attribute: str, names: Sequence[str]) -> bool:
     return False
 
 
-class _Seeing:
+class _TrialInspector:
     """Rows as they are taken in, whatever is wrong with them."""
 
     def __init__(self, scanned: Scan) -> None:
@@ -252,7 +252,7 @@ class _Seeing:
         self.count(INFINITE, int(np.isinf(found).sum()))
         return found
 
-    def told(self, name: str, scanned: Scan) -> TrialsSeen:
+    def result(self, name: str, scanned: Scan) -> InspectedTrials:
         """Everything that was seen."""
         enrol, test = (
             np.concatenate([part[side] for part in self.parts_seen] or [np.empty(0, np.int32)])
@@ -263,7 +263,7 @@ class _Seeing:
         ids, rank = self.ids.sorted()
         enrol, test = rank[enrol], rank[test]
         speaker, rule = self._speakers(ids, rank)
-        for what, n, note in _pairs(enrol, test, label, score, len(ids)):
+        for what, n, note in _odd_pairs(enrol, test, label, score, len(ids)):
             self.count(what, n, note)
         has = scanned.columns
         of = [int((label == code).sum()) for code in (0, 1)]
@@ -271,7 +271,7 @@ class _Seeing:
             name,
             "scores" if {"score", "decision"} & set(has) else "trials",
             scanned.format,
-            facts(scanned.content.provenance) if scanned.content is not None else {},
+            reading_facts(scanned.content.provenance) if scanned.content is not None else {},
             dict(has),
             tuple(self._column(role, cells) for role, cells in self.cells.items()),
             self.rows,
@@ -279,12 +279,12 @@ class _Seeing:
             _ids(ids, enrol, test),
             _whose(rule, speaker, enrol, test, label) if len(ids) else None,
             Labels(of[1], of[0]) if "label" in has else None,
-            _scored(score, label) if "score" in has else None,
+            _score_summary(score, label) if "score" in has else None,
             (*(Odd(what, n, self.notes[what]) for what, n in self.counts.items()), *odd_ids(ids)),
             tuple(self.problems),
             ignored=tuple(one for one in scanned.ignored if one not in self.scan.columns.values()),
         )  # fmt: skip
-        return TrialsSeen(found, scanned, ids, enrol, test, speaker, label, score)
+        return InspectedTrials(found, scanned, ids, enrol, test, speaker, label, score)
 
     def _column(self, role: str, cells: Cells) -> Column:
         """One column or, of an attribute of either side, both."""
@@ -319,14 +319,14 @@ def _ids(ids: pl.Series, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> t
     """One kind of ids, or two where no enrolment is a test."""
     used = np.unique(enrol), np.unique(test)
     if np.intersect1d(used[0], used[1], assume_unique=True).size or not len(ids):
-        return (Ids("utterances", len(ids), _some(ids)),)
+        return (Ids("utterances", len(ids), _first_ids(ids)),)
     return tuple(
-        Ids(what, places.size, _some(ids.gather(places)))
+        Ids(what, places.size, _first_ids(ids.gather(places)))
         for what, places in zip(("enrolments", "tests"), used, strict=True)
     )
 
 
-def _some(ids: pl.Series) -> tuple[str, ...]:
+def _first_ids(ids: pl.Series) -> tuple[str, ...]:
     return tuple(ids.head(1).to_list())
 
 
@@ -343,7 +343,7 @@ def _whose(
     return Whose(rule, speaker.n_unique(), float(wrong.mean()) if known.any() else None)
 
 
-def _scored(score: NDArray[np.float64], label: NDArray[np.int8]) -> Scores | None:
+def _score_summary(score: NDArray[np.float64], label: NDArray[np.int8]) -> Scores | None:
     finite = np.isfinite(score)
     if not finite.any():
         return None
@@ -358,7 +358,7 @@ def _scored(score: NDArray[np.float64], label: NDArray[np.int8]) -> Scores | Non
     )
 
 
-def _pairs(
+def _odd_pairs(
     enrol: NDArray[np.int32],
     test: NDArray[np.int32],
     label: NDArray[np.int8],
