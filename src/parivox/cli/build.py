@@ -18,7 +18,7 @@ from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing, say
 from parivox.errors import ConfigError, shown
 from parivox.options.kinds import options_of
-from parivox.options.trials import BalancedOptions, BuildOptions, CrossOptions, InclusiveOptions
+from parivox.options.trials import KINDS, BuildOptions
 
 __all__ = ["add_to"]
 
@@ -34,10 +34,10 @@ examples:
 """
 _PROG = "parivox trials build"
 _TABLES = ("utterances", "speakers", "out")
-_KINDS: dict[str, tuple[type[BuildOptions], str]] = {
-    "inclusive": (InclusiveOptions, "as many pairs, as hard ones, for every speaker"),
-    "balanced": (BalancedOptions, "as many speakers, utterances and pairs of every group"),
-    "cross": (CrossOptions, "nontarget pairs of every group with every group"),
+_WORDS = {
+    "inclusive": "as many pairs, as hard ones, for every speaker",
+    "balanced": "as many speakers, utterances and pairs of every group",
+    "cross": "nontarget pairs of every group with every group",
 }
 
 
@@ -59,16 +59,16 @@ def add_to(commands: Any) -> None:
     whole.add_argument("--from", dest="manifest", metavar="MANIFEST", help="build its lists again")
     _add_tables(whole, before="before_")
     whole.add_argument("--json", dest="before_json", action="store_true", help="print the manifest")
-    every = {one.flag for options, _ in _KINDS.values() for one in options_of(options).values()}
+    every = {one.flag for options in KINDS.values() for one in options_of(options).values()}
     for flag in sorted(every - {f"--{name}" for name in (*_TABLES, "progress")}):
         whole.add_argument(flag, action=_OfKind, nargs="?", help=argparse.SUPPRESS)
     kinds = whole.add_subparsers(title="kinds", metavar="KIND", dest="kind", prog=_PROG)
-    for name, (options, words) in _KINDS.items():
+    for name, options in KINDS.items():
         command = kinds.add_parser(
             name,
-            help=words,
+            help=_WORDS[name],
             usage=f"{_PROG} {name} --utterances FILE --by ATTRIBUTES --out DIR [options]",
-            description=f"Build lists with {words}.",
+            description=f"Build lists with {_WORDS[name]}.",
             allow_abbrev=False,
         )
         command.set_defaults(run=_build)
@@ -110,7 +110,7 @@ def _build(given: argparse.Namespace) -> None:
         if getattr(given, name) is None:
             msg = f"--{name} is needed: name a {what}; see {_PROG} {given.kind} --help"
             raise ConfigError(msg)
-    asked = given_options(given, _KINDS[given.kind][0])
+    asked = given_options(given, KINDS[given.kind])
     for name in ("grade_by", "groups"):
         if name in asked:
             asked[name] = _several(asked[name])

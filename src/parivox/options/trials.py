@@ -14,6 +14,7 @@ __all__ = [
     "BUILT",
     "CHECKED",
     "DRAWN",
+    "KINDS",
     "LIST",
     "WRITTEN",
     "BalancedOptions",
@@ -346,6 +347,14 @@ class CrossOptions(BuildOptions):
         Value, False, DRAWN, "every nontarget pair there is", const=True, annotated="bool"
     )
     targets: Any = option(Value, 0, DRAWN, "target trials of each speaker", metavar="N", **_NUMBER)
+
+
+KINDS: dict[str, type[BuildOptions]] = {
+    "inclusive": InclusiveOptions,
+    "balanced": BalancedOptions,
+    "cross": CrossOptions,
+}
+"""Kinds of lists that are built, each by the module of its name in :mod:`parivox.trials`."""
 
 
 @dataclass(frozen=True, kw_only=True)

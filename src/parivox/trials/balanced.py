@@ -139,65 +139,51 @@ def build_balanced(
     within = [one.text for one in parse_by(by)]
     grade_by = within if balanced == NONE else [balanced, *within]
     pool = Pool.read(table, people, by=by, grade_by=grade_by)
-    made = design(
-        pool,
-        speakers_per_group=speakers_per_group,
-        utterances_per_speaker=utterances_per_speaker,
-        pairs=pairs,
-        groups=groups,
-        balance=balanced,
-    )
-    return build_lists(made, asked)
+    asked = replace(asked, balance=balanced)
+    return build_lists(design(pool, asked), asked)
 
 
-def design(
-    pool: Pool,
-    *,
-    speakers_per_group: int,
-    utterances_per_speaker: int,
-    pairs: int | None = None,
-    groups: Sequence[str] | str | None = None,
-    balance: str = NONE,
-) -> Design:
-    """See who can be drawn; parameters as those of :func:`build_balanced`.
+def design(pool: Pool, asked: BalancedOptions) -> Design:
+    """See who can be drawn.
 
     Groups are balanced in what defines difficulty: `balance` is told for the manifest.
     """
-    asked = _Asked(
-        Capacity(pool, _groups(pool, groups)),
-        whole_number(speakers_per_group, "speakers_per_group", 2),
-        whole_number(utterances_per_speaker, "utterances_per_speaker", 2),
-        None if pairs is None else whole_number(pairs, "pairs", 1),
+    pairs = None if asked.pairs is None else whole_number(asked.pairs, "pairs", 1)
+    sizes = _Sizes(
+        Capacity(pool, _groups(pool, asked.groups)),
+        whole_number(asked.speakers_per_group, "speakers_per_group", 2),
+        whole_number(asked.utterances_per_speaker, "utterances_per_speaker", 2),
+        pairs,
     )
-    asked.check()
-    n = asked.pairs or asked.capacity.most_pairs(asked.each, asked.utterances)
-    asked = replace(asked, pairs=n)
-    names = [pool.groups[i] for i in asked.capacity.groups]
+    sizes.check()
+    n = pairs or sizes.capacity.most_pairs(sizes.each, sizes.utterances)
+    sizes = replace(sizes, pairs=n)
+    names = [pool.groups[i] for i in sizes.capacity.groups]
     each = (
-        f"each of {asked.speakers} speakers a group enrols for {n:,} target and {n:,} nontarget "
-        f"trials with {asked.utterances} utterances"
+        f"each of {sizes.speakers} speakers a group enrols for {n:,} target and {n:,} nontarget "
+        f"trials with {sizes.utterances} utterances"
     )
     notes = [each]
-    if asked.speakers < _GATE:
+    if sizes.speakers < _GATE:
         notes.append(
-            f"check G7 asks for {_GATE} speakers in each group, more than the {asked.speakers} "
+            f"check G7 asks for {_GATE} speakers in each group, more than the {sizes.speakers} "
             "asked for"
         )
     return Design(
         "balanced",
         pool,
         {
-            "speakers_per_group": asked.speakers,
-            "utterances_per_speaker": asked.utterances,
+            "speakers_per_group": sizes.speakers,
+            "utterances_per_speaker": sizes.utterances,
             "pairs": n,
             "groups": names,
-            "balance": balance,
+            "balance": asked.balance,
         },
-        asked.blocks,
-        2 * n * asked.speakers * len(names),
+        sizes.blocks,
+        2 * n * sizes.speakers * len(names),
         ROWS,
-        dict.fromkeys(names, asked.speakers),
-        tuple(asked.reasons()),
+        dict.fromkeys(names, sizes.speakers),
+        tuple(sizes.reasons()),
         tuple(notes),
         {"thresholds": {"G2": n}},
     )
@@ -244,7 +230,7 @@ def _groups(pool: Pool, asked: Sequence[str] | str | None) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _Sizes:
     """What each group is to have."""
 
     capacity: Capacity

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,12 @@ import polars as pl
 
 from parivox import __version__
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import BuildOptions
+from parivox.options.trials import KINDS, BuildOptions
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.checks import check
 from parivox.trials.design import Tally, whole_number
-from parivox.trials.manifest import AS_WRITTEN, SCHEMA, design_of_kind, inputs_of, read_manifest
+from parivox.trials.manifest import AS_WRITTEN, SCHEMA, inputs_of, read_manifest
 from parivox.trials.pairs import Draws
 from parivox.trials.pool import Pool
 from parivox.trials.writing import ListWriter, check_format, label_words
@@ -223,14 +224,14 @@ def rebuild(
                 f"--{role}, or build anew"
             )
             raise DataError(msg)
-    design = design_of_kind(told["kind"])(pool, **told["parameters"])
-    asked = BuildOptions(
+    asked = KINDS[told["kind"]](
         **given,
+        **{name: told[name] for name in ("by", "format", "variants", "seed", "id")},
+        **told["parameters"],
         out=out,
-        by=told["by"],
-        **{name: told[name] for name in ("format", "variants", "seed", "id")},
         progress=progress,
     )
+    design = import_module(f"parivox.trials.{told['kind']}").design(pool, asked)
     return build_lists(design, asked, former=told)
 
 

@@ -111,25 +111,18 @@ def build_cross(
         **options,
     )
     pool = Pool.read(utterances, speakers, by=by, id=asked.id)
-    made = design(pool, trials=trials, per_cell=per_cell, complete=complete, targets=targets)
-    return build_lists(made, asked)
+    return build_lists(design(pool, asked), asked)
 
 
-def design(
-    pool: Pool,
-    *,
-    trials: int | None = None,
-    per_cell: int | None = None,
-    complete: bool = False,
-    targets: int = 0,
-) -> Design:
-    """See which cells there are; parameters as those of :func:`build_cross`."""
-    if sum((trials is not None, per_cell is not None, bool(complete))) != 1:
+def design(pool: Pool, asked: CrossOptions) -> Design:
+    """See which cells there are."""
+    trials, per_cell, complete = asked.trials, asked.per_cell, bool(asked.complete)
+    if sum((trials is not None, per_cell is not None, complete)) != 1:
         msg = "how many trials? give one of --trials (in all), --per-cell and --complete"
         raise ConfigError(msg)
     members, reasons = _members(pool)
     cells = len(members) ** 2
-    targets = whole_number(targets, "targets", 0)
+    targets = whole_number(asked.targets, "targets", 0)
     is_in = np.array([not reason for reason in reasons])
     pairs = target_pairs(pool.start, pool.recording_end)
     _check_targets(pool, pairs.within(pool.start)[is_in], targets)
@@ -143,8 +136,8 @@ def design(
         each, more = divmod(trials, cells)
         budget = each + (np.arange(cells) < more)
     if budget is not None:
-        asked = f"--trials {trials:,}" if per_cell is None else f"--per-cell {per_cell:,}"
-        _check_cells(pool, members, int(budget[0]), asked)
+        option = f"--trials {trials:,}" if per_cell is None else f"--per-cell {per_cell:,}"
+        _check_cells(pool, members, int(budget[0]), option)
 
     notes = ["it is made for false accepts of every two groups; checks G1 to G4 are of other lists"]
     if not targets:
@@ -162,7 +155,7 @@ def design(
     return Design(
         "cross",
         pool,
-        {"trials": trials, "per_cell": per_cell, "complete": bool(complete), "targets": targets},
+        {"trials": trials, "per_cell": per_cell, "complete": complete, "targets": targets},
         draw,
         targets * int(is_in.sum()) + nontarget,
         ROWS if budget is not None else ALL_ROWS,

@@ -137,44 +137,27 @@ def build_inclusive(
         **options,
     )
     pool = Pool.read(utterances, speakers, by=by, grade_by=asked.grade_by, id=asked.id)
-    made = design(
-        pool,
-        per_speaker=per_speaker,
-        grade_by=asked.grade_by,
-        target_grades=target_grades,
-        mix=mix,
-        balance_partners=balance_partners,
-        compat=compat,
-    )
-    return build_lists(made, asked)
+    return build_lists(design(pool, asked), asked)
 
 
-def design(
-    pool: Pool,
-    *,
-    per_speaker: int,
-    grade_by: Sequence[str] | str | None = None,
-    target_grades: Sequence[int] | str | int = (OTHER_RECORDING,),
-    mix: str | Mapping[str, float] | None = None,
-    balance_partners: bool | None = None,
-    compat: str | None = None,
-) -> Design:
-    """See who takes part; parameters as those of :func:`build_inclusive`.
+def design(pool: Pool, asked: InclusiveOptions) -> Design:
+    """See who takes part.
 
     The pool is graded already: `grade_by` is told for the manifest, and for the check.
     """
-    n = whole_number(per_speaker, "per_speaker", 1)
-    grades = _target_grades(target_grades)
+    n = whole_number(asked.per_speaker, "per_speaker", 1)
+    grades = _target_grades(asked.target_grades)
+    mix, compat = asked.mix, asked.compat
     hardest = pool.classes.hardest
     shares = {hardest: 1.0} if mix is None else parse_mix(mix, hardest)
     shares = {grade: shares[grade] for grade in sorted(shares, reverse=True) if shares[grade]}
     if compat not in {None, "hutiri2022"}:
         msg = f"--compat {compat!r} is not known; there is hutiri2022"
         raise ConfigError(msg)
-    if compat and (mix is not None or balance_partners):
+    if compat and (mix is not None or asked.balance_partners):
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)
-    balanced = not compat if balance_partners is None else bool(balance_partners)
+    balanced = not compat if asked.balance_partners is None else bool(asked.balance_partners)
     wanted = Wanted.of(pool, n, grades, shares, balanced=balanced, literal=bool(compat))
     reasons = wanted.reasons()
     if "" not in reasons:
@@ -183,10 +166,10 @@ def design(
         msg = f"--per-speaker {n:,}: no speaker can take part ({told}); {mend}"
         raise DataError(msg)
     is_in = np.array([not reason for reason in reasons])
-    asked = None if grade_by is None else list(several(grade_by))
-    held_to: dict[str, Any] = {"thresholds": {"G2": n}, "grade_by": asked}
+    grade_by = None if asked.grade_by is None else list(asked.grade_by)
+    held_to: dict[str, Any] = {"thresholds": {"G2": n}, "grade_by": grade_by}
     notes = list(_notes(wanted, reasons.count("")))
-    if asked is not None or pool.is_usual:
+    if grade_by is not None or pool.is_usual:
         held_to["mix"] = {grade: count / n for grade, count in rounded(n, shares).items()}
     else:
         notes.append(
@@ -198,7 +181,7 @@ def design(
         pool,
         {
             "per_speaker": n,
-            "grade_by": asked,
+            "grade_by": grade_by,
             "target_grades": list(grades),
             "mix": None if compat else {f"cat{grade}": share for grade, share in shares.items()},
             "balance_partners": balanced,

@@ -35,6 +35,7 @@ __all__ = [
     "list_of",
     "read_list",
     "recording_names",
+    "recordings_in",
     "recordings_of",
 ]
 
@@ -167,15 +168,10 @@ def list_of(
     """
     hard = usual(people, groupings) if grade_by is None else parse_difficulty(grade_by)
     source = AttributeLookup(people, [trials], None, "--grade-by")
-    table = None if trials.recordings is None else trials.recordings.table
-    recording = np.full(trials.utterance_speaker.size, -1, dtype=np.int32)
-    own = slice(trials.n_models, None)
-    ids = trials.utterance_ids.series()[trials.n_models :]
-    recording[own] = recordings_of(ids, table, trials.utterance_speaker[own])
     return TrialList(
         trials,
         people,
-        recording,
+        recordings_in(trials),
         tuple(groupings),
         tuple(Agreement.of(source.values(one), trials) for one in hard),
     )
@@ -184,6 +180,14 @@ def list_of(
 def _sensible(people: Speakers, trials: TrialSet) -> list[OfAttribute]:
     """Every attribute of speakers or recordings with 2 to 50 values; perhaps none."""
     return AttributeLookup(people, [trials], None, "--by").sensible(trials.in_use)
+
+
+def recordings_in(trials: TrialSet) -> NDArray[np.int32]:
+    """Recording of each utterance of trials, as :func:`recordings_of`; -1 for models."""
+    table = None if trials.recordings is None else trials.recordings.table
+    ids = trials.utterance_ids.series()[trials.n_models :]
+    own = recordings_of(ids, table, trials.utterance_speaker[trials.n_models :])
+    return np.concatenate((np.full(trials.n_models, -1, dtype=np.int32), own))
 
 
 def recordings_of(

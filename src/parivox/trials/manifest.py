@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import json
 import os
-from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import DataError
+from parivox.options.kinds import options_of
+from parivox.options.trials import KINDS, BuildOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from parivox.options.trials import BuildOptions
-    from parivox.trials.design import Design
     from parivox.trials.pool import Pool
 
-__all__ = ["AS_WRITTEN", "SCHEMA", "design_of_kind", "inputs_of", "read_manifest"]
+__all__ = ["AS_WRITTEN", "SCHEMA", "inputs_of", "read_manifest"]
 
 SCHEMA = "parivox.trials/1"
-KINDS = ("inclusive", "balanced", "cross")
-"""Modules that design lists."""
 _FIELDS = {
     "parivox": "str",
     "by": "str",
@@ -69,15 +65,15 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if schema != SCHEMA:
         msg = f"{path}: is a manifest of {schema!r}, not {SCHEMA!r}; install its version of Parivox"
         raise DataError(msg)
-    if kind not in KINDS:
+    if kind not in tuple(KINDS):
         msg = f"{path}: kind is {kind!r}, expected {' or '.join(KINDS)}; {AS_WRITTEN}"
         raise DataError(msg)
     _check_fields(path, "", told, _FIELDS)
-    takes = list(signature(design_of_kind(kind)).parameters.values())[1:]
-    told_of = told["parameters"]
-    _check_fields(path, "parameters.", told_of, {one.name: str(one.annotation) for one in takes})
+    of_all, own = options_of(BuildOptions), options_of(KINDS[kind])
+    takes = {name: one.annotation for name, one in own.items() if name not in of_all}
+    _check_fields(path, "parameters.", told["parameters"], takes)
     _check_fields(path, "inputs.", told["inputs"], dict.fromkeys(_ROLES, "Mapping"))
-    extra = sorted({*told_of} - {one.name for one in takes}) + sorted({*told["inputs"]} - {*_ROLES})
+    extra = sorted({*told["parameters"]} - {*takes}) + sorted({*told["inputs"]} - {*_ROLES})
     if extra:
         msg = f"{path}: {extra[0]!r} is not known of a list that is {kind}; {AS_WRITTEN}"
         raise DataError(msg)
@@ -135,12 +131,6 @@ def _is_of_type(value: Any, annotation: str) -> bool:
             held = value.values() if outer == "Mapping" else value
             return not inner or all(_is_of_type(x, inner.split(", ")[-1]) for x in held)
     return False
-
-
-def design_of_kind(kind: str) -> Callable[..., Design]:
-    """What designs lists of a kind."""
-    found: Callable[..., Design] = import_module(f"parivox.trials.{kind}").design
-    return found
 
 
 def inputs_of(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, Any]:

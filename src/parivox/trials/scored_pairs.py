@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
+from parivox.options.trials import InclusiveOptions
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.utterances import read_utterances
-from parivox.trials.lists import recordings_of
+from parivox.trials.lists import recordings_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -158,7 +159,9 @@ def lists_scored(
     of_utterance = np.repeat(np.arange(len(pool.speakers), dtype=np.int32), np.diff(pool.start))
 
     def scored(n: int, variant: int) -> ScoredPairs:
-        blocks = list(design(pool, per_speaker=n).draw(Draws(seed).child(variant)))
+        blocks = list(
+            design(pool, InclusiveOptions(per_speaker=n)).draw(Draws(seed).child(variant))
+        )
         enrol, test, target = (np.concatenate(cells) for cells in zip(*blocks, strict=True))
         score = np.asarray(scorer(ids[enrol], ids[test]), dtype=np.float64)
         if score.shape != enrol.shape or np.isnan(score).any():
@@ -221,11 +224,7 @@ def read_scored_pairs(
     if grouping.of_speaker is None:
         msg = f"--by {by}: lists are drawn by speaker, so name an attribute of speakers"
         raise ConfigError(msg)
-    ids = trials.utterance_ids.series()[trials.n_models :]
-    recording = np.full(trials.utterance_speaker.size, -1, dtype=np.int32)
-    own = trials.utterance_speaker[trials.n_models :]
-    recording[trials.n_models :] = recordings_of(ids, table, own)
-    return _pairs(trials, grouping, recording)
+    return _pairs(trials, grouping, recordings_in(trials))
 
 
 def _pairs(trials: TrialSet, grouping: Grouping, recording: NDArray[np.int32]) -> ScoredPairs:
