@@ -67,7 +67,12 @@ def bare(bank, audit_of, groupings):
 def levelled(bank, audit_of, groupings):
     """Scores and a threshold for each trial."""
     return audit_of(
-        bank.scored, "threshold", by=[*groupings], allocate=RULES, within="test.channel"
+        bank.scored,
+        "threshold",
+        by=[*groupings],
+        allocate=RULES,
+        within="test.channel",
+        intervals=False,
     )
 
 

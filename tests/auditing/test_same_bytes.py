@@ -31,6 +31,7 @@ def audited(source, people, folder):
     audit = pv.audit(
         {"S": source},
         speakers=people,
+        by="gender",
         operating_points=["fpr=0.01", "eer", "min-cdet"],
         sweep="fpr=0.01:0.1:log5",
         allocate=["both", "either"],
@@ -107,6 +108,7 @@ def test_a_separate_list_of_trials(wanted, table, shuffled, people, tmp_path):
         {"S": shuffled.drop("label")},
         trials=table.drop("score"),
         speakers=people,
+        by="gender",
         operating_points=["fpr=0.01", "eer", "min-cdet"],
         sweep="fpr=0.01:0.1:log5",
         allocate=["both", "either"],
