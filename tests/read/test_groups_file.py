@@ -359,7 +359,7 @@ def read_or_refused(source):
         assert sentence
         assert "\n" not in sentence
     else:
-        json.dumps(found.told(), ensure_ascii=False).encode()
+        json.dumps(found.record(), ensure_ascii=False).encode()
 
 
 words = st.text(max_size=6) | st.sampled_from(["by", "groups", "gender", "keep", "f", "no", "1"])
