@@ -7,17 +7,13 @@ from dataclasses import replace
 from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
-from parivox import __version__
 from parivox.auditing.account import account_for, with_and_without
-from parivox.auditing.compat import TOLD
-from parivox.auditing.confounding import confounding
-from parivox.auditing.definitions import all_definitions
 from parivox.auditing.gather import gather, gather_counts, groups_file_of
-from parivox.auditing.listed import list_checks
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
-from parivox.auditing.result import SCHEMA_VERSION, TABLES, Audit
+from parivox.auditing.record import provenance_of, record_of
+from parivox.auditing.result import TABLES, Audit
 from parivox.auditing.rows import Rows
 from parivox.auditing.sources import by_name, count_files, developments
 from parivox.auditing.system import (
@@ -51,7 +47,6 @@ if TYPE_CHECKING:
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
-    from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
     Metric = Callable[[Curve], ArrayLike]
@@ -139,157 +134,160 @@ def audit(
         compare=compare,
         **options,
     )
-    table = None
-    if asked.trial_table is not None:
-        tables = (name for name, one in options_of(AuditOptions).items() if isinstance(one, Value))
-        inputs = [scores, *(getattr(asked, name) for name in tables if name != "trial_table")]
-        every = [one for given in inputs for one in _each(given)]
-        table = check_trial_table(asked.trial_table, every)
     tell = asked.progress or (lambda _: None)
+    table = _trial_table(scores, asked)
+    # what is read: files, tables, checked
     asked, file = groups_file_of(asked)
+    metrics = _own_metrics(asked.metrics)
     files = count_files(scores)
-    counted = None if files is None else gather_counts(files, asked, tell)
-    checked = _checked(asked, file, counted)
-    own = _own_metrics(asked.metrics)
-    if counted is None:
+    if files is None:
+        checked = _with_groups_file(asked, file)
         sources = by_name(scores)
         development_of = developments(asked.threshold_from, sources)
-        found = gather(sources, asked, file, tell, standardise=asked.standardise)
+        read = gather(sources, asked, file, tell, standardise=asked.standardise)
     else:
-        found = counted
-        names = {(one.system, one.list): one for one in found.sets}
+        read = gather_counts(files, asked, tell)
+        checked = _with_counts(asked, file, read)
+        names = {(one.system, one.list): one for one in read.sets}
         development_of = developments(asked.threshold_from, names)
-    _check_references(checked, found.groupings)
-    _check_speakers_known(found, checked)
+    _check_references(checked, read.groupings)
+    _check_speakers_known(read, checked)
     if table is not None:
-        check_trials_known(found.sets)
-    if checked.compare:
-        from parivox.auditing.common_trials import CommonTrials  # noqa: PLC0415 - on request
-        from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - likewise
-
-        check_comparable(found.sets)
-        common = CommonTrials.of(cast("Sequence[TrialSet]", found.sets))
+        check_trials_known(read.sets)
+    common = _common_trials(read) if checked.compare else None
+    # what is measured: system by system, then against each other
+    design = Design(
+        groupings=read.groupings,
+        options=checked,
+        metrics=metrics,
+        within=read.levels,
+        strata=read.strata,
+        draws=_draws(read, checked),
+    )
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
-    made = _Making(found, checked, own, rows, tell)
-    for one in found.sets:
-        made.add(one, development_of.get((one.system, one.list)), asked.orientation)
+    audited: list[_Audited] = []
+    for trials_of in read.sets:
+        development = development_of.get((trials_of.system, trials_of.list))
+        audited.append(
+            _audit_system(trials_of, development, asked.orientation, design, read, rows, tell)
+        )
+    systems = [one.system for one in audited]
     if table is not None:
         tell(f"writing {table}")
-        write_trial_table(table, made.measured, checked.seed)
-    if checked.compare:
+        write_trial_table(table, systems, checked.seed)
+    if common is not None:
         from parivox.auditing.comparison import add_comparisons  # noqa: PLC0415 - on request
 
         tell("comparing")
-        add_comparisons(rows["comparison"], made.pairs(common), checked)
+        add_comparisons(rows["comparison"], _pairs(audited, common), checked)
+    # what is told: tables, record, provenance
     return Audit(
         **{name: block.table() for name, block in rows.items()},
-        record=_record(checked, found, made)
-        | ({"groups_file": file.record()} if file is not None else {})
-        | ({"list_checks": made.unmet} if any(made.unmet.values()) else {})
-        | ({"confounding": made.confounded} if any(made.confounded.values()) else {}),
-        provenance=_provenance(found.people, [*found.sets, *made.development], file),
+        record=record_of(checked, read, systems, file),
+        provenance=provenance_of(read, systems, file),
     )
 
 
-class _Making:
-    """The rows of an audit in the making, system by system."""
-
-    def __init__(
-        self,
-        found: Gathered,
-        options: Options,
-        metrics: Mapping[str, Metric],
-        rows: Mapping[str, Rows],
-        tell: Callable[[str], None],
-    ) -> None:
-        self.found, self.options, self.metrics, self.rows = found, options, metrics, rows
-        self.tell = tell
-        self.design = Design(
-            groupings=found.groupings,
-            options=options,
-            metrics=metrics,
-            within=found.levels,
-            strata=found.strata,
-            draws=_draws(found, options),
-        )
-        self.measured: list[System] = []
-        self.compared: list[Compared | None] = []
-        self.development: list[TrialSet | TrialCounts] = []
-        self.found_on: list[TrialSet | TrialCounts | None] = []
-        self.bounds: dict[str, dict[str, float]] = {}
-        self.unmet: dict[str, list[dict[str, Any]]] = {}
-        self.confounded: dict[str, list[dict[str, Any]]] = {}
-
-    def add(self, one: TrialSet | TrialCounts, development: Any, orientation: str | None) -> None:
-        """Measure one system on one list."""
-        found, options, rows = self.found, self.options, self.rows
-        name = f"{one.system}@{one.list}" if one.list else one.system
-        found_on = None
-        if development is not None:
-            self.tell(f"reading the development scores of {one.system}")
-            found_on = _development(development, one.system, found)
-            self.development.append(found_on)
-        self.found_on.append(found_on)
-        self.tell(f"measuring {name}")
-        way = "similarity" if one.is_counted and one.is_similarity else orientation
-        measured = measure_system(one, self.design, found_on, way)
-        compared = self._to_compare(measured)
-        add_rows(measured, rows, compared=compared)
-        self.compared.append(compared)
-        data, points = rows["data"], measured.points.found
-        account_for(data, one, found.people, found.groupings, measured.tally, points)
-        if options.conflicts == "set-aside" and not one.is_counted:
-            with_and_without(data, one, found.groupings, measured.tally, points, options)
-        self.bounds[name] = {"rate": measured.tally.bound, "score": measured.tally.width}
-        if measured.sample is not None:
-            self.bounds[name]["replicates"] = measured.sample.bound
-        self.measured.append(measured)
-        if not one.is_counted and found.people is not None:
-            self.unmet[name] = list_checks(one, found.people, found.groupings)
-        if not one.is_counted and options.intervals:
-            self.confounded[name] = confounding(one, found.groupings, options)
-
-    def pairs(self, common: CommonTrials) -> Iterator[tuple[Compared, Compared, str]]:
-        """Each two systems and lists, on the trials that they are compared on."""
-        wholes = self.compared
-        parts = {i: self._compared_on(i, trials) for i, trials in common.restricted.items()}
-        for i, j in combinations(range(len(wholes)), 2):
-            one, other = (
-                (parts[i], parts[j]) if common.is_restricted(i, j) else (wholes[i], wholes[j])
-            )
-            assert one is not None
-            assert other is not None
-            yield one, other, common.told(i, j)
-
-    def _compared_on(self, i: int, trials: TrialSet) -> Compared | None:
-        """What is compared of some of a system's trials, on the speakers drawn for all."""
-        design = replace(self.design, strata=())
-        # which way scores go was checked on all trials
-        measured = measure_system(trials, design, self.found_on[i], "similarity")
-        compared = self._to_compare(measured)
-        if compared is not None:
-            compared.parts.extend(part_of(measured, one) for one in measured_cells(measured))
-        return compared
-
-    def _to_compare(self, measured: System) -> Compared | None:
-        """Where what is compared of a system is kept, if it is to be."""
-        if not self.options.compare or measured.trials.is_counted:
-            return None
-        from parivox.auditing.comparison import Compared  # noqa: PLC0415 - on request
-
-        return Compared(measured.trials, measured.points)
+def _trial_table(scores: Any, asked: AuditOptions) -> Path | None:
+    """Where every trial is to be written, if it is, and is no file that is read."""
+    if asked.trial_table is None:
+        return None
+    tables = (name for name, one in options_of(AuditOptions).items() if isinstance(one, Value))
+    inputs = [scores, *(getattr(asked, name) for name in tables if name != "trial_table")]
+    return check_trial_table(asked.trial_table, [one for given in inputs for one in _each(given)])
 
 
-def _checked(asked: AuditOptions, file: GroupsFile | None, counted: Gathered | None) -> Options:
-    """Options with what the groups file and files of counts say."""
-    said: dict[str, Any] = {
-        "reference": asked.reference or (file.reference if file is not None else None),
-    }
-    if counted is not None:
-        said["by"] = counted.names(counted.groupings)
-        said["within"] = counted.names(counted.levels) or None
-        said["llr"] = asked.llr or counted.is_llr
-    return Options(**{**vars(asked), **said})
+def _with_groups_file(asked: AuditOptions, file: GroupsFile | None) -> Options:
+    """Options, with the references that the groups file names where none are asked for."""
+    reference = asked.reference or (file.reference if file is not None else None)
+    return Options(**{**vars(asked), "reference": reference})
+
+
+def _with_counts(asked: AuditOptions, file: GroupsFile | None, read: Gathered) -> Options:
+    """Options, with the groupings and the kind of scores that files of counts have."""
+    reference = asked.reference or (file.reference if file is not None else None)
+    made = {"by": read.names(read.groupings), "within": read.names(read.levels) or None}
+    llr = asked.llr or read.is_llr
+    return Options(**{**vars(asked), **made, "reference": reference, "llr": llr})
+
+
+def _common_trials(read: Gathered) -> CommonTrials:
+    """The trials that systems on one list have in common."""
+    from parivox.auditing.common_trials import CommonTrials  # noqa: PLC0415 - on request
+    from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - likewise
+
+    check_comparable(read.sets)
+    return CommonTrials.of(cast("Sequence[TrialSet]", read.sets))
+
+
+class _Audited(NamedTuple):
+    """One system on one list, and what is compared of it."""
+
+    system: System
+    compared: Compared | None
+
+
+def _audit_system(
+    trials: TrialSet | TrialCounts,
+    development: Any,
+    orientation: str | None,
+    design: Design,
+    read: Gathered,
+    rows: Mapping[str, Rows],
+    tell: Callable[[str], None],
+) -> _Audited:
+    """Measure one system on one list, and add its rows to every table."""
+    found_on = None
+    if development is not None:
+        tell(f"reading the development scores of {trials.system}")
+        found_on = _development(development, trials.system, read)
+    tell(
+        f"measuring {trials.system}@{trials.list}" if trials.list else f"measuring {trials.system}"
+    )
+    way = "similarity" if trials.is_counted and trials.is_similarity else orientation
+    system = measure_system(trials, design, found_on, way)
+    compared = _to_compare(system)
+    add_rows(system, rows, compared=compared)
+    data, points = rows["data"], system.points.found
+    account_for(data, trials, read.people, read.groupings, system.tally, points)
+    if design.options.conflicts == "set-aside" and not trials.is_counted:
+        with_and_without(data, trials, read.groupings, system.tally, points, design.options)
+    return _Audited(system, compared)
+
+
+def _to_compare(system: System) -> Compared | None:
+    """Where what is compared of a system is kept, if it is to be."""
+    if not system.design.options.compare or system.trials.is_counted:
+        return None
+    from parivox.auditing.comparison import Compared  # noqa: PLC0415 - on request
+
+    return Compared(system.trials, system.points)
+
+
+def _pairs(
+    audited: Sequence[_Audited], common: CommonTrials
+) -> Iterator[tuple[Compared, Compared, str]]:
+    """Each two systems and lists, on the trials that they are compared on."""
+    restricted = {i: _restricted(audited[i], trials) for i, trials in common.restricted.items()}
+    for i, j in combinations(range(len(audited)), 2):
+        both = (audited[i].compared, audited[j].compared)
+        if common.is_restricted(i, j):
+            both = restricted[i], restricted[j]
+        one, other = both
+        assert one is not None
+        assert other is not None
+        yield one, other, common.told(i, j)
+
+
+def _restricted(one: _Audited, trials: TrialSet) -> Compared | None:
+    """What is compared of some of a system's trials, on the speakers drawn for all."""
+    design = replace(one.system.design, strata=())
+    # which way scores go was checked on all trials
+    system = measure_system(trials, design, one.system.development, "similarity")
+    compared = _to_compare(system)
+    if compared is not None:
+        compared.parts.extend(part_of(system, cells) for cells in measured_cells(system))
+    return compared
 
 
 def _each(given: Any) -> list[Any]:
@@ -299,9 +297,9 @@ def _each(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def _check_speakers_known(found: Gathered, options: Options) -> None:
+def _check_speakers_known(read: Gathered, options: Options) -> None:
     """Refuse to say of counts what takes their speakers."""
-    if not any(one.is_counted for one in found.sets):
+    if not any(one.is_counted for one in read.sets):
         return
     for name in ("limit", "attempts"):
         if getattr(options, name):
@@ -315,9 +313,9 @@ def _check_speakers_known(found: Gathered, options: Options) -> None:
         raise ConfigError(msg)
 
 
-def _draws(found: Gathered, options: Options) -> Draws | None:
+def _draws(read: Gathered, options: Options) -> Draws | None:
     """The speakers drawn for replicates, if there are to be any."""
-    small = [one for one in found.sets if not one.is_counted and one.is_exact]
+    small = [one for one in read.sets if not one.is_counted and one.is_exact]
     if not options.intervals or not small:
         return None
     from parivox.auditing.draws import (  # noqa: PLC0415 - not for --no-intervals
@@ -327,10 +325,10 @@ def _draws(found: Gathered, options: Options) -> Draws | None:
 
     if len({*(int(s) for one in small for s in one.in_use)}) > MOST_SPEAKERS:
         return None
-    return draw_speakers(small, found.groupings, options)
+    return draw_speakers(small, read.groupings, options)
 
 
-def _development(source: Any, system: str, found: Gathered) -> TrialSet | TrialCounts:
+def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCounts:
     """Trials, or counts of them, to find thresholds on."""
     if holds_counts(source):
         from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
@@ -340,57 +338,10 @@ def _development(source: Any, system: str, found: Gathered) -> TrialSet | TrialC
         source,
         system=system,
         list_="development",
-        speakers=found.people,
+        speakers=read.people,
         strangers=True,
-        **found.how,
+        **read.how,
     )
-
-
-def _record(options: Options, found: Gathered, made: _Making) -> dict[str, Any]:
-    """How the audit was made, independent of files' names, order and format."""
-    return {
-        "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
-        "options": options.recorded(),
-        "groupings": [grouping.name for grouping in found.groupings],
-        "groupings_chosen_by": found.chosen_by,
-        "inputs": [_told(one, [*found.groupings, *found.levels]) for one in found.sets],
-        "development": [_told(one, ()) for one in made.development],
-        "speakers_content_sha256": found.people.content_sha256 if found.people else None,
-        "resolution": {
-            "exact": all(one.is_exact for one in found.sets),
-            "bounds": made.bounds,
-        },
-        "definitions": all_definitions(options),
-    } | ({"compat": TOLD} if options.compat else {})
-
-
-def _told(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> dict[str, Any]:
-    told = {
-        "system": trials.system,
-        "list": trials.list,
-        "trials": trials.n_trials,
-        "content_sha256": trials.content_sha256,
-    }
-    if trials.is_counted:
-        return told | {"counts_files": len(trials.sources)}
-    columns = sorted({key for one in groupings for key in one.keys(trials)})
-    if columns:
-        told["columns_sha256"] = trials.columns_sha256(columns)
-    if trials.recordings is not None and any(one.is_of_recordings for one in groupings):
-        told["recordings_sha256"] = trials.recordings.content_sha256
-    return told
-
-
-def _provenance(
-    people: Speakers | None, read: Sequence[TrialSet | TrialCounts], file: GroupsFile | None
-) -> list[dict[str, Any]]:
-    """Every file that was read, once."""
-    of_people = [] if people is None else people.provenance
-    told = [*of_people, *(entry for one in read for entry in one.provenance)]
-    if file is not None:
-        told.append(file.provenance)
-    shared = {"utterances", "models", "failures"}  # read once, told by every system
-    return [e for i, e in enumerate(told) if e["role"] not in shared or e not in told[:i]]
 
 
 def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:

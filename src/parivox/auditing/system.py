@@ -101,8 +101,8 @@ class System:
         What it is audited by.
     no_curve : str
         Why error rates are known at some thresholds only; empty if they are at all.
-    source : str
-        What the thresholds were found on.
+    development
+        The trials that thresholds were found on instead of these; None if there are none.
     tally : CellCounts
         All counts.
     points : Points
@@ -120,7 +120,7 @@ class System:
     trials: TrialSet | TrialCounts
     design: Design
     no_curve: str
-    source: str
+    development: TrialSet | TrialCounts | None
     tally: CellCounts
     points: Points
     grid: list[Found]
@@ -203,8 +203,9 @@ def measure_system(
         from parivox.auditing.sample import sample_speakers  # noqa: PLC0415 - what resamples
 
         sample = sample_speakers(trials, design, tally, points, nodes(shared, trials.n_trials))
-    source = "these trials" if on is None else "development trials"
-    return System(trials, design, no_curve, source, tally, points, grid, shared, sample, why_none)
+    return System(
+        *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
+    )
 
 
 def _points_by_default(
@@ -554,6 +555,7 @@ def _standardised(rows: Rows, system: System, sample: Sample) -> None:
 def _operating_points(rows: Rows, system: System, level: Level) -> None:
     """The thresholds, and what each gives on all trials or within a level."""
     found = system.points.found
+    source = "these trials" if system.development is None else "development trials"
     if level.name:
         found = [f if f.reason else _again(system, f, level) for f in found]
     rows.add(
@@ -562,8 +564,7 @@ def _operating_points(rows: Rows, system: System, level: Level) -> None:
         definition=[f.point.definition for f in found],
         threshold=[f.threshold for f in found],
         source=[
-            "given" if f.point.rule in {"threshold", "bayes", DEPLOYED} else system.source
-            for f in found
+            "given" if f.point.rule in {"threshold", "bayes", DEPLOYED} else source for f in found
         ],
         fpr=[f.fpr for f in found],
         fnr=[f.fnr for f in found],

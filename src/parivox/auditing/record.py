@@ -1,0 +1,112 @@
+"""How an audit was made: its record for ``audit.json``, and the files that were read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox import __version__
+from parivox.auditing.compat import TOLD
+from parivox.auditing.confounding import confounding
+from parivox.auditing.definitions import all_definitions
+from parivox.auditing.listed import list_checks
+from parivox.auditing.schema import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.gather import Gathered
+    from parivox.auditing.options import Options
+    from parivox.auditing.system import System
+    from parivox.read.grouping import Grouping
+    from parivox.read.groups_file import GroupsFile
+    from parivox.read.trialset import TrialSet
+
+__all__ = ["provenance_of", "record_of"]
+
+
+def record_of(
+    options: Options, read: Gathered, systems: Sequence[System], file: GroupsFile | None
+) -> dict[str, Any]:
+    """How the audit was made, independent of files' names, order and format."""
+    people = read.people
+    named = {_name(one.trials): one for one in systems}
+    with_ids = {name: one.trials for name, one in named.items() if not one.trials.is_counted}
+    record: dict[str, Any] = {
+        "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
+        "options": options.recorded(),
+        "groupings": [grouping.name for grouping in read.groupings],
+        "groupings_chosen_by": read.chosen_by,
+        "inputs": [_input(one, [*read.groupings, *read.levels]) for one in read.sets],
+        "development": [
+            _input(one.development, ()) for one in systems if one.development is not None
+        ],
+        "speakers_content_sha256": None if people is None else people.content_sha256,
+        "resolution": {
+            "exact": all(one.is_exact for one in read.sets),
+            "bounds": {name: _bounds(one) for name, one in named.items()},
+        },
+        "definitions": all_definitions(options),
+    }
+    if options.compat:
+        record["compat"] = TOLD
+    if file is not None:
+        record["groups_file"] = file.record()
+    unmet = {
+        name: list_checks(trials, people, read.groupings)
+        for name, trials in with_ids.items()
+        if people is not None
+    }
+    if any(unmet.values()):
+        record["list_checks"] = unmet
+    confounded = {
+        name: confounding(trials, read.groupings, options)
+        for name, trials in with_ids.items()
+        if options.intervals
+    }
+    if any(confounded.values()):
+        record["confounding"] = confounded
+    return record
+
+
+def _name(trials: TrialSet | TrialCounts) -> str:
+    return f"{trials.system}@{trials.list}" if trials.list else trials.system
+
+
+def _bounds(system: System) -> dict[str, float]:
+    """How far rates and scores may be from exact ones, where trials are counted in bins."""
+    bounds = {"rate": system.tally.bound, "score": system.tally.width}
+    if system.sample is not None:
+        bounds["replicates"] = system.sample.bound
+    return bounds
+
+
+def _input(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> dict[str, Any]:
+    """The content of one system's trials, by its hashes."""
+    found: dict[str, Any] = {
+        "system": trials.system,
+        "list": trials.list,
+        "trials": trials.n_trials,
+        "content_sha256": trials.content_sha256,
+    }
+    if trials.is_counted:
+        return found | {"counts_files": len(trials.sources)}
+    columns = sorted({key for one in groupings for key in one.keys(trials)})
+    if columns:
+        found["columns_sha256"] = trials.columns_sha256(columns)
+    if trials.recordings is not None and any(one.is_of_recordings for one in groupings):
+        found["recordings_sha256"] = trials.recordings.content_sha256
+    return found
+
+
+def provenance_of(
+    read: Gathered, systems: Sequence[System], file: GroupsFile | None
+) -> list[dict[str, Any]]:
+    """Every file that was read, once."""
+    development = [one.development for one in systems if one.development is not None]
+    every = [] if read.people is None else list(read.people.provenance)
+    every += [entry for one in (*read.sets, *development) for entry in one.provenance]
+    if file is not None:
+        every.append(file.provenance)
+    shared = {"utterances", "models", "failures"}  # read once, told by every system
+    return [e for i, e in enumerate(every) if e["role"] not in shared or e not in every[:i]]
