@@ -1,17 +1,34 @@
 """Charts of an audit: for the page, for notebooks and for papers.
 
-Each chart is a pure function of an audit that tells what Vega-Lite draws it from, in one module;
+Each chart declares what it is drawn for and tells, from an audit, what Vega-Lite draws it from;
 :class:`Charts` makes Altair charts of them. What it cannot draw it says in a
 :class:`~parivox.errors.ConfigError`.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from parivox.report.charts.accuracy import accuracy
+from parivox.report.charts.against import against
+from parivox.report.charts.chart import Charts, Figure, figures_of
+from parivox.report.charts.det import det, together
+from parivox.report.charts.differences import differences
+from parivox.report.charts.distributions import distributions
 from parivox.report.charts.draw import pdf, png, spec, svg
-from parivox.report.charts.every import figures
-from parivox.report.charts.figure import Figure
-from parivox.report.charts.notebook import Charts
+from parivox.report.charts.failures import failures
+from parivox.report.charts.forest import forest
+from parivox.report.charts.levels import levels
+from parivox.report.charts.matrix import matrix
+from parivox.report.charts.measures import measures
+from parivox.report.charts.ranks import ranks
+from parivox.report.charts.speakers import speakers
+from parivox.report.charts.sweep import over_alpha, over_fpr
 from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, theme
+from parivox.report.charts.thresholds import thresholds
+
+if TYPE_CHECKING:
+    from parivox.auditing.result import Audit
 
 __all__ = [
     "DARK",
@@ -28,3 +45,39 @@ __all__ = [
     "svg",
     "theme",
 ]
+
+_KINDS = (
+    speakers,
+    forest,
+    levels,
+    failures,
+    thresholds,
+    together,
+    det,
+    distributions,
+    matrix,
+    measures,
+    over_alpha,
+    over_fpr,
+    accuracy,
+    against,
+    differences,
+    ranks,
+)
+"""Every kind of chart, in the order of the page."""
+Charts.known = {one.method: one for one in _KINDS}
+
+
+def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
+    """Every figure that makes sense for an audit, each at the first operating point.
+
+    Figures for which the audit lacks something are left out.
+
+    Parameters
+    ----------
+    audit
+        What to draw.
+    theme
+        How it looks: as a page by default, or ``theme(for_page=False, width=3.5)``.
+    """
+    return figures_of(audit, _KINDS, theme)

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import as_logs, log_domain
+from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     RATES,
     Chosen,
     Row,
-    choose,
     cut,
     named,
     rows_of,
     subjects,
 )
-from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
     beside,
     heading,
@@ -27,38 +25,20 @@ from parivox.report.charts.grammar import (
     mark,
     word,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent, short, span
 
 if TYPE_CHECKING:
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["accuracy", "told_accuracy"]
+__all__ = ["accuracy"]
 
 _LABELS = 110
 """Room for the labels of two panels and between them."""
 
 
-def accuracy(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    operating_point: str | None = None,
-    allocation: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """Rate of all against the spread between groups, of every system and list.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If no system has a spread.
-    """
-    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
+@chart("compared", per="several", asks=OF_ALL)
+def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
+    """Rate of all against the spread between groups, of every system and list."""
     inks = theme.inks
     found = _spreads(chosen)
     names = [*dict.fromkeys(row["c"] for rows in found.values() for row in rows)]
@@ -106,10 +86,10 @@ def accuracy(
         panels.append(
             layered(marks, data=inline(rows), width=side, height=170, title=heading(RATES[metric]))
         )
-    return theme.of(beside(panels, 16))
+    return Drawing(theme.of(beside(panels, 16)), _words_accuracy(chosen))
 
 
-def told_accuracy(chosen: Chosen) -> Told:
+def _words_accuracy(chosen: Chosen) -> Words:
     """Words for the figure of accuracy and spread."""
     parts = [
         f"{row['c']}: {metric.upper()} of all {percent(row['x'])}, spread {short(row['y'])} "
@@ -117,7 +97,7 @@ def told_accuracy(chosen: Chosen) -> Told:
         for metric, rows in _spreads(chosen).items()
         for row in rows
     ]
-    return Told(
+    return Words(
         f"Accurate and even? {cut(chosen.grouping)} at {cut(chosen.point)}",
         "To the left a system errs less, further down its groups differ less: the lower left is "
         "best on both. Bars are intervals; the grey tick is what 95 of 100 fair systems stay "

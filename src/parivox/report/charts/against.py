@@ -8,39 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import as_logs, log_domain, room
+from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     RATES,
     Chosen,
+    Pair,
     Row,
-    choose,
     cut,
     kept,
     named,
+    paired,
     rows_of,
 )
-from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
     Spec,
     amount,
     beside,
-    heading,
-    inline,
-    layered,
     mark,
+    panel,
     word,
 )
-from parivox.report.charts.pairs import Pair, paired
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import short, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
     Box = tuple[float, float, float, float]
 
-__all__ = ["against", "told_against"]
+__all__ = ["against"]
 
 MOST = 40
 """Groups drawn at most."""
@@ -54,40 +51,12 @@ _DOT, _OFF = 4, 7
 """Pixels from the middle of a dot to its edge, and to its name."""
 
 
-def against(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    operating_point: str | None = None,
-    allocation: str | None = None,
-    pair: Pair | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
+@chart("compared", per="pair", asks=OF_ALL)
+def against(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
     """Each group's ratio to the reference in one system against that in another.
 
     As Fig. 5 of docs/references.md#paper-001.
-
-    Parameters
-    ----------
-    audit
-        What to draw.
-    by, operating_point, allocation
-        Of it; the first that it has where not told.
-    pair
-        Two of its systems and lists, as ``(("V2", ""), ("L", ""))``; the first two if not told.
-    theme
-        How it looks.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit has one system and list only, or no ratios.
     """
-    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
     inks = theme.inks
     one, other = paired(chosen, pair)
     found = _ratios(chosen, (one, other))
@@ -167,18 +136,18 @@ def against(
             ),
         ]
         panels.append(
-            layered(
+            panel(
                 marks,
-                data=inline(sorted(rows, key=lambda row: not row["few"])),
+                sorted(rows, key=lambda row: not row["few"]),
+                RATES[metric],
                 width=side,
                 height=side,
-                title=heading(RATES[metric]),
             )
         )
-    return theme.of(beside(panels, 16))
+    return Drawing(theme.of(beside(panels, 16)), _words_against(chosen, pair))
 
 
-def told_against(chosen: Chosen, pair: Pair | None = None) -> Told:
+def _words_against(chosen: Chosen, pair: Pair | None = None) -> Words:
     """Words for the figure of ratios."""
     one, other = paired(chosen, pair)
     parts = []
@@ -189,7 +158,7 @@ def told_against(chosen: Chosen, pair: Pair | None = None) -> Told:
             + "; ".join(f"{row['group']} {row['s']}" for row in far)
         )
     a, b = cut(named(*one)), cut(named(*other))
-    return Told(
+    return Words(
         f"Bias of {a} against {b}: {cut(chosen.grouping)} at {cut(chosen.point)}",
         f"A dot is a group: how many times the rate of {_reference(chosen)} it has in {a} (to the "
         f"right) and in {b} (upwards), with both intervals. On the dashed diagonal both systems "

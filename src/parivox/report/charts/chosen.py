@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 __all__ = [
     "RATES",
     "Chosen",
+    "Pair",
     "Row",
+    "better",
+    "between",
     "choose",
     "cut",
     "groups_of",
     "kept",
     "left_out",
     "named",
+    "paired",
     "rows_of",
     "subjects",
     "widest",
@@ -254,3 +258,37 @@ def left_out(chosen: Chosen, most: int) -> str:
     """A sentence on the groups that are not drawn; empty if all are."""
     n = len(chosen.groups)
     return f" Of {n} groups, the {most} with the most speakers are drawn." if n > most else ""
+
+
+# ---- two systems, or lists, against each other
+
+
+Subject = tuple[str, str]
+Pair = tuple[Subject, Subject]
+
+
+def paired(chosen: Chosen, pair: Pair | None) -> Pair:
+    """The pair that is asked for, or the first two that the audit has."""
+    known = subjects(chosen.audit)
+    if pair is not None and not set(pair) <= set(known):
+        msg = f"pair {pair} is not in this audit; it has {known}"
+        raise ConfigError(msg)
+    if len(known) < 2:
+        msg = "the audit is of one system and list; there is nothing to compare it with"
+        raise ConfigError(msg)
+    return pair or (known[0], known[1])
+
+
+def better(of: Subject) -> str:
+    """What is said where this one is better."""
+    return f"{cut(named(*of), 24)} errs less"
+
+
+def between(one: Subject, other: Subject) -> dict[str, str]:
+    """To ask the table of comparisons with."""
+    return {
+        "system": one[0],
+        "list": one[1],
+        "other_system": other[0],
+        "other_list": other[1],
+    }

@@ -9,10 +9,10 @@ import numpy as np
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
 from parivox.report.charts.axes import across, probit_axis, room
+from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     Chosen,
     Row,
-    choose,
     cut,
     kept,
     left_out,
@@ -20,7 +20,6 @@ from parivox.report.charts.chosen import (
     rows_of,
     subjects,
 )
-from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
     Spec,
     amount,
@@ -31,7 +30,6 @@ from parivox.report.charts.grammar import (
     scale,
     word,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -39,8 +37,9 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
     from parivox.report.binned import Binned
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["det", "together", "told", "told_together"]
+__all__ = ["det", "together"]
 
 MOST = 36
 """Groups drawn at most."""
@@ -52,47 +51,21 @@ _LABELS = 46
 """Room for the labels at the left of panels."""
 
 
-def det(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
-    allocation: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
+@chart("det", per="system", asks=OF_ONE)
+def det(chosen: Chosen, theme: Theme) -> Drawing:
     """DET curves on probit axes with interval bands and the audited thresholds.
 
     A grouping by several attributes has a panel for each value of one and a colour for each value
     of the others.
-
-    Parameters
-    ----------
-    audit
-        What to draw.
-    by, system, list, allocation
-        Of it; the first that it has where not told.
-    theme
-        How it looks.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit has no scores.
     """
-    chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
-    binned = curves.of(audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
+    binned = curves.of(chosen.audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
     domain = _domain([binned])
     places = _places(chosen)
     rows = [
         row
         for group, (panel, line) in places.items()
         if group in binned.groups
-        for row in _rows(audit, binned, binned.groups.index(group), panel, line, domain)
+        for row in _rows(chosen.audit, binned, binned.groups.index(group), panel, line, domain)
     ]
     last = len(binned.groups) - 1
     x, y = curves.line(binned.fpr[last], binned.fnr[last], domain)
@@ -104,33 +77,31 @@ def det(
         msg = f"no group of {chosen.grouping} has both kinds of trials: it takes both for a curve"
         raise ConfigError(msg)
     names = [*dict.fromkeys(line for _, line in places.values()), _ALL]
-    return _chart(rows, names, domain, audit, theme)
+    return Drawing(_chart(rows, names, domain, chosen.audit, theme), _words(chosen))
 
 
-def together(audit: Audit, *, theme: Theme = PAPER) -> Spec:
-    """DET curves of all trials of every system and list in one panel.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit has no scores.
-    """
-    found = [(one, curves.of(audit, *one, "all")) for one in subjects(audit)]
+@chart("det", per="audit", name="det-systems")
+def together(chosen: Chosen, theme: Theme) -> Drawing:
+    """DET curves of all trials of every system and list in one panel."""
+    found = [(one, curves.of(chosen.audit, *one, "all")) for one in subjects(chosen.audit)]
     domain = _domain([one for _, one in found])
-    rows = [row for one, its in found for row in _rows(audit, its, 0, "", cut(named(*one)), domain)]
+    rows = [
+        row
+        for one, its in found
+        for row in _rows(chosen.audit, its, 0, "", cut(named(*one)), domain)
+    ]
     if not rows:
         msg = "no system has both kinds of trials: it takes both for a curve"
         raise ConfigError(msg)
-    return _chart(rows, [cut(named(*one)) for one, _ in found], domain, audit, theme)
+    return Drawing(
+        _chart(rows, [cut(named(*one)) for one, _ in found], domain, chosen.audit, theme),
+        _words_together(chosen),
+    )
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure of one system's groups."""
-    return Told(
+    return Words(
         f"Every threshold at once: {cut(chosen.label)} by {cut(chosen.grouping)}",
         "Each curve is a group: to the left fewer impostors get in, below fewer people are locked "
         "out, so the lower curve is better served. Shades are intervals, without "
@@ -138,23 +109,23 @@ def told(chosen: Chosen) -> Told:
         "Filled marks are the audited thresholds; where marks of one shape lie apart, one "
         "threshold does not treat groups alike. Hollow circles are where a group would cost least. "
         "Marks on the edge lie beyond it." + left_out(chosen, MOST),
-        _words(chosen.audit, (chosen.system, chosen.list)),
+        _points_told(chosen.audit, (chosen.system, chosen.list)),
     )
 
 
-def told_together(chosen: Chosen) -> Told:
+def _words_together(chosen: Chosen) -> Words:
     """Words for the figure of all systems and lists."""
     audit = chosen.audit
-    return Told(
+    return Words(
         "Every threshold at once: all systems and lists",
         "Each curve is a system, or a list: to the left fewer impostors get in, below fewer people "
         "are locked out, so the lower curve errs less. Shades are intervals. Filled marks are the "
         "audited thresholds, hollow circles where a system would cost least.",
-        " ".join(_words(audit, one) for one in subjects(audit)),
+        " ".join(_points_told(audit, one) for one in subjects(audit)),
     )
 
 
-def _words(audit: Audit, of: tuple[str, str]) -> str:
+def _points_told(audit: Audit, of: tuple[str, str]) -> str:
     rows = rows_of(audit, "operating_points", system=of[0], list=of[1], within="")
     told = [
         f"at {cut(row['operating_point'])} FPR {percent(row['fpr'])} and FNR {percent(row['fnr'])}"

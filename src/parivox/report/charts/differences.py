@@ -7,63 +7,44 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import as_logs, log_domain, room
+from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     RATES,
     Chosen,
+    Pair,
     Row,
-    choose,
+    better,
+    between,
     cut,
     kept,
     named,
+    paired,
     rows_of,
 )
-from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
     beside,
-    heading,
-    inline,
-    layered,
+    interval,
     mark,
-    names_axis,
+    names_down,
+    panel,
     scale,
     word,
 )
-from parivox.report.charts.pairs import Pair, better, between, paired
-from parivox.report.charts.theme import PAPER, Theme
 
 if TYPE_CHECKING:
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["differences", "told_differences"]
+__all__ = ["differences"]
 
 MOST = 40
 """Groups drawn at most."""
 _ROW = 17
 
 
-def differences(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    operating_point: str | None = None,
-    allocation: str | None = None,
-    pair: Pair | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """Paired comparison of two systems group by group: one's rate over the other's.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit compares nothing.
-    """
-    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
+@chart("compared", per="pair", asks=OF_ALL)
+def differences(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
+    """Paired comparison of two systems group by group: one's rate over the other's."""
     inks = theme.inks
     one, other = paired(chosen, pair)
     found = _differences(chosen, one, other)
@@ -89,17 +70,11 @@ def differences(
     for place, (metric, rows) in enumerate(found.items()):
         for row in rows:
             row |= {n: min(max(row[n], low), high) for n in ("v", "l", "h") if n in row}
-        axis = names_axis(inks.ink) if place == 0 else None
-        y = word("group", title=None, axis=axis, scale={"domain": names})
+        y = names_down(names, inks.ink if place == 0 else "")
         even = {"x": {"datum": 1, "type": "quantitative", **same}}
         marks = [
             mark("rule", even, rows=[{}], color=inks.ink, strokeDash=[4, 3]),
-            mark(
-                "rule",
-                {"y": y, "x": amount("l", **same), "x2": {"field": "h"}, "color": colour},
-                when="isValid(datum.h)",
-                strokeWidth=1.3,
-            ),
+            interval({"y": y, "x": amount("l", **same), "color": colour}, width=1.3),
             mark(
                 "point",
                 {"y": y, "x": amount("v", **x), "color": colour, "shape": shape},
@@ -119,19 +94,13 @@ def differences(
                 opacity=1,
             ),
         ]
-        panels.append(
-            layered(
-                marks,
-                data=inline(rows),
-                width=width,
-                height=_ROW * len(names),
-                title=heading(RATES[metric]),
-            )
-        )
-    return theme.of(beside(panels, 12), view={"stroke": None})
+        panels.append(panel(marks, rows, RATES[metric], width=width, height=_ROW * len(names)))
+    return Drawing(
+        theme.of(beside(panels, 12), view={"stroke": None}), _words_differences(chosen, pair)
+    )
 
 
-def told_differences(chosen: Chosen, pair: Pair | None = None) -> Told:
+def _words_differences(chosen: Chosen, pair: Pair | None = None) -> Words:
     """Words for the figure of paired differences."""
     one, other = paired(chosen, pair)
     a, b = cut(named(*one)), cut(named(*other))
@@ -142,7 +111,7 @@ def told_differences(chosen: Chosen, pair: Pair | None = None) -> Told:
             for of in (one, other)
         ]
         parts.append(f"{RATES[metric]}: {', '.join(counts)}, of {len(rows)}")
-    return Told(
+    return Words(
         f"{a} over {b}, group by group: {cut(chosen.grouping)} at {cut(chosen.point)}",
         f"How many times the rate in {b} a group's rate in {a} is, compared on what both share, "
         f"with interval. Left of the dashed line the group fares better in {a}, right of it in "

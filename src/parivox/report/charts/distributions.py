@@ -9,10 +9,9 @@ import numpy as np
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
 from parivox.report.charts.axes import across, room
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
-from parivox.report.charts.figure import Told
+from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
+from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
     facets,
     inline,
@@ -21,16 +20,15 @@ from parivox.report.charts.grammar import (
     scale,
     word,
 )
-from parivox.report.charts.theme import PAPER, Theme
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
     Rows = list[Row]
 
-__all__ = ["distributions", "told"]
+__all__ = ["distributions"]
 
 MOST = 23
 """Groups drawn at most."""
@@ -41,29 +39,11 @@ _ALL = "all groups"
 _AT = "threshold at"
 
 
-def distributions(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
-    allocation: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """Densities of target and nontarget scores of each group, with the audited thresholds.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit has no scores.
-    """
-    chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
+@chart("det", per="widest", asks=OF_ONE, name="scores")
+def distributions(chosen: Chosen, theme: Theme) -> Drawing:
+    """Densities of target and nontarget scores of each group, with the audited thresholds."""
     inks = theme.inks
-    found = curves.of(audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
+    found = curves.of(chosen.audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
     finite = found.thresholds[np.isfinite(found.thresholds)]
     if finite.size < 2 or finite[0] == finite[-1]:
         msg = f"{chosen.label} has fewer than two different scores: nothing to draw"
@@ -85,7 +65,7 @@ def distributions(
     points = {
         cut(row["operating_point"]): row["threshold"]
         for row in rows_of(
-            audit, "operating_points", system=chosen.system, list=chosen.list, within=""
+            chosen.audit, "operating_points", system=chosen.system, list=chosen.list, within=""
         )
         if row["threshold"] is not None and np.isfinite(row["threshold"])
     }
@@ -124,19 +104,22 @@ def distributions(
         )
     columns = across(len(panels), theme)
     hills = layered(layers, width=(theme.width - 20) // columns - 14, height=64)
-    return theme.of(
-        {
-            **facets(hills, "p", panels.values(), columns, 12),
-            "data": inline(rows),
-            "transform": [{"flatten": ["x", "y"]}],
-        }
+    return Drawing(
+        theme.of(
+            {
+                **facets(hills, "p", panels.values(), columns, 12),
+                "data": inline(rows),
+                "transform": [{"flatten": ["x", "y"]}],
+            }
+        ),
+        _words(chosen),
     )
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure."""
     n = len(kept(chosen, MOST))
-    return Told(
+    return Words(
         f"Where scores lie: {cut(chosen.label)} by {cut(chosen.grouping)}",
         "Two hills for each group: scores of the right speakers (filled, on the right) and of "
         "impostors (hollow, on the left). What lies left of a threshold is locked out, what lies "

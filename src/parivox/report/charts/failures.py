@@ -6,26 +6,22 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import room
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out
-from parivox.report.charts.figure import Told
+from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
+from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
-    heading,
-    inline,
-    layered,
+    beside_panel,
+    interval,
     mark,
-    names_axis,
-    word,
-    words,
+    names_down,
+    panel,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent, span
 
 if TYPE_CHECKING:
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["failures", "told"]
+__all__ = ["failures"]
 
 MOST = 60
 """Groups drawn at most."""
@@ -37,27 +33,9 @@ _ROW = 17
 _KINDS = {"fte": "cannot enrol (FTE)", "fta": "cannot be recorded (FTA)"}
 
 
-def failures(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
-    allocation: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """FTE and FTA of every group with intervals.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit was made without failures.
-    """
-    chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
+@chart("groups", per="widest", asks=OF_ONE)
+def failures(chosen: Chosen, theme: Theme) -> Drawing:
+    """FTE and FTA of every group with intervals."""
     inks = theme.inks
     found = _found(chosen)
     names = [chosen.marked(group) for group in kept(chosen, MOST)]
@@ -71,16 +49,9 @@ def failures(
             "scale": {"domain": [0, most * 1.05], "nice": False, "range": [_INSET, width]},
             "axis": {"tickCount": 4, "labelExpr": "format(100 * datum.value, '~r')"},
         }
-        axis = names_axis(inks.ink) if place == 0 or theme.is_narrow else None
-        y = word("group", title=None, axis=axis, scale={"domain": names})
+        y = names_down(names, inks.ink if place == 0 or theme.is_narrow else "")
         marks = [
-            mark(
-                "rule",
-                {"y": y, "x": amount("l", **x), "x2": {"field": "h"}},
-                when="isValid(datum.h)",
-                color=inks.ink,
-                strokeWidth=1.3,
-            ),
+            interval({"y": y, "x": amount("l", **x)}, width=1.3, color=inks.ink),
             mark(
                 "point",
                 {"y": y, "x": amount("v", **x)},
@@ -89,33 +60,21 @@ def failures(
                 opacity=1,
                 color=inks.series[0],
             ),
-            words(
-                "n",
-                {"y": y, "x": {"value": width + 6}},
-                size=theme.size - 1.5,
-                align="left",
-                color=inks.muted,
-            ),
+            beside_panel("n", {"y": y}, width, theme),
         ]
         panels.append(
-            layered(
-                marks,
-                data=inline(rows),
-                width=width + _WORDS,
-                height=_ROW * len(names),
-                title=heading(_KINDS[metric]),
-            )
+            panel(marks, rows, _KINDS[metric], width=width + _WORDS, height=_ROW * len(names))
         )
-    return theme.of(theme.arranged(panels, 12), view={"stroke": None})
+    return Drawing(theme.of(theme.arranged(panels, 12), view={"stroke": None}), _words(chosen))
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure."""
     parts = []
     for metric, rows in _found(chosen).items():
         worst = max(rows, key=lambda row: row["v"])
         parts.append(f"{_KINDS[metric]}, highest: {cut(worst['group'])} {worst['s']}")
-    return Told(
+    return Words(
         f"Whose recordings fail: {cut(chosen.label)} by {cut(chosen.grouping)}",
         "A dot is the share of a group's recordings that could not be used at all, its line the "
         "interval; beside it failures and attempts. Further right is worse."

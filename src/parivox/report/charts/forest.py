@@ -6,38 +6,37 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
 from parivox.report.charts.axes import as_logs, log_domain, room
+from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     RATES,
     Chosen,
     Row,
-    choose,
     cut,
     kept,
     left_out,
     rows_of,
 )
-from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
     Spec,
     amount,
+    beside_panel,
     heading,
     inline,
+    interval,
     layered,
     mark,
-    names_axis,
+    names_down,
     scale,
     word,
-    words,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["MOST", "forest", "told"]
+__all__ = ["MOST", "forest"]
 
 MOST = 60
 """Groups drawn at most."""
@@ -53,47 +52,9 @@ _VERDICTS = {
 _SHAPES = ("triangle-right", "triangle-left", "circle", "circle")
 
 
-def forest(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
-    allocation: str | None = None,
-    operating_point: str | None = None,
-    sort: str = "value",
-    theme: Theme = PAPER,
-) -> Spec:
-    """FNR and FPR of every group with intervals, the pooled rate and the noise floor.
-
-    Parameters
-    ----------
-    audit
-        What to draw.
-    by, system, list, allocation, operating_point
-        Of it; the first that it has where not told.
-    sort : {"value", "name"}
-        Order of groups: by FNR (else FPR), the highest first, or as the audit has them.
-    theme
-        How it looks.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit has no rates there.
-    """
-    chosen = choose(
-        audit,
-        by=by,
-        system=system,
-        list=list,
-        allocation=allocation,
-        operating_point=operating_point,
-    )
+@chart("groups", per="system", asks=(*OF_ONE, "operating_point"), is_live=True)
+def forest(chosen: Chosen, theme: Theme, *, sort: str = "value") -> Drawing:
+    """FNR and FPR of every group with intervals, the pooled rate and the noise floor."""
     found = _rates(chosen)
     order = _order(chosen, found, sort)
     n = 1 if theme.is_narrow else len(found)
@@ -101,10 +62,10 @@ def forest(
         _panel(chosen, metric, rates, order, theme, is_first=place == 0 or theme.is_narrow, n=n)
         for place, (metric, rates) in enumerate(found.items())
     ]
-    return theme.of(theme.arranged(panels, 8), view={"stroke": None})
+    return Drawing(theme.of(theme.arranged(panels, 8), view={"stroke": None}), _words(chosen))
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure."""
     parts = []
     for metric, rates in _rates(chosen).items():
@@ -116,7 +77,7 @@ def told(chosen: Chosen) -> Told:
             parts.append(f"{RATES[metric]} of all: {percent(pooled['value'])}")
         parts.append(f"highest {_figure(worst)}, lowest {_figure(best)}")
     point = cut(chosen.point)
-    return Told(
+    return Words(
         f"Who is locked out, who is exposed: {cut(chosen.label)} at {point}, "
         f"by {cut(chosen.grouping)}",
         "A dot is a group's rate, its line the interval, on a logarithmic axis; further right is "
@@ -207,8 +168,7 @@ def _panel(
             row["b1"] = min(pooled * floors[name_], high)
     names = [*map(chosen.marked, order)]
     width = _width(theme, n, names)
-    axis = names_axis(inks.ink) if is_first else None
-    y = word("group", title=None, axis=axis, scale={"domain": names})
+    y = names_down(names, inks.ink if is_first else "")
     tooltip = [
         word("g" if any("g" in row for row in rows) else "group", title="group"),
         word("told", title=metric.upper()),
@@ -228,12 +188,7 @@ def _panel(
         legend={"columns": theme.columns(states, beside=room(names, theme.size))},
     )
     marks = [
-        mark(
-            "rule",
-            {"x": amount("l", **same), "x2": {"field": "h"}, "stroke": word("is", title=None)},
-            when="isValid(datum.h)",
-            strokeWidth=1.5,
-        ),
+        interval({"x": amount("l", **same), "stroke": word("is", title=None)}, width=1.5),
         mark(
             *("point", {"x": amount("h", **same)}),
             when="datum.none",
@@ -255,9 +210,7 @@ def _panel(
             strokeWidth=1.5,
             opacity=1,
         ),
-        words(
-            "n", {"x": {"value": width + 6}}, size=theme.size - 1.5, align="left", color=inks.muted
-        ),
+        beside_panel("n", {}, width, theme),
     ]
     layers = []
     if floors:

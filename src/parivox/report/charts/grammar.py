@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from parivox.report.charts.theme import Theme
+
 __all__ = [
     "WITHIN",
     "Spec",
     "amount",
     "beside",
+    "beside_panel",
     "facets",
     "heading",
     "inline",
+    "interval",
     "layered",
     "mark",
     "names_axis",
+    "names_down",
+    "panel",
     "scale",
     "word",
     "words",
@@ -81,6 +87,29 @@ def facets(panel: Spec, field: str, order: Iterable[str], columns: int, spacing:
 def heading(text: str) -> Spec:
     """The words above a panel."""
     return {"text": text, "anchor": "start", "frame": "group"}
+
+
+def panel(marks: Sequence[Spec], rows: Iterable[Spec], title: str, **size: float) -> Spec:
+    """Marks of some rows on one another, under a title."""
+    return layered(marks, data=inline(rows), **size, title=heading(title))
+
+
+def names_down(names: Sequence[str], ink: str) -> Spec:
+    """A channel of groups' names, one below the other; without ink they are not written."""
+    axis = names_axis(ink) if ink else None
+    return word("group", title=None, axis=axis, scale={"domain": [*names]})
+
+
+def interval(places: Spec, *, width: float = 1.3, **look: Any) -> Spec:
+    """A line from ``l`` to ``h`` along x, of the rows that have an interval."""
+    ends = {**places, "x2": {"field": "h"}}
+    return mark("rule", ends, when="isValid(datum.h)", **look, strokeWidth=width)
+
+
+def beside_panel(field: str, places: Spec, at: float, theme: Theme) -> Spec:
+    """Words at the right of a panel that ends there."""
+    look = {"align": "left", "color": theme.inks.muted}
+    return words(field, {**places, "x": {"value": at + 6}}, size=theme.size - 1.5, **look)
 
 
 def names_axis(ink: str) -> Spec:

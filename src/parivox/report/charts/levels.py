@@ -6,26 +6,23 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import as_logs, log_domain, room
-from parivox.report.charts.chosen import RATES, Chosen, Row, choose, cut, kept, left_out
-from parivox.report.charts.figure import Told
+from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
+from parivox.report.charts.chosen import RATES, Chosen, Row, cut, kept, left_out
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
     beside,
-    heading,
-    inline,
-    layered,
+    interval,
     mark,
     names_axis,
+    panel,
     word,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent, span
 
 if TYPE_CHECKING:
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["levels", "told"]
+__all__ = ["levels"]
 
 MOST = 30
 """Groups drawn at most."""
@@ -34,35 +31,9 @@ _ALL = "all groups"
 _LEVELS = 6
 
 
-def levels(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
-    allocation: str | None = None,
-    operating_point: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """FNR and FPR of every group within each level, side by side.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit was made without --within.
-    """
-    chosen = choose(
-        audit,
-        by=by,
-        system=system,
-        list=list,
-        allocation=allocation,
-        operating_point=operating_point,
-    )
+@chart("groups", per="widest", asks=(*OF_ONE, "operating_point"))
+def levels(chosen: Chosen, theme: Theme) -> Drawing:
+    """FNR and FPR of every group within each level, side by side."""
     inks = theme.inks
     found = _found(chosen)
     drawn = [*dict.fromkeys(row["c"] for rows in found.values() for row in rows)]
@@ -89,12 +60,7 @@ def levels(
             "yOffset": word("c", scale={"domain": drawn}),
         }
         marks = [
-            mark(
-                "rule",
-                {**y, "x": amount("l", **x), "x2": {"field": "h"}, "color": colours},
-                when="isValid(datum.h)",
-                strokeWidth=1.2,
-            ),
+            interval({**y, "x": amount("l", **x), "color": colours}, width=1.2),
             mark(
                 "point",
                 {**y, "x": amount("v", **x), "color": colours, "shape": shapes},
@@ -104,18 +70,18 @@ def levels(
             ),
         ]
         panels.append(
-            layered(
+            panel(
                 marks,
-                data=inline(rows),
+                rows,
+                RATES[metric],
                 width=width,
                 height=_ROW * len(names) * max(len(drawn), 1.5),
-                title=heading(RATES[metric]),
             )
         )
-    return theme.of(beside(panels, 12), view={"stroke": None})
+    return Drawing(theme.of(beside(panels, 12), view={"stroke": None}), _words(chosen))
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure."""
     parts = [
         f"{RATES[metric]} of all, {row['c']}: {row['s']}"
@@ -123,7 +89,7 @@ def told(chosen: Chosen) -> Told:
         for row in rows
         if row["group"] == _ALL
     ]
-    return Told(
+    return Words(
         f"Level by level: {cut(chosen.label)} at {cut(chosen.point)}, by {cut(chosen.grouping)}",
         "Each group has a mark for every level, with interval, at the same threshold; further "
         "right is worse. Groups that differ in the same way at every level do not differ because "

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import room
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
-from parivox.report.charts.figure import Told
+from parivox.report.charts.chart import Drawing, Words, chart
+from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
     inline,
     layered,
@@ -21,17 +20,16 @@ from parivox.report.charts.grammar import (
     word,
     words,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
     Cells = Mapping[tuple[str, str], Row]
 
-__all__ = ["matrix", "told"]
+__all__ = ["matrix"]
 
 MOST = 50
 """Groups drawn at most."""
@@ -46,27 +44,9 @@ _TITLE = 30
 _NO_ERROR = "none"
 
 
-def matrix(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
-    operating_point: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """Heat map of the FPR of every pair of groups, in classes of a logarithmic scale.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If no trials compare different speakers.
-    """
-    chosen = choose(audit, by=by, system=system, list=list, operating_point=operating_point)
+@chart("pairs", per="widest", asks=("by", "system", "list", "operating_point"), is_live=True)
+def matrix(chosen: Chosen, theme: Theme) -> Drawing:
+    """Heat map of the FPR of every pair of groups, in classes of a logarithmic scale."""
     inks = theme.inks
     cells = _cells(chosen)
     names = kept(chosen, MOST)
@@ -146,10 +126,12 @@ def matrix(
         ]
         for row in marks:
             row |= {"mx": row["x"] + 0.5, "my": row["y"] + 0.5}
-    return theme.of(layered(layers, data=inline(marks), width=side, height=side))
+    return Drawing(
+        theme.of(layered(layers, data=inline(marks), width=side, height=side)), _words(chosen)
+    )
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure."""
     cells = _cells(chosen)
     ranked = sorted(cells.values(), key=lambda row: -(row["value"] or 0))
@@ -163,7 +145,7 @@ def told(chosen: Chosen) -> Told:
     pairs = f"{len(ranked)} of {n * n} pairs of groups have trials"
     if not between:
         pairs += ", none of them between different groups"
-    return Told(
+    return Words(
         f"Who is taken for whom: {cut(chosen.label)} at {cut(chosen.point)}, "
         f"by {cut(chosen.grouping)}",
         "A cell is a pair of groups: the darker (on a dark ground the brighter), the more often "

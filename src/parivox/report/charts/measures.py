@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, named, rows_of, subjects
-from parivox.report.charts.figure import Told
+from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
+from parivox.report.charts.chosen import Chosen, Row, cut, named, rows_of, subjects
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
+    beside_panel,
     heading,
     inline,
     layered,
@@ -19,17 +19,15 @@ from parivox.report.charts.grammar import (
     names_axis,
     scale,
     word,
-    words,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import chance, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["LABELS", "measures", "told"]
+__all__ = ["LABELS", "measures"]
 
 LABELS = {
     "fdr": "FDR",
@@ -50,26 +48,9 @@ _ROW = 17
 _MOST_TIMES = 4.0
 
 
-def measures(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    operating_point: str | None = None,
-    allocation: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """Meta-measures of every system, in units of their noise floors.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit has no floors.
-    """
-    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
+@chart("measures", per="grouping", asks=OF_ALL)
+def measures(chosen: Chosen, theme: Theme) -> Drawing:
+    """Meta-measures of every system, in units of their noise floors."""
     inks = theme.inks
     found = _found(chosen)
     order = [*dict.fromkeys(name for rows in found.values() for name in rows)]
@@ -121,13 +102,7 @@ def measures(
                 size=46,
                 opacity=1,
             ),
-            words(
-                "told",
-                {"y": y, "x": {"value": width - room + 6}},
-                size=theme.size - 1.5,
-                align="left",
-                color=inks.muted,
-            ),
+            beside_panel("told", {"y": y}, width - room, theme),
         ]
         panels.append(
             layered(
@@ -138,13 +113,13 @@ def measures(
                 title=heading(label),
             )
         )
-    return theme.of(theme.arranged(panels, 10), view={"stroke": None})
+    return Drawing(theme.of(theme.arranged(panels, 10), view={"stroke": None}), _words(chosen))
 
 
 _STATES = ("above the floor", "not above it")
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure."""
     parts = []
     groups: list[int] = []
@@ -155,7 +130,7 @@ def told(chosen: Chosen) -> Told:
         groups += [row["n"] for row in rows.values()]
         is_lacking |= any(row["p"] == "–" for row in rows.values())
     few = f"{min(groups)} to {max(groups)}" if min(groups) < max(groups) else str(groups[0])
-    return Told(
+    return Words(
         f"How unequal, by every measure: {cut(chosen.grouping)} at {cut(chosen.point)}",
         "Each measure's distance from fair, in units of its noise floor: the grey area is what 95 "
         "of 100 fair systems stay within on these very speakers, the tick what they show on "

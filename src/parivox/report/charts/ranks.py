@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import room
+from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     Chosen,
+    Pair,
     Row,
-    choose,
+    between,
     cut,
     named,
+    paired,
     rows_of,
 )
-from parivox.report.charts.figure import Told
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
     facets,
     inline,
@@ -27,16 +28,14 @@ from parivox.report.charts.grammar import (
     word,
     words,
 )
-from parivox.report.charts.pairs import Pair, between, paired
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["ranks", "told_ranks"]
+__all__ = ["ranks"]
 
 _RANKS = {
     "p_more_accurate": "errs less",
@@ -47,27 +46,9 @@ _CALLED = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"
 _NEITHER = "neither"
 
 
-def ranks(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    operating_point: str | None = None,
-    allocation: str | None = None,
-    pair: Pair | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """How often one system comes out better than another when speakers are drawn anew.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit was made without replicates or compares nothing.
-    """
-    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
+@chart("compared", per="pair", asks=OF_ALL)
+def ranks(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
+    """How often one system comes out better than another when speakers are drawn anew."""
     inks = theme.inks
     one, other = paired(chosen, pair)
     found = _ranks(chosen, one, other)
@@ -129,10 +110,13 @@ def ranks(
         ),
     ]
     panel = layered(marks, width=width, height=22 * len(order))
-    return theme.of({**facets(panel, "p", panels, len(panels), 14), "data": inline(rows)})
+    return Drawing(
+        theme.of({**facets(panel, "p", panels, len(panels), 14), "data": inline(rows)}),
+        _words_ranks(chosen, pair),
+    )
 
 
-def told_ranks(chosen: Chosen, pair: Pair | None = None) -> Told:
+def _words_ranks(chosen: Chosen, pair: Pair | None = None) -> Words:
     """Words for the figure of ranks."""
     one, other = paired(chosen, pair)
     a, b = cut(named(*one)), cut(named(*other))
@@ -141,7 +125,7 @@ def told_ranks(chosen: Chosen, pair: Pair | None = None) -> Told:
         f"{b} {percent(row['other'])}"
         for row in _ranks(chosen, one, other)
     ]
-    return Told(
+    return Words(
         f"Which is better, and how sure that is: {a} or {b}, by {cut(chosen.grouping)}",
         "Had other speakers been tested, which system would have come out better: with fewer "
         "errors, with groups that differ less, or both? Each bar is "

@@ -6,28 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import room
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
-from parivox.report.charts.figure import Told
+from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
+from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
 from parivox.report.charts.grammar import (
-    Spec,
     amount,
     beside,
     heading,
     inline,
     layered,
     mark,
-    names_axis,
-    word,
+    names_down,
     words,
 )
-from parivox.report.charts.theme import PAPER, Theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["speakers", "told"]
+__all__ = ["speakers"]
 
 _COUNTS = {
     "speakers": "speakers",
@@ -39,27 +36,9 @@ MOST = 80
 _ROW = 17
 
 
-def speakers(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
-    allocation: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """Bars of speakers, target trials and nontarget trials of each group.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit does not have what is asked for.
-    """
-    chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
+@chart("answer", per="list", asks=OF_ONE)
+def speakers(chosen: Chosen, theme: Theme) -> Drawing:
+    """Bars of speakers, target trials and nontarget trials of each group."""
     inks = theme.inks
     sizes = _sizes(chosen)
     names = kept(chosen, MOST)
@@ -78,8 +57,7 @@ def speakers(
         ]
         most = max((row["n"] for row in rows), default=1) or 1
         beyond = min(room([row["told"] for row in rows], theme.size) + 6, 0.6 * width)
-        axis = names_axis(inks.ink) if place == 0 else None
-        y = word("group", title=None, axis=axis, scale={"domain": order})
+        y = names_down(order, inks.ink if place == 0 else "")
         x = amount(
             "n",
             title=None,
@@ -105,10 +83,10 @@ def speakers(
                 title=heading(title),
             )
         )
-    return theme.of(beside(panels, 10), view={"stroke": None})
+    return Drawing(theme.of(beside(panels, 10), view={"stroke": None}), _words(chosen))
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure."""
     sizes = _sizes(chosen)
     order = sorted(sizes, key=lambda name: sizes[name]["speakers"] or 0)
@@ -123,7 +101,7 @@ def told(chosen: Chosen) -> Told:
         else "",
         f"too few for a firm statement: {len(chosen.gates)}" if chosen.gates else "",
     ]
-    return Told(
+    return Words(
         f"Who was tested, by {cut(chosen.grouping)}",
         "Longer bars mean more people and more trials. Hollow bars, marked *, are groups with "
         "too few speakers or errors for a firm statement." + left_out(chosen, MOST),

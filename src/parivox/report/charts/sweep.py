@@ -10,8 +10,8 @@ from parivox.core.measures import meta_measures
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
 from parivox.report.charts.axes import as_logs, log_domain, ticks
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, rows_of, subjects
-from parivox.report.charts.figure import Told
+from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
+from parivox.report.charts.chosen import Chosen, Row, cut, rows_of, subjects
 from parivox.report.charts.grammar import (
     Spec,
     amount,
@@ -23,7 +23,6 @@ from parivox.report.charts.grammar import (
     scale,
     word,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
     Rates = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-__all__ = ["crossings", "over_alpha", "over_fpr", "told_over_alpha", "told_over_fpr"]
+__all__ = ["crossings", "over_alpha", "over_fpr"]
 
 _JOINT = ("fdr", "garbe", "ir")
 _TERMS = {
@@ -51,26 +50,9 @@ _LABELS = 140
 _WIDTHS = {"of FPR (impostors in)": 2.8, "of FNR (locked out)": 1.0}
 
 
-def over_alpha(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    operating_point: str | None = None,
-    allocation: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """FDR, GARBE and IR of every system over alpha, the weight of FPR.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If fewer than two groups have both rates.
-    """
-    chosen = choose(audit, by=by, operating_point=operating_point, allocation=allocation)
+@chart("measures", per="grouping", asks=OF_ALL, name="over-alpha")
+def over_alpha(chosen: Chosen, theme: Theme) -> Drawing:
+    """FDR, GARBE and IR of every system over alpha, the weight of FPR."""
     alphas = np.linspace(0, 1, _ALPHAS)
     rows = []
     for one, (fpr, fnr), _ in _audited(chosen):
@@ -95,30 +77,13 @@ def over_alpha(
         own = [row for row in rows if row["p"] == measure]
         if own:
             panels.append(_panel(own, names, weight, measure, theme, width))
-    return theme.of(beside(panels, 16))
+    return Drawing(theme.of(beside(panels, 16)), _words_over_alpha(chosen))
 
 
-def over_fpr(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    allocation: str | None = None,
-    alpha: float | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
-    """The joint measures and their terms over pooled FPR, crossings of the terms marked.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit has no scores, or fewer than two groups both rates.
-    """
-    chosen = choose(audit, by=by, allocation=allocation)
-    weight = audit.record["options"]["alpha"][0] if alpha is None else alpha
+@chart("measures", per="grouping", asks=("by", "allocation"), name="over-fpr")
+def over_fpr(chosen: Chosen, theme: Theme, *, alpha: float | None = None) -> Drawing:
+    """The joint measures and their terms over pooled FPR, crossings of the terms marked."""
+    weight = chosen.audit.record["options"]["alpha"][0] if alpha is None else alpha
     rows = [row for found in _swept(chosen) for row in _over_fpr(*found, weight) if row["x"]]
     if not rows:
         msg = f"fewer than two groups of {chosen.grouping} have both rates: nothing to draw"
@@ -128,7 +93,7 @@ def over_fpr(
     names = [*dict.fromkeys(row["c"] for row in rows)]
     held = [
         row["fpr"]
-        for row in rows_of(audit, "operating_points", within="")
+        for row in rows_of(chosen.audit, "operating_points", within="")
         if row["fpr"] is not None and low <= row["fpr"] <= high
     ]
     held = sorted({float(f"{rate:.4g}") for rate in held})
@@ -150,7 +115,9 @@ def over_fpr(
         if drawn:
             lines.append(beside(drawn, 16))
     apart = {"scale": {"strokeWidth": "independent"}}
-    return theme.of({"vconcat": lines, "spacing": 14, "resolve": apart})
+    return Drawing(
+        theme.of({"vconcat": lines, "spacing": 14, "resolve": apart}), _words_over_fpr(chosen)
+    )
 
 
 def _width(theme: Theme) -> int:
@@ -171,7 +138,7 @@ def _over_fpr(one: str, rates: Rates, pooled: NDArray[np.float64], alpha: float)
             yield {"p": label, "c": one, "d": "", "x": [where], "y": [height], "k": 1}
 
 
-def told_over_alpha(chosen: Chosen) -> Told:
+def _words_over_alpha(chosen: Chosen) -> Words:
     """Words for the figure over alpha."""
     parts = []
     for one, (fpr, fnr), _ in _audited(chosen):
@@ -180,7 +147,7 @@ def told_over_alpha(chosen: Chosen) -> Told:
             for one in map(meta_measures().__getitem__, _JOINT)
         ]
         parts.append(f"{one}, from alpha 0 to 1: {', '.join(ends)}")
-    return Told(
+    return Words(
         f"Which error counts how much: {cut(chosen.grouping)} at {cut(chosen.point)}",
         "On the left only locking people out counts, on the right only letting impostors in. "
         "Where lines cross, which system is fairer is a choice of alpha. FDR: higher is fairer; "
@@ -190,7 +157,7 @@ def told_over_alpha(chosen: Chosen) -> Told:
     )
 
 
-def told_over_fpr(chosen: Chosen) -> Told:
+def _words_over_fpr(chosen: Chosen) -> Words:
     """Words for the figure over FPR."""
     parts = []
     for one, (fpr, fnr), pooled in _swept(chosen):
@@ -199,7 +166,7 @@ def told_over_fpr(chosen: Chosen) -> Told:
             if found:
                 places = ", ".join(percent(place) for place in found[:4])
                 parts.append(f"{one}, {label}: the terms cross at an FPR of {places}")
-    return Told(
+    return Words(
         f"What the threshold does to the measures: {cut(chosen.grouping)}",
         "Above: each measure at every threshold, told by the share of impostors that come in. "
         "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "

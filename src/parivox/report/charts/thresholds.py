@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.report.charts.axes import as_logs, log_domain, room
-from parivox.report.charts.chosen import Chosen, Row, choose, cut, kept, left_out, rows_of
-from parivox.report.charts.figure import Told
+from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
+from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
 from parivox.report.charts.grammar import (
     Spec,
     amount,
+    beside_panel,
     heading,
     inline,
+    interval,
     layered,
     mark,
-    names_axis,
+    names_down,
     scale,
     word,
-    words,
 )
-from parivox.report.charts.theme import PAPER, Theme
 from parivox.report.words import short, span
 
 if TYPE_CHECKING:
-    from parivox.auditing.result import Audit
+    from parivox.report.charts.theme import Theme
 
-__all__ = ["thresholds", "told"]
+__all__ = ["thresholds"]
 
 MOST = 60
 """Groups drawn at most."""
@@ -38,36 +38,18 @@ _FOUND = "own threshold found"
 _KINDS = {"v": "on the same people", "cv": "on other people"}
 
 
-def thresholds(
-    audit: Audit,
-    *,
-    by: str | None = None,
-    system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
-    allocation: str | None = None,
-    theme: Theme = PAPER,
-) -> Spec:
+@chart("explorer", per="widest", asks=OF_ONE)
+def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
     """Own thresholds of smallest cost, and threshold bias.
 
     See docs/methods/bias-measures.md#threshold-bias.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ConfigError
-        If the audit has no smallest costs.
     """
-    chosen = choose(audit, by=by, system=system, list=list, allocation=allocation)
     inks = theme.inks
     rows, common = _rows(chosen)
     common = float(f"{common:.5g}")
     names = [chosen.marked(row["g"]) for row in rows]
     width = (theme.width - 132 - room(names, theme.size)) // (1 if theme.is_narrow else 2)
-    axis = names_axis(inks.ink)
-    y = word("group", title=None, axis=axis, scale={"domain": names})
+    y = names_down(names, inks.ink)
     for row, name in zip(rows, names, strict=True):
         row["group"] = name
     places = [row["t"] for row in rows] + [common]
@@ -113,31 +95,22 @@ def thresholds(
     right = layered(
         [
             mark("rule", {"x": _datum(1, title="times")}, rows=[{}], **dashed),
-            mark(
-                "rule",
-                {"y": bare, "x": amount("l", **cost), "x2": {"field": "h"}},
-                when="isValid(datum.h)",
-                color=inks.ink,
-                strokeWidth=1.2,
-            ),
+            interval({"y": bare, "x": amount("l", **cost)}, width=1.2, color=inks.ink),
             mark("point", costly, rows=found, **point),
-            words(
-                "s",
-                {"y": bare, "x": {"value": width + 6}},
-                size=theme.size - 1.5,
-                align="left",
-                color=inks.muted,
-            ),
+            beside_panel("s", {"y": bare}, width, theme),
         ],
         **{**size, "width": width + _WORDS},
         title=heading("cost at the common one over own"),
     )
-    return theme.of(
-        {**theme.arranged([left, right], 12), "data": inline(rows)}, view={"stroke": None}
+    return Drawing(
+        theme.of(
+            {**theme.arranged([left, right], 12), "data": inline(rows)}, view={"stroke": None}
+        ),
+        _words(chosen),
     )
 
 
-def told(chosen: Chosen) -> Told:
+def _words(chosen: Chosen) -> Words:
     """Words for the figure."""
     rows, common = _rows(chosen)
     most = [row for row in rows if "v" in row][:3]
@@ -147,7 +120,7 @@ def told(chosen: Chosen) -> Told:
     ]
     lacking = dict.fromkeys(row["why"] for row in rows if "why" in row)
     unsure = f" Without interval where it is {'; '.join(lacking)}." if lacking else ""
-    return Told(
+    return Words(
         f"One threshold for all, or each its own: {cut(chosen.label)} by {cut(chosen.grouping)}",
         "Left: the score at which each group would cost least; the dashed line is the common "
         "threshold, at which all trials together cost least. Right: how many times its smallest "

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from parivox.auditing.result import Audit
-    from parivox.report.charts.figure import Figure
+    from parivox.report.charts.chart import Figure
 
 __all__ = ["SECTIONS", "page"]
 

@@ -17,7 +17,7 @@ from parivox.auditing.operating_points import is_far
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.binned import binned
-from parivox.report.measures import EXPLORED
+from parivox.report.page.measures import EXPLORED
 from parivox.report.scopes import by_grouping, points, scopes
 from parivox.report.sheets.groups import audited_points
 from parivox.report.words import chance
