@@ -88,7 +88,7 @@ def add_to(commands: Any) -> None:
 
 def _run(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.report.embedding import checked, embedded  # noqa: PLC0415 - takes time to load
+    from parivox.report.systems import checked, embedded  # noqa: PLC0415 - takes time to load
 
     if given.check is not None:
         if given.recordings is not None or given.out is not None:

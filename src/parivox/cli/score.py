@@ -120,7 +120,7 @@ def _run(given: argparse.Namespace) -> None:
             found = score(
                 given.trials, embeddings=given.embeddings, progress=progress, **shared, **more
             )
-    from parivox.report.score import print_scored  # noqa: PLC0415
+    from parivox.report.systems import print_scored  # noqa: PLC0415
 
     with printing():
         print_scored(found)

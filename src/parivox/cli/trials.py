@@ -126,7 +126,8 @@ def _given(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
 
 def _check(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.report.trials import show, told_check  # noqa: PLC0415 - what takes time to load
+    from parivox.report.trials import told_check  # noqa: PLC0415 - what takes time to load
+    from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.checks import check  # noqa: PLC0415
 
     asked = _given(given, CheckOptions)
@@ -147,7 +148,8 @@ def _check(given: argparse.Namespace) -> None:
 
 def _describe(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.report.trials import show, told_description  # noqa: PLC0415
+    from parivox.report.trials import told_description  # noqa: PLC0415
+    from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.description import describe  # noqa: PLC0415
 
     found = describe(given.list, **_given(given, DescribeOptions))
@@ -160,7 +162,8 @@ def _describe(given: argparse.Namespace) -> None:
 
 def _grade(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.report.trials import show, told_grades  # noqa: PLC0415
+    from parivox.report.trials import told_grades  # noqa: PLC0415
+    from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.grading import grade  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")

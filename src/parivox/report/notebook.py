@@ -22,11 +22,11 @@ __all__ = ["Charts", "html"]
 _TOLD_BY = {
     "Checked": ("trials", "told_check"),
     "Description": ("trials", "told_description"),
-    "Embedded": ("embedding", "embedded"),
+    "Embedded": ("systems", "embedded"),
     "Graded": ("trials", "told_grades"),
     "Inspection": ("inspection", "told"),
     "Plan": ("plan", "told"),
-    "Scored": ("score", "told"),
+    "Scored": ("systems", "scored"),
     "Variation": ("variation", "told"),
 }
 """What tells each result in the terminal: a module of this package and its function."""

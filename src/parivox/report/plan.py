@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group
+from rich.console import Group
 from rich.padding import Padding
-from rich.table import Table as Grid
-from rich.text import Text
 
-from parivox.errors import shown
+from parivox.report.words import add, grid, number, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
+    from rich.table import Table as Grid
 
     from parivox.auditing.plan import Plan
 
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["print_plan", "told"]
 
-PLAIN_WIDTH = 100
 _REASONS = {
     "one_group": "there is no other group",
     "shared_trials": "groups share trials",
@@ -46,17 +42,7 @@ _FAMILY = (*_SCOPE, "grouping", "allocation")
 
 def print_plan(plan: Plan) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    if sys.stdout.isatty():
-        Console(highlight=False).print(told(plan))
-        return
-    console = Console(highlight=False, width=PLAIN_WIDTH, no_color=True)
-    with console.capture() as captured:
-        console.print(told(plan))
-    text = captured.get()
-    if console.options.ascii_only:
-        text = text.replace("–", "-").replace("×", "x")
-    for line in text.split("\n")[:-1]:
-        sys.stdout.write(line.rstrip() + "\n")
+    show(told(plan))
 
 
 def told(plan: Plan) -> Group:
@@ -67,7 +53,7 @@ def told(plan: Plan) -> Group:
     plan
         Only its tables and what was asked are read.
     """
-    parts: list[RenderableType] = [_text(_wish(plan.asked))]
+    parts: list[RenderableType] = [text(_wish(plan.asked))]
     designs, lists = plan.designs.rows(), plan.lists.rows()
     if not len(plan.groups):
         for metric in dict.fromkeys(row["metric"] for row in designs):
@@ -86,16 +72,16 @@ def told(plan: Plan) -> Group:
         near = (
             "" if target is None else f", of those in the pilot nearest to FPR {_percent(target)}"
         )
-        parts.append(_text(f"{whose}, at {point}{near}", style="bold", apart=True))
+        parts.append(text(f"{whose}, at {point}{near}", style="bold", apart=True))
         for family, found in _by(rows, _FAMILY).items():
             parts += _grouping(found)
             parts += _designs(_of(designs, _FAMILY, family))
-        parts.append(_text(_SUPPORT, style="bold", apart=True))
+        parts.append(text(_SUPPORT, style="bold", apart=True))
         parts += _supported(_of(lists, _SCOPE, scope))
     most = max((row["groups"] for row in designs), default=0)
-    parts.append(_text(_caution(plan.asked, most), style="yellow", apart=True))
+    parts.append(text(_caution(plan.asked, most), style="yellow", apart=True))
     if left:
-        parts.append(_text(f"Not shown, but in --json: {', '.join(left)}."))
+        parts.append(text(f"Not shown, but in --json: {', '.join(left)}."))
     return Group(*parts)
 
 
@@ -136,10 +122,10 @@ def _grouping(rows: Sequence[Row]) -> Iterator[RenderableType]:
     """What each group can show today, and what the wished ratio takes."""
     allocation = rows[0]["allocation"]
     how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
-    yield _text(f"{rows[0]['grouping']}{how}", style="bold", apart=True)
+    yield text(f"{rows[0]['grouping']}{how}", style="bold", apart=True)
     for metric, found in _by(rows, ("metric",)).items():
         title = metric[0].upper()
-        grid = _grid(
+        made = _grid(
             title,
             "speakers",
             "errors",
@@ -151,32 +137,32 @@ def _grouping(rows: Sequence[Row]) -> Iterator[RenderableType]:
         )
         for row in found:
             mark = " *" if row["icc_from"] == "pooled" else "  "
-            _add(
-                grid,
+            add(
+                made,
                 row["group"],
-                _number(row["speakers"]),
-                _number(row["errors"]),
+                number(row["speakers"]),
+                number(row["errors"]),
                 "–" if row["deff"] is None else f"{row['deff']:.1f}",
                 _times(row["worse"]),
                 _times(row["better"]),
-                _number(row["speakers_needed"]) + mark,
-                _number(row["trials_needed"]),
+                number(row["speakers_needed"]) + mark,
+                number(row["trials_needed"]),
             )
-        yield Padding(grid, (0, 0, 0, 2))
+        yield Padding(made, (0, 0, 0, 2))
         yield from _notes(found, title)
 
 
 def _notes(rows: Sequence[Row], title: str) -> Iterator[RenderableType]:
     """Why cells are empty or taken from elsewhere."""
     if any(row["icc_from"] == "pooled" for row in rows):
-        yield _text(
+        yield text(
             "  * as speakers of all groups vary: its own do not tell, being fewer than 10 or with "
             "fewer than 30 errors"
         )
     for (reason,), found in _by(rows, ("reason",)).items():
         if reason:
             names = ", ".join(row["group"] for row in found)
-            yield _text(f"  {title} of {names}: {_REASONS[reason]}")
+            yield text(f"  {title} of {names}: {_REASONS[reason]}")
 
 
 def _designs(rows: Sequence[Row]) -> Iterator[RenderableType]:
@@ -185,17 +171,17 @@ def _designs(rows: Sequence[Row]) -> Iterator[RenderableType]:
         now, twice = found[2:4]  # of a quarter, half, once, twice, four times the trials
         title = metric.upper()
         if now["speakers_needed"] is None:
-            yield _text(f"{title}: {_REASONS[now['reason']]}.")
+            yield text(f"{title}: {_REASONS[now['reason']]}.")
             continue
         each = _amount(now["trials_per_speaker"])
-        yield _text(
+        yield text(
             f"{title}, {now['groups']} groups of one size: {now['speakers_needed']:,} speakers "
             f"each with {each} trials per speaker, so {now['trials_needed']:,} trials each (rate "
             f"{_percent(now['rate'])}, correlation within speakers {now['icc']:.2g}, "
             f"{_FROM[now['icc_from']]})."
         )
         advice = "more trials help too" if twice["saved"] > _LITTLE else _ADVICE
-        yield _text(
+        yield text(
             f"{_amount(twice['trials_per_speaker'])} trials per speaker in place of {each} would "
             f"save {100 * twice['saved']:.0f} % of the speakers: {advice}."
         )
@@ -207,39 +193,25 @@ def _supported(rows: Sequence[Row]) -> Iterator[RenderableType]:
         return
     target = rows[0]["target_fpr"]
     wished = [] if target is None else [f"FPR {_percent(target)} takes", "known to"]
-    grid = _grid("", "nontarget trials", "design effect", "supports FPR from", *wished)
+    made = _grid("", "nontarget trials", "design effect", "supports FPR from", *wished)
     for row in rows:
         supported, width = row["supported_fpr"], row["half_width"]
         cells = [
             "all" if row["grouping"] == "all" else row["group"],
-            _number(row["trials"]),
+            number(row["trials"]),
             "–" if row["deff"] is None else f"{row['deff']:.1f}",
             "–" if supported is None else _percent(supported),
-            *([_number(row["trials_needed"])] * bool(wished)),
+            *([number(row["trials_needed"])] * bool(wished)),
             *([_precision(width)] * bool(wished)),
         ]
-        _add(grid, *cells)
-    yield Padding(grid, (1, 0, 0, 2))
-
-
-def _text(words: str, *, style: str = "", apart: bool = False) -> Text:
-    """Words that may hold any name, shown as they are; perhaps after an empty line."""
-    return Text(("\n" if apart else "") + shown(words), style=style)
-
-
-def _add(grid: Grid, *cells: str) -> None:
-    grid.add_row(*map(_text, cells))
+        add(made, *cells)
+    yield Padding(made, (1, 0, 0, 2))
 
 
 def _grid(*columns: str) -> Grid:
-    grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for i, name in enumerate(columns):
-        grid.add_column(name, justify="right" if i else "left", no_wrap=not i)
-    return grid
-
-
-def _number(count: int | None) -> str:
-    return "–" if count is None else f"{count:,}"
+    made = grid(*columns)
+    made.columns[0].no_wrap = True
+    return made
 
 
 def _times(ratio: float | None) -> str:

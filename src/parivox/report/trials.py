@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table as Grid
 
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
     from parivox.trials.findings import Checked, Finding
     from parivox.trials.grading import Graded
 
-__all__ = ["show", "told_check", "told_description", "told_grades"]
+__all__ = ["told_check", "told_description", "told_grades"]
 
-PLAIN_WIDTH = 100
 _VERDICTS = {
     "pass": ("pass", "green"),
     "fail": ("FAIL", "bold red"),
@@ -38,21 +36,6 @@ _MOST_GROUPS = 8
 """A matrix of more groups is too wide for a terminal."""
 _EACH = 3
 """Speakers at either end who are named, if asked for."""
-
-
-def show(told: Group) -> None:
-    """Print: with colours in a terminal, plain lines elsewhere."""
-    if sys.stdout.isatty():
-        Console(highlight=False).print(told)
-        return
-    console = Console(highlight=False, width=PLAIN_WIDTH, no_color=True)
-    with console.capture() as captured:
-        console.print(told)
-    lines = captured.get().replace("\u00a0", " ")
-    if console.options.ascii_only:
-        lines = lines.replace("–", "-")
-    for line in lines.split("\n")[:-1]:
-        sys.stdout.write(line.rstrip() + "\n")
 
 
 def told_check(found: Checked) -> Group:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group
+from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table as Grid
-from rich.text import Text
 
-from parivox.errors import shown
+from parivox.report.words import show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,19 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["print_variation", "told"]
 
-PLAIN_WIDTH = 100
-
 
 def print_variation(found: Variation) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    if sys.stdout.isatty():
-        Console(highlight=False).print(told(found))
-        return
-    console = Console(highlight=False, width=PLAIN_WIDTH, no_color=True)
-    with console.capture() as captured:
-        console.print(told(found))
-    for line in captured.get().split("\n")[:-1]:
-        sys.stdout.write(line.rstrip() + "\n")
+    show(told(found))
 
 
 def told(found: Variation) -> Group:
@@ -42,7 +31,7 @@ def told(found: Variation) -> Group:
     each = sorted({row["per_speaker"] for row in found.table})
     numbers = ", ".join(f"{n:,}" for n in each)
     parts: list[RenderableType] = [
-        _text(
+        text(
             f"{found.variants} lists for each of {numbers} pairs per speaker and class, drawn with "
             f"seed {found.seed} from the scored pairs of {sum(found.kept.values()):,} speakers by "
             f"{found.by}."
@@ -51,13 +40,13 @@ def told(found: Variation) -> Group:
     if found.left_out:
         some = ", ".join(f"{group} {n:,}" for group, n in found.left_out.items())
         parts.append(
-            _text(
+            text(
                 f"Left out: {sum(found.left_out.values()):,} speakers with fewer than "
                 f"{each[-1]:,} pairs of either class ({some})."
             )
         )
     parts.append(
-        _text(
+        text(
             f"sd / mean over the {found.variants} lists, then over {found.replicates} draws of "
             "speakers: more pairs cure the first, more speakers the second."
         )
@@ -69,7 +58,7 @@ def told(found: Variation) -> Group:
         "fnr": "FNR there",
     }
     for metric, title in titles.items():
-        parts += [_text(title, style="bold", apart=True), *_table(found, metric, each)]
+        parts += [text(title, style="bold", apart=True), *_table(found, metric, each)]
     return Group(*parts)
 
 
@@ -82,16 +71,12 @@ def _table(found: Variation, metric: str, each: Sequence[int]) -> Iterator[Rende
     for group, speakers in found.kept.items():
         own = [row for row in rows if row["group"] == group]
         grid.add_row(
-            _text(group),
+            text(group),
             f"{speakers:,}",
             _mean(own[-1]["mean"], metric),
             *(f"{_percent(row['seed_sd'])} | {_percent(row['speaker_sd'])}" for row in own),
         )
     yield Padding(grid, (0, 0, 0, 2))
-
-
-def _text(words: str, *, style: str = "", apart: bool = False) -> Text:
-    return Text(("\n" if apart else "") + shown(words), style=style)
 
 
 def _mean(value: float | None, metric: str) -> str:
