@@ -7,11 +7,12 @@ Each chart declares what it is drawn for and tells, from an audit, what Vega-Lit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from parivox.report.charts.accuracy import accuracy
 from parivox.report.charts.against import against
-from parivox.report.charts.chart import Charts, Figure, figures_of
+from parivox.report.charts.chart import Chart, Figure, figures_of
 from parivox.report.charts.det import det, together
 from parivox.report.charts.differences import differences
 from parivox.report.charts.distributions import distributions
@@ -24,10 +25,12 @@ from parivox.report.charts.measures import measures
 from parivox.report.charts.ranks import ranks
 from parivox.report.charts.speakers import speakers
 from parivox.report.charts.sweep import over_alpha, over_fpr
-from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, theme
+from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, altair, theme
 from parivox.report.charts.thresholds import thresholds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parivox.auditing.result import Audit
 
 __all__ = [
@@ -65,7 +68,7 @@ _KINDS = (
     ranks,
 )
 """Every kind of chart, in the order of the page."""
-Charts.known = {one.method: one for one in _KINDS}
+_BY_NAME = {one.method: one for one in _KINDS}
 
 
 def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
@@ -81,3 +84,36 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
         How it looks: as a page by default, or ``theme(for_page=False, width=3.5)``.
     """
     return figures_of(audit, _KINDS, theme)
+
+
+class Charts:
+    """The charts of one audit, as Altair charts to show or restyle.
+
+    Every chart of this package is a method: ``speakers``, ``forest``, ``levels``, ``failures``,
+    ``thresholds``, ``det``, ``together``, ``distributions``, ``matrix``, ``measures``,
+    ``over_alpha``, ``over_fpr``, ``against``, ``accuracy``, ``differences``, ``ranks``.
+
+    Parameters
+    ----------
+    audit : Audit
+    """
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in _BY_NAME:
+            msg = f"there is no chart {name!r}; there are {', '.join(_BY_NAME)}"
+            raise AttributeError(msg)
+        return partial(_altair, _BY_NAME[name], self._audit)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_BY_NAME]
+
+    def __repr__(self) -> str:
+        return f"<Charts: {', '.join(_BY_NAME)}>"
+
+
+def _altair(drawn: Chart, audit: Audit, **asked: Any) -> Any:
+    """The chart as an object, which a notebook shows and which can be restyled."""
+    return altair().Chart.from_dict(drawn(audit, **asked))

@@ -6,12 +6,12 @@ import contextlib
 import inspect
 import re
 from dataclasses import dataclass
-from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from parivox.errors import ConfigError
 from parivox.report.charts.chosen import choose, named, subjects, widest
-from parivox.report.charts.theme import PAPER, altair
+from parivox.report.charts.theme import PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,6 @@ __all__ = [
     "OF_ALL",
     "OF_ONE",
     "Chart",
-    "Charts",
     "Drawing",
     "Figure",
     "Words",
@@ -155,42 +154,6 @@ def chart(
         return Chart(draw, section=section, per=per, asks=asks, name=name, is_live=is_live)
 
     return declared
-
-
-class Charts:
-    """The charts of one audit, as Altair charts to show or restyle.
-
-    Every chart of this package is a method: ``speakers``, ``forest``, ``levels``, ``failures``,
-    ``thresholds``, ``det``, ``together``, ``distributions``, ``matrix``, ``measures``,
-    ``over_alpha``, ``over_fpr``, ``against``, ``accuracy``, ``differences``, ``ranks``.
-
-    Parameters
-    ----------
-    audit : Audit
-    """
-
-    known: ClassVar[dict[str, Chart]] = {}
-    """Every kind by its name."""
-
-    def __init__(self, audit: Audit) -> None:
-        self._audit = audit
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in self.known:
-            msg = f"there is no chart {name!r}; there are {', '.join(self.known)}"
-            raise AttributeError(msg)
-        return partial(_altair, self.known[name], self._audit)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.known]
-
-    def __repr__(self) -> str:
-        return f"<Charts: {', '.join(self.known)}>"
-
-
-def _altair(drawn: Chart, audit: Audit, **asked: Any) -> Any:
-    """The chart as an object, which a notebook shows and which can be restyled."""
-    return altair().Chart.from_dict(drawn(audit, **asked))
 
 
 # ---- every figure
