@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.groupset import GroupSet
 from parivox.core.measures import BaseMetric, MetaMeasure, register
 from parivox.core.separation import auc
+from parivox.core.spread import GroupSet
 from parivox.report.terminal import print_summary
 
 POINT = "fpr=0.05"

@@ -11,11 +11,10 @@ from benchmarks.coverage.real import tally, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 from benchmarks.coverage.simulate import SPREAD, WEAK, Spread
 
-from parivox.core.gamma_multinomial import gamma_multinomial
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.meta import fdr, garbe
 from parivox.core.moments import moments
-from parivox.core.noise import floor, permuted, without_zeros
+from parivox.core.noise import floor, gamma_multinomial, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.resampling import speaker_weights, weighted
 from parivox.core.spread import gini, max_min

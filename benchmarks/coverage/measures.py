@@ -19,12 +19,11 @@ from benchmarks.coverage.mended import mended
 from benchmarks.coverage.real import tally, voxceleb, within
 from benchmarks.coverage.records import Row, stream
 
+from parivox.core.beyond_noise import tau_log
 from parivox.core.bias import smoothed
-from parivox.core.corrected import tau_log
-from parivox.core.gamma_multinomial import gamma_multinomial
 from parivox.core.meta import eo_diff, eo_ratio, fdr, fdr_fpd, garbe, ir
 from parivox.core.moments import moments
-from parivox.core.noise import floor, null_method, permuted, without_zeros
+from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.spread import cv, gini, max_geomean, max_mean, max_min, min_max, nrb, sd
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core import gamma_multinomial as core
+from parivox.core import noise as core
 from parivox.core.moments import over
 from parivox.core.noise import Null
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def mended(moments: Moments, replicates: int, rng: np.random.Generator) -> Null:
-    """Draw as :func:`parivox.core.gamma_multinomial.gamma_multinomial` does, of one point."""
+    """Draw as :func:`parivox.core.noise.gamma_multinomial` does, of one point."""
     fair = core._fair(moments)  # noqa: SLF001
     seed = int(rng.integers(2**63))
     errors = np.zeros((replicates, *fair.errors.shape), dtype=np.int64)

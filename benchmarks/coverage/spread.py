@@ -11,11 +11,9 @@ from benchmarks.coverage import simulate
 from benchmarks.coverage.records import Row, mean, stream
 from scipy.special import ndtri
 
-from parivox.core.between import spread_interval
-from parivox.core.corrected import tau_log
-from parivox.core.gamma_multinomial import gamma_multinomial
+from parivox.core.beyond_noise import spread_interval, tau_log
 from parivox.core.moments import moments
-from parivox.core.noise import permuted, without_zeros
+from parivox.core.noise import gamma_multinomial, permuted, without_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""bt4vt's rows stand beside the exact ones, and are those of `parivox.core.compat`."""
+"""bt4vt's rows stand beside the exact ones, and are those of `parivox.core.bt4vt`."""
 
 import pytest
 

@@ -221,14 +221,6 @@ def test_linear_interval_is_symmetric(drawn):
     assert [2.0, 0.5, 1.0] - found.low == pytest.approx(reach)
 
 
-def test_percentile_interval_is_that_of_the_replicates_that_are_defined(drawn):
-    drawn[:40, 1] = np.nan
-    found = from_replicates([2.0, 0.5, 1.0], drawn, 9, scale="percentile")
-    assert found.low == pytest.approx(np.nanquantile(drawn, 0.025, axis=0))
-    assert found.high == pytest.approx(np.nanquantile(drawn, 0.975, axis=0))
-    assert np.isnan(found.p).all()
-
-
 def test_replicates_without_a_value_are_dropped_and_told(drawn):
     drawn[:50, 0] = np.nan
     found = from_replicates([2.0, 0.5, 1.0], drawn, 9)
@@ -264,7 +256,7 @@ def test_a_few_zeros_never_make_an_interval_narrower(drawn):
         (1.0, [1, 2, 3], np.nan, "log", "fewer than two speakers"),
         (1.0, [2, 2, 2], 9, "log", "the same in all replicates"),
         (1.0, [2], 9, "linear", "the same in all replicates"),
-        (1.0, [np.nan, np.nan], 9, "percentile", "undefined in more than 5 % of the replicates"),
+        (1.0, [np.nan, np.nan], 9, "linear", "undefined in more than 5 % of the replicates"),
     ],
 )
 def test_what_cannot_be_said_is_missing_with_a_reason(estimate, replicates, df, scale, reason):

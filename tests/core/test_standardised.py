@@ -9,7 +9,6 @@ from parivox.core.intervals import rate_interval
 from parivox.core.moments import moments
 from parivox.core.standardised import standardised
 from parivox.core.tallies import ByPair, BySpeaker
-from parivox.errors import ConfigError
 
 GROUP, STRATUM = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
 
@@ -45,12 +44,6 @@ def test_rates_are_weighted_means_of_the_strata():
     assert equal.weight.tolist() == [0.5, 0.5]
     assert equal.left_out.tolist() == [0.0, 0.0]
     assert equal.reason.tolist() == ["", ""]
-    pooled = standardised(tally, GROUP, STRATUM, weights="pooled")
-    shares = np.array([450 + 200, 100 + 330]) / 1080
-    np.testing.assert_allclose(pooled.weight, shares)
-    np.testing.assert_allclose(
-        moments(pooled.tally).rate, [by_stratum[:2] @ shares, by_stratum[2:] @ shares]
-    )
 
 
 def test_a_mixture_that_differs_no_longer_speaks():
@@ -73,10 +66,9 @@ def test_one_stratum_is_no_stratum():
             np.testing.assert_allclose(getattr(again, name), getattr(crude, name), rtol=1e-9)
 
 
-@pytest.mark.parametrize("weights", ["equal", "pooled"])
-def test_residuals_of_speakers_are_summed_over_strata(weights):
+def test_residuals_of_speakers_are_summed_over_strata():
     tally = tally_of(ERRORS, TRIALS)
-    found = standardised(tally, GROUP, STRATUM, weights=weights)
+    found = standardised(tally, GROUP, STRATUM)
     errors, trials = np.array(ERRORS), np.array(TRIALS)
     total = trials.sum(axis=1)
     w = found.weight[STRATUM]
@@ -191,15 +183,15 @@ def test_groups_without_errors_or_with_nothing_else_keep_their_exact_rates():
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["equal", "pooled"]))
-def test_names_of_speakers_and_of_strata_do_not_matter(seed, weights):
+@given(st.integers(0, 2**32 - 1))
+def test_names_of_speakers_and_of_strata_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     tally = random_pairs(rng, s=5)
     new = rng.permutation(10)
     one, other = np.sort(np.stack((new[tally.one], new[tally.other])), axis=0)
     renamed = ByPair(tally.cell, one, other, tally.errors, tally.trials, 4)
-    there = standardised(tally, GROUP, STRATUM, weights=weights)
-    back = standardised(renamed, GROUP, 1 - STRATUM, weights=weights)
+    there = standardised(tally, GROUP, STRATUM)
+    back = standardised(renamed, GROUP, 1 - STRATUM)
     np.testing.assert_allclose(back.weight, there.weight[::-1])
     for name in ("rate", "variance", "df"):
         np.testing.assert_allclose(
@@ -215,8 +207,3 @@ def test_points_are_standardised_each_by_itself():
         found = moments(standardised(alone, GROUP, STRATUM).tally)
         np.testing.assert_allclose(together.rate[point], found.rate)
         np.testing.assert_allclose(together.variance[point], found.variance)
-
-
-def test_unknown_weights_are_refused():
-    with pytest.raises(ConfigError, match="weights"):
-        standardised(tally_of(ERRORS, TRIALS), GROUP, STRATUM, weights="best")

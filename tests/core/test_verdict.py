@@ -70,12 +70,6 @@ def test_an_interval_beyond_the_margin_is_never_called_no_difference(ratio, widt
         assert found.code[0] == "no_difference"
 
 
-def test_the_witness_is_the_worst_group_then_the_best_then_none():
-    ratios = np.array([[2.0, 3.0, 0.2], [1.0, 0.5, 0.2], [1.0, 1.0, 1.0]])
-    found = verdicts(ratios, ratios / 1.1, ratios * 1.1, np.where(ratios == 1, 1.0, 0.001))
-    assert found.witness.tolist() == [1, 2, -1]
-
-
 @pytest.mark.parametrize(
     ("codes", "system"),
     [

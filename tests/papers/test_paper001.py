@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from parivox import COST_MODELS, Counts, eer, min_cdet
-from parivox.core.compat import bt4vt_eer, bt4vt_min_cdet
+from parivox.core.bt4vt import bt4vt_eer, bt4vt_min_cdet
 from parivox.errors import DataError
 from parivox.papers.paper001 import TABLE_4, TABLE_5, paper_name, table4, table5
 

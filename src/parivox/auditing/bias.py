@@ -20,7 +20,7 @@ from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.measures import MEASURES, RATES, bias_measures
-from parivox.core.multiplicity import benjamini_hochberg, holm
+from parivox.core.p_values import benjamini_hochberg, holm
 from parivox.core.resampling import from_replicates
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from parivox.auditing.rows import Base
-from parivox.core.compat import (
+from parivox.core.bt4vt import (
     AtThreshold,
     bt4vt_cdet_at,
     bt4vt_eer,

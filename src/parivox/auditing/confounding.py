@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.core.association import association, tells
-from parivox.core.multiplicity import holm
+from parivox.core.p_values import holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,8 +16,14 @@ from parivox.auditing.crossfit import LEAST
 from parivox.auditing.estimates import place_of_rate
 from parivox.auditing.failures import STAGES
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
-from parivox.core.binomial import clopper_pearson, jeffreys, wilson
-from parivox.core.intervals import Interval, other_kappa2, rate_interval
+from parivox.core.intervals import (
+    Interval,
+    clopper_pearson,
+    jeffreys,
+    other_kappa2,
+    rate_interval,
+    wilson,
+)
 from parivox.core.measures import RATES, base_metric
 from parivox.core.moments import moments, over
 from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.attempts import attempts_until, let_in, locked_out
-from parivox.core.people import locked_out_people, share_above, worst_tenth
+from parivox.core.people import (
+    attempts_until,
+    let_in,
+    locked_out,
+    locked_out_people,
+    share_above,
+    worst_tenth,
+)
 from parivox.core.verdict import met
 
 if TYPE_CHECKING:

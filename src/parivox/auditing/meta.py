@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from parivox.auditing.rows import Rows
     from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
-    from parivox.core.groupset import Meta
     from parivox.core.measures import MetaMeasure
+    from parivox.core.spread import Meta
 
 __all__ = ["Block", "at_grid", "in_draws", "meta_blocks", "meta_rows", "sweep_rows"]
 

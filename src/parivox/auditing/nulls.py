@@ -12,18 +12,18 @@ import numpy as np
 
 from parivox.auditing.estimates import Estimates, place_of_rate
 from parivox.core import bias
-from parivox.core.between import Between, spread_interval
-from parivox.core.corrected import (
+from parivox.core.beyond_noise import (
+    Between,
     Spread,
     corrected_variance,
     resampled_rates,
+    spread_interval,
     spread_of_draws,
     tau_log,
     tau_log_null,
 )
-from parivox.core.gamma_multinomial import gamma_multinomial
 from parivox.core.measures import RATES
-from parivox.core.noise import floor, null_method, permuted, without_zeros
+from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 
 from parivox.auditing.intervals import missing_for_gates
 from parivox.core.measures import RATES
-from parivox.core.multiplicity import benjamini_hochberg, holm
+from parivox.core.p_values import benjamini_hochberg, holm
 from parivox.core.verdict import WHY, joint, overall, sentence, verdicts
 
 if TYPE_CHECKING:

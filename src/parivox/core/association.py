@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parivox.core.multiplicity import permutation_p
+from parivox.core.p_values import permutation_p
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -1,8 +1,14 @@
-"""Intervals of error rates over speakers, in closed form.
+"""Intervals of error rates: over speakers, and over trials for comparison.
 
-The rule was found by simulation (docs/methods/uncertainty.md#intervals-of-rates) and is studied
-again in ``benchmarks/coverage``. What no interval can see is a kind of speaker that the sample
-lacks; notes say so. Arrays are ``[..., cell]``, leading axes are free.
+:func:`rate_interval` is the closed form over speakers; its rule was found by simulation
+(docs/methods/uncertainty.md#intervals-of-rates) and is studied again in ``benchmarks/coverage``.
+What no interval can see is a kind of speaker that the sample lacks; notes say so. Arrays are
+``[..., cell]``, leading axes are free.
+
+:func:`wilson`, :func:`clopper_pearson` and :func:`jeffreys` take trials to be independent
+(docs/methods/uncertainty.md#intervals-over-trials). They are far too short for speaker
+verification, where trials share speakers (docs/methods/uncertainty.md#why-speakers), unless they
+are given effective numbers: errors / deff of trials / deff.
 """
 
 from __future__ import annotations
@@ -12,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.binomial import clopper_pearson
 from parivox.core.moments import Moments, moments, over
 from parivox.errors import ConfigError
 
@@ -24,12 +29,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Interval",
     "Moments",
+    "clopper_pearson",
+    "jeffreys",
     "kappa2",
     "level",
     "limits",
     "moments",
     "other_kappa2",
     "rate_interval",
+    "wilson",
 ]
 
 # Speaker variance grows with the rate as [R (1 - R)] ** 1.5
@@ -39,10 +47,10 @@ _GROWTH = 1.5
 _STEPS = 60
 # One speaker in ten is of a kind that fewer than 29 speakers lack with probability .05 or more.
 _FEW_SPEAKERS = 29
-_SURE_DF = 5
-_HANDFUL = 5
-_FAR = 5
-_FEW_CELLS = 3
+_SURE_DF = 5  # degrees of freedom from which a variance is known well enough
+_HANDFUL = 5  # fewer errors: no nearer than Clopper and Pearson's limits
+_FAR = 5  # an upper limit so many times the rate says nothing of the lower one
+_FEW_CELLS = 3  # other cells that a pooled floor needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,20 +183,6 @@ def rate_interval(
     )
 
 
-def _at_least_exact(
-    m: Moments, low: FloatArray, high: FloatArray, confidence: float
-) -> tuple[FloatArray, FloatArray]:
-    """Limits no nearer than independent trials allow, where a handful of errors has no spread."""
-    errors, trials = np.broadcast_arrays(m.errors, m.trials)
-    none_below, none_above = clopper_pearson(errors, trials, confidence)
-    few = (errors > 0) & (errors < _HANDFUL - 0.5) & ~np.isnan(low)
-    few_right = (errors < trials) & (trials - errors < _HANDFUL - 0.5) & ~np.isnan(high)
-    return (
-        np.where(few, np.fmin(low, none_below), low),
-        np.where(few_right, np.fmax(high, none_above), high),
-    )
-
-
 def limits(
     rate: ArrayLike, variance: ArrayLike, df: ArrayLike, confidence: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
@@ -298,6 +292,103 @@ def other_kappa2(moments: Moments) -> FloatArray:
     parts = (x.sum(axis=-1, keepdims=True) - x for x in (excess, scale, used))
     excess, scale, used = parts
     return np.where(used >= _FEW_CELLS, over(np.fmax(excess, 0), scale), np.nan)
+
+
+def wilson(
+    errors: ArrayLike, trials: ArrayLike, confidence: float = 0.95, *, df: ArrayLike = np.inf
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson's score interval.
+
+    Parameters
+    ----------
+    errors, trials : array_like
+        At least 0; may be effective numbers.
+    confidence : float
+        In (0, 1).
+    df : array_like
+        Degrees of freedom of the quantile of t; inf for that of the normal distribution.
+
+    Returns
+    -------
+    low, high : float64
+
+    Examples
+    --------
+    >>> low, high = wilson(3, 1000)
+    >>> round(float(low), 6), round(float(high), 6)
+    (0.001021, 0.008783)
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
+
+    k, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(trials, np.float64))
+    z2 = stdtrit(df, 0.5 + confidence / 2) ** 2
+    rate = over(k, n)
+    middle = (k + z2 / 2) / (n + z2)
+    half = np.sqrt(z2 * (rate * (1 - rate) * n + z2 / 4)) / (n + z2)
+    low = np.where(k == 0, 0, np.maximum(middle - half, 0))
+    high = np.where(k == n, 1, np.minimum(middle + half, 1))
+    return np.where(n > 0, low, np.nan)[()], np.where(n > 0, high, np.nan)[()]
+
+
+def clopper_pearson(
+    errors: ArrayLike, trials: ArrayLike, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's interval, which covers at least as often as it says.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(0, 1000)
+    >>> float(low), round(float(high), 6)
+    (0.0, 0.003682)
+    """
+    k, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(trials, np.float64))
+    return _beta(k, n, (k, n - k + 1), (k + 1, n - k), confidence)
+
+
+def jeffreys(
+    errors: ArrayLike, trials: ArrayLike, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Equal-tailed interval of the posterior under Jeffreys' prior; 0 and 1 where at the ends.
+
+    Examples
+    --------
+    >>> low, high = jeffreys(0, 1000)
+    >>> float(low), round(float(high), 6)
+    (0.0, 0.002508)
+    """
+    k, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(trials, np.float64))
+    shape = (k + 0.5, n - k + 0.5)
+    return _beta(k, n, shape, shape, confidence)
+
+
+def _beta(
+    k: FloatArray,
+    n: FloatArray,
+    below: tuple[FloatArray, FloatArray],
+    above: tuple[FloatArray, FloatArray],
+    confidence: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of two beta distributions, at the ends 0 and 1."""
+    from scipy.special import betaincinv  # noqa: PLC0415 - takes time to load
+
+    tail = (1 - confidence) / 2
+    low = np.where(k == 0, 0, betaincinv(*below, tail))
+    high = np.where(k == n, 1, betaincinv(*above, 1 - tail))
+    return np.where(n > 0, low, np.nan)[()], np.where(n > 0, high, np.nan)[()]
+
+
+def _at_least_exact(
+    m: Moments, low: FloatArray, high: FloatArray, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    """Limits no nearer than independent trials allow, where a handful of errors has no spread."""
+    errors, trials = np.broadcast_arrays(m.errors, m.trials)
+    none_below, none_above = clopper_pearson(errors, trials, confidence)
+    few = (errors > 0) & (errors < _HANDFUL - 0.5) & ~np.isnan(low)
+    few_right = (errors < trials) & (trials - errors < _HANDFUL - 0.5) & ~np.isnan(high)
+    return (
+        np.where(few, np.fmin(low, none_below), low),
+        np.where(few_right, np.fmax(high, none_above), high),
+    )
 
 
 def _excess(m: Moments) -> tuple[FloatArray, FloatArray, IntArray]:

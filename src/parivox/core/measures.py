@@ -9,7 +9,7 @@ figures and the documentation read it. Papers go by the numbers of docs/referenc
 To add one, write a pure function of counts or of rates ``[..., group]`` and register it:
 
 >>> import numpy as np
->>> from parivox.core.groupset import GroupSet
+>>> from parivox.core.spread import GroupSet
 >>> def spread(values):
 ...     groups = GroupSet.of(values)
 ...     return groups.meta(np.sqrt(groups.range()))
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
-    from parivox.core.groupset import Meta
+    from parivox.core.spread import Meta
 
 __all__ = [
     "BOTH",

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parivox.core.groupset import GroupSet, Meta
-from parivox.core.spread import max_min
+from parivox.core.spread import GroupSet, Meta, max_min
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:

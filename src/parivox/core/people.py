@@ -1,21 +1,18 @@
-"""People behind error rates: who bears them.
+"""People behind error rates: who bears them, and what repeated attempts make of a rate.
 
-See docs/methods/verdicts.md#people-behind-a-rate.
+See docs/methods/verdicts.md#people-behind-a-rate and docs/methods/verdicts.md#attempts.
 
-A rate of 5 % can be everyone sometimes or some people always. Arrays are ``[..., cell]``;
-leading axes, such as operating points, are free. All results are shares in [0, 1]; times 10,000
-they are people per 10,000.
+A rate of 5 % can be everyone sometimes or some people always. Arrays are ``[..., cell]``; leading
+axes, such as operating points, are free. All results but :func:`attempts_until` are shares or
+chances in [0, 1]; times 10,000 they are people per 10,000.
 
-Speakers of a cell are taken to have error rates p of their own, drawn from a beta distribution
-whose mean and spread are those of the cell (the rate, and the analysis-of-variance estimate of
-the correlation of errors within speakers). Each speaker's own errors and trials turn it into
-what is known of that one speaker; the cell's figure is the mean over its speakers. With few
-trials per speaker the beta distribution leads, with many the speakers' own rates do, in whatever
-shape they lie. In simulations (8 to 100 speakers, 10 to 230 trials each; one rate for all, beta
-rates, two kinds of speakers) this was nearer to the truth than the beta distribution alone, and
-than maximum likelihood without a shape, whose few atoms jump across a limit. Its 95 % limits
-covered .95 to 1.0 of the true shares there, but .84 where a tenth of 25 speakers had a rate of
-30 %, all others 1 %, and 30 trials each: too few to tell two kinds of speakers from many.
+:func:`share_above` and :func:`locked_out_people` take the speakers of a cell to have error rates
+of their own, drawn from a beta distribution whose mean and spread are those of the cell (the rate,
+and the analysis-of-variance estimate of the correlation of errors within speakers). Each speaker's
+own errors and trials turn it into what is known of that one speaker; the cell's figure is the mean
+over its speakers. In simulations (8 to 100 speakers, 10 to 230 trials each) this was nearer to the
+truth than the beta distribution alone, and than maximum likelihood without a shape. With few
+trials each it cannot tell two kinds of speakers from many.
 
 ==================  ====================================================================
 reason              meaning
@@ -37,7 +34,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.attempts import checked_attempts
 from parivox.core.intervals import rate_interval
 from parivox.core.moments import moments
 from parivox.core.tallies import sum_by_cell
@@ -46,14 +42,19 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.tallies import BySpeaker
 
+
 __all__ = [
     "Shares",
     "WorstTenth",
+    "attempts_until",
+    "checked_attempts",
+    "let_in",
+    "locked_out",
     "locked_out_people",
     "share_above",
     "worst_tenth",
@@ -61,10 +62,8 @@ __all__ = [
 
 _FEWEST_SPEAKERS = 5
 """As for every inference (docs/methods/verdicts.md#gates)."""
-
 _LEAST_SPREAD, _MOST_SPREAD = 1e-6, 0.99
 """Correlation within speakers that still gives a proper beta distribution."""
-
 _LEVELS = 40
 """Error counts at which the worst tenth under equal rates is summed."""
 
@@ -149,7 +148,7 @@ def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95)
     """Share of people rejected in each of N genuine attempts, when people differ.
 
     The mean over speakers of p ** N: attempts of one person are independent, but a person who
-    is often rejected stays so. :func:`parivox.core.attempts.locked_out` takes people to be all
+    is often rejected stays so. :func:`parivox.core.people.locked_out` takes people to be all
     alike; the difference is what unequal service adds.
 
     Parameters
@@ -167,7 +166,7 @@ def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95)
 
     Examples
     --------
-    >>> from parivox.core.attempts import locked_out
+    >>> from parivox.core.people import locked_out
     >>> from parivox.core.tallies import BySpeaker
     >>> n = np.zeros(8, dtype=int)
     >>> tally = BySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
@@ -227,6 +226,99 @@ def worst_tenth(tally: BySpeaker) -> WorstTenth:
         expected = _worst_of_equals(tally, total, tenth) / total
     reason = np.select([tally.speakers == 0, total == 0], ["no_trials", "no_errors"], default="")
     return WorstTenth(tenth, observed, np.minimum(expected, 1.0), reason)
+
+
+def locked_out(fnr: ArrayLike, attempts: int) -> FloatArray:
+    """Chance that all of N genuine attempts are rejected: FNR ** N.
+
+    Assumes that attempts are independent and people alike. Rises with the rate, so that the
+    limits of the rate become those of the chance.
+
+    Parameters
+    ----------
+    fnr : array_like in [0, 1]
+    attempts : int, at least 1
+
+    Returns
+    -------
+    float64 in [0, 1]
+        Lower is better.
+
+    Examples
+    --------
+    >>> float(locked_out(0.5, 3))
+    0.125
+    """
+    return np.asarray(fnr, dtype=np.float64) ** checked_attempts(attempts)
+
+
+def let_in(fpr: ArrayLike, attempts: int) -> FloatArray:
+    """Chance that at least one of N attempts of an impostor is accepted: 1 - (1 - FPR) ** N.
+
+    Assumes that attempts are independent. Rises with the rate, so that the limits of the rate
+    become those of the chance.
+
+    Parameters
+    ----------
+    fpr : array_like in [0, 1]
+    attempts : int, at least 1
+
+    Returns
+    -------
+    float64 in [0, 1]
+        Lower is better.
+
+    Examples
+    --------
+    One attempt a minute for 17 hours at FPR 0.1 %, for 3.5 hours at 0.5 % (000, 4.3):
+
+    >>> round(float(let_in(0.001, 1020)), 3), round(float(let_in(0.005, 210)), 3)
+    (0.64, 0.651)
+    """
+    rate: FloatArray = np.asarray(fpr, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        kept_out: FloatArray = checked_attempts(attempts) * np.log1p(-rate)
+    return np.abs(np.expm1(kept_out))
+
+
+def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
+    """Attempts after which an impostor has succeeded with a given probability.
+
+    The smallest n with 1 - (1 - FPR) ** n >= probability: ln(1 - probability) / ln(1 - FPR),
+    rounded up (000, 4.3). Assumes that attempts are independent. Falls with the rate, so that
+    the upper limit of the rate gives the lower limit of the attempts.
+
+    Parameters
+    ----------
+    fpr : array_like in [0, 1]
+    probability : float in (0, 1)
+
+    Returns
+    -------
+    float64, whole numbers from 1
+        Higher is better; inf for a rate of 0, NaN for NaN.
+
+    Examples
+    --------
+    >>> attempts_until([0.001, 0.005, 0.0]).tolist()
+    [2995.0, 598.0, inf]
+    """
+    if not 0 < probability < 1:
+        msg = f"probability is {probability}; it must lie between 0 and 1, both excluded"
+        raise ConfigError(msg)
+    rate = np.asarray(fpr, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        exact = np.divide(np.log1p(-probability), np.log1p(-rate))
+    # a whole number reached by two logarithms may be off in its last bit; 0 - 0 drops its sign
+    return np.where(rate > 0, np.maximum(np.ceil(exact * (1 - 1e-12)), 1.0), np.abs(exact))[()]
+
+
+def checked_attempts(attempts: int) -> int:
+    """A number of attempts that makes sense, or a ConfigError."""
+    if attempts < 1 or attempts != int(attempts):
+        msg = f"attempts is {attempts}; it must be a whole number from 1, such as 3"
+        raise ConfigError(msg)
+    return int(attempts)
 
 
 def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> FloatArray:

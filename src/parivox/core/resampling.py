@@ -39,8 +39,8 @@ __all__ = [
     "weighted",
 ]
 
-Scale: TypeAlias = Literal["log", "linear", "percentile"]
-SCALES = ("log", "linear", "percentile")
+Scale: TypeAlias = Literal["log", "linear"]
+SCALES = ("log", "linear")
 
 LEAST = 5
 """A stratum of fewer speakers varies too little to be drawn from alone."""
@@ -216,7 +216,7 @@ class BootstrapInterval:
     low, high : float64 of shape (...)
         Limits; NaN with a reason.
     p : float64 of shape (...)
-        Two-sided, of the estimate being 1 (``log``) or 0 (``linear``); NaN for ``percentile``.
+        Two-sided, of the estimate being 1 (``log``) or 0 (``linear``).
     se : float64 of shape (...)
         Standard deviation of the replicates, of their logarithms for ``log``.
     dropped : float64 of shape (...)
@@ -253,10 +253,9 @@ def from_replicates(
         them refuse the interval.
     df : array_like of shape (...)
         Degrees of freedom: speakers - 1.
-    scale : {"log", "linear", "percentile"}
+    scale : {"log", "linear"}
         ``log``: estimate * exp(-+ t sd(ln)), for rates, costs and ratios; ``linear``:
-        estimate -+ t sd, for signed quantities; ``percentile``: quantiles of the replicates,
-        too short with few speakers, for comparison.
+        estimate -+ t sd, for signed quantities.
     confidence : float in (0, 1)
 
     Returns
@@ -324,13 +323,9 @@ def from_replicates(
     fine &= (sd > 0) & np.isfinite(sd)
     reason = np.where((reason == "") & ~fine, "beyond what numbers can hold", reason)
     share = (1 - confidence) / 2
-    if scale == "percentile":
-        low, high = (_quantile(drawn, known.sum(axis=0), q) for q in (share, 1 - share))
-        p = np.full(shape, np.nan)
-    else:
-        half = stdtrit(freedom, 1 - share) * sd
-        low, high = centre - half, centre + half
-        p = 2 * stdtr(freedom, -np.abs(centre) / np.where(fine, sd, 1.0))
+    half = stdtrit(freedom, 1 - share) * sd
+    low, high = centre - half, centre + half
+    p = 2 * stdtr(freedom, -np.abs(centre) / np.where(fine, sd, 1.0))
     if is_log:
         with np.errstate(over="ignore"):
             low, high = np.exp(low), np.exp(high)
@@ -348,13 +343,3 @@ def _least_spread(lowest: FloatArray, highest: FloatArray, *, is_log: bool) -> F
 def _log(values: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(values)
-
-
-def _quantile(drawn: FloatArray, n: NDArray[np.integer[Any]], share: float) -> FloatArray:
-    """Quantile of the first `n` of the sorted replicates, interpolated; NaN sort last."""
-    rising = np.sort(drawn, axis=0)
-    place = share * np.maximum(n - 1, 0)
-    below = np.floor(place).astype(np.int64)
-    above = np.minimum(below + 1, np.maximum(n - 1, 0))
-    start, end = (np.take_along_axis(rising, at[None], axis=0)[0] for at in (below, above))
-    return np.asarray(start + (place - below) * (end - start))

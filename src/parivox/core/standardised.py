@@ -2,24 +2,20 @@
 
 See docs/methods/confounding.md#standardised-rates.
 
-Groups differ in more than their people: how many of their pairs are of one gender, how long
-their recordings are. A directly standardised rate gives each stratum (a pairing, a band of
-durations, any attribute of trials) the same weight in all groups, so that the mixture no longer
-speaks; what the strata do not tell apart still does.
-
-Strata that some group lacks are left out for all groups; what is left out is told.
+A directly standardised rate gives each stratum (a pairing, a band of durations, any attribute of
+trials) the same weight in all groups, so that groups differ no longer in their mixture of strata.
+Strata that some group lacks are left out for all groups, and :class:`Standardised` has their share.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from parivox.core.moments import moments, over
 from parivox.core.tallies import ByPair, BySpeaker, sum_by_cell
-from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -55,14 +51,8 @@ class Standardised(Generic[Tally]):
     reason: NDArray[np.str_]
 
 
-def standardised(
-    tally: Tally,
-    group: ArrayLike,
-    stratum: ArrayLike,
-    *,
-    weights: Literal["equal", "pooled"] = "equal",
-) -> Standardised[Tally]:
-    """Directly standardised rates: sum over strata k of w_k * R_gk for each group g.
+def standardised(tally: Tally, group: ArrayLike, stratum: ArrayLike) -> Standardised[Tally]:
+    """Directly standardised rates: sum over strata k of w_k * R_gk for each group g, w_k equal.
 
     Parameters
     ----------
@@ -70,9 +60,6 @@ def standardised(
         Its cells are (group, stratum), trials of shape (entry,).
     group, stratum : array_like of int, of shape (cell,)
         Group and stratum of each cell, each combination at most once.
-    weights : {"equal", "pooled"}
-        ``equal``: the same weight for each stratum; ``pooled``: each stratum's share of the
-        trials of all groups.
 
     Returns
     -------
@@ -94,9 +81,6 @@ def standardised(
     >>> moments(found.tally).rate.round(6).tolist()
     [0.055, 0.055]
     """
-    if weights not in {"equal", "pooled"}:
-        msg = f"weights is {weights!r}; it is one of equal, pooled"
-        raise ConfigError(msg)
     groups, strata = np.asarray(group, dtype=np.intp), np.asarray(stratum, dtype=np.intp)
     trials = tally.by_cell(tally.trials)
     table = np.zeros((groups.max(initial=-1) + 1, strata.max(initial=-1) + 1))
@@ -105,7 +89,7 @@ def standardised(
     usable[groups, strata] = (trials > 0) & ~np.atleast_2d(moments(tally).shared).any(axis=0)
     total = table.sum(axis=1)
     used = usable[total > 0].all(axis=0) & (total > 0).any()
-    weight = np.where(used, 1.0 if weights == "equal" else table.sum(axis=0), 0.0)
+    weight = np.where(used, 1.0, 0.0)
     weight = over(weight, weight.sum(), 0)
     left_out = over(table @ ~used, total)
     by_trial = over(weight[strata], trials, 0)

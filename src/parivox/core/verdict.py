@@ -41,7 +41,7 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.core.counts import FloatArray, IntArray
+    from parivox.core.counts import FloatArray
 
 __all__ = ["WHY", "Verdicts", "joint", "met", "overall", "sentence", "verdicts"]
 
@@ -66,14 +66,6 @@ class Verdicts:
     low: FloatArray
     high: FloatArray
     gated: NDArray[np.bool_]
-
-    @property
-    def witness(self) -> IntArray:
-        """The group that differs most, shape (...): the worst one; else the best; else -1."""
-        worse = np.where(self.code == "worse", self.ratio, -np.inf)
-        better = np.where(self.code == "better", self.ratio, np.inf)
-        found = np.where((self.code == "better").any(axis=-1), better.argmin(axis=-1), -1)
-        return np.where((self.code == "worse").any(axis=-1), worse.argmax(axis=-1), found)
 
 
 def verdicts(

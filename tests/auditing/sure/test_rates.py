@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.binomial import wilson
-from parivox.core.intervals import other_kappa2, rate_interval
+from parivox.core.intervals import other_kappa2, rate_interval, wilson
 from parivox.core.moments import moments
 
 RULES = ("both", "enrol", "test", "either")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parivox.core.multiplicity import holm
+from parivox.core.p_values import holm
 
 POINT = "threshold=0.5"
 

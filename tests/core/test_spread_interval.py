@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.between import spread_interval
+from parivox.core.beyond_noise import spread_interval
 
 NAN = np.nan
 

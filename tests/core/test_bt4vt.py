@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from parivox import CostModel, Counts, parse_cost
-from parivox.core.compat import (
+from parivox.core.bt4vt import (
     bt4vt_cdet_at,
     bt4vt_curve,
     bt4vt_eer,

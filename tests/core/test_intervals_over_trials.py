@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parivox.core.binomial import clopper_pearson, jeffreys, wilson
+from parivox.core.intervals import clopper_pearson, jeffreys, wilson
 
 RULES = {"wilson": wilson, "clopper_pearson": clopper_pearson, "jeffreys": jeffreys}
 

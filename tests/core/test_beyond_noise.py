@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.corrected import (
+from parivox.core.beyond_noise import (
     corrected_variance,
     double_corrected_variance,
     resampled_rates,
