@@ -234,7 +234,8 @@ def _recentred(data: ByPair, rng: np.random.Generator) -> FloatArray:
     own, all_ = data.by_cell(data.errors), data.by_cell(data.trials)
     with np.errstate(invalid="ignore"):
         rate = own / all_
-        return errors / trials * (own.sum() / all_.sum() / np.where(rate > 0, rate, np.nan))
+        null = errors / trials * (own.sum() / all_.sum() / np.where(rate > 0, rate, np.nan))
+    return np.asarray(null)
 
 
 def _floors(kind: str, rate: float, datasets: int, rng: np.random.Generator) -> list[Row]:
