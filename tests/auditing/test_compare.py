@@ -9,6 +9,8 @@ import pytest
 import parivox as pv
 from parivox.errors import ConfigError
 
+pytestmark = pytest.mark.slow
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())
 G = "gender+nation"
 RATES = {"fpr", "fnr", "fpr+fnr"}

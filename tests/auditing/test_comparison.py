@@ -9,6 +9,8 @@ from parivox.errors import ConfigError
 from parivox.report.page import page
 from parivox.report.terminal import print_summary
 
+pytestmark = pytest.mark.slow
+
 GATES = ("speakers=5", "pairs=10", "errors=0")
 
 

@@ -48,6 +48,7 @@ def test_eer(audit, counts, group):
     assert (row["value"], row["threshold"]) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["all", "f", "m"])
 @pytest.mark.parametrize(("name", "point"), [("voxsrc", "min-cdet"), ("sre08", "min-cdet:sre08")])
 def test_cost_and_rates_at_its_own_minimum(audit, counts, group, name, point):

@@ -119,6 +119,7 @@ def test_reversed_scores_are_refused_naming_both_ways_out(distances, speakers):
         assert word in str(found.value)
 
 
+@pytest.mark.slow
 def test_distances_are_negated(distances, trials, speakers):
     negated = pv.audit(distances, speakers=speakers, by="gender", orientation="distance")
     plain = pv.audit(trials, speakers=speakers, by="gender")

@@ -9,6 +9,8 @@ import pytest
 
 import parivox as pv
 
+pytestmark = pytest.mark.slow
+
 
 def audited(people, *, recordings=None, **how):
     """An audit of speakers with two recordings each, taken for the four that come next."""

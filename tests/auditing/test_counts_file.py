@@ -509,6 +509,7 @@ def test_what_single_trials_took_is_not_told(bank):
 # what one day lacks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["device", "age:30"])
 def test_a_day_of_which_nothing_is_known_is_counted_and_adds_up(trials, people, tmp_path, by):
     first, second = shards(trials, 2)

@@ -384,6 +384,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("listed", "failed"),
     [

@@ -13,6 +13,8 @@ from parivox import Counts, parse_cost
 from parivox.auditing.operating_points import default_points, parse_point, parse_sweep
 from parivox.errors import ConfigError
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = {"id": ["a", "b"], "g": ["x", "y"]}
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import parivox as pv
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def table(trials, optional):

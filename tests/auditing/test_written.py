@@ -11,6 +11,8 @@ import parivox as pv
 from parivox.errors import ConfigError, DataError
 from parivox.read.table import Table
 
+pytestmark = pytest.mark.slow
+
 NAMES = {
     *("groups", "bias", "meta", "verdicts", "limits"),
     *("matrix", "operating_points", "data"),

@@ -71,6 +71,7 @@ def test_columns_by_their_names(parivox, files, tmp_path):
     assert "problem" not in found.stdout
 
 
+@pytest.mark.slow
 def test_audit_and_inspect_say_which_column_holds_the_speakers(parivox, tmp_path):
     rows = [f"{a}/1,{b}/2,{(a == b) - a / 9},{int(a == b)}\n" for a in range(9) for b in range(9)]
     (tmp_path / "s.csv").write_text("enrol,test,score,label\n" + "".join(rows))

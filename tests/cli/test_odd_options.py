@@ -148,6 +148,7 @@ def test_what_is_long_is_shortened_in_a_sentence():
     assert str(pv.DataError(str(told))) == str(told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["a+b", "a+", "a:b", "sex (f/m):", "same:x", "enrol.x", "x:1,2"])
 def test_a_column_is_grouped_by_and_counted_whatever_it_is_called(column, tmp_path):
     trials, people = of_cities(6)

@@ -67,6 +67,7 @@ def test_effective_trials_need_not_be_whole_numbers():
     assert few.high - few.low > many.high - many.low
 
 
+@pytest.mark.slow
 def test_tau_log_takes_out_what_fair_systems_show():
     rng = np.random.default_rng(3)
     null = np.exp(rng.normal(0, 0.4, (2000, 9)))

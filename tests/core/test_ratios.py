@@ -135,6 +135,7 @@ def test_vector(vector):
     assert found.reason.tolist() == ["", ""]
 
 
+@pytest.mark.slow
 @some
 @given(seeds)
 def test_p_is_the_level_at_which_a_limit_is_1(rng):

@@ -109,6 +109,7 @@ def original(torch, weights):
     return embed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [Network, OnnxNetwork])
 def test_vectors_equal_the_originals(optional, published, voices, network):
     if network is OnnxNetwork:
@@ -129,6 +130,7 @@ def test_vectors_of_real_recordings_equal_the_originals(optional, published):
     assert np.abs(found - [embed(one) for one in read]).max() < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [Network, OnnxNetwork])
 def test_alone_and_among_others(drawn, optional, network, voices):
     if network is OnnxNetwork:

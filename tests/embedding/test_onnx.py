@@ -292,6 +292,7 @@ def test_weights_in_files_of_any_name_are_part_of_the_system(split, waveforms, r
     assert first.provenance["weights_sha256"] != second.provenance["weights_sha256"]
 
 
+@pytest.mark.slow
 def test_replaced_weights_are_not_mixed_into_a_store(split, folder, tmp_path, capsys):
     path = split("weights.bin")
     words = ["embed", str(folder), "--system", str(path), "--frontend", "kaldi80", "--quiet"]
@@ -364,6 +365,7 @@ def nested(depth):
     return b"\x3a" + found[1:]
 
 
+@pytest.mark.slow
 def test_an_exported_system_is_the_same_system(onnx, optional, waveforms, tmp_path):
     """With its front end, its crops and its scoring, and without a word on how to run it."""
     torch = optional("torch")

@@ -67,6 +67,7 @@ def test_voices_of_one_pitch_are_told_apart_by_their_spectrum():
     assert eer(score, (owner[one] == owner[other]).astype(int)) < 0.35
 
 
+@pytest.mark.slow
 def test_an_encoder_of_people_tells_most_of_them_apart():
     if not cached_file().exists():
         pytest.skip("ge2e's weights are not in the cache; parivox systems check ge2e fetches them")

@@ -115,6 +115,7 @@ def test_an_audit_of_decisions_has_no_explorer():
     assert explorer(audit) is None
 
 
+@pytest.mark.slow
 def test_the_same_audit_gives_the_same_bytes():
     assert explorer(audited(seed=4)).json == explorer(audited(seed=4)).json
 

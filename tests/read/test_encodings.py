@@ -163,6 +163,7 @@ def test_decimal_signs_must_agree_across_blocks(read, monkeypatch):
 western = st.text(st.characters(codec="cp1252", exclude_categories=["Cc"]), max_size=12)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(names=st.lists(western, min_size=1, max_size=6))
 def test_western_text_comes_back_or_is_refused(tmp_path, names):

@@ -367,6 +367,7 @@ def test_types_that_are_neither_text_nor_numbers(read, tmp_path, form, role, kin
             read_speakers(people)
 
 
+@pytest.mark.slow
 def test_damaged_parquet_is_told_in_one_sentence_only(read, rows, tmp_path, capfd):
     frame(rows).write_parquet(tmp_path / "whole.parquet")
     data = bytearray((tmp_path / "whole.parquet").read_bytes())

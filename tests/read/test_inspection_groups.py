@@ -26,6 +26,7 @@ def files(write):
 # ---- groups files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["g.yaml", "g.yml", "groups.txt"])
 def test_a_groups_file_is_told_and_goes_into_the_command(files, write, name):
     groups = write(name, "# as in the paper\n\n" + GROUPS)

@@ -300,6 +300,7 @@ def test_a_workbook_without_openpyxl_is_told_apart_from_what_is_none(write, monk
             read_table(write("p", data), "speakers")
 
 
+@pytest.mark.slow
 def test_a_damaged_workbook_is_named(write):
     for data, match in {
         plain(HEADER + ROW)[:-30]: "p: cannot be read as XLSX .* it may be truncated, so copy",
@@ -452,6 +453,7 @@ def holds(cell):
     return cell is not None and str(cell).strip() not in {"", "#N/A"}
 
 
+@pytest.mark.slow
 @FUZZ
 @given(rows=st.lists(st.lists(cells, max_size=5), max_size=6), area=st.sampled_from(["A1:B1", ""]))
 def test_any_sheet_gives_all_its_rows_or_one_sentence(optional, tmp_path, rows, area):

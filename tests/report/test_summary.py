@@ -40,6 +40,7 @@ def test_every_group_has_a_line_of_each_rate(audit, printed):
         assert len(re.findall(rf"(?m)^ +{re.escape(group)}\*? +\d", told)) == 2, group
 
 
+@pytest.mark.slow
 def test_unknown_speakers_are_told(audit, printed):
     assert "unknown" in printed(audit)
 
@@ -76,6 +77,7 @@ def test_lists_of_one_class(material, printed):
         assert "no nontarget trials" in told if label else "no target trials" in told
 
 
+@pytest.mark.slow
 def test_every_option_can_be_summed_up(audited, printed):
     audit = audited(
         by="gender",

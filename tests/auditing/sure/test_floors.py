@@ -191,6 +191,7 @@ def test_gates_keep_small_groups_out_of_headlines(audit, of_point):
         check(row, floor(value, [gini(one[kept]) for one in null.rates]), value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gate", "kept"),
     [("speakers=6", "abcde"), ("speakers=12", "ade"), ("speakers=13", "d"), ("errors=10000", "")],

@@ -123,6 +123,7 @@ def test_attempts_of_people_and_of_impostors(audit, group):
         assert people["value"] > locked["value"]
 
 
+@pytest.mark.slow
 def test_what_was_not_asked_for_is_not_told(made):
     told = {row["measure"] for row in made.audit().limits}
     assert told == {"worst_tenth", "worst_tenth_if_equal"}
@@ -163,6 +164,7 @@ def test_deployed_decisions_have_their_own_trials(people):
     assert row["value"] == max(errors) / errors.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "told"),
     [

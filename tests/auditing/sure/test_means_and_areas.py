@@ -95,6 +95,7 @@ def test_the_area_under_fdr_has_an_interval_of_the_groups_that_it_is_of(audit):
         assert (row["floor_mean"], row["p"]) == (None, None)  # no valid draws of whole curves
 
 
+@pytest.mark.slow
 def test_speakers_that_were_not_drawn_leave_less_to_tell(simulate):
     """Half the speakers make the interval of an area wider."""
     widths = []
@@ -108,6 +109,7 @@ def test_speakers_that_were_not_drawn_leave_less_to_tell(simulate):
     assert widths[0] < widths[1]
 
 
+@pytest.mark.slow
 def test_what_has_no_interval_says_why(audit):
     for table in (audit.bias, audit.meta):
         for row in table.where():

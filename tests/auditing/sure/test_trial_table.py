@@ -82,6 +82,7 @@ def test_what_is_not_known_is_empty(table, made):
     assert found[f"error at {POINT}"].null_count() == 0
 
 
+@pytest.mark.slow
 def test_speakers_are_numbers_and_nobodys_id_is_told(table, made):
     _, found = table
     text = found.write_csv()

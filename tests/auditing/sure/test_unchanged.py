@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import parivox as pv
 
+pytestmark = pytest.mark.slow
+
 POINT = "threshold=0.5"
 CLOSED = ("value", "low", "high", "interval", "deff", "n_eff", "df", "se", "note")
 OF_RATES = {"fpr", "fnr"}

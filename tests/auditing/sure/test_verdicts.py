@@ -117,6 +117,7 @@ def test_no_difference_is_said_of_intervals_within_the_margin(level):
     assert row["sentence"] == "no group of 2 differs by more than 1.25 times"
 
 
+@pytest.mark.slow
 def test_a_narrower_margin_leaves_open_what_a_wider_one_closes(level):
     ends = verdict(level.audit(), "a", "fnr")
     narrow = 1 + 0.5 * (ends["high"] - 1)

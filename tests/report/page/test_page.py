@@ -127,6 +127,7 @@ def test_a_group_without_trials_is_told_with_its_speakers(odd, read):
     assert text.index("Before you rely on it") < text.index(told) < text.index("What can be said")
 
 
+@pytest.mark.slow
 def test_the_example_of_the_glance_is_one_of_its_cells(audited, odd, read):
     text = read(page(audited(by=["gender"], operating_points=["fpr=0.01"]))).text
     example = re.search("“([^”]*)” reads: ([0-9.]+) times as often as for everyone else", text)
@@ -158,6 +159,7 @@ def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd
     assert "the group or everyone else has too few speakers or errors" in below.partition("</p>")[0]
 
 
+@pytest.mark.slow
 def test_no_cell_is_a_dash_without_a_reason(small, odd):
     audits = [small, odd(["f", "m"], nontarget=False), odd(["f", "m"], intervals=False)]
     for html in map(page, audits):
@@ -174,6 +176,7 @@ def test_everyone_together_is_compared_with_no_one(small):
     assert pooled[-3:] == ["", "", ""]
 
 
+@pytest.mark.slow
 def test_a_combination_without_anyone_is_told_as_the_legend_says(material, read):
     trials, speakers = material
     lopsided = {**speakers, "side": ["x" if i % 2 else "xy"[i % 3 == 0] for i in range(24)]}
@@ -209,6 +212,7 @@ def test_what_was_not_supplied_is_said_and_what_was_is_shown(small, html, read):
     assert "chosen by the vendor, 2026" in text
 
 
+@pytest.mark.slow
 def test_no_id_and_no_file_name_is_in_the_page(small, html):
     ids = {f"s{i:02d}" for i in range(24)}
     assert not {one for one in ids if re.search(rf"\b{one}\b", html)}
@@ -222,6 +226,7 @@ def test_ids_are_shown_only_if_the_audit_kept_them(small):
         page(small, speaker_ids="all")
 
 
+@pytest.mark.slow
 def test_ids_that_an_audit_kept_are_in_no_report_that_did_not_ask(named, tmp_path, read):
     ids = re.compile(r"\bs\d\d\b")
     asked = read(page(named, speaker_ids="offenders"))
@@ -298,6 +303,7 @@ def test_specs_cannot_leave_their_script(monkeypatch):
     assert json.loads(text) == {"x": "</script><!--\u2028&"}
 
 
+@pytest.mark.slow
 def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(audited, read):
     made = audited(
         by=["gender", "gender+nation"],
@@ -332,6 +338,7 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
     assert text.index("Before you rely on it") < text.index(told) < text.index("What can be said")
 
 
+@pytest.mark.slow
 def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(material, read):
     trials, speakers = material
     aged = {**speakers, "age": [("60+", "<60")[i // 2 % 2] for i in range(24)]}

@@ -18,6 +18,7 @@ def counts(trials, column):
     return set(trials.frame.group_by(column, "label").len()["len"])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, st.integers(1, 12), st.integers(0, 3))
 def test_everybody_has_n_pairs_of_either_class_and_no_pair_comes_twice(pool, seen, seed, n, list_):
@@ -52,6 +53,7 @@ def test_partners_may_be_drawn_freely(pool, seen, seed, n):
     assert (found.nontarget["enrol_group"] == found.nontarget["test_group"]).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(SEEDS, st.integers(4, 9), st.booleans())
 def test_a_mix_is_exact_for_every_speaker(pool, seen, seed, n, balanced):

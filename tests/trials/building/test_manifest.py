@@ -168,6 +168,7 @@ def test_what_is_no_manifest_is_refused(text, tmp_path):
 HASH = "0" * 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "told"),
     [
