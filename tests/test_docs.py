@@ -205,3 +205,14 @@ def test_the_wheel_says_what_it_is():
     about = metadata("parivox")
     assert about["Version"] == __version__
     assert about["License-Expression"] == "Apache-2.0"
+
+
+def test_the_architecture_names_files_that_exist():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_]+/[\w/]*\w\.(?:py|j2|js)|[a-z_]+/(?:[a-z_]+/)*)`", page)
+    root = DOCS.parent / "src" / "parivox"
+    gone = [
+        name for name in named if not (root / name).exists() and not (DOCS.parent / name).exists()
+    ]
+    assert len(named) > 60
+    assert gone == []
