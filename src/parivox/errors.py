@@ -13,7 +13,7 @@ The command line prints the sentence and exits with 2; the library raises it.
 import re
 import unicodedata
 
-__all__ = ["ConfigError", "DataError", "ParivoxError", "UndefinedMetric", "shown"]
+__all__ = ["ConfigError", "DataError", "ParivoxError", "UndefinedMetric", "shown", "storable"]
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal, reorder its text or break the line."""
@@ -55,6 +55,11 @@ def _escaped(character: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def storable(text: str) -> str:
+    r"""Text that UTF-8 can hold: a byte of a file's name that is not UTF-8 becomes ``\xNN``."""
+    return re.sub("[\ud800-\udfff]", lambda found: shown(found[0]), text)
 
 
 def _shortened(sentence: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,68 +49,74 @@ def account_for(
     tally: CellCounts,
     found: Sequence[Found],
 ) -> None:
-    """Count what was read and set aside, per file and per grouping, and odd operating points."""
+    """Count what was read and set aside, per file and per grouping, and odd operating points.
+
+    Parameters
+    ----------
+    rows
+        Of the table ``data``.
+    trials, people, groupings
+        Of one system and list.
+    tally
+        Trials of the cells.
+    found
+        Operating points.
+    """
     name = {"system": trials.system, "list": trials.list}
-    plain = {**name, "group": "", "value": None, "note": "", "within": ""}
     if trials.is_counted:
         for row in trials.account():
-            rows.add(**{**plain, **row})
+            rows.add(**name, **row)
     else:
-        used = trials.in_use
-        of_people = [] if people is None else people.notes(used.tolist())
-        for note in (*trials.data, *of_people):
-            told = {"source": note.source, "item": note.item, "count": note.count}
-            rows.add(**{**plain, "grouping": "", **told, "note": note.note})
+        of_people = [] if people is None else people.notes(trials.in_use.tolist())
+        for one in (*trials.data, *of_people):
+            rows.add(**name, source=one.source, item=one.item, count=one.count, note=one.note)
         models, recordings = tally.recordings or (0, 0)
-        for item, count in (("models", models), ("recordings", recordings)):
-            if count or item == "recordings":
-                counted = {"source": "scores", "grouping": "", "item": item, "count": count}
-                rows.add(**{**plain, **counted})
-    _left_out(rows, plain, tally, is_counted=trials.is_counted)
+        if models:
+            rows.add(**name, source="scores", item="models", count=models)
+        rows.add(**name, source="scores", item="recordings", count=recordings)
+    _left_out(rows, name, tally, is_counted=trials.is_counted)
     if not trials.is_counted:
         _per_group(rows, name, trials, groupings)
-        _of_people(rows, plain, trials, groupings)
+        _of_people(rows, name, trials, groupings)
     for what, count in zip(("enrolments", "test recordings"), tally.unmet, strict=True):
-        item = f"{what} that failed and that no trial has"
         if count:
-            lost = {"source": "failures", "grouping": "", "item": item, "count": count}
-            rows.add(**{**plain, **lost, "note": "counted in FTE or FTA alone"})
+            item = f"{what} that failed and that no trial has"
+            note = "counted in FTE or FTA alone"
+            rows.add(**name, source="failures", item=item, count=count, note=note)
     _undecided(rows, name, trials, tally)
     _thresholds(rows, name, tally)
-    _odd_points(rows, plain, found, tally)
-
-
-def _odd_points(
-    rows: Rows, plain: dict[str, Any], found: Sequence[Found], tally: CellCounts
-) -> None:
-    """Operating points of which a reader must know that they are not what they are called."""
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
     for item, points in ((MISSED, missed(found, tally.everything)), (INFINITE, infinite)):
         if points:
-            told = {"source": POINTS, "grouping": "", "item": item, "count": len(points)}
-            rows.add(**{**plain, **told, "note": ", ".join(points)})
+            note = ", ".join(points)
+            rows.add(**name, source=POINTS, item=item, count=len(points), note=note)
 
 
-def _left_out(rows: Rows, plain: dict[str, Any], tally: CellCounts, *, is_counted: bool) -> None:
+def _left_out(rows: Rows, name: dict[str, str], tally: CellCounts, *, is_counted: bool) -> None:
     """Trials that are in no group, or in no level."""
     for cells in tally.cells:
         if cells.level.name:
             continue
+        is_of_speakers = cells.grouping.of_speaker is not None
+        whose, which = ("speaker", "nontarget trials") if is_of_speakers else ("side", "trials")
+        withheld = " or withheld" if is_counted else ""
         unknown, between = cells.left_out
-        whose = "speaker" if cells.grouping.of_speaker is not None else "side"
-        which = "nontarget trials" if cells.grouping.of_speaker is not None else "trials"
-        for words, count in (
-            (f"trials of a {whose} whose group is unknown{' or withheld' * is_counted}", unknown),
-            (f"{which} between two groups", between),
+        for item, count, note in (
+            (f"trials of a {whose} whose group is unknown{withheld}", unknown, ""),
+            (f"{which} between two groups", between, "" if is_of_speakers else _ONE_SIDE),
         ):
-            item = f"{words}, in no group (allocation {cells.allocation})"
-            where = {**plain, "source": "scores", "grouping": cells.grouping.name}
-            note = _ONE_SIDE if count and words.startswith("trials between") else ""
-            rows.add(**{**where, "item": item, "count": count, "note": note})
+            rows.add(
+                **name,
+                source="scores",
+                grouping=cells.grouping.name,
+                item=f"{item}, in no group (allocation {cells.allocation})",
+                count=count,
+                note=note if count else "",
+            )
     for within, count in tally.outside.items():
         item = "trials in no level of --within, or between two"
-        where = {**plain, "source": "scores", "grouping": within}
-        rows.add(**{**where, "item": item, "count": count, "note": _ONE_SIDE if count else ""})
+        note = _ONE_SIDE if count else ""
+        rows.add(**name, source="scores", grouping=within, item=item, count=count, note=note)
 
 
 def _thresholds(rows: Rows, name: dict[str, str], tally: CellCounts) -> None:
@@ -133,13 +139,12 @@ def _undecided(
     if not trials.has_decisions or not _left(whole.counts, whole.outcomes):
         return
     item = "trials without decision or threshold, not in deployed"
-    plain = {**name, "source": "scores", "value": None, "note": "", "within": ""}
-    count = _left(whole.counts, whole.outcomes)
-    rows.add(**plain, grouping="", group="", item=item, count=count)
+    rows.add(**name, source="scores", item=item, count=_left(whole.counts, whole.outcomes))
     for cells in tally.cells:
         if not cells.level.name:
             rows.add(
-                **plain,
+                **name,
+                source="scores",
                 grouping=cells.grouping.name,
                 group=list(cells.grouping.groups),
                 item=f"{item} (allocation {cells.allocation})",
@@ -155,26 +160,26 @@ def _left(counts: Counts, outcomes: Outcomes) -> int:
 
 
 def _of_people(
-    rows: Rows, plain: dict[str, Any], trials: TrialSet, groupings: Sequence[Grouping]
+    rows: Rows, name: dict[str, str], trials: TrialSet, groupings: Sequence[Grouping]
 ) -> None:
     """Speakers and utterances that are in no group, or in one that no trial has anyone of."""
-    used = trials.in_use
     for grouping in groupings:
+        where = {**name, "grouping": grouping.name}
         for unit, value, count in grouping.left_out(trials):
             item = f"{unit} whose {value} is left out by the groups file"
-            rows.add(**plain, source="groups", grouping=grouping.name, item=item, count=count)
+            rows.add(**where, source="groups", item=item, count=count)
         if grouping.of_speaker is not None:
             item = "speakers of these trials whose group is unknown or left out"
-            count = int((grouping.of_speaker[used] < 0).sum())
-            rows.add(**plain, source="speakers", grouping=grouping.name, item=item, count=count)
-            if grouping.unused:
-                told = {"item": WITHOUT_TRIALS, "count": sum(grouping.unused.values())}
-                told["note"] = _named(list(grouping.unused))
-                rows.add(**{**plain, "source": "speakers", "grouping": grouping.name, **told})
+            count = int((grouping.of_speaker[trials.in_use] < 0).sum())
+            rows.add(**where, source="speakers", item=item, count=count)
+            if unused := grouping.unused:
+                item, note = WITHOUT_TRIALS, _named(list(unused))
+                count = sum(unused.values())
+                rows.add(**where, source="speakers", item=item, count=count, note=note)
         elif not grouping.is_of_trials:
             item = "utterances of these trials whose group is unknown or left out"
             count = int((grouping.of_utterance(trials) < 0).sum())
-            rows.add(**plain, source="utterances", grouping=grouping.name, item=item, count=count)
+            rows.add(**where, source="utterances", item=item, count=count)
 
 
 def _named(groups: list[str]) -> str:
@@ -197,7 +202,6 @@ def _deployed(rows: Rows, where: dict[str, str], outcomes: Outcomes, suffix: str
         item=[f"trials at the deployed threshold {level!r}{suffix}" for level in shown],
         count=list(shown.values()),
         value=list(shown),
-        note="",
     )
 
 
@@ -221,9 +225,6 @@ def _per_group(
                 group=list(grouping.groups),
                 item=f"{item} (by enrolment speaker)",
                 count=counts.astype(np.int64),
-                value=None,
-                note="",
-                within="",
             )
 
 
@@ -236,7 +237,7 @@ def with_and_without(
     options: Options,
 ) -> None:
     """Repeat the headline with the contradicting rows that were set aside, per group."""
-    name = {"system": trials.system, "list": trials.list, "source": "conflicts", "within": ""}
+    name = {"system": trials.system, "list": trials.list, "source": "conflicts"}
     thresholds = [f.threshold for f in found]
     kept = count_cells(
         trials, groupings, options.allocate, thresholds=thresholds, keep_conflicts=True
@@ -257,13 +258,7 @@ def with_and_without(
     for grouping, group, suffix, both in pairs:
         n = [int(counts.n_target + counts.n_nontarget) for counts, _ in both]
         where = {**name, "grouping": grouping, "group": group}
-        rows.add(
-            **where,
-            item=f"contradicting rows set aside{suffix}",
-            count=n[1] - n[0],
-            value=None,
-            note="",
-        )
+        rows.add(**where, item=f"contradicting rows set aside{suffix}", count=n[1] - n[0])
         for word, (counts, outcomes) in zip(("without", "with"), both, strict=True):
             values = _rates(counts, outcomes, found)
             if trials.is_scored and counts.n_target and counts.n_nontarget:
@@ -276,9 +271,7 @@ def with_and_without(
             rows.add(
                 **where,
                 item=[f"{item} {word} contradicting rows{suffix}" for item in values],
-                count=None,
                 value=list(values.values()),
-                note="",
             )
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.counted.bins import parse_bins
 from parivox.auditing.counted.sharing import share
-from parivox.auditing.gather import gather, groups_file_of
-from parivox.auditing.sources import by_name
+from parivox.auditing.inputs import by_name, gather, groups_file_of
 from parivox.auditing.system import check_polarity
 from parivox.errors import ConfigError
 from parivox.options.audit import CountOptions

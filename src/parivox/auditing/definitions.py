@@ -1,17 +1,16 @@
-"""What every id in the tables means, in words: written into ``audit.json``."""
+"""What every id and method in an audit means, in words: written into ``audit.json``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from parivox.auditing.curves import THINNING
-from parivox.auditing.methods import uncertainty
 from parivox.core.measures import base_metrics, bias_measures, meta_measures
 
 if TYPE_CHECKING:
     from parivox.auditing.options import Options
 
-__all__ = ["all_definitions"]
+__all__ = ["all_definitions", "uncertainty"]
 
 FAILURE_RULES = {
     "attempts": "each trial of a recording that failed is one attempt, and a rejection",
@@ -40,6 +39,30 @@ ZERO_POLICIES = {
     "none": "rates as counted; a measure that a zero leaves undefined is missing with that reason",
     "jeffreys": "(errors + 0.5) / (trials + 1) for every group and the pooled row",
     "nist": "a zero rate in a denominator is its one-sided 95 % Clopper-Pearson upper bound",
+}
+
+_INTERVALS = {
+    "speakers": (
+        "closed form over speakers. FNR: variance of leaving out each speaker in turn. FPR: the "
+        "same with both speakers of a trial, less what a pair of speakers counts twice, and at "
+        "least three quarters of it. Never below that of independent trials. Limits: where the "
+        "rate lies as many standard errors away as Student's t says, the error growing as [rate "
+        "(1 - rate)]^0.75; with fewer than 5 errors no nearer than Clopper-Pearson's"
+    ),
+    "bootstrap": (
+        "Wilson's interval of the trials that the variance over replicates is worth, with "
+        "Student's t and one degree of freedom fewer than speakers"
+    ),
+    "wilson": "Wilson's, which takes trials as independent and is far too short where they are not",
+    "clopper-pearson": "Clopper and Pearson's, which takes trials as independent, likewise",
+    "jeffreys": "Jeffreys', which takes trials as independent, likewise",
+}
+
+_THRESHOLDS = {
+    True: "kept as they are in every replicate",
+    False: (
+        "found again in every replicate if they were found on these trials, else kept as they are"
+    ),
 }
 
 
@@ -94,4 +117,249 @@ def all_definitions(options: Options) -> dict[str, object]:
         ),
         "uncertainty": uncertainty(options),
         "left_out": "SFI, CFI, DFI (no source at hand)",
+    }
+
+
+def uncertainty(options: Options) -> dict[str, object]:
+    """The method of everything that tells how sure a number is, with the values in force.
+
+    Parameters
+    ----------
+    options
+        Of the audit.
+
+    Returns
+    -------
+    dict
+        Texts by what they are of; empty without intervals.
+    """
+    if not options.intervals:
+        return {}
+    from parivox.auditing.limits import LIMIT_MEASURES  # noqa: PLC0415 - takes time to load
+
+    told: dict[str, object] = {
+        "sample": (
+            "speakers of a wider population, with all of their trials; both speakers of a "
+            "nontarget trial count. The recordings of a speaker are not a sample of their own"
+        ),
+        **_of_rates(options),
+        **_of_replicates(options),
+        **_of_floors(options),
+        **_of_verdicts(options),
+        "limits": LIMIT_MEASURES,
+    }
+    if options.standardise:
+        told["standardised"] = (
+            "mean of a group's rates in the strata, each of the same weight, over the strata in "
+            "which every group has trials of several speakers; intervals as of rates, of the "
+            "weighted errors of each speaker"
+        )
+    if options.compare:
+        from parivox.auditing.comparison import COMPARISON_MEASURES  # noqa: PLC0415 - likewise
+
+        told["comparison"] = {
+            "method": (
+                "differences and log ratios of both within each replicate: speakers whom both have "
+                "are drawn together, others apart; the column speakers says which. Intervals by "
+                "Student's t, with the fewer of both's speakers less one; those of meta-measures "
+                "are stretched by what noise adds to either, and have no p"
+            ),
+            "measures": COMPARISON_MEASURES,
+        }
+    return told
+
+
+def _of_rates(options: Options) -> dict[str, object]:
+    """Rates at operating points and their ratios."""
+    told: dict[str, object] = {
+        "confidence": options.confidence,
+        "rates": _INTERVALS[options.interval],
+        "rates_at": (
+            "the threshold as it is found again in each replicate, if it was found on these trials"
+            if options.interval == "bootstrap" and not options.fixed_threshold
+            else "the threshold as it is: that it was found on these trials is not counted in"
+        ),
+    }
+    if options.interval in {"speakers", "bootstrap"}:
+        told["zero_errors"] = (
+            "without errors, or with nothing but errors: the rule of 3, of trials divided by the "
+            "design effect of the other groups together, or, where these tell none, with each "
+            "speaker as one trial"
+        )
+    told["blocks"] = (
+        "of lists that do not fit in memory with more than 5,000 speakers: some 1,000 blocks of "
+        "speakers of one group each take the place of the speakers; interval says so"
+    )
+    told["columns"] = {
+        "deff": "design effect: the variance in units of that of independent trials",
+        "n_eff": "effective sample size: so many independent trials would tell as much",
+        "df": "degrees of freedom: fewer where few speakers have most of the trials or errors",
+    }
+    if options.pooled_floor:
+        told["pooled_floor"] = (
+            "variances of FNR are drawn up to what the speakers of at least three other groups "
+            "show, by a weight of two degrees of freedom"
+        )
+    told["ratios"] = (
+        "to others, pooled or a group, if no speaker is in two groups: MOVER on the log scale, "
+        "from the closed-form intervals of both rates; p is the level at which 1 is a limit. "
+        "Pooled is others with the group's own share of trials put back, and has their p"
+        if options.interval == "speakers"
+        else "from replicates, as all other bias measures"
+    )
+    return told
+
+
+def _of_replicates(options: Options) -> dict[str, object]:
+    """What is told from replicates of the bootstrap over speakers."""
+    bins = (
+        "exact"
+        if not options.bins
+        else (
+            f"counted in about {options.bins} bins shared by all groups, dense where errors are "
+            "rare; rates at given thresholds are exact, others no further off than resolution, "
+            "bounds, replicates says"
+        )
+    )
+    return {
+        "bootstrap": {
+            "method": (
+                "vertex bootstrap: speakers are drawn with replacement; a target trial weighs as "
+                "often as its speaker was drawn, a nontarget trial as the product of both. One "
+                "draw serves all systems, lists, groupings and measures"
+            ),
+            "strata": (
+                "the finest groups that speakers belong to, within the lists that they are in; "
+                "strata of fewer than 5 speakers are joined"
+            ),
+            "replicates": options.replicates,
+            "seed": options.seed,
+            "thresholds": _THRESHOLDS[options.fixed_threshold],
+            "scores": bins,
+            "undefined": "replicates without a value are dropped; above 5 % there is no interval",
+        },
+        "base_metrics": (
+            "all but rates at operating points: estimate times exp(-+ t sd of the logarithm), t "
+            "with one degree of freedom fewer than speakers of the class that has fewer; of 1 - "
+            "auc likewise; dprime, cal_loss and score shifts without logarithms"
+        ),
+        "bias_measures": (
+            "ratios: estimate times exp(-+ t sd of the log ratio), group and reference drawn "
+            "together, t with one degree of freedom fewer than speakers of the group; p = 2 P(T > "
+            "|ln ratio| / sd). Differences and neg_log_ratio without logarithms"
+        ),
+        "mean_bias_measures": (
+            "as bias measures, of the mean over groups in each replicate; degrees of freedom by "
+            "Welch and Satterthwaite, from those of the groups; families are the values of one "
+            "attribute"
+        ),
+        "threshold_bias_cv": (
+            "own thresholds found on one half of the group's speakers and used on the other, and "
+            "the reverse, over 20 splits; interval as wide as that of threshold_bias"
+        ),
+        "trend": (
+            "logistic regression on the number of the speaker, or the mean of both; variance of "
+            "leaving out each speaker in turn"
+        ),
+        "meta_measures": (
+            "as base metrics, on the logarithm of the distance from what is fair, with the "
+            "speakers of all groups. Measures of spread are biased upwards, in replicates too, so "
+            "the interval says how much the value varies, the floor what it means"
+        ),
+    }
+
+
+def _of_floors(options: Options) -> dict[str, object]:
+    """Noise floors and spread beyond them."""
+    return {
+        "noise_floors": {
+            "what": (
+                "the same measure of rates of a system that treats all groups alike, on these "
+                "speakers and trials: mean, what 95 % of draws do not exceed, and p, the share of "
+                "draws at least as unfair, the data among them. Of bias measures the distance from "
+                "par, to either side"
+            ),
+            "fnr": (
+                "speakers change groups at random (permutation) if all groups have about as many "
+                "trials to a speaker, up to 2 : 1, and up to 20,000 speakers; else as fpr"
+            ),
+            "fpr": (
+                "gamma-multinomial: each group's rate is the common one times a gamma variable, "
+                "whose variance is what speakers and pairs of speakers within groups show; the "
+                "errors found are dealt out anew"
+            ),
+            "both": "draws of both rates, independent of each other",
+            "draws": options.replicates,
+            "zeros": (
+                "half an error in the place of none, where a measure takes logarithms; no p for "
+                "such a measure as counted where a group has no errors"
+            ),
+            "without_p": (
+                "cv, sd, fdr_fpd and max_mean of FPR: simulated, p would be below .05 in .09 of "
+                "fair systems where pairs of speakers have very unlike numbers of trials"
+            ),
+            "assumes": "speakers vary alike in all groups",
+            "refused": (
+                "gamma-multinomial: fewer than 20 errors in all, or fewer than two groups of 4 "
+                "speakers. Everywhere: a speaker in several groups, as nontarget trials between "
+                "groups make them; metrics other than FNR and FPR, as no valid draws are known"
+            ),
+            "not_exceeded": "is no proof of fairness: with few speakers little can be seen",
+        },
+        "tau_log": (
+            "square root of the variance of ln rates over groups less its mean over draws of a "
+            "fair system, at least 0: about the standard deviation of ln rates between groups "
+            "beyond noise; half an error in the place of none; p of the uncorrected variance. "
+            "Interval: every spread, along the direction in which the groups were seen to differ, "
+            "at which draws of a fair system's noise have the observed variance in their middle"
+        ),
+        "var_corrected": (
+            "variance of the rates over groups less their mean variance over speakers; may be "
+            "below 0. Interval as of tau_log, with binomial draws of as many trials as the rates "
+            "are worth"
+        ),
+        "var_double_corrected": (
+            "median and, as limits, outer quantiles of the same from binomial draws of as many "
+            "trials as the rates are worth, both layers of noise taken off (Lum, Zhang and Bower "
+            "2022)"
+        ),
+    }
+
+
+def _of_verdicts(options: Options) -> dict[str, object]:
+    """Families, gates and verdicts."""
+    gates = options.gates
+    reference = options.reference[0]
+    return {
+        "multiplicity": {
+            "p_holm": "Holm: chance of any false claim in the family",
+            "p_bh": "Benjamini and Hochberg: share of false claims among those made, for screens",
+            "family": (
+                "the groups of one grouping, allocation, level, metric, operating point, measure, "
+                "reference and zero policy; in verdicts both error types together"
+            ),
+        },
+        "gates": {
+            "inference": f"{gates.too_few} and no verdict",
+            "speakers": f"fewer than {gates.speakers} speakers: not among the gated groups",
+            "errors": (
+                f"fewer than {gates.errors} effective errors (rate times n_eff): likewise, of rates"
+            ),
+            "pairs": f"fewer than {gates.pairs} pairs of speakers: likewise, of all but FNR",
+            "gated": "rows of meta-measures with gated true take the groups that lack nothing",
+        },
+        "verdicts": {
+            "reference": reference,
+            "margin": options.margin,
+            "no_difference": (
+                f"the ratio's whole interval is from 1/{options.margin:g} to {options.margin:g}, "
+                "each group by itself"
+            ),
+            "worse, better": (
+                f"else, if p_holm is below {1 - options.confidence:.3g}; without errors, if the "
+                "upper limit is below 1"
+            ),
+            "cannot_tell": "else; it says that nothing is known, not that nothing is there",
+            "differs": "a group or system that is worse or better in anything",
+        },
     }

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
-from parivox.auditing.sources import storable
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, storable
 from parivox.read.table import Table
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.sources import stem
+from parivox.auditing.inputs import stem
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
 from parivox.read.counts_file import read_counts

@@ -8,18 +8,20 @@ from parivox import __version__
 from parivox.auditing.compat import TOLD
 from parivox.auditing.confounding import confounding
 from parivox.auditing.definitions import all_definitions
-from parivox.auditing.listed import list_checks
 from parivox.auditing.schema import SCHEMA_VERSION
+from parivox.trials.checks import failed_checks
+from parivox.trials.lists import list_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parivox.auditing.counted.trial_counts import TrialCounts
-    from parivox.auditing.gather import Gathered
+    from parivox.auditing.inputs import Gathered
     from parivox.auditing.options import Options
     from parivox.auditing.system import System
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
+    from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
 __all__ = ["provenance_of", "record_of"]
@@ -53,7 +55,7 @@ def record_of(
     if file is not None:
         record["groups_file"] = file.record()
     unmet = {
-        name: list_checks(trials, people, read.groupings)
+        name: _list_checks(trials, people, read.groupings)
         for name, trials in with_ids.items()
         if people is not None
     }
@@ -110,3 +112,22 @@ def provenance_of(
         every.append(file.provenance)
     shared = {"utterances", "models", "failures"}  # read once, told by every system
     return [e for i, e in enumerate(every) if e["role"] not in shared or e not in every[:i]]
+
+
+def _list_checks(
+    trials: TrialSet, people: Speakers, groupings: Sequence[Grouping]
+) -> list[dict[str, Any]]:
+    """Checks that the trial list fails; an infinite statistic is "inf".
+
+    Lists too large for memory are not checked.
+    """
+    if not trials.is_exact or not trials.n_trials:
+        return []
+    names = ("id", "what", "statistic", "threshold", "offenders", "sentence")
+    found = []
+    for one in failed_checks(list_of(trials, people, groupings=groupings)):
+        row = {name: getattr(one, name) for name in names}
+        if row["statistic"] == float("inf"):
+            row["statistic"] = "inf"
+        found.append(row)
+    return found

@@ -8,15 +8,13 @@ files themselves (names, hashes of their bytes) stands apart, in ``provenance.js
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.folder import check_folder, check_format, read_folder, write_folder
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
-from parivox.auditing.sources import storable
-from parivox.errors import shown
+from parivox.errors import shown, storable
 from parivox.shown import SHOWN_BY, Shown
 
 if TYPE_CHECKING:
@@ -63,13 +61,13 @@ class Audit(Shown):
     provenance: list[dict[str, Any]]
 
     def __repr__(self) -> str:
-        told = [
+        inputs = ", ".join(
             f"{one['system']}@{one['list']}" if one["list"] else one["system"]
             for one in self.record["inputs"]
-        ]
+        )
         groupings = ", ".join(self.record["groupings"])
         sizes = ", ".join(f"{name} {len(table)}" for name, table in self.tables().items())
-        return shown(f"<Audit of {', '.join(told)} by {groupings}; rows: {sizes}>")
+        return shown(f"<Audit of {inputs} by {groupings}; rows: {sizes}>")
 
     @property
     def charts(self) -> Any:
@@ -83,17 +81,13 @@ class Audit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All of the audit but its curves, as JSON can hold it (infinite values as "inf")."""
-        tables = {
-            name: {column: _plain(cells) for column, cells in table.to_dict().items()}
-            for name, table in self.tables().items()
-            if name not in CURVES
-        }
-        return {"parivox_audit": SCHEMA_VERSION, **self.record, "tables": tables}
+        held: dict[str, Any] = json.loads(self.to_json())
+        return held
 
     def to_json(self) -> str:
         """The audit as one line of JSON a table; the schema is shipped as ``audit.schema.json``."""
-        told = {"parivox_audit": SCHEMA_VERSION, **self.record}
-        head = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
+        record = {"parivox_audit": SCHEMA_VERSION, **self.record}
+        head = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
         body = ",\n".join(
             f"  {json.dumps(name)}: {table.to_json()}"
             for name, table in self.tables().items()
@@ -121,15 +115,9 @@ class Audit(Shown):
         ConfigError
             If the folder cannot be written, or holds something other than an earlier audit.
         """
-        texts = {
-            "audit.json": self.to_json(),
-            "provenance.json": _text(_storable(self.provenance)),
-        }
+        provenance = json.dumps(_storable(self.provenance), indent=1, ensure_ascii=False)
+        texts = {"audit.json": self.to_json(), "provenance.json": f"{provenance}\n"}
         write_folder(folder, self.tables(), texts, format)
-
-
-def _text(told: Any) -> str:
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
 
 
 def _storable(value: Any) -> Any:
@@ -139,14 +127,6 @@ def _storable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_storable(key): _storable(one) for key, one in value.items()}
     return [_storable(one) for one in value] if isinstance(value, (list, tuple)) else value
-
-
-def _plain(cells: list[Any]) -> list[Any]:
-    """Cells as JSON can hold them: it has no infinities."""
-    first = next((cell for cell in cells if cell is not None), None)
-    if not isinstance(first, float) or not {math.inf, -math.inf}.intersection(cells):
-        return cells
-    return [str(cell) if cell in {math.inf, -math.inf} else cell for cell in cells]
 
 
 def load(folder: str | os.PathLike[str]) -> Audit:

@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from parivox.auditing.account import account_for, with_and_without
-from parivox.auditing.gather import gather, gather_counts, groups_file_of
+from parivox.auditing.inputs import (
+    by_name,
+    count_files,
+    developments,
+    gather,
+    gather_counts,
+    groups_file_of,
+)
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import TABLES, Audit
 from parivox.auditing.rows import Rows
-from parivox.auditing.sources import by_name, count_files, developments
 from parivox.auditing.system import (
     Design,
     System,
@@ -42,7 +48,7 @@ if TYPE_CHECKING:
     from parivox.auditing.comparison import Compared
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
-    from parivox.auditing.gather import Gathered
+    from parivox.auditing.inputs import Gathered
     from parivox.core.counts import Curve
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping

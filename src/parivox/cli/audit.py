@@ -142,7 +142,7 @@ def _named(sources: list[str]) -> Any:
 
     Files of counts need no names, and those of one name are added up.
     """
-    from parivox.auditing.sources import split_name, stem  # noqa: PLC0415
+    from parivox.auditing.inputs import split_name, stem  # noqa: PLC0415
     from parivox.read.counts_file import holds_counts  # noqa: PLC0415
 
     if len(sources) == 1 and "=" not in sources[0]:

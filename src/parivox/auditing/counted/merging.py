@@ -13,7 +13,7 @@ import numpy as np
 
 from parivox.auditing.counted.header import parsed
 from parivox.auditing.counted.trial_counts import Seen
-from parivox.auditing.sources import stem
+from parivox.auditing.inputs import stem
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
 from parivox.read.counts_file import CountRows, read_counts
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counted.trial_counts import Note, TrialCounts
-    from parivox.auditing.sources import Named
+    from parivox.auditing.inputs import Named
 
 __all__ = ["read_all"]
 

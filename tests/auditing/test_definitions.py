@@ -5,8 +5,7 @@ import json
 import pytest
 
 import parivox as pv
-from parivox.auditing.definitions import all_definitions
-from parivox.auditing.methods import uncertainty
+from parivox.auditing.definitions import all_definitions, uncertainty
 from parivox.auditing.options import INTERVALS, Options
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
-from parivox.auditing.sources import by_name, developments, stem
+from parivox.auditing.inputs import by_name, developments, stem
 from parivox.errors import ConfigError
 
 ROWS = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}

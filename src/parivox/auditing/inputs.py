@@ -1,0 +1,291 @@
+"""What an audit or a count is of: sources by name, read, joined and grouped, or files of counts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from parivox.errors import ConfigError, storable
+from parivox.options.audit import READ, TRIALS, AuditOptions
+from parivox.options.kinds import options_of
+from parivox.read.counts_file import holds_counts
+from parivox.read.failures import read_failures
+from parivox.read.groups import attributes_asked, make_groupings
+from parivox.read.groups_file import read_groups_file
+from parivox.read.models import read_models
+from parivox.read.speakers import read_speakers
+from parivox.read.trials import read_trials
+from parivox.read.trialset import with_common_speakers
+from parivox.read.utterances import read_utterances
+from parivox.trials.grading import with_grades
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.options.audit import ReadOptions
+    from parivox.read.grouping import Grouping
+    from parivox.read.groups_file import GroupsFile
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
+
+__all__ = [
+    "Gathered",
+    "Named",
+    "by_name",
+    "count_files",
+    "developments",
+    "gather",
+    "gather_counts",
+    "groups_file_of",
+    "split_name",
+    "stem",
+]
+
+Asked = TypeVar("Asked", bound="ReadOptions")
+Named: TypeAlias = list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]
+"""Files with the system and list that the user names, None where they are not named."""
+
+ENDINGS = {
+    "csv", "tsv", "txt", "scores", "score", "trials", "parquet", "pq", "arrow", "ipc", "feather",
+    "counts", "gz", "bz2", "xz", "zst",
+}  # fmt: skip
+
+
+def split_name(name: object) -> tuple[str, str]:
+    """Split ``system@list``; the list is empty unless named. A pair stands as it is."""
+    system, list_ = name if isinstance(name, tuple) else str(name).partition("@")[::2]
+    return storable(str(system)), storable(str(list_))
+
+
+def by_name(scores: Any) -> dict[tuple[str, str], Any]:
+    """Score sources by system and list."""
+    if isinstance(scores, Mapping) and all(_is_source(value) for value in scores.values()):
+        named = {split_name(name): source for name, source in scores.items()}
+        if len(named) < len(scores) or not named:
+            msg = f"scores name the same system and list twice, or none: {list(scores)}"
+            raise ConfigError(msg)
+        if not all(system for system, _ in named):
+            msg = "scores: a system has no name; name each one, as in V2=v2.csv or V2@H=v2.csv"
+            raise ConfigError(msg)
+        return named
+    return {(stem(scores), ""): scores}
+
+
+def _is_source(value: object) -> bool:
+    """Whether this is trials by itself: a path or table, not a mere column."""
+    # first of all, because asking a LazyFrame for its columns would resolve its whole plan
+    if isinstance(value, (str, os.PathLike, Mapping)) or hasattr(value, "collect_schema"):
+        return True
+    if hasattr(value, "columns"):
+        return True
+    return hasattr(value, "__arrow_c_stream__") and hasattr(value, "schema")
+
+
+def stem(source: object) -> str:
+    """Name of a system after its file, without any of the endings of formats."""
+    if not isinstance(source, (str, os.PathLike)):
+        return "scores"
+    name = os.fspath(source)
+    if name == "-":
+        return "stdin"
+    name = os.path.basename(str(name))  # noqa: PTH119 - a name may not be a path at all
+    while True:
+        head, dot, ending = name.rpartition(".")
+        if not head or not dot or ending.lower() not in ENDINGS:
+            return storable(name)
+        name = head
+
+
+def count_files(scores: Any) -> Named | None:
+    """Files of counts with the names that the user gives them; None where there are none.
+
+    Raises
+    ------
+    ConfigError
+        If some sources are files of counts and others are not.
+    """
+    named: list[tuple[tuple[str, str] | None, Any]] = []
+    if isinstance(scores, Mapping):
+        for name, source in scores.items():
+            several = source if isinstance(source, (list, tuple)) else [source]
+            named += [(split_name(name) if name else None, one) for one in several]
+    else:
+        several = scores if isinstance(scores, (list, tuple)) else [scores]
+        named = [(None, one) for one in several]
+    counts: list[Any] = []
+    others: list[Any] = []
+    for _, source in named:
+        (counts if holds_counts(source) else others).append(source)
+    if not counts:
+        return None
+    if others:
+        is_file = isinstance(others[0], (str, os.PathLike))
+        other = storable(str(others[0])) if is_file else "another source"
+        msg = (
+            f"{os.fspath(counts[0])}: holds counts, but {other} does not; count that first with "
+            "parivox count"
+        )
+        raise ConfigError(msg)
+    return named
+
+
+def developments(
+    threshold_from: Any, sources: Mapping[tuple[str, str], Any]
+) -> dict[tuple[str, str], Any]:
+    """Development scores of each system, if there are any."""
+    if threshold_from is None:
+        return {}
+    if isinstance(threshold_from, Mapping) and all(_is_source(v) for v in threshold_from.values()):
+        of_system = {split_name(name)[0]: source for name, source in threshold_from.items()}
+        systems = {system for system, _ in sources}
+        if set(of_system) != systems:
+            msg = (
+                f"--threshold-from names {sorted(of_system)} but the scores are of "
+                f"{sorted(systems)}; give one development file for each system, as in V2=dev.csv"
+            )
+            raise ConfigError(msg)
+        return {key: of_system[key[0]] for key in sources}
+    if len({system for system, _ in sources}) > 1:
+        msg = (
+            "--threshold-from: several systems are audited; name each one's file, as in V2=dev.csv"
+        )
+        raise ConfigError(msg)
+    return dict.fromkeys(sources, threshold_from)
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """Trials, or counts of them, with what they are grouped by.
+
+    Attributes
+    ----------
+    sets : sequence of TrialSet or TrialCounts
+        One for each system and list.
+    groupings, levels : sequence of Grouping
+    chosen_by : str
+        Who chose the groupings.
+    people : Speakers or None
+        None for counts, which know no one.
+    how : dict
+        How development scores are read.
+    strata : sequence of Grouping
+        What rates are standardised over.
+    """
+
+    sets: Sequence[TrialSet] | Sequence[TrialCounts]
+    groupings: Sequence[Grouping]
+    levels: Sequence[Grouping]
+    chosen_by: str
+    people: Speakers | None = None
+    how: dict[str, Any] = field(default_factory=dict)
+    strata: Sequence[Grouping] = ()
+
+    @staticmethod
+    def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:
+        """What the groupings are called."""
+        return tuple(one.name for one in groupings)
+
+    @property
+    def is_llr(self) -> bool:
+        """Whether counts say that their scores are log-likelihood ratios."""
+        return all(one.is_counted and one.is_llr for one in self.sets)
+
+
+def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
+    """The groups file, and the options with what it says where nothing is given."""
+    if asked.groups is None:
+        return asked, None
+    file = read_groups_file(asked.groups)
+    by = file.by if asked.by is None else asked.by
+    within = file.within if asked.within is None else asked.within
+    return replace(asked, by=by, within=within), file
+
+
+def gather(
+    sources: Mapping[tuple[str, str], Any],
+    asked: ReadOptions,
+    file: GroupsFile | None,
+    tell: Callable[[str], None],
+    *,
+    standardise: tuple[str, ...] = (),
+    may_lack: bool = False,
+) -> Gathered:
+    """Read every file, join them, and group the trials.
+
+    Parameters
+    ----------
+    sources, asked, file, tell
+        By system and list, how they are read, the groups file, and where progress goes.
+    standardise
+        Attributes whose levels rates are standardised over.
+    may_lack
+        Whether what was asked for may be unknown for every trial, since others are to come.
+    """
+    people = None
+    if asked.speakers is not None:
+        tell("reading the speakers")
+        people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
+    how: dict[str, Any] = {
+        "utterances": None if asked.utterances is None else read_utterances(asked.utterances),
+        "format": asked.scores_format,
+        "columns": asked.columns,
+        "orientation": asked.orientation,
+        "conflicts": asked.conflicts,
+    }
+    models = None if asked.models is None else read_models(asked.models)
+    failures = None if asked.failures is None else read_failures(asked.failures)
+    attributes = [
+        *attributes_asked(asked.by or ()),
+        *attributes_asked(asked.within or (), "--within"),
+        *attributes_asked(standardise, "--standardise"),
+    ]
+    sets = []
+    for (system, list_), source in sources.items():
+        tell(f"reading {system or 'the scores'}{'@' + list_ if list_ else ''}")
+        sets.append(
+            read_trials(
+                source,
+                system=system,
+                list_=list_,
+                speakers=people,
+                trials=asked.trials,
+                models=models,
+                failures=failures,
+                attributes=attributes,
+                **how,
+            )
+        )
+    people, sets = with_common_speakers(people, sets)
+    if any(one.name == "grade" for one in attributes):
+        sets = [with_grades(one, people) for one in sets]
+    made: dict[str, Any] = {"sets": sets, "file": file, "may_lack": may_lack}
+    groupings = make_groupings(people, asked.by, **made)
+    levels = make_groupings(people, asked.within or (), **made, option="--within")
+    strata = make_groupings(people, standardise, **made, option="--standardise")
+    chosen_by = "user" if asked.by else "every attribute with 2 to 50 values"
+    return Gathered(sets, groupings, levels, chosen_by, people, how, strata)
+
+
+def gather_counts(named: Named, asked: AuditOptions, tell: Callable[[str], None]) -> Gathered:
+    """Read files of counts, whose groups are in them, and add up those of one system."""
+    from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
+
+    for name, one in options_of(AuditOptions).items():
+        of_rows = one.section in {TRIALS, READ} or name == "standardise"
+        if of_rows and name != "orientation" and one.is_given(getattr(asked, name)):
+            msg = (
+                f"{one.flag}: cannot be used with counts, which hold their groups and no ids; "
+                f"leave it out, or give it to parivox count"
+            )
+            raise ConfigError(msg)
+    if asked.orientation == "distance":
+        msg = "--distance: cannot be used with counts; give it to parivox count"
+        raise ConfigError(msg)
+    tell("reading the counts")
+    sets = read_all(named)
+    first = sets[0]
+    how = {"orientation": None, "conflicts": "error"}
+    return Gathered(sets, first.groupings, first.within, first.chosen_by, None, how)
