@@ -3,7 +3,7 @@
 import pytest
 
 import parivox as pv
-from parivox.auditing import counting
+from parivox.auditing import score_counts
 from parivox.read import spill
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
@@ -27,8 +27,8 @@ def both(simulate):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
         patch.setattr(spill, "PART_TRIALS", 900)
-        patch.setattr(counting, "BINS", BINS)
-        patch.setattr(counting, "CHUNK", 100)
+        patch.setattr(score_counts, "BINS", BINS)
+        patch.setattr(score_counts, "CHUNK", 100)
         binned = pv.audit({"S": trials}, **options)
     return exact, binned
 

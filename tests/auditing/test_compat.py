@@ -4,7 +4,7 @@ import pytest
 
 import parivox as pv
 from parivox import Counts
-from parivox.core import compat
+from parivox.core import bt4vt
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def found(audit, group, metric, definition, point):
 
 @pytest.mark.parametrize("group", ["all", "f", "m"])
 def test_eer(audit, counts, group):
-    row, wanted = found(audit, group, "eer", "bt4vt", ""), compat.bt4vt_eer(counts[group])
+    row, wanted = found(audit, group, "eer", "bt4vt", ""), bt4vt.bt4vt_eer(counts[group])
     assert (row["value"], row["threshold"]) == wanted
 
 
@@ -53,11 +53,11 @@ def test_eer(audit, counts, group):
 @pytest.mark.parametrize(("name", "point"), [("voxsrc", "min-cdet"), ("sre08", "min-cdet:sre08")])
 def test_cost_and_rates_at_its_own_minimum(audit, counts, group, name, point):
     cost = pv.parse_cost(name)
-    threshold = compat.bt4vt_min_cdet(counts["all"], cost=cost).threshold
-    wanted = compat.bt4vt_cdet_at(counts[group], threshold, cost=cost)
+    threshold = bt4vt.bt4vt_min_cdet(counts["all"], cost=cost).threshold
+    wanted = bt4vt.bt4vt_cdet_at(counts[group], threshold, cost=cost)
     row = found(audit, group, "cdet_raw", f"{name} bt4vt", point)
     assert (row["value"], row["threshold"]) == wanted
-    rates = compat.bt4vt_rates_at(counts[group], threshold)
+    rates = bt4vt.bt4vt_rates_at(counts[group], threshold)
     assert found(audit, group, "fpr", f"{name} bt4vt", point)["value"] == rates.fpr
     assert found(audit, group, "fnr", f"{name} bt4vt", point)["value"] == rates.fnr
 
@@ -66,12 +66,12 @@ def test_cost_and_rates_at_its_own_minimum(audit, counts, group, name, point):
 def test_ratios(audit, counts, group):
     where = {"group": group, "measure": "ratio", "reference": "all"}
     (row,) = audit.bias.where(**where, metric="eer", definition="bt4vt")
-    one, all_ = (compat.bt4vt_eer(counts[name]).value for name in (group, "all"))
-    assert row["value"] == compat.bt4vt_eer_ratio(one, all_)
+    one, all_ = (bt4vt.bt4vt_eer(counts[name]).value for name in (group, "all"))
+    assert row["value"] == bt4vt.bt4vt_eer_ratio(one, all_)
     cost = pv.parse_cost("voxsrc")
-    threshold = compat.bt4vt_min_cdet(counts["all"], cost=cost).threshold
+    threshold = bt4vt.bt4vt_min_cdet(counts["all"], cost=cost).threshold
     one, all_ = (
-        compat.bt4vt_cdet_at(counts[name], threshold, cost=cost).value for name in (group, "all")
+        bt4vt.bt4vt_cdet_at(counts[name], threshold, cost=cost).value for name in (group, "all")
     )
     (row,) = audit.bias.where(**where, metric="cdet_raw", definition="voxsrc bt4vt")
     assert row["value"] == one / all_
