@@ -144,7 +144,7 @@ def build_balanced(
 
 
 def design(pool: Pool, asked: BalancedOptions) -> Design:
-    """See who can be drawn.
+    """The design of balanced lists: who can be drawn, and how.
 
     Groups are balanced in what defines difficulty: `balance` is told for the manifest.
     """
@@ -231,7 +231,7 @@ def _groups(pool: Pool, asked: Sequence[str] | str | None) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """What each group is to have."""
+    """Speakers, utterances and pairs asked of each group, and whether there are as many."""
 
     capacity: Capacity
     speakers: int
@@ -379,7 +379,7 @@ class _Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Capacity:
-    """How many speakers there are for a design.
+    """Speakers, utterances and pairs that the groups of a pool can give.
 
     Of every group, equally many speakers of each kind take part: of each value of the attributes
     that are balanced, those which define difficulty beside the groups.
@@ -477,7 +477,7 @@ class Capacity:
 
 
 def nontarget_pairs_each(speakers: int, utterances: int) -> int:
-    """Nontarget pairs of each of these, as partners take turns in both directions.
+    """Nontarget pairs that each of so many speakers can have, if all meet equally often.
 
     Examples
     --------

@@ -46,7 +46,7 @@ _ENDINGS = {"voxceleb": "txt", "kaldi": "txt", "nist": "tsv"}
 
 @dataclass(frozen=True, eq=False)
 class Built(Shown):
-    """What was built.
+    """Lists that were built, with their manifest.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Built(Shown):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Lines for who asked."""
+        """A summary, line by line."""
         first, groups = self.manifest["lists"][0], self.manifest["speakers"]
         lists = f"{len(self.lists)} lists, each of " if len(self.lists) > 1 else ""
         word = "group" if len(groups) == 1 else "groups"
@@ -276,7 +276,7 @@ def _check_room(
 
 
 def _in_words(size: float) -> str:
-    """Bytes.
+    """A number of bytes in words.
 
     Examples
     --------

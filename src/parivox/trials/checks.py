@@ -106,7 +106,7 @@ def check(
     levels = parse_thresholds(thresholds)
     _check_kinds(variants, pilot)
     found = read_list(trials, by=by, grade_by=grade_by, **reading)
-    wished = None if mix is None else _wished(mix, found)
+    wished = None if mix is None else _wished_mix(mix, found)
     lists = {found.trials.content_sha256}
     for one in variants:
         lists.add(read_list(one, by=(), **reading).trials.content_sha256)
@@ -169,7 +169,7 @@ def check_list(
 
 
 def _check_kinds(variants: Any, pilot: Any) -> None:
-    """Refuse what are no lists, and what is no plan."""
+    """Refuse variants that are no sequence of lists, and a pilot that is no plan."""
     if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
         msg = f"variants={variants!r} are not several lists; give them as in ['list-2.txt']"
         raise ConfigError(msg)
@@ -178,8 +178,8 @@ def _check_kinds(variants: Any, pilot: Any) -> None:
         raise ConfigError(msg)
 
 
-def _wished(mix: Mapping[str, float] | str, found: TrialList) -> dict[int, float]:
-    """The mix that is wished for, of grades that there are."""
+def _wished_mix(mix: Mapping[str, float] | str, found: TrialList) -> dict[int, float]:
+    """Wished shares of the grades of nontarget trials."""
     if not found.agreements:
         msg = (
             "--mix: no nontarget trial has a grade, as no attribute is known; give --speakers, or "
@@ -206,5 +206,5 @@ def failed_checks(found: TrialList) -> list[Finding]:
 
 
 def _duplicates(found: TrialList) -> int:
-    """Rows that say once more what another says."""
+    """Number of rows that repeat another."""
     return sum(note.count for note in found.trials.data if note.item == DUPLICATES)

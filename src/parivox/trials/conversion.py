@@ -38,7 +38,7 @@ _SIDES = ("enrol", "test")
 
 @dataclass(frozen=True)
 class Converted(Shown):
-    """What was written.
+    """A list that was written in another format.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Converted(Shown):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Lines for who asked."""
+        """A summary, line by line."""
         n = self.target + self.nontarget
         found = [
             (

@@ -99,7 +99,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class ListCounts:
-    """A list, added up.
+    """Counts of a list.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class ListCounts:
 
 
 def count_list(found: TrialList) -> ListCounts:
-    """Add up a list, block by block.
+    """Count the trials of a list, block by block.
 
     Examples
     --------
@@ -135,8 +135,8 @@ def count_list(found: TrialList) -> ListCounts:
     """
     n = len(found.people.ids)
     agree = [one for one in found.agreements if one.of_speaker is None]
-    base = _Adding(n, 3 ** len(agree), 1)
-    apart = {i: _Adding(n, 3 ** len(agree), len(one.groups) + 1) for i, one in _apart(found)}
+    base = _KeyCounts(n, 3 ** len(agree), 1)
+    apart = {i: _KeyCounts(n, 3 ** len(agree), len(one.groups) + 1) for i, one in _apart(found)}
     sides = {i: found.groupings[i].on(found.trials) for i in apart}
     tell = [one.on(found.trials) for one in agree]
     speaker = found.trials.utterance_speaker
@@ -171,7 +171,7 @@ def count_list(found: TrialList) -> ListCounts:
 
 
 def _apart(found: TrialList) -> list[tuple[int, Grouping]]:
-    """Groupings that speakers alone do not tell."""
+    """Groupings of trials or recordings, which the speakers do not determine."""
     return [(i, one) for i, one in enumerate(found.groupings) if one.of_speaker is None]
 
 
@@ -198,7 +198,7 @@ def _key(
     return key
 
 
-class _Adding:
+class _KeyCounts:
     """Keys and how often they occur."""
 
     def __init__(self, speakers: int, shared: int, groups: int) -> None:
@@ -244,7 +244,7 @@ class _Adding:
         return found, every[found]
 
 
-def _decoded(adding: _Adding, found: TrialList, agree: Sequence[object]) -> Cells:
+def _decoded(adding: _KeyCounts, found: TrialList, agree: Sequence[object]) -> Cells:
     """What the keys stand for."""
     key, count = adding.total()
     group = np.full((2, key.size), -1, dtype=np.int32)
@@ -350,14 +350,14 @@ def count_speakers(found: TrialList, counted: ListCounts) -> SpeakerCounts:
 
 
 def share_of(part: ArrayLike, whole: ArrayLike) -> Floats:
-    """A share, NaN of nothing."""
+    """Parts over wholes; NaN where a whole is 0."""
     one, other = np.broadcast_arrays(np.asarray(part, dtype=float), np.asarray(whole, dtype=float))
     found: Floats = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
     return found
 
 
 def effective_number(trials: NDArray[np.integer]) -> float:
-    """Number of speakers that as many trials each would be as good as: (sum n)^2 / sum n^2.
+    """Effective number of speakers, (sum n)^2 / sum n^2 over their numbers of trials.
 
     Examples
     --------

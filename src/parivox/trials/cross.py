@@ -115,7 +115,7 @@ def build_cross(
 
 
 def design(pool: Pool, asked: CrossOptions) -> Design:
-    """See which cells there are."""
+    """The design of cross lists: which cells there are, and how many trials each has."""
     trials, per_cell, complete = asked.trials, asked.per_cell, bool(asked.complete)
     if sum((trials is not None, per_cell is not None, complete)) != 1:
         msg = "how many trials? give one of --trials (in all), --per-cell and --complete"

@@ -163,7 +163,7 @@ def describe(
 
 
 def described(found: TrialList, counted: ListCounts, *, speaker_ids: bool = False) -> Description:
-    """Tell what a list that was added up holds."""
+    """What a list holds, from its counts."""
     speakers = count_speakers(found, counted)
     views = list(_views(found, counted))
     blocks = {

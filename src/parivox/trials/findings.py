@@ -191,7 +191,7 @@ def percent(share: float) -> str:
 
 
 def number_of(n: int, what: str) -> str:
-    """A number of things.
+    """A number and what it counts, in the plural where it must be.
 
     Examples
     --------

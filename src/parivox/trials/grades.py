@@ -74,7 +74,7 @@ class Agreement:
 
     @classmethod
     def of(cls, part: OfAttribute, trials: TrialSet) -> Agreement:
-        """Tell how the values of an attribute are compared.
+        """How the values of an attribute are compared.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Agreement:
         return self.part.of_speaker
 
     def on(self, trials: TrialSet) -> Callable[[Trials], NDArray[np.int8]]:
-        """What tells it of each trial of a partition."""
+        """A function from a partition of trials to this of each trial."""
         sides, shared = self.part.on(trials), self.shared
         if shared is not None:
             return lambda part: shared[sides(part)[0]]

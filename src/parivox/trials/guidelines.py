@@ -50,7 +50,7 @@ def guidelines(
     mix: Mapping[int, float] | None = None,
     lists: int = 1,
 ) -> list[Finding]:
-    """Check a list.
+    """The findings of checks G1 to G10.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def guidelines(
     lists
         How many different lists there are, this one and its variants.
     """
-    level = _Level(thresholds)
+    level = _Thresholds(thresholds)
     return [
         _g1(speakers, level),
         _g2(speakers, level),
@@ -80,8 +80,8 @@ def guidelines(
     ]
 
 
-class _Level:
-    """Holds statistics against thresholds."""
+class _Thresholds:
+    """Thresholds of the checks, and findings made with them."""
 
     def __init__(self, thresholds: Mapping[str, float]) -> None:
         self.thresholds = thresholds
@@ -112,12 +112,12 @@ class _Level:
         )
 
     def unchecked(self, check: str, why: str, mend: str) -> Finding:
-        """A check that says nothing."""
+        """A check that cannot be made, and why."""
         threshold = self.thresholds[check]
         return Finding(check, CHECKS[check], "not checked", None, threshold, 0, why, mend)
 
 
-def _g1(speakers: SpeakerCounts, level: _Level) -> Finding:
+def _g1(speakers: SpeakerCounts, level: _Thresholds) -> Finding:
     unequal = int((speakers.target != speakers.nontarget).sum())
     return level.finding(
         "G1",
@@ -129,7 +129,7 @@ def _g1(speakers: SpeakerCounts, level: _Level) -> Finding:
     )
 
 
-def _g2(speakers: SpeakerCounts, level: _Level) -> Finding:
+def _g2(speakers: SpeakerCounts, level: _Thresholds) -> Finding:
     few = int(level.beyond("G2", speakers.nontarget).sum())
     return level.finding(
         "G2",
@@ -141,7 +141,7 @@ def _g2(speakers: SpeakerCounts, level: _Level) -> Finding:
     )
 
 
-def _g3(speakers: SpeakerCounts, level: _Level) -> Finding:
+def _g3(speakers: SpeakerCounts, level: _Thresholds) -> Finding:
     each = speakers.enrolled
     least, most = int(each.min()), int(each.max())
     usual = np.unique(each, return_counts=True)
@@ -156,7 +156,7 @@ def _g3(speakers: SpeakerCounts, level: _Level) -> Finding:
     )
 
 
-def _g4(cells: Cells, speakers: SpeakerCounts, level: _Level) -> Finding:
+def _g4(cells: Cells, speakers: SpeakerCounts, level: _Thresholds) -> Finding:
     grade = cells.grade
     known = grade > 0
     if not known.any():
@@ -187,7 +187,7 @@ def _g4(cells: Cells, speakers: SpeakerCounts, level: _Level) -> Finding:
     )
 
 
-def _g5(cells: Cells, mix: Mapping[int, float] | None, level: _Level) -> Finding:
+def _g5(cells: Cells, mix: Mapping[int, float] | None, level: _Thresholds) -> Finding:
     if mix is None:
         top = hardest(len(cells.shared) or 2)
         mend = f"give one, as in --mix cat{top}=0.5,cat{top - 1}=0.5"
@@ -214,7 +214,7 @@ def _g5(cells: Cells, mix: Mapping[int, float] | None, level: _Level) -> Finding
     )
 
 
-def _g6(lists: int, level: _Level) -> Finding:
+def _g6(lists: int, level: _Thresholds) -> Finding:
     if lists < 2:
         return level.unchecked(
             "G6", "one list was given", "give others that were drawn like it, with --variants"
@@ -228,7 +228,7 @@ def _g6(lists: int, level: _Level) -> Finding:
     )
 
 
-def _g7(found: TrialList, counted: ListCounts, level: _Level) -> Finding:
+def _g7(found: TrialList, counted: ListCounts, level: _Thresholds) -> Finding:
     sizes = [
         (one, speakers_by_group(cells, len(one.groups)))
         for one, cells in zip(found.groupings, counted.by, strict=True)
@@ -249,7 +249,7 @@ def _g7(found: TrialList, counted: ListCounts, level: _Level) -> Finding:
     )
 
 
-def _g8(found: TrialList, counted: ListCounts, level: _Level) -> Finding:
+def _g8(found: TrialList, counted: ListCounts, level: _Thresholds) -> Finding:
     spans = list(_spans_of_attributes(found, counted))
     if not spans:
         why = _few_groups(found, *(one.name for one in found.agreements)) or (
@@ -318,7 +318,7 @@ def _few_groups(found: TrialList, *names: str) -> tuple[str, str] | None:
     return None if max(sizes) > 1 else ("there is one group only", "give --by with more groups")
 
 
-def _g9(found: TrialList, counted: ListCounts, level: _Level) -> Finding:
+def _g9(found: TrialList, counted: ListCounts, level: _Thresholds) -> Finding:
     spans = []
     for one, cells in zip(found.groupings, counted.by, strict=True):
         if _is_of(one, *RECORDING):
@@ -343,7 +343,7 @@ def _g9(found: TrialList, counted: ListCounts, level: _Level) -> Finding:
     )
 
 
-def _g10(counted: ListCounts, duplicates: int, level: _Level) -> Finding:
+def _g10(counted: ListCounts, duplicates: int, level: _Thresholds) -> Finding:
     nontarget, target = counted.reversed
     every = duplicates + nontarget + target + counted.itself
     return level.finding(

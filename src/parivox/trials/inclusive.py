@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from parivox.trials.pairs import Draws, Ints, NumberedPairs, Words
 
 
-__all__ = ["Part", "Wanted", "build_inclusive", "design", "rounded"]
+__all__ = ["PairsWanted", "Part", "build_inclusive", "design", "rounded"]
 
 ROWS = (
     "speaker by speaker in the order of their ids; of each first the target trials, easy before "
@@ -141,7 +141,7 @@ def build_inclusive(
 
 
 def design(pool: Pool, asked: InclusiveOptions) -> Design:
-    """See who takes part.
+    """The design of inclusive lists: who takes part, and how pairs are drawn.
 
     The pool is graded already: `grade_by` is told for the manifest, and for the check.
     """
@@ -158,7 +158,7 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)
     balanced = not compat if asked.balance_partners is None else bool(asked.balance_partners)
-    wanted = Wanted.of(pool, n, grades, shares, balanced=balanced, literal=bool(compat))
+    wanted = PairsWanted.of(pool, n, grades, shares, balanced=balanced, literal=bool(compat))
     reasons = wanted.reasons()
     if "" not in reasons:
         told = max(sorted(set(reasons)), key=reasons.count)
@@ -197,8 +197,8 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
     )
 
 
-def _fitting(wanted: Wanted) -> Iterator[str]:
-    """What would leave somebody in, where nobody is."""
+def _fitting(wanted: PairsWanted) -> Iterator[str]:
+    """Numbers and grades at which somebody takes part, where nobody does."""
     if most := wanted.most(1):
         yield f"the largest that leaves anybody in is {most:,}"
         return
@@ -209,8 +209,8 @@ def _fitting(wanted: Wanted) -> Iterator[str]:
             yield f"--mix cat{grade}=1 fits, --per-speaker up to {most:,}"
 
 
-def _notes(wanted: Wanted, speakers: int) -> Iterator[str]:
-    """What there is to say of a list that can be drawn."""
+def _notes(wanted: PairsWanted, speakers: int) -> Iterator[str]:
+    """Notes for the manifest: the largest number for these speakers, what the mix makes."""
     n = wanted.n
     yield f"up to --per-speaker {wanted.most(speakers):,} the same speakers take part"
     counts = rounded(n, wanted.mix)
@@ -236,14 +236,14 @@ def _target_grades(asked: Sequence[int] | str | int) -> tuple[int, ...]:
     return tuple(sorted({known[one] for one in words}))
 
 
-def _drawn(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Iterator[Block]:
+def _drawn(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Iterator[Block]:
     """Draw one list."""
     nontargets = _by_turns if wanted.balanced else _at_random
     target = _targets(wanted, is_in, draws.child(_TARGET))
     return speaker_by_speaker(target, nontargets(wanted, is_in, draws))
 
 
-def _targets(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+def _targets(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     """Target pairs, of shape (speaker, n)."""
     found = []
     for grade, n in wanted.target_counts.items():
@@ -254,7 +254,7 @@ def _targets(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     return enrol, test
 
 
-def _by_turns(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+def _by_turns(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     """Nontarget pairs with partners in turn, of shape (speaker, n)."""
     chosen, place = np.flatnonzero(is_in), np.cumsum(is_in) - 1
     rank = draws.child(_ORDER).words([0], [chosen.size])
@@ -273,7 +273,7 @@ def _by_turns(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     return enrol.reshape(partner.shape), test.reshape(partner.shape)
 
 
-def _at_random(wanted: Wanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+def _at_random(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     """Nontarget pairs with any of the partners' utterances, of shape (speaker, n)."""
     pool, n = wanted.pool, wanted.n
     chosen, place = np.flatnonzero(is_in), np.cumsum(is_in) - 1
@@ -339,8 +339,8 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
-    """What each speaker is to have.
+class PairsWanted:
+    """Pairs that each speaker is to have, and who has enough of them.
 
     Attributes
     ----------
@@ -375,11 +375,11 @@ class Wanted:
         *,
         balanced: bool,
         literal: bool,
-    ) -> Wanted:
+    ) -> PairsWanted:
         """Number the target pairs that there are; target grades have equal shares."""
         return cls(pool, n, {}, mix, balanced, literal, {}).with_targets(target_grades)
 
-    def with_targets(self, grades: tuple[int, ...]) -> Wanted:
+    def with_targets(self, grades: tuple[int, ...]) -> PairsWanted:
         """The same, with target pairs of these grades."""
         pool, shares = self.pool, dict.fromkeys(grades, 1 / len(grades))
         pairs = {grade: target_pairs(pool.start, pool.recording_end, grade) for grade in grades}

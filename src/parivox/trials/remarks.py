@@ -1,4 +1,8 @@
-"""What an auditor asks of a list beside the checks: figures that neither pass nor fail."""
+"""Findings beside the checks, which neither pass nor fail.
+
+Who stands on which side, how often things are used, what a development list shares with this one,
+and what differences between groups could be detected if speakers vary as in a pilot.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ UNLIKE = 0.02
 
 
 def remarks(about: Description, speakers: SpeakerCounts) -> Iterator[Finding]:
-    """Figures of a list.
+    """Findings that neither pass nor fail: sides, reuse, speakers, recordings, grades, shares.
 
     Parameters
     ----------
@@ -203,7 +207,7 @@ def _remark(
 
 
 class Overlap(NamedTuple):
-    """How much of a list is in the other one, too."""
+    """What two lists have in common: numbers of speakers, recordings, utterances, trials."""
 
     speakers: int
     recordings: int
