@@ -21,7 +21,7 @@ from parivox.read.metadata import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -128,21 +128,6 @@ class Models:
         ))  # fmt: skip
         return lost.group_by("model").agg(pl.col("lost").all()).filter("lost")["model"].sort()
 
-    def _check_paths(self, speakers: Speakers) -> None:
-        """Refuse a recording whose path begins with another one of the speakers."""
-        first = self.table["recording"].str.extract("^([^/]+)/")
-        is_other = first.is_in(pl.Series([list(speakers.ids)], dtype=pl.List(pl.String)))
-        odd = self.table.filter(is_other & (first != self.table["speaker"])).sort("row")
-        if odd.height:
-            row = odd.row(0, named=True)
-            msg = (
-                f"{self.name}: row {row['row']}: recording {row['recording']!r} of model "
-                f"{row['model']!r} is of speaker {row['speaker']!r} here, but begins with the "
-                f"speaker {row['recording'].partition('/')[0]!r}; correct one, or tell whose it is "
-                "with --utterances"
-            )
-            raise DataError(msg)
-
     def check_trials(
         self, ids: MergedIds, speaker: NDArray[np.int32], names: Sequence[str], scores: str
     ) -> None:
@@ -150,17 +135,8 @@ class Models:
         place = ids.where(self.table["recording"])
         theirs = np.where(place >= 0, speaker[place], -1) if len(ids) else place
         other = pl.Series("other", names, dtype=pl.String).gather(np.maximum(theirs, 0))
-        odd = self.table.with_columns(other).filter(
-            pl.Series(theirs >= 0) & (pl.col("other") != pl.col("speaker"))
-        )
-        if odd.height:
-            row = odd.sort("row").row(0, named=True)
-            msg = (
-                f"{self.name}: row {row['row']}: recording {row['recording']!r} of model "
-                f"{row['model']!r} is of speaker {row['speaker']!r} here and of "
-                f"{row['other']!r} in {scores}; correct one"
-            )
-            raise DataError(msg)
+        known = self.table.with_columns(other).filter(pl.Series(theirs >= 0))
+        self._refuse_others(known, lambda row: f" and of {row['other']!r} in {scores}; correct one")
 
     def check_speakers(
         self, utterances: Utterances | None, speakers: Speakers, *, by_path: bool
@@ -169,18 +145,32 @@ class Models:
 
         Where that tells no speakers, their paths do, if they do so in the trials (`by_path`).
         """
-        if utterances is None or not utterances.tell_speakers:
-            if by_path:
-                self._check_paths(speakers)
-            return
-        known = utterances.table.select(recording="utterance", other="row", theirs="speaker")
-        odd = self.table.join(known, on="recording").filter(pl.col("speaker") != pl.col("theirs"))
+        if utterances is not None and utterances.tell_speakers:
+            name = utterances.name
+            known = utterances.table.select(recording="utterance", at="row", other="speaker")
+            self._refuse_others(
+                self.table.join(known, on="recording"),
+                lambda row: f" and of {row['other']!r} in row {row['at']} of {name}; correct one",
+            )
+        elif by_path:
+            first = self.table["recording"].str.extract("^([^/]+)/").alias("other")
+            is_speaker = first.is_in(pl.Series([list(speakers.ids)], dtype=pl.List(pl.String)))
+            self._refuse_others(
+                self.table.with_columns(first).filter(is_speaker),
+                lambda row: (
+                    f", but begins with the speaker {row['other']!r}; correct one, or tell whose "
+                    "it is with --utterances"
+                ),
+            )
+
+    def _refuse_others(self, known: pl.DataFrame, where: Callable[[dict[str, Any]], str]) -> None:
+        """Refuse a recording of which something else names another speaker."""
+        odd = known.filter(pl.col("speaker") != pl.col("other"))
         if odd.height:
-            first = odd.sort("row").row(0, named=True)
+            row = odd.sort("row").row(0, named=True)
             msg = (
-                f"{self.name}: row {first['row']}: recording {first['recording']!r} of model "
-                f"{first['model']!r} is of speaker {first['speaker']!r} here and of "
-                f"{first['theirs']!r} in row {first['other']} of {utterances.name}; correct one"
+                f"{self.name}: row {row['row']}: recording {row['recording']!r} of model "
+                f"{row['model']!r} is of speaker {row['speaker']!r} here{where(row)}"
             )
             raise DataError(msg)
 
