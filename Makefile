@@ -62,7 +62,7 @@ test: $(STAMP) ## run every test and every example in docstrings and docs
 	$(PY) -m pytest $(PYTEST_ARGS)
 
 quick: $(STAMP) ## run most tests of every room in about a minute: those not marked slow
-	$(PY) -m pytest $(PYTEST_ARGS) -m 'not slow'
+	$(PY) -m pytest $(PYTEST_ARGS) -m 'not slow' --durations=5
 
 coverage: $(STAMP) ## the same, and say which lines no test reaches
 	$(PY) -m pytest $(PYTEST_ARGS) --cov --cov-report=term

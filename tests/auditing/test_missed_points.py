@@ -8,6 +8,8 @@ from parivox.core.verdict import verdicts
 from parivox.report.page import page
 from parivox.report.terminal import print_summary
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data(simulate):

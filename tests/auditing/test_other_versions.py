@@ -16,6 +16,8 @@ from parivox.cli import main
 from parivox.errors import DataError
 from parivox.read.table import Table
 
+pytestmark = pytest.mark.slow
+
 OLD = sorted((Path(__file__).parents[1] / "old_audits").glob("*.zip"))
 
 
