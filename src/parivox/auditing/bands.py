@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = ["Band", "audited", "band_rows", "bands"]
+__all__ = ["Band", "band_rows", "bands", "points_by_threshold"]
 
 AT_ONCE = 1 << 23
 """Pairs of speakers times thresholds that are tallied together, for the memory they take."""
@@ -48,22 +48,22 @@ class Band(NamedTuple):
 
     @classmethod
     def of(cls, intervals: RateIntervals, points: Mapping[float, int], cells: int) -> Band:
-        """What is told of the last so many cells at some points, by their thresholds."""
+        """Rates and limits of the last so many cells at some points, by their thresholds."""
         at = list(points.values())
-        told = {}
+        columns: dict[str, FloatArray] = {}
         for metric in RATES:
             one = intervals.rates[metric]
-            ratio = None if intervals.to_others is None else intervals.to_others[metric]
-            none = np.full(one.rate.shape, np.nan)
-            for name, numbers in (
-                *(("", one.rate), ("_low", one.low), ("_high", one.high)),
-                ("_ratio_low", none if ratio is None else _beside(ratio.low, one.rate)),
-                ("_ratio_high", none if ratio is None else _beside(ratio.high, one.rate)),
-            ):
-                told[metric + name] = numbers[at, -cells:]
-        return cls(np.fromiter(points, float), told)
+            columns |= {metric: one.rate, f"{metric}_low": one.low, f"{metric}_high": one.high}
+            low, high = np.full((2, *one.rate.shape), np.nan)
+            if intervals.to_others is not None:
+                ratio = intervals.to_others[metric]
+                n_groups = ratio.low.shape[-1]  # without the pooled cell
+                low[..., :n_groups], high[..., :n_groups] = ratio.low, ratio.high
+            columns |= {f"{metric}_ratio_low": low, f"{metric}_ratio_high": high}
+        columns = {name: numbers[at, -cells:] for name, numbers in columns.items()}
+        return cls(np.fromiter(points, float), columns)
 
-    def beside(self, other: Band) -> Band:
+    def with_cells(self, other: Band) -> Band:
         """The same with the cells of another, at the same thresholds, after its own."""
         both = {
             name: np.concatenate((of, other.columns[name]), axis=-1)
@@ -73,21 +73,17 @@ class Band(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Band]) -> Band:
-        """Several, in rising order of their thresholds."""
+        """Several of the same cells, in rising order of their thresholds."""
         thresholds = np.concatenate([one.thresholds for one in parts])
         order = np.argsort(thresholds, kind="stable")
-        names = parts[0].columns
-        told = {name: np.concatenate([one.columns[name] for one in parts]) for name in names}
-        return cls(thresholds[order], {name: of[order] for name, of in told.items()})
+        columns = {
+            name: np.concatenate([one.columns[name] for one in parts])[order]
+            for name in parts[0].columns
+        }
+        return cls(thresholds[order], columns)
 
 
-def _beside(of_groups: FloatArray, whole: FloatArray) -> FloatArray:
-    """What is known of groups only, with a place for the pooled cell if there is one."""
-    none = np.full((*whole.shape[:-1], whole.shape[-1] - of_groups.shape[-1]), np.nan)
-    return np.concatenate((of_groups, none), axis=-1)
-
-
-def audited(found: Iterable[Found]) -> dict[float, int]:
+def points_by_threshold(found: Iterable[Found]) -> dict[float, int]:
     """Thresholds of operating points, each once, and which point is at it."""
     at: dict[float, int] = {}
     for i, one in enumerate(found):
@@ -127,12 +123,12 @@ def bands(
     for start in range(0, len(found), step):
         here = found[start : start + step]
         every, *rest = tally_errors(trials, layouts, walk, here, members)
-        whole = _band(_none(every[0]), every[1], here, options)
+        whole = _band(every[0].part(0, 0), every[1], here, options)
         parts[0].append(whole)
         for into, (cells, level) in zip(parts[1:], rest, strict=True):
             if _is_all(level, every[1]):
-                own = _band(cells, _none(level), here, options)
-                into.append(own.beside(whole))
+                own = _band(cells, level.part(0, 0), here, options)
+                into.append(own.with_cells(whole))
             else:
                 into.append(_band(cells, level, here, options))
     return [Band.joined(each) for each in parts]
@@ -142,12 +138,7 @@ def _band(
     cells: SpeakerErrors, level: SpeakerErrors, found: Sequence[Found], options: Options
 ) -> Band:
     intervals = rate_intervals(cells, level, options)
-    return Band.of(intervals, audited(found), intervals.fewest.size)
-
-
-def _none(cells: SpeakerErrors) -> SpeakerErrors:
-    """No cell of them."""
-    return cells.part(0, 0)
+    return Band.of(intervals, points_by_threshold(found), intervals.fewest.size)
 
 
 def _is_all(some: SpeakerErrors, every: SpeakerErrors) -> bool:
@@ -160,7 +151,7 @@ def band_rows(
     rows: Rows, where: Mapping[str, str], groups: Sequence[str], parts: Sequence[Band]
 ) -> None:
     """Rows of a grouping's cells, the last of them the pooled one."""
-    told = Band.joined(parts)
+    band = Band.joined(parts)
     for i, group in enumerate(groups):
-        columns = {name: of[:, i] for name, of in told.columns.items()}
-        rows.add(**where, group=group, threshold=told.thresholds, **columns)
+        columns = {name: of[:, i] for name, of in band.columns.items()}
+        rows.add(**where, group=group, threshold=band.thresholds, **columns)

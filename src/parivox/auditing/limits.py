@@ -1,4 +1,7 @@
-"""Limits and people: whether a rate is low enough, whom its errors fall on, what attempts meet."""
+"""Limits and people: whether a rate is low enough, whom its errors fall on, what attempts meet.
+
+The speakers behind most errors are told by their ids, and only where that is asked for.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.core.measures import RATES
+from parivox.core.moments import of_speakers
 from parivox.core.people import (
     attempts_until,
     let_in,
@@ -16,6 +21,7 @@ from parivox.core.people import (
     share_above,
     worst_tenth,
 )
+from parivox.core.tallies import ByPair
 from parivox.core.verdict import met
 
 if TYPE_CHECKING:
@@ -27,10 +33,11 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
 
-__all__ = ["LIMIT_MEASURES", "limit_rows"]
+__all__ = ["LIMIT_MEASURES", "limit_rows", "offender_rows"]
 
 LIMIT_MEASURES = {
     "limit": "the rate against the limit: met if its whole interval is at or below, not_met above",
@@ -52,6 +59,9 @@ LIMIT_MEASURES = {
     ),
 }
 """What the table of limits tells, by its id; shares in [0, 1]."""
+
+MOST_OFFENDERS = 10
+"""Speakers told of one group, error and operating point."""
 
 _WHY = {
     "no_trials": "no target trials",
@@ -95,8 +105,8 @@ def limit_rows(
         )
         if metric == "fnr" and not uncertainty.in_blocks:
             above = partial(share_above, limit=limit, confidence=confidence)
-            told = _of_people(uncertainty, above)
-            making.shares(metric, "speakers_above", told, limit)
+            value, low, high, reason = _of_people(uncertainty, above)
+            making.add(metric, "speakers_above", value, low, high, limit=limit, reason=reason)
     if not uncertainty.in_blocks:
         observed, expected, reason = _of_people(
             uncertainty, worst_tenth, ("observed", "expected", "reason")
@@ -114,7 +124,8 @@ def _attempts(making: _Making, uncertainty: Uncertainty, n: int, confidence: flo
     making.add("fnr", "locked_out", *(locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)))
     if not uncertainty.in_blocks:
         of_all = partial(locked_out_people, attempts=n, confidence=confidence)
-        making.shares("fnr", "locked_out_people", _of_people(uncertainty, of_all))
+        value, low, high, reason = _of_people(uncertainty, of_all)
+        making.add("fnr", "locked_out_people", value, low, high, reason=reason)
     making.add("fpr", "impostors_in", *(let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)))
     # more errors, fewer attempts
     making.add("fpr", "attempts_until", *(attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)))
@@ -125,19 +136,19 @@ def _of_people(
     measure: Callable[[BySpeaker], Any],
     names: Sequence[str] = ("value", "low", "high", "reason"),
 ) -> list[NDArray[Any]]:
-    """What a measure of speakers is of the groups and, last, of all of them, ``[point, group]``."""
-    told = []
+    """A measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
+    found = []
     for tally in (uncertainty.groups.target, uncertainty.pooled.target):
         if tally.trials.ndim == 1:
-            told.append([getattr(measure(tally), name) for name in names])
+            found.append([getattr(measure(tally), name) for name in names])
             continue
         # decisions are known of other trials than scores are
         rows = [
             measure(replace(tally, errors=errors, trials=trials))
             for errors, trials in zip(tally.errors, tally.trials, strict=True)
         ]
-        told.append([np.stack([getattr(row, name) for row in rows]) for name in names])
-    return [np.concatenate(both, axis=-1) for both in zip(*told, strict=True)]
+        found.append([np.stack([getattr(row, name) for row in rows]) for name in names])
+    return [np.concatenate(both, axis=-1) for both in zip(*found, strict=True)]
 
 
 class _Making:
@@ -165,7 +176,7 @@ class _Making:
         missing = np.where(np.isnan(value), "no trials" if reason is None else "", "")
         why = missing if reason is None else reason
         for i, one in enumerate(self.found):
-            told = [_WHY.get(text, text) for text in why[i].tolist()]
+            reasons = [_WHY.get(text, text) for text in why[i].tolist()]
             judged = met(lows[i], highs[i], limit).tolist() if is_judged and limit else ""
             self.rows.add(
                 **self.where,
@@ -178,12 +189,52 @@ class _Making:
                 low=None if one.reason else lows[i],
                 high=None if one.reason else highs[i],
                 verdict="cannot_tell" if one.reason and is_judged else judged,
-                reason=one.reason or told,
+                reason=one.reason or reasons,
             )
 
-    def shares(
-        self, metric: str, measure: str, told: Sequence[NDArray[Any]], limit: float | None = None
-    ) -> None:
-        """Add shares of people with their limits."""
-        value, low, high, reason = told
-        self.add(metric, measure, value, low, high, limit=limit, reason=reason)
+
+def offender_rows(
+    rows: Rows,
+    where: Mapping[str, str],
+    groups: Sequence[str],
+    tallied: SpeakerErrors,
+    found: Sequence[Found],
+    ids: Sequence[str],
+) -> None:
+    """The speakers with most errors of each cell at each operating point, by their ids.
+
+    Parameters
+    ----------
+    rows, where
+        Of the table, and columns that all of them share.
+    groups, tallied
+        Names of the cells, and who takes part in their trials.
+    found
+        Operating points, as the tallies have them.
+    ids
+        Of the speakers by number, rising.
+    """
+    for metric in RATES:
+        tally = tallied.target if metric == "fnr" else tallied.nontarget
+        # of whoever takes part, in the order of sums over them
+        cell, speaker = tally.members if isinstance(tally, ByPair) else (tally.cell, tally.speaker)
+        shape = np.broadcast_shapes(tally.errors.shape, tally.trials.shape)
+        errors, trials = (np.broadcast_to(x, shape) for x in (tally.errors, tally.trials))
+        totals = tally.by_cell(errors)
+        for point, one in enumerate(found):
+            if one.reason:
+                continue
+            wrong, tried = (of_speakers(tally, x[point]) for x in (errors, trials))
+            for i, group in enumerate(groups):
+                here = np.flatnonzero((cell == i) & (wrong > 0))
+                first = here[np.lexsort((speaker[here], -wrong[here]))][:MOST_OFFENDERS]
+                rows.add(
+                    **where,
+                    group=group,
+                    metric=metric,
+                    operating_point=one.point.text,
+                    speaker=[ids[k] for k in speaker[first]],
+                    errors=wrong[first].astype(np.int64),
+                    trials=tried[first].astype(np.int64),
+                    share=wrong[first] / max(totals[point, i], 1),
+                )

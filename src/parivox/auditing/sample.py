@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.bands import Band, audited, band_rows, bands
+from parivox.auditing.bands import Band, band_rows, bands, points_by_threshold
 from parivox.auditing.draws import Replicated, replicate
 from parivox.auditing.failures import SpeakerFailures, draws_with_failures, tally_failures
 from parivox.auditing.intervals import Uncertainty, crossed_of, rate_intervals
 from parivox.auditing.layout import Layout, Members, Placing, cell_layouts
+from parivox.auditing.limits import offender_rows
 from parivox.auditing.nulls import draw_nulls
-from parivox.auditing.offenders import offender_rows
 from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def sample_speakers(
                 )
                 for (one, other), (of, of_levels) in zip(replicated, lost, strict=True)
             ]
-    points_at = audited(points.found)
+    points_at = points_by_threshold(points.found)
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_at))]
     if trials.is_exact and nodes.size and options.interval != "bootstrap":

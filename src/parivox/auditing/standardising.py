@@ -60,46 +60,34 @@ def standardised_rows(
         whole = tallied.target if metric == "fnr" else tallied.nontarget
         for i, one in enumerate(found):
             made = standardised(whole.at_point(i), cell % n, cell // n)
-            told = moments(made.tally)
-            at = rate_interval(told, options.confidence)
-            used = [g for g, w in zip(strata.groups, made.weight.tolist(), strict=True) if w]
+            spread = moments(made.tally)
+            n_speakers = spread.speakers
+            at = rate_interval(spread, options.confidence)
             reason = [one.reason or _WHY.get(text, text) for text in made.reason.tolist()]
-            few = told.speakers < options.gates.inference
-            missing = np.array([bool(text) for text in reason])
-            numbers = {
-                name: np.where(missing | (few if name in {"low", "high"} else False), np.nan, value)
-                for name, value in (
-                    ("value", at.rate),
-                    *((name, getattr(at, name)) for name in ("low", "high", "df", "se")),
+            is_missing = np.array([bool(text) for text in reason])
+            has_none = is_missing | (n_speakers < options.gates.inference)
+            low, high = (np.where(has_none, np.nan, limit) for limit in (at.low, at.high))
+            used = [g for g, w in zip(strata.groups, made.weight.tolist(), strict=True) if w]
+            notes = [
+                "; ".join(filter(None, (f"{share:.1%} of the trials left out", note)))
+                for share, note in zip(
+                    np.nan_to_num(made.left_out).tolist(), at.note.tolist(), strict=True
                 )
-            }
-            left = np.nan_to_num(made.left_out)
+            ]
             rows.add(
                 **where,
                 group=list(grouping.groups),
                 metric=metric,
                 definition=f"{STANDARDISED} {strata.name}",
                 operating_point=one.point.text,
-                errors=None,
-                trials=None,
-                target_trials=None,
-                nontarget_trials=None,
-                speakers=told.speakers.astype(np.int64),
+                value=np.where(is_missing, np.nan, at.rate),
+                speakers=n_speakers.astype(np.int64),
                 threshold=one.threshold,
                 reason=reason,
-                interval=np.where(np.isnan(numbers["high"]), "", at.method).tolist(),
-                note=[
-                    "; ".join(
-                        filter(
-                            None,
-                            (
-                                f"equal weights: {', '.join(used)}",
-                                f"{share:.1%} of the trials left out",
-                                note,
-                            ),
-                        )
-                    )
-                    for share, note in zip(left.tolist(), at.note.tolist(), strict=True)
-                ],
-                **numbers,
+                low=low,
+                high=high,
+                interval=np.where(np.isnan(high), "", at.method).tolist(),
+                df=np.where(is_missing, np.nan, at.df),
+                se=np.where(is_missing, np.nan, at.se),
+                note=[f"equal weights: {', '.join(used)}; {note}" for note in notes],
             )

@@ -53,9 +53,9 @@ def trend_rows(
         tally = uncertainty.pooled.target if metric == "fnr" else uncertainty.pooled.nontarget
         for i, one in enumerate(found):
             own = tally.at_point(i)
-            told = trend(own, numbers / unit, options.confidence)
-            reason = one.reason or _WHY.get(str(told.reason[0]), str(told.reason[0]))
-            values = told.slope, told.low, told.high, told.p
+            made = trend(own, numbers / unit, options.confidence)
+            reason = one.reason or _WHY.get(str(made.reason[0]), str(made.reason[0]))
+            values = made.slope, made.low, made.high, made.p
             slope, low, high, p = (None if one.reason else float(value[0]) for value in values)
             rows.add(
                 **where,
@@ -64,7 +64,6 @@ def trend_rows(
                 definition=f"per {unit:g}",
                 operating_point=one.point.text,
                 measure=TREND,
-                reference="",
                 zero="none",
                 value=slope,
                 reason=reason,
