@@ -40,7 +40,8 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     from parivox.auditing.options import Options
     from parivox.auditing.result import TABLES
     from parivox.auditing.rows import Rows
-    from parivox.auditing.system import Design, add_rows, measure_system
+    from parivox.auditing.system import Design, measure_system
+    from parivox.auditing.system_rows import add_rows
     from parivox.read.groups import make_groupings
 
     options = Options(by=tuple(BY), operating_points=tuple(OPERATING_POINTS), intervals=False)

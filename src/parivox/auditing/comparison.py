@@ -7,34 +7,40 @@ independently where they do not. What is told of a pair is told from these diffe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.bias import bias_blocks, left_out, mean_over
-from parivox.auditing.intervals import groups_passed
-from parivox.auditing.meta import area_blocks, groups_of_area, in_draws, meta_blocks
+from parivox.auditing.comparison_sides import (
+    Compared,
+    Part,
+    Side,
+    area_sides,
+    base_side,
+    bias_sides,
+    columns_of,
+    meta_sides,
+    no_log,
+)
 from parivox.auditing.nulls import beyond_noise
-from parivox.core.measures import MEASURES, RATES, base_metric
+from parivox.core.measures import RATES
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = ["COMPARISON_MEASURES", "Compared", "Part", "add_comparisons", "check_comparable"]
+__all__ = ["COMPARISON_MEASURES", "add_comparisons", "check_comparable"]
 
 COMPARISON_MEASURES = {
     "value": "the base metric itself",
@@ -56,110 +62,6 @@ _BLANK: dict[str, Any] = {
     **dict.fromkeys(("alpha", "difference", "log_ratio", "log_low", "log_high")),
 }
 _UNKNOWN = {"measure": "spread", "value": None, "other": None}
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What is compared: the cells of one grouping, or all trials, within one level.
-
-    Attributes
-    ----------
-    where : dict
-        Its grouping, allocation and level.
-    cells : sequence of str
-        Names of the groups, then of the pooled row; of all trials, that row only.
-    data, draws : Estimates
-        Every base metric, and the same in each draw; None, and `why` tells why, if there are none.
-    errors : Estimates
-        Those of them that are errors.
-    cheapest : sequence of (Estimates, ndarray or None)
-        Of each cost, that at its own smallest cost and each group's own minimum; its threshold
-        bias cross-fitted over speakers.
-    area : Estimates or None
-        FPR and FNR at the points that the area under FDR is taken over; None of all trials.
-    shared : dict of str to bool ndarray of shape (group,)
-        Groups of an intersection that share a value of one attribute, as in ``gender=f``.
-    uncertainty : Uncertainty or None
-    why : str
-        Why there are no draws.
-    """
-
-    where: Mapping[str, str]
-    cells: Sequence[str]
-    data: Estimates
-    draws: Estimates | None
-    errors: Estimates
-    cheapest: Sequence[tuple[Estimates, FloatArray | None]]
-    area: Estimates | None
-    shared: Mapping[str, NDArray[np.bool_]]
-    uncertainty: Uncertainty | None
-    why: str
-
-    @property
-    def speakers(self) -> NDArray[np.int64]:
-        """Speakers behind the smaller class of trials, ``[cell]``."""
-        n = len(self.cells)
-        return np.zeros(n, np.int64) if self.uncertainty is None else self.uncertainty.speakers[-n:]
-
-    def passed(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
-        """Which groups pass the gates, ``[key, group]``."""
-        if self.uncertainty is None:
-            return np.zeros((len(keys), len(self.cells) - 1), dtype=bool)
-        return groups_passed(self.uncertainty, keys)
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """One system on one list, as far as it is compared with others."""
-
-    trials: TrialSet
-    points: Points
-    parts: list[Part] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """As the user names it."""
-        trials = self.trials
-        return f"{trials.system}@{trials.list}" if trials.list else trials.system
-
-    @property
-    def texts(self) -> list[str]:
-        """Its operating points as written."""
-        return [one.point.text for one in self.points.found]
-
-
-class Side(NamedTuple):
-    """Rows of one measure in one of two sets.
-
-    Attributes
-    ----------
-    columns : dict
-        What they are of.
-    values : float64 ndarray of shape (row,)
-    drawn : float64 ndarray of shape (draw, row), or None
-    reasons : sequence of str, one a row
-        Why a value is undefined.
-    to_log : callable or None
-        What of a value is compared on the logarithmic scale, of arrays ``[..., row]``.
-    speakers : int64 ndarray of shape (row,)
-        Speakers who tell how certain it is.
-    grows : bool
-        Whether noise makes it larger (further from fair) even on average.
-    why : str
-        Why it is not resampled, if that is its own nature.
-    most : float or float64 ndarray of shape (row,)
-        No difference is larger.
-    """
-
-    columns: dict[str, Any]
-    values: FloatArray
-    drawn: FloatArray | None
-    reasons: Sequence[str]
-    to_log: Callable[[FloatArray], FloatArray]
-    speakers: NDArray[np.int64]
-    grows: bool = False
-    why: str = ""
-    most: float | FloatArray = np.inf
 
 
 def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
@@ -246,7 +148,7 @@ def _compare_parts(
     """Every measure of the same cells of two sets."""
     mine, theirs = pair
     keys = _common(mine.data, theirs.data)
-    _add_pair(rows, where, pair, (_base_side(mine, keys), _base_side(theirs, keys)), options)
+    _add_pair(rows, where, pair, (base_side(mine, keys), base_side(theirs, keys)), options)
     if mine.area is None or theirs.area is None:
         return
     errors = (
@@ -260,9 +162,9 @@ def _compare_parts(
     both_known = errors[0].only(known), errors[1].only(known)
     sides = [
         [
-            *_bias_sides(part, of, at, options),
-            *_area_sides(part, in_both, options),
-            *_meta_sides(part, of_known, options),
+            *bias_sides(part, of, at, options),
+            *area_sides(part, in_both, options),
+            *meta_sides(part, of_known, options),
         ]
         for part, of, at, of_known in zip(pair, errors, points, both_known, strict=True)
     ]
@@ -275,153 +177,6 @@ def _common(one: Estimates, other: Estimates) -> list[Key]:
     """The keys that both have."""
     known = set(other.keys)
     return [key for key in one.keys if key in known]
-
-
-def _base_side(part: Part, keys: Sequence[Key]) -> Side:
-    """Base metrics of every cell."""
-    n, data = len(part.cells), part.data.having(keys)
-    metrics = [base_metric(key[0]) for key in keys]
-    scale = np.repeat([one.scale for one in metrics], n)
-
-    def to_log(values: FloatArray) -> FloatArray:
-        far = np.where(scale == "one", 1 - values, values)
-        return np.where(scale == "linear", np.nan, far)
-
-    return Side(
-        {**_columns(keys, n), "group": list(part.cells) * len(keys), "measure": "value"},
-        data.values.ravel(),
-        None if part.draws is None else _flat(part.draws.having(keys).values),
-        [why for of in data.reasons for why in of],
-        to_log,
-        np.tile(part.speakers, len(keys)),
-        most=np.repeat([one.widest for one in metrics], n),
-    )
-
-
-def _columns(keys: Sequence[Key], n: int) -> dict[str, list[str]]:
-    """The columns of `n` rows of each key."""
-    names = ("metric", "definition", "operating_point")
-    return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
-
-
-def _flat(drawn: FloatArray) -> FloatArray:
-    return drawn.reshape(len(drawn), -1)
-
-
-def _bias_sides(part: Part, errors: Estimates, points: Points, options: Options) -> Iterator[Side]:
-    """Each bias measure of every group, and its means by attribute.
-
-    ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
-    scale.
-    """
-    groups, speakers = part.cells[:-1], part.speakers[:-1]
-    masks = list(part.shared.values())
-    for block in bias_blocks(errors, part.draws, part.cheapest, groups, points, options):
-        measure = MEASURES[block.measure]
-        if measure.id == "neg_log_ratio":
-            continue
-        to_log = np.asarray if measure.scale == "ratio" else _no_log
-        where = {"reference": block.reference, "zero": block.zero}
-        grows = measure.bounds[0] == 1.0  # a minimum over noise
-        n, value = len(groups), block.value
-        yield Side(
-            {
-                **_columns(block.keys, n),
-                "group": list(groups) * len(block.keys),
-                "measure": measure.id,
-                **where,
-            },
-            value.ravel(),
-            None if block.drawn is None else _flat(block.drawn),
-            block.reason.ravel().tolist(),
-            to_log,
-            np.tile(speakers, len(block.keys)),
-            grows,
-        )
-        if not masks:
-            continue
-        drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=value)
-        odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
-        fewest = np.array([speakers[mask].min() for mask in masks])
-        yield Side(
-            {
-                **_columns(block.keys, len(masks)),
-                "group": list(part.shared) * len(block.keys),
-                "measure": f"mean_{measure.id}",
-                **where,
-            },
-            mean_over(value, masks).ravel(),
-            None if drawn is None else _flat(drawn),
-            [reason for of_key in zip(*odd, strict=True) for reason in of_key],
-            to_log,
-            np.tile(fewest, len(block.keys)),
-            grows,
-        )
-
-
-def _meta_sides(part: Part, errors: Estimates, options: Options) -> Iterator[Side]:
-    """Each meta-measure of the groups that both sets have."""
-    for block in meta_blocks(errors, options):
-        drawn, found, stack = None, block.found, block.stack
-        if part.draws is not None:
-            drawn = in_draws(block, part.draws.having(stack.keys).only(~np.isnan(stack.groups)))
-        n = np.ravel(found.groups)
-        has_all = n == len(part.cells) - 1
-        of = np.where(has_all, "", [f"of the {k} groups that both have" for k in n.tolist()])
-        yield Side(
-            {
-                "metric": block.metrics,
-                "definition": block.definitions,
-                "operating_point": block.points,
-                "group": "",
-                "measure": block.measure.id,
-                "alpha": block.alphas,
-                "zero": block.zero,
-            },
-            np.ravel(found.value),
-            drawn,
-            [
-                why or note
-                for why, note in zip(np.ravel(found.reason).tolist(), of.tolist(), strict=True)
-            ],
-            np.asarray if block.measure.scale == "ratio" else _no_log,
-            np.repeat(part.speakers[-1:], n.size),
-            grows=True,
-            most=block.measure.widest,
-        )
-
-
-def _area_sides(part: Part, known: NDArray[np.bool_], options: Options) -> Iterator[Side]:
-    """Area under FDR of some groups, on either scale of FPR."""
-    assert part.area is not None
-    area = part.area.only(np.broadcast_to(known, part.area.groups.shape))
-    groups = groups_of_area(area, options)
-    note = "" if groups == len(part.cells) - 1 else f"of {groups} groups"
-    for block, drawn in area_blocks(area, part.draws, options):
-        value = np.ravel(block.found.value)
-        yield Side(
-            {
-                "metric": block.metrics,
-                "definition": block.definitions,
-                "operating_point": block.points,
-                "group": "",
-                "measure": block.measure.id,
-                "alpha": block.alphas,
-                "zero": block.zero,
-            },
-            value,
-            drawn,
-            [why or note for why in np.ravel(block.found.reason).tolist()],
-            _no_log,
-            np.repeat(part.speakers[-1:], value.size),
-            grows=True,
-            most=block.measure.widest,
-        )
-
-
-def _no_log(values: FloatArray) -> FloatArray:
-    """Of what has no ratio: a fair system has 0."""
-    return np.full(values.shape, np.nan)
 
 
 def _add_pair(
@@ -561,7 +316,7 @@ def _add_ranks(
     some = ~np.isnan(stacks[0].groups).all(axis=-1)
     few = [keys[i] for i in np.flatnonzero(some & ~enough).tolist()]
     reason = "fewer than three groups pass the gates in both"
-    rows.add(**where, **_BLANK | _columns(few, 1) | _UNKNOWN | {"reason": reason})
+    rows.add(**where, **_BLANK | columns_of(few, 1) | _UNKNOWN | {"reason": reason})
     if not chosen.size:
         return
     passed = passed[chosen]
@@ -575,9 +330,9 @@ def _add_ranks(
         stack = whole.select(chosen.tolist()).only(passed)
         drawn = draws.having(stack.keys)
         reasons = [f"of the {n} groups that pass the gates" for n in passed.sum(axis=-1).tolist()]
-        told: dict[str, Any] = {**_columns(stack.keys, 1), "measure": "spread"}
+        told: dict[str, Any] = {**columns_of(stack.keys, 1), "measure": "spread"}
         spread, again = _spread(stack.groups, drawn.groups, passed, np.log)
-        of_log.append(Side(told, spread, again, reasons, _no_log, speakers))
+        of_log.append(Side(told, spread, again, reasons, no_log, speakers))
         pooled.append(drawn.pooled)
         spreads.append(again)
         one, other = _corrected(part, stack, drawn.groups, passed, speakers, reasons)
@@ -610,7 +365,7 @@ def _add_ranks(
         rows.add(
             **where,
             **_BLANK
-            | _columns(some_keys, 1)
+            | columns_of(some_keys, 1)
             | {"measure": measure, "value": shares[0], "other": shares[1]}
             | {
                 "reason": np.select(
@@ -639,8 +394,8 @@ def _corrected(
     rates = stack.select(at)
     found = beyond_noise(part.uncertainty, rates)
     _, again = _spread(rates.groups, drawn[:, at], passed[at], np.asarray)
-    shared = [reasons[i] for i in at], _no_log, speakers[at]
-    told = _columns(rates.keys, 1)
+    shared = [reasons[i] for i in at], no_log, speakers[at]
+    told = columns_of(rates.keys, 1)
     return (
         Side({**told, "measure": "var_corrected"}, found["var_corrected"]["value"], again, *shared),
         Side(

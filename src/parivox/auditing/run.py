@@ -22,14 +22,8 @@ from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import TABLES, Audit
 from parivox.auditing.rows import Rows
-from parivox.auditing.system import (
-    Design,
-    System,
-    add_rows,
-    measure_system,
-    measured_cells,
-    part_of,
-)
+from parivox.auditing.system import Design, System, measure_system, measured_cells
+from parivox.auditing.system_rows import add_rows, part_of
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
@@ -45,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from parivox.auditing.common_trials import CommonTrials
-    from parivox.auditing.comparison import Compared
+    from parivox.auditing.comparison_sides import Compared
     from parivox.auditing.counted.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
     from parivox.auditing.inputs import Gathered
@@ -265,7 +259,7 @@ def _to_compare(system: System) -> Compared | None:
     """Where what is compared of a system is kept, if it is to be."""
     if not system.design.options.compare or system.trials.is_counted:
         return None
-    from parivox.auditing.comparison import Compared  # noqa: PLC0415 - on request
+    from parivox.auditing.comparison_sides import Compared  # noqa: PLC0415 - on request
 
     return Compared(system.trials, system.points)
 

@@ -1,15 +1,10 @@
-"""The registry of measures: what each is called, what it needs, how it is read, what computes it.
+"""Every measure: what each is called, what it needs, how it is read, what computes it.
 
-Three kinds follow from each other. A *base metric* is a number of one cell: an error rate, a cost,
-a distance of scores. A *bias measure* sets a group's base metric against a reference. A
-*meta-measure* is one number for how all groups differ. Everything that an audit says of a measure
-besides its value stands here, once: intervals, noise floors, the terminal, the page, exports,
-figures and the documentation read it. Papers go by the numbers of docs/references.md#papers.
-
-To add one, write a pure function of counts or of rates ``[..., group]`` and register it:
+What an entry says is explained in :mod:`parivox.core.registry`. To add one, write a pure function
+of counts or of rates ``[..., group]`` and register it:
 
 >>> import numpy as np
->>> from parivox.core.spread import GroupSet
+>>> from parivox.core.groupset import GroupSet
 >>> def spread(values):
 ...     groups = GroupSet.of(values)
 ...     return groups.meta(np.sqrt(groups.range()))
@@ -26,9 +21,8 @@ To add one, write a pure function of counts or of rates ``[..., group]`` and reg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,15 +31,25 @@ from parivox.core.costs import act_cdet, bayes_threshold, cdet, min_cdet
 from parivox.core.eer import eer
 from parivox.core.llr import cllr, min_cllr
 from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
+from parivox.core.registry import (
+    BOTH,
+    MEASURES,
+    RATES,
+    BaseMetric,
+    BiasMeasure,
+    Measure,
+    MetaMeasure,
+    base_metric,
+    base_metrics,
+    bias_measures,
+    meta_measures,
+    register,
+)
 from parivox.core.separation import auc, dprime
-from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
-    from parivox.core.spread import Meta
 
 __all__ = [
     "BOTH",
@@ -62,213 +66,7 @@ __all__ = [
     "register",
 ]
 
-Scale: TypeAlias = Literal["zero", "one", "ratio", "linear"]
-RATES = ("fpr", "fnr")
-BOTH = "fpr+fnr"
 _INF = np.inf
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Measure:
-    """What every measure has.
-
-    Attributes
-    ----------
-    id : str
-        As the columns ``metric`` and ``measure`` have it.
-    label : str
-        Its name in tables.
-    short : str
-        Its name where there is little room; the label, unless another is given.
-    says : str
-        Its definition in one line.
-    source : str
-        Who published it; empty if it is common.
-    scale : {"zero", "one", "ratio", "linear"}
-        On which scale it varies: it is at least 0 and 0 at best (its logarithm varies evenly),
-        at most 1 and 1 at best (that of 1 - value), a ratio whose logarithm is 0 at par, or a
-        number that varies evenly itself.
-    bounds : (float, float)
-        No value lies outside, and no limit of an interval.
-    fairer : {"lower", "higher", "neither"}
-        Which values are better: of a base metric for the people it is of, of the others for
-        fairness.
-    compute : callable or None
-        The function; None of what the pipeline itself makes of other values.
-    """
-
-    id: str
-    label: str
-    says: str
-    short: str = ""
-    source: str = ""
-    scale: Scale = "zero"
-    bounds: tuple[float, float] = (0.0, _INF)
-    fairer: Literal["lower", "higher", "neither"] = "lower"
-    compute: Callable[..., object] | None = None
-
-    def __post_init__(self) -> None:
-        """Give what has no short name its label."""
-        if not self.short:
-            object.__setattr__(self, "short", self.label)
-
-    @property
-    def is_higher_fairer(self) -> bool:
-        """Whether higher values are better."""
-        return self.fairer == "higher"
-
-    @property
-    def widest(self) -> float:
-        """No two values are further apart."""
-        return self.bounds[1] - self.bounds[0]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BaseMetric(Measure):
-    """A number of one cell of trials.
-
-    Attributes
-    ----------
-    needs : str
-        What `compute` takes, and when it is defined:
-
-        ``points``
-            A :class:`~parivox.core.counts.Curve` ``[..., threshold]`` at the operating points;
-            gives ``[..., threshold]``.
-        ``counts``
-            :class:`~parivox.core.counts.Counts` ``[..., value]``; gives ``[...]``, or what has
-            a ``threshold`` beside it.
-        ``llr``
-            The same of scores that are log-likelihood ratios.
-        ``pooled``, ``recordings``, ``attempts``, ``seconds``
-            Made by the audit of scores against those of all groups; of recordings that failed; of
-            both rates with these; of times.
-    per : {"", "cost", "eer", "held"}
-        Computed once for each cost model (keyword `cost`), definition of the EER (`definition`),
-        or rate that is held and rule (`target`, `rule`).
-    of : {"target", "nontarget", "both"}
-        The trials that it is of, and whose errors stand beside it.
-    is_error : bool
-        0 at best and lower for better, so that groups can be compared by it.
-    field : str
-        Which attribute of what `compute` gives it is, where it gives several; those of one
-        function are computed together.
-    made_of : tuple of str
-        Computed of the values of these metrics instead.
-    is_smooth : bool
-        In replicates, bins of scores twice as wide do.
-    """
-
-    needs: Literal["points", "counts", "llr", "pooled", "recordings", "attempts", "seconds"]
-    per: Literal["", "cost", "eer", "held"] = ""
-    of: Literal["target", "nontarget", "both"] = "both"
-    is_error: bool = True
-    field: str = "value"
-    made_of: tuple[str, ...] = ()
-    is_smooth: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BiasMeasure(Measure):
-    """A group's base metric against a reference.
-
-    Attributes
-    ----------
-    par : float
-        Its value where the group fares as the reference does.
-    is_of_references : bool
-        Taken against each reference in turn; else against the one that its definition names.
-    """
-
-    par: float
-    is_of_references: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class MetaMeasure(Measure):
-    """One number for how the groups of a system differ.
-
-    Attributes
-    ----------
-    metric : str
-        The one metric that it is for (``fpr``, ``fnr``, ``fpr+fnr`` for both at once), or empty:
-        any metric that is an error.
-    takes : {"", "alpha", "average", "draws", "grid"}
-        What `compute` takes besides the values: the keyword `alpha`, or the pooled value as
-        second argument; or what the audit makes it of, draws of a fair system or a grid of
-        operating points.
-    takes_logs : bool
-        A rate of 0 makes it undefined or infinite.
-    zero_policies : tuple of str
-        Rules for rates of 0 under which its value can differ.
-    has_p_of_fpr : bool
-        Whether the p of its noise floor is told of FPR. Of extremes and squares it is not: draws
-        of a fair system make small groups vary a little too little where pairs of speakers have
-        very unlike numbers of trials, so that it would be below .05 in up to .09 of fair systems.
-    shown : {"first", "quoted", "further", "tables"}
-        How prominently: in every summary; first on the page; further down; in tables alone.
-    """
-
-    metric: str = ""
-    takes: Literal["", "alpha", "average", "draws", "grid"] = ""
-    takes_logs: bool = False
-    zero_policies: tuple[bias.ZeroPolicy, ...] = ("none",)
-    has_p_of_fpr: bool = True
-    shown: Literal["first", "quoted", "further", "tables"] = "further"
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether it is of both rates at once."""
-        return self.metric == BOTH
-
-    def of(self, *values: object, **more: object) -> Meta:
-        """Its value; see `compute`."""
-        assert self.compute is not None
-        return self.compute(*values, **more)  # type: ignore[return-value]
-
-
-MEASURES: dict[str, Measure] = {}
-"""Every measure by its id, in the order in which tables have them."""
-
-_M = TypeVar("_M", bound=Measure)
-
-
-def register(measure: _M) -> _M:
-    """Add a measure, by which it is everywhere.
-
-    Raises
-    ------
-    ConfigError
-        If its id is taken.
-    """
-    if measure.id in MEASURES:
-        msg = f"measure {measure.id!r} is there already; give it another id"
-        raise ConfigError(msg)
-    MEASURES[measure.id] = measure
-    return measure
-
-
-def base_metrics() -> dict[str, BaseMetric]:
-    """The base metrics by their ids."""
-    return {name: one for name, one in MEASURES.items() if isinstance(one, BaseMetric)}
-
-
-def base_metric(name: str) -> BaseMetric:
-    """One of them; what is not registered is a metric of the user's own."""
-    found = MEASURES.get(name)
-    if isinstance(found, BaseMetric):
-        return found
-    return BaseMetric(id=name, label=name, says="a metric of your own", needs="counts")
-
-
-def bias_measures() -> dict[str, BiasMeasure]:
-    """The bias measures by their ids."""
-    return {name: one for name, one in MEASURES.items() if isinstance(one, BiasMeasure)}
-
-
-def meta_measures() -> dict[str, MetaMeasure]:
-    """The meta-measures by their ids."""
-    return {name: one for name, one in MEASURES.items() if isinstance(one, MetaMeasure)}
 
 
 class AtThreshold(NamedTuple):
