@@ -43,6 +43,8 @@ __all__ = [
 LEVELS = ("speaker", "recording", "trial")
 UNKNOWN = ("", "na", "n/a", "unknown", "nan", "none", "null")
 """What stands for an unknown attribute, in lower case."""
+MOST = 10_000
+"""An attribute of trials with more values is no grouping; its numbers may be put in bands."""
 
 
 @dataclass(frozen=True)
@@ -201,10 +203,6 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
     head = text[: len(text) - len(rest)]
     ends_text = ",".join(end.strip() for end in ends.split(","))
     return Attribute(f"{head}{name}:{ends_text}", name, side, level, edges)
-
-
-MOST = 10_000
-"""An attribute of trials with more values is no grouping; its numbers may be put in bands."""
 
 
 class ValueCodes:

@@ -36,6 +36,7 @@ __all__ = [
     "Trials",
     "UtteranceFacts",
     "check_partition",
+    "pair_key",
 ]
 
 UNSCORED = "trials without score"

@@ -34,6 +34,14 @@ IN_MEMORY_BYTES = 256 << 20
 HEAD = 1 << 16
 _BLOCK = 1 << 24
 _STDIN: list[IO[bytes]] = []  # standard input, once it has been read
+_STARTS = {
+    "gz": b"\x1f\x8b",
+    "bz2": b"BZh",
+    "xz": b"\xfd7zXZ\x00",
+    "zst": b"\x28\xb5\x2f\xfd",
+}
+_OPENERS: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+_PACKED_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,16 +218,6 @@ def _in_utf8(content: Content) -> Content:
         return replace(content, data=b"".join(blocks), encoding=encoding)
     folder, path = _on_disk(blocks)
     return replace(content, path=path, folder=folder, encoding=encoding)
-
-
-_STARTS = {
-    "gz": b"\x1f\x8b",
-    "bz2": b"BZh",
-    "xz": b"\xfd7zXZ\x00",
-    "zst": b"\x28\xb5\x2f\xfd",
-}
-_OPENERS: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
-_PACKED_BLOCK = 1 << 20
 
 
 def compression_of(head: bytes) -> str:

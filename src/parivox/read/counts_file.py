@@ -30,7 +30,17 @@ if TYPE_CHECKING:
 
     from parivox.read.content import Content
 
-__all__ = ["KEY", "VERSION", "CountRows", "check_out", "holds_counts", "read_counts"]
+__all__ = [
+    "KEY",
+    "MOST",
+    "VERSION",
+    "CountRows",
+    "check_out",
+    "damaged",
+    "holds_counts",
+    "read_counts",
+    "write_file",
+]
 
 KEY = "parivox_counts"
 """Under this key the metadata of a Parquet file say that it holds counts."""

@@ -30,6 +30,9 @@ MOST = 10_000_000
 """Combinations of values that are looked for."""
 MOST_GROUPS = 1_000
 """Groups of one grouping: an audit compares each with each, and each has a curve."""
+FEW, MANY = 2, 50
+"""Without a choice, attributes with so many values are grouped by."""
+_NAMES = frozenset(("recording", "session", "video", "file", "path"))
 
 
 def attributes_asked(by: Iterable[str], option: str = "--by") -> list[Attribute]:
@@ -193,11 +196,6 @@ def _occurring(parts: Sequence[OfAttribute], sets: Sequence[TrialSet]) -> NDArra
                         code = combined([one[side] for one in both], parts)
                         found.update(np.unique(code).tolist())
     return np.array(sorted(found - {-1}), dtype=np.int64)
-
-
-FEW, MANY = 2, 50
-"""Without a choice, attributes with so many values are grouped by."""
-_NAMES = frozenset(("recording", "session", "video", "file", "path"))
 
 
 class AttributeLookup:

@@ -22,10 +22,16 @@ if TYPE_CHECKING:
     Keys = Callable[[str], Iterable[object]]
 
 __all__ = [
+    "DIFFERENCES",
     "check_speaker_columns",
+    "listed_ids",
+    "mend_of_ids",
     "named_rows",
     "pattern_of",
+    "pattern_of_speakers",
+    "speaker_indices",
     "spreadsheet_damage",
+    "utterance_speakers",
     "why_nothing_fits",
 ]
 
@@ -41,6 +47,21 @@ DIFFERENCES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
 }
 """What ids of two files may differ in, and what makes them alike."""
 _PAIRS_SHOWN = 2
+_EXAMPLES = 3
+_MOST = 0.5
+_SAMPLE = 1000
+_MEND = "import the original into the spreadsheet again, with the column as text"
+_DIGITS = 15
+"""A spreadsheet keeps so many digits of a number."""
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# Patterns stay text until ids are missed.
+_SCIENTIFIC = r"(?i)(\d)(?:[.,](\d+))?E\+?(\d+)"
+_POWER = r"(?i)\d+(?:E\d+)?"
+_WHOLE = r"(-?\d+)[.,]0+"
+_MONTH_AND_DAY = r"(?i)([a-z]{3,9})[-_./ ]?(\d{1,2})"
+_DAY_AND_MONTH = r"(?i)(\d{1,2})[-_./ ]?([a-z]{3,9})\.?"
+_NUMBERS = r"(\d{1,2})[-/.](\d{1,2})"
+_DATE = r"\d{4}-(\d\d)-(\d\d)"
 
 
 def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
@@ -136,12 +157,6 @@ def why_nothing_fits(scores: Scan, trials: Scan) -> str:
     pattern = pattern_of(scores, trials)
     mend = f"{pattern}, so make them alike" if pattern else "check that the files belong together"
     return f"{shown}; {mend}"
-
-
-_EXAMPLES = 3
-
-
-_MOST = 0.5
 
 
 def utterance_speakers(
@@ -336,21 +351,6 @@ def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str
     return (
         f"{few} the ids is known as a speaker, so check that the tables belong together, or {mend}"
     )
-
-
-_SAMPLE = 1000
-_MEND = "import the original into the spreadsheet again, with the column as text"
-_DIGITS = 15
-"""A spreadsheet keeps so many digits of a number."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# Patterns stay text until ids are missed.
-_SCIENTIFIC = r"(?i)(\d)(?:[.,](\d+))?E\+?(\d+)"
-_POWER = r"(?i)\d+(?:E\d+)?"
-_WHOLE = r"(-?\d+)[.,]0+"
-_MONTH_AND_DAY = r"(?i)([a-z]{3,9})[-_./ ]?(\d{1,2})"
-_DAY_AND_MONTH = r"(?i)(\d{1,2})[-_./ ]?([a-z]{3,9})\.?"
-_NUMBERS = r"(\d{1,2})[-/.](\d{1,2})"
-_DATE = r"\d{4}-(\d\d)-(\d\d)"
 
 
 def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str) -> str:

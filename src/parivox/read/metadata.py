@@ -37,6 +37,19 @@ __all__ = [
     "read_table",
     "two_values",
 ]
+UTTERANCE = (
+    *("utterance", "utt", "utteranceid", "uttid"),
+    *("file", "path", "segment", "segmentid", "recording", "recordingid", "call", "callid", "id"),
+)
+SPEAKER = (
+    *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
+    *("customer", "customerid", "client", "clientid"),
+)
+ID = (*SPEAKER, "id")
+"""Names of the id column of a table of speakers, in :func:`plain` spelling, the surest first."""
+_HALF = 0.5
+_UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
+"""An index that pandas wrote beside the data, in lower case."""
 
 
 def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
@@ -100,27 +113,6 @@ def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
 
 def _is_empty(column: pl.Series) -> bool:
     return column.null_count() == len(column)
-
-
-UTTERANCE = (
-    *("utterance", "utt", "utteranceid", "uttid"),
-    *("file", "path", "segment", "segmentid", "recording", "recordingid", "call", "callid", "id"),
-)
-
-
-SPEAKER = (
-    *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
-    *("customer", "customerid", "client", "clientid"),
-)
-ID = (*SPEAKER, "id")
-"""Names of the id column of a table of speakers, in :func:`plain` spelling, the surest first."""
-
-
-_HALF = 0.5
-
-
-_UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
-"""An index that pandas wrote beside the data, in lower case."""
 
 
 def check_filled(

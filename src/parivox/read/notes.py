@@ -39,6 +39,8 @@ __all__ = [
     "reading_notes",
     "why_none_left",
 ]
+_KINDS = ("trials", "list", "failed", "pair", "decision", "label")
+_MEND = "or leave such rows out with --conflicts set-aside"
 
 
 @dataclass(frozen=True)
@@ -129,10 +131,6 @@ def reading_notes(
         ]
     always = {"rows", "trials", "target trials", "nontarget trials"}
     return [one for one in found if one.count or one.item in always]
-
-
-_KINDS = ("trials", "list", "failed", "pair", "decision", "label")
-_MEND = "or leave such rows out with --conflicts set-aside"
 
 
 def contradiction(

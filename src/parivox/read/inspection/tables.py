@@ -52,6 +52,27 @@ _IDS = {
 _IDS_SHOWN = 2
 _SIDES = ("enrol", "test")
 _LINES = 200
+_FACTS = (
+    *("compression", "encoding", "separator", "decimal", "sheet", "header_row"),
+    *("hidden_rows", "other_sheets", "hidden_sheets"),
+)
+_EXAMPLES = 3
+_MOST = 10_000
+_FEW_NUMBERS = 12
+_COUNTS = {"value": pl.String, "count": pl.Int64}
+_DATED = r"(?i)group|band|range|class|bracket|age"
+"""Columns of which a date alone is no sensible value."""
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_SHORT_DATE = rf"(?i)^(\d{{1,2}}[-. ]({_MONTHS})|({_MONTHS})[-. ]\d{{1,2}})$"
+_DATE = r"^(\d{4}-\d\d-\d\d(T00:00:00)?|\d{1,2}[./]\d{1,2}[./]\d{4})$"
+_REWRITTEN = {
+    "ids as a spreadsheet shortens long numbers": r"^[+-]?\d+([.,]\d+)?[eE][+-]?\d+$",
+    "ids as a spreadsheet writes numbers": r"^\d+[.,]0+$",
+    "ids as a spreadsheet makes dates of": rf"(?i)^\d{{1,2}}[-. /]({_MONTHS})([-. /]\d{{2,4}})?$",
+}
+_HEAD = 1 << 16
+_ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
+_KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,26 +349,6 @@ def _speakers(seen: InspectedTable) -> None:
         )
 
 
-_FACTS = (
-    *("compression", "encoding", "separator", "decimal", "sheet", "header_row"),
-    *("hidden_rows", "other_sheets", "hidden_sheets"),
-)
-_EXAMPLES = 3
-_MOST = 10_000
-_FEW_NUMBERS = 12
-_COUNTS = {"value": pl.String, "count": pl.Int64}
-_DATED = r"(?i)group|band|range|class|bracket|age"
-"""Columns of which a date alone is no sensible value."""
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-_SHORT_DATE = rf"(?i)^(\d{{1,2}}[-. ]({_MONTHS})|({_MONTHS})[-. ]\d{{1,2}})$"
-_DATE = r"^(\d{4}-\d\d-\d\d(T00:00:00)?|\d{1,2}[./]\d{1,2}[./]\d{4})$"
-_REWRITTEN = {
-    "ids as a spreadsheet shortens long numbers": r"^[+-]?\d+([.,]\d+)?[eE][+-]?\d+$",
-    "ids as a spreadsheet writes numbers": r"^\d+[.,]0+$",
-    "ids as a spreadsheet makes dates of": rf"(?i)^\d{{1,2}}[-. /]({_MONTHS})([-. /]\d{{2,4}})?$",
-}
-
-
 def reading_facts(provenance: Mapping[str, Any]) -> dict[str, str]:
     """What it took to read a file, of all that is told of it.
 
@@ -479,11 +480,6 @@ def odd_ids(ids: pl.Series) -> list[Odd]:
         note = " and ".join(_spellings(alike)[0][:2])
         found.append(Odd("ids that differ in case only", len(alike), note))
     return found
-
-
-_HEAD = 1 << 16
-_ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
-_KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 
 
 def inspect_groups(source: Any, name: str) -> Found | None:
