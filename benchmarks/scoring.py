@@ -22,8 +22,7 @@ import numpy as np
 import polars as pl
 from benchmarks.measure import Gate, machine
 
-from parivox.scoring.comparisons import COMPARISONS
-from parivox.scoring.pairs import pair_scores
+from parivox.scoring.comparisons import COMPARISONS, pair_scores
 from parivox.scoring.run import score
 from parivox.scoring.vectors import Vectors
 
@@ -202,8 +201,7 @@ def embedding_report(
     """Embed with ge2e, and return a Markdown table and its gates."""
     import torch
 
-    from parivox.embedding.systems.ge2e.graph import OnnxNetwork
-    from parivox.embedding.systems.ge2e.network import Network
+    from parivox.embedding.systems.ge2e.network import Network, OnnxNetwork
     from parivox.embedding.systems.ge2e.weights import weights_of
 
     torch.set_num_threads(1)

@@ -7,8 +7,7 @@ import pytest
 import soundfile
 import soxr
 
-from parivox.embedding.acoustics import ATTRIBUTES
-from parivox.embedding.audio import Excerpt, decode, sha256_of
+from parivox.embedding.audio import ATTRIBUTES, Excerpt, decode, sha256_of
 from parivox.errors import DataError
 
 RATE = 16_000

@@ -18,12 +18,12 @@ import soundfile
 import parivox
 from parivox import audit, embed, open_store
 from parivox.embedding.audio import Excerpt, decode
-from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.extract import _check_alike
 from parivox.embedding.store import check_store
 from parivox.embedding.systems.callables import CallableSystem
 from parivox.embedding.systems.named import load
 from parivox.embedding.systems.protocol import recorded
+from parivox.embedding.workers import Batch, embed_batch
 from parivox.errors import ConfigError, DataError
 from parivox.read.failures import read_failures
 from parivox.read.utterances import read_utterances
@@ -211,7 +211,7 @@ def test_an_outcome_without_a_hash_is_not_that_of_another_file(folder, crashing,
     rewrite(folder / "new.wav", soundfile.read(folder / "s1/01.wav")[0][:4_000])
     (out / "seen.parquet").unlink()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parivox.embedding.seen.hash_or_none", lambda _: None)
+        patch.setattr("parivox.embedding.hashes.hash_or_none", lambda _: None)
         run = embed(folder, small.load, out, workers=1)
     assert run.statuses == {"ok": 31}
 
@@ -374,7 +374,7 @@ def test_two_channels_stop_the_run_and_a_choice_goes_on_with_it(folder, small, t
 
 CRASHING = """
 import multiprocessing, os, signal, time
-import parivox.embedding.batches as batches
+import parivox.embedding.workers as batches
 import small_system
 
 honest = batches.decode
@@ -476,7 +476,7 @@ def test_vectors_that_say_nothing_are_failures_and_odd_shapes_are_refused(folder
 
 
 def test_long_recordings_are_embedded_a_few_at_a_time(folder, monkeypatch):
-    monkeypatch.setattr("parivox.embedding.batches.SECONDS_AT_ONCE", 2.0)
+    monkeypatch.setattr("parivox.embedding.workers.SECONDS_AT_ONCE", 2.0)
     sizes = []
 
     def embed(waves):

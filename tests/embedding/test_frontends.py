@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parivox.embedding.frontends import FRONTENDS
-from parivox.embedding.frontends.spectra import hz_of_mel, mel_of_hz
+from parivox.embedding.frontends import FRONTENDS, hz_of_mel, mel_of_hz
 from parivox.errors import DataError
 
 RATE = 16_000

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from scipy.signal import stft
 
-from parivox.embedding.frontends.ge2e import ge2e40
+from parivox.embedding.frontends import FRONTENDS
 from parivox.embedding.systems.ge2e import GE2E, load_ge2e, window_starts
 from parivox.embedding.systems.ge2e import weights as module
-from parivox.embedding.systems.ge2e.graph import OnnxNetwork, onnx_bytes
-from parivox.embedding.systems.ge2e.legacy import read_legacy
-from parivox.embedding.systems.ge2e.network import Network
+from parivox.embedding.systems.ge2e.network import Network, OnnxNetwork, onnx_bytes
+from parivox.embedding.systems.ge2e.weights import read_legacy
 from parivox.embedding.voices import draw_voice, speak
 from parivox.errors import ConfigError, DataError
 
@@ -75,7 +74,7 @@ def slaney_mel(samples):
 @pytest.mark.parametrize("samples", [400, 6_400, 16_000, 16_159, 40_001])
 def test_front_end_follows_slaneys_rules(samples):
     noise = np.random.default_rng(samples).normal(0, 0.1, samples).astype(np.float32)
-    mine, theirs = ge2e40(np.float64(noise)), slaney_mel(noise)
+    mine, theirs = FRONTENDS["ge2e40"].features(np.float64(noise)), slaney_mel(noise)
     assert mine.shape == (samples // 160 + 1, 40)
     rows = min(len(mine), len(theirs))  # SciPy leaves out a last frame that is not whole
     assert rows >= len(mine) - 1

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parivox.embedding.systems.published.catalogue import PUBLISHED, recognised
+from parivox.embedding.systems.published import PUBLISHED, recognised
 
 GIVEN = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 HUGE = {"conv1.weight": (64, 1, 3, 3), "layer1.0.convs.2.weight": (24, 24, 3, 3)}
@@ -237,7 +237,7 @@ def test_the_two_ecapas_share_no_key(torch):
 def test_the_last_group_passes_through_taoruijies_block_and_the_first_speechbrains(torch):
     x = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 64, 30)).astype(np.float32))
     one = module("ecapa").Block(64, 2).eval().res2(x)
-    other = module("ecapa_speechbrain").Res2(64, 2).eval()(x)
+    other = module("ecapa").Res2(64, 2).eval()(x)
     torch.testing.assert_close(one[:, 56:], x[:, 56:], rtol=0, atol=0)
     assert not torch.isclose(one[:, :56], x[:, :56]).all(dim=2).any()
     torch.testing.assert_close(other[:, :8], x[:, :8], rtol=0, atol=0)
@@ -271,7 +271,7 @@ def test_squeeze_and_excitation_of_zero_weights_halves(torch):
     for scaling, shape in [
         (module("resnetse34").SqueezeExcitation(16), (2, 16, 5, 7)),
         (module("ecapa").SqueezeExcitation(16), (2, 16, 7)),
-        (module("ecapa_speechbrain").SqueezeExcitation(16), (2, 16, 7)),
+        (module("ecapa").SpeechBrainExcitation(16), (2, 16, 7)),
     ]:
         for parameter in scaling.parameters():
             torch.nn.init.zeros_(parameter)

@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 import soundfile
 
-from parivox.embedding.kaldi import piped_file
-from parivox.embedding.sources import read_source
+from parivox.embedding.recordings import piped_file, read_source
 from parivox.errors import DataError
 
 

@@ -64,14 +64,14 @@ def test_a_cohort_may_have_embeddings_of_its_own(
     pairs, embedded, cohort, scored, monkeypatch, by_hand
 ):
     own = by_hand.vectors_of(embedded.values[8 * EACH :], ids=[f"x/{i}" for i in range(20)])
-    monkeypatch.setattr("parivox.scoring.cohort.open_vectors", lambda _: own)
+    monkeypatch.setattr("parivox.scoring.normalisation.open_vectors", lambda _: own)
     apart = scored(pairs, embedded, as_norm="other.npz", top=5)
     assert (apart["score"] == scored(pairs, embedded, as_norm=cohort, top=5)["score"]).all()
 
 
 def test_a_cohort_of_other_dimension_is_refused(pairs, embedded, scored, monkeypatch, by_hand):
     own = by_hand.vectors_of(embedded.values[:, :, :9], name="other.npz")
-    monkeypatch.setattr("parivox.scoring.cohort.open_vectors", lambda _: own)
+    monkeypatch.setattr("parivox.scoring.normalisation.open_vectors", lambda _: own)
     with pytest.raises(
         DataError, match="of crops x dimension 1 x 9, those of embeddings of 1 x 32"
     ):

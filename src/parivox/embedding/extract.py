@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders
-from parivox.embedding.batches import Batch, embed_batch
-from parivox.embedding.pace import Pace
-from parivox.embedding.parts import Parts, find_parts, plan_parts
+from parivox.embedding.hashes import HASHES, STAT, hashed, hashes_of, read_hashes, with_stat
 from parivox.embedding.probe import probe
-from parivox.embedding.seen import SEEN, STAT, hashed, read_seen, seen_in, with_stat
-from parivox.embedding.sources import COLUMNS, read_source
+from parivox.embedding.progress import Pace, Parts, find_parts, plan_parts
+from parivox.embedding.recordings import COLUMNS, read_source
 from parivox.embedding.store import (
     FOUND,
     PARTS,
@@ -33,7 +31,7 @@ from parivox.embedding.store import (
 from parivox.embedding.systems import named
 from parivox.embedding.systems.callables import made_by
 from parivox.embedding.systems.protocol import EmbeddingSystem, recorded
-from parivox.embedding.workers import do_batches
+from parivox.embedding.workers import Batch, do_batches, embed_batch
 from parivox.errors import ConfigError, DataError
 from parivox.shown import Shown
 
@@ -43,8 +41,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from parivox.embedding.batches import Done, InHand
     from parivox.embedding.systems.protocol import VerifyingSystem
+    from parivox.embedding.workers import Done, InHand
 
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]
     Tell = Callable[[str], None]
@@ -100,7 +98,7 @@ def embed(
     Parameters
     ----------
     source
-        As :func:`parivox.embedding.sources.read_source` takes it.
+        As :func:`parivox.embedding.recordings.read_source` takes it.
     system
         As :func:`parivox.embedding.systems.named.load` takes it, such as ``ge2e``; or a function
         that loads it. Each worker process calls that, so it must be picklable: a function of a
@@ -170,7 +168,7 @@ class _Run:
             if one is not None:
                 _check_alike(folder, one.about, about)
                 self.about |= {"probe": one.about.get("probe", {})}  # when it was begun
-        self.seen = read_seen(folder / SEEN)
+        self.seen = read_hashes(folder / HASHES)
         if self.store is None:
             self.seen = self.seen.clear()
 
@@ -257,7 +255,7 @@ class _Run:
         if not new:
             return
         table = pl.concat(new, how="diagonal_relaxed")
-        seen = seen_in(pl.concat([self.seen, table.select(*STAT, "audio_sha256")]))
+        seen = hashes_of(pl.concat([self.seen, table.select(*STAT, "audio_sha256")]))
         if self.store is not None:
             others = self.store.table.join(table, on="utterance", how="anti")
             others = others.with_columns(_from=pl.lit(_OLD, pl.Int64), _at="row")
@@ -278,7 +276,7 @@ class _Run:
             commit(self.folder, whole, vectors, self.about)
             self.store = find_store(self.folder)
         if not seen.equals(self.seen):
-            save(self.folder / SEEN, seen)
+            save(self.folder / HASHES, seen)
             self.seen = seen
 
 

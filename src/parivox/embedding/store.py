@@ -28,8 +28,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.embedding.acoustics import ATTRIBUTES
-from parivox.embedding.holding import hold
+from parivox.embedding.audio import ATTRIBUTES
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ __all__ = [
     "check_store",
     "commit",
     "find_store",
+    "hold",
     "open_store",
     "recover",
     "save",
@@ -334,6 +334,35 @@ def writing(path: Path) -> Iterator[None]:
             "mend that, and run the same command again"
         )
         raise DataError(msg) from error
+
+
+def hold(folder: Path, held: contextlib.ExitStack) -> bool:
+    """Hold a folder until `held` is closed, or the process ends in whatever way.
+
+    Parameters
+    ----------
+    folder
+        It must be there.
+    held
+        Lets go of it.
+
+    Returns
+    -------
+    bool
+        False if another process holds it, or has just removed it. Where a system has no such
+        locks, every process may have it.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return True
+    try:
+        number = os.open(folder, os.O_RDONLY)
+        held.callback(os.close, number)
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(number), folder.stat())
+    except (BlockingIOError, FileNotFoundError):
+        return False
 
 
 def _check_own(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from parivox.embedding.holding import hold
+from parivox.embedding.store import hold
 from parivox.errors import ConfigError, DataError
 from parivox.read.formats.format import ENGINE_ERRORS, why
 

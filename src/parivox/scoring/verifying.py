@@ -17,17 +17,15 @@ import polars as pl
 
 from parivox import __version__
 from parivox.embedding.audio import LONGEST_SECONDS, Decoded, Excerpt, check_decoders
-from parivox.embedding.batches import Batch, decode_batch
-from parivox.embedding.seen import SEEN, hashed, read_seen, seen_in, with_stat
-from parivox.embedding.sources import read_source
+from parivox.embedding.hashes import HASHES, hashed, hashes_of, read_hashes, with_stat
+from parivox.embedding.recordings import read_source
 from parivox.embedding.store import save
 from parivox.embedding.systems.protocol import recorded
-from parivox.embedding.workers import do_batches
+from parivox.embedding.workers import Batch, decode_batch, do_batches
 from parivox.errors import DataError
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
-from parivox.scoring.enrolments import read_enrolments
-from parivox.scoring.lists import CHUNK, read_list
+from parivox.scoring.lists import CHUNK, read_enrolments, read_list
 from parivox.scoring.parts import Parts
 from parivox.scoring.run import FORMAT, Scored, outcomes
 
@@ -36,9 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.embedding.batches import InHand
-    from parivox.embedding.sources import Source
+    from parivox.embedding.recordings import Source
     from parivox.embedding.systems.protocol import VerifyingSystem
+    from parivox.embedding.workers import InHand
 
     Outcome = tuple[float | None, str | None, str, str | None]
 
@@ -112,7 +110,7 @@ def score_with_system(
     enrolments = read_enrolments(listed, models)
     needed = pl.concat([enrolments.recordings, listed.test]).unique().sort()
     found = with_stat(_found(needed, read_source(recordings, channel=channel), listed.name))
-    found = hashed(found, read_seen(Parts.folder_of(path) / SEEN), progress)
+    found = hashed(found, read_hashes(Parts.folder_of(path) / HASHES), progress)
     excerpts = [Excerpt(*row) for row in found.select("path", "channel", "start", "end").rows()]
     audio = found.select("audio_sha256", "channel", "start", "end").rows()
     plan = {
@@ -138,7 +136,7 @@ def score_with_system(
     done = 0
     with Parts(path, plan, overwrite=overwrite) as parts:
         with parts.writing():
-            save(parts / SEEN, seen_in(found))
+            save(parts / HASHES, hashes_of(found))
         for number, chunk in enumerate(listed.chunks(CHUNK)):
             if parts.has(number):
                 _check_kind(kinds, parts.read(number).collect(), system)

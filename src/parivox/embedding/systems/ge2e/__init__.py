@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.embedding.frontends import FRONTENDS
-from parivox.embedding.systems.ge2e.graph import OnnxNetwork
-from parivox.embedding.systems.ge2e.network import SIZE, Network
+from parivox.embedding.systems.ge2e.network import SIZE, Network, OnnxNetwork
 from parivox.embedding.systems.ge2e.weights import hash_of, weights_of
 
 if TYPE_CHECKING:

@@ -2,32 +2,265 @@
 
 See docs/references.md#papers.
 
-:data:`~parivox.embedding.systems.published.catalogue.PUBLISHED` says which there are. Networks
-stand in a module each and need torch; none is imported before it is asked for.
+Networks stand in a module each and need torch; none is imported before it is asked for.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-from dataclasses import asdict
+import importlib
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.embedding.frontends import FRONTENDS
-from parivox.embedding.systems.published.catalogue import PUBLISHED, recognised
 from parivox.embedding.systems.published.checkpoint import load_strictly, read_state, shapes_of
-from parivox.embedding.systems.published.system import PublishedSystem
+from parivox.embedding.systems.recipe import Recipe
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import nn
 
-__all__ = ["PUBLISHED", "PublishedSystem", "load_published", "published_name"]
+    from parivox.embedding.frontends import FrontEnd
+    from parivox.embedding.systems.protocol import Waveform
+    from parivox.embedding.systems.published.checkpoint import Shapes
+
+
+__all__ = [
+    "PUBLISHED",
+    "Published",
+    "PublishedSystem",
+    "load_published",
+    "published_name",
+    "recognised",
+]
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published system.
+
+    Attributes
+    ----------
+    title : str
+        As its publishers call it.
+    repository : str
+        Where the code, and a pointer to the weights, was published.
+    licence : str
+        Of the code.
+    network : str
+        ``module:function`` that builds the form of the network that a checkpoint's shapes tell.
+    telling : str
+        A key that the checkpoints of no other system here have.
+    frontend : str
+        See :data:`parivox.embedding.frontends.FRONTENDS`.
+    recipe : Recipe
+    """
+
+    title: str
+    repository: str
+    licence: str
+    network: str
+    telling: str
+    frontend: str
+    recipe: Recipe
+
+    def build(self, shapes: Shapes) -> nn.Module:
+        """The network without values, on torch's device ``meta``, ready to be loaded."""
+        import torch  # noqa: PLC0415 - heavy
+
+        module, _, function = self.network.partition(":")
+        formed = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+        with torch.device("meta"):
+            network: nn.Module = formed(shapes)
+        return network.eval()
+
+
+_TEN_CROPS = Recipe(
+    "crops-euclidean",
+    whole=False,
+    crops=10,
+    crop_samples=64_240,
+    least_samples=64_241,
+    unit=True,
+)
+"""400 frames; a file of up to that length is repeated to one sample more."""
+
+_WHOLE_AND_FIVE = Recipe(
+    "ecapa-published", crops=5, crop_samples=48_240, least_samples=48_240, unit=True
+)
+"""The whole recording and 300 frames."""
+
+_WHOLE = Recipe("cosine")
+
+_CLOVA = "clovaai/voxceleb_trainer"
+_3D_SPEAKER = "modelscope/3D-Speaker"
+
+PUBLISHED: dict[str, Published] = {
+    "resnetse34l": Published(
+        "ResNetSE34L",
+        _CLOVA,
+        "MIT",
+        "resnetse34:light",
+        "sap_linear.weight",
+        "clova40",
+        _TEN_CROPS,
+    ),
+    "resnetse34v2": Published(
+        "ResNetSE34V2",
+        _CLOVA,
+        "MIT",
+        "resnetse34:second",
+        "attention.3.weight",
+        "clova64",
+        _TEN_CROPS,
+    ),
+    "ecapa": Published(
+        "ECAPA-TDNN (TaoRuijie)",
+        "TaoRuijie/ECAPA-TDNN",
+        "MIT",
+        "ecapa:taoruijie",
+        "fc6.weight",
+        "ecapa80",
+        _WHOLE_AND_FIVE,
+    ),
+    "ecapa-speechbrain": Published(
+        "ECAPA-TDNN (SpeechBrain)",
+        "speechbrain/speechbrain",
+        "Apache-2.0",
+        "ecapa:speechbrain",
+        "asp.tdnn.conv.conv.weight",
+        "speechbrain80",
+        _WHOLE,
+    ),
+    "campplus": Published(
+        "CAM++",
+        _3D_SPEAKER,
+        "Apache-2.0",
+        "campplus:formed",
+        "xvector.tdnn.linear.weight",
+        "kaldi80",
+        _WHOLE,
+    ),
+    "eres2net": Published(
+        "ERes2Net",
+        _3D_SPEAKER,
+        "Apache-2.0",
+        "eres2net:first",
+        "fuse_mode12.local_att.0.weight",
+        "kaldi80",
+        _WHOLE,
+    ),
+    "eres2netv2": Published(
+        "ERes2NetV2",
+        _3D_SPEAKER,
+        "Apache-2.0",
+        "eres2net:second",
+        "fuse34.local_att.0.weight",
+        "kaldi80",
+        _WHOLE,
+    ),
+}
+"""Every published system by the name that users give."""
+
+
+def recognised(keys: Iterable[str]) -> str | None:
+    """The name of the system whose checkpoints have these keys, if there is one.
+
+    Examples
+    --------
+    >>> recognised(["conv1.weight", "fc6.weight"])
+    'ecapa'
+    """
+    held = set(keys)
+    return next((name for name, each in PUBLISHED.items() if each.telling in held), None)
+
+
+_LEAST_SECONDS = 0.25
+"""No publisher states one. Every network then has three frames or more to pool, where two are
+the least that have a standard deviation."""
+
+_FRAMES = 8192
+"""In a batch, some 80 s; a longer part goes alone."""
+
+
+class PublishedSystem:
+    """An embedding system made of a published network (see the protocol).
+
+    Attributes
+    ----------
+    network : torch.nn.Module
+        From features of shape (batch, frame, bin) to vectors of shape (batch, dimension).
+    frontend : FrontEnd
+    recipe : Recipe
+    """
+
+    least_seconds = _LEAST_SECONDS
+
+    def __init__(
+        self,
+        name: str,
+        network: nn.Module,
+        frontend: FrontEnd,
+        recipe: Recipe,
+        *,
+        device: str,
+        provenance: Mapping[str, Any],
+    ) -> None:
+        self.name = name
+        self.network = network
+        self.frontend = frontend
+        self.recipe = recipe
+        self.device = device
+        self.provenance = provenance
+        self.sample_rate = frontend.sample_rate
+        self.scoring = recipe.scoring
+
+    def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
+        """Vectors of several recordings, of shape (recording, part, dimension).
+
+        Raises
+        ------
+        DataError
+            If the device has too little memory.
+        """
+        most = _FRAMES * self.frontend.bins
+        return self.recipe.embedded(waveforms, self.frontend, self._embedded, most)
+
+    def _embedded(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        import torch  # noqa: PLC0415 - heavy
+
+        try:
+            with torch.inference_mode(), self._exact():
+                out = self.network(torch.from_numpy(features).to(self.device))
+        except torch.cuda.OutOfMemoryError as error:  # which is no failure of the recording
+            parts, frames = features.shape[:2]
+            msg = (
+                f"{self.name}: the memory of the device {self.device} does not hold {parts} x "
+                f"{frames:,} frames; try fewer --workers, or a shorter --longest; what is finished "
+                "is kept"
+            )
+            raise DataError(msg) from error
+        vectors: NDArray[np.float32] = out.cpu().numpy()
+        return vectors
+
+    def _exact(self) -> AbstractContextManager[None]:
+        """On accelerators: the same every time, in full float32."""
+        from torch.backends import cudnn  # noqa: PLC0415 - heavy
+
+        if self.device.startswith("cuda"):
+            return cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False)
+        return nullcontext()
+
 
 _T = TypeVar("_T")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import os
     from types import ModuleType
 
-    from parivox.embedding.systems.published.system import PublishedSystem
+    from parivox.embedding.systems.published import PublishedSystem
 
 __all__ = ["export_onnx"]
 
@@ -32,7 +32,7 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
     The file takes ``features`` of shape (batch, frame, bin) and gives ``embedding`` of shape
     (batch, dimension). Its metadata say the rest: ``parivox.name``, ``parivox.frontend``,
     ``parivox.sample_rate``, ``parivox.scoring``, ``parivox.recipe`` (as JSON, see
-    :class:`~parivox.embedding.systems.published.recipe.Recipe`) and ``parivox.weights_sha256``.
+    :class:`~parivox.embedding.systems.recipe.Recipe`) and ``parivox.weights_sha256``.
 
     Returns
     -------

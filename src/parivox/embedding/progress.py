@@ -1,4 +1,4 @@
-"""A run of ``embed`` that is not finished: its plan, and the batches that are done.
+"""How far a run of ``embed`` is: its plan, the batches that are done, and how fast it goes.
 
 The plan depends on the recordings alone: not on the number of workers, nor on interruptions. A
 batch is done once its table has its name; an interrupted one is done again as a whole.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,13 @@ from parivox.embedding.store import FOUND, PLAN, PLAN_TABLE, save
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["Parts", "find_parts", "plan_parts"]
+
+__all__ = ["Pace", "Parts", "find_parts", "plan_parts"]
 
 _BYTES_A_SECOND = 32_000  # of 16 kHz and 16 bit, to compare excerpts with files
 
@@ -123,3 +126,52 @@ def plan_parts(path: Path, todo: pl.DataFrame, batch: int, about: dict[str, Any]
     plan = todo.sort(large, "utterance", descending=[True, False], maintain_order=True)
     parts = pl.int_range(pl.len(), dtype=pl.Int64) // batch
     return Parts(path, plan.with_columns(_part=parts), about)
+
+
+class Pace:
+    """Tells after each batch how far a run is.
+
+    Parameters
+    ----------
+    recordings, size
+        How many there are to do, and of how many bytes: the time left is by bytes.
+    tell
+        Told a line.
+    """
+
+    def __init__(self, recordings: int, size: int, tell: Callable[[str], None]) -> None:
+        self.recordings, self.size, self.tell = recordings, max(size, 1), tell
+        self.done = self.bytes = self.skipped = 0
+        self.seconds = 0.0
+        self.began = time.monotonic()
+
+    def skip(self, recordings: int, size: int) -> None:
+        """Count a batch that an earlier run has done."""
+        self.done += recordings
+        self.skipped += size
+
+    def add(self, recordings: int, size: int, seconds: float) -> None:
+        """Count a batch, with the seconds of its audio, and tell how far the run is."""
+        self.done += recordings
+        self.bytes += size
+        self.seconds += seconds
+        took = max(time.monotonic() - self.began, 1e-9)
+        left = self.size - self.skipped - self.bytes
+        words = f"{self.done:,} of {self.recordings:,} recordings"
+        words += f", {self.seconds / took:,.0f} times as fast as they last"
+        if left > 0 < self.bytes:
+            words += f", {_lasting(took * left / self.bytes)} left"
+        self.tell(words)
+
+
+def _lasting(seconds: float) -> str:
+    """A duration in words.
+
+    Examples
+    --------
+    >>> [_lasting(s) for s in (3.2, 200, 9_000)]
+    ['3 s', '3 min', '2.5 h']
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3600:.1f} h"

@@ -1,22 +1,23 @@
-"""Audio files whose hash is known, by size and time, so that they are not read again for it."""
+"""Hashes of audio files, known by size and time so that they are not read again for it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from parivox.embedding.audio import sha256_of
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["SEEN", "STAT", "hash_or_none", "hashed", "read_seen", "seen_in", "with_stat"]
+__all__ = ["HASHES", "STAT", "hash_or_none", "hashed", "hashes_of", "read_hashes", "with_stat"]
 
-SEEN = "seen.parquet"
+HASHES = "seen.parquet"
 STAT = ("path", "_size", "_modified")
 """A file is what it was as long as these are."""
 _COLUMNS = {"path": pl.String, "_size": pl.Int64, "_modified": pl.Int64, "audio_sha256": pl.String}
@@ -41,7 +42,7 @@ def with_stat(recordings: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def read_seen(path: Path) -> pl.DataFrame:
+def read_hashes(path: Path) -> pl.DataFrame:
     """Files whose hash is known; none where the table is not there, or damaged."""
     try:
         return pl.read_parquet(path).select(
@@ -51,15 +52,15 @@ def read_seen(path: Path) -> pl.DataFrame:
         return pl.DataFrame(schema=_COLUMNS)
 
 
-def seen_in(recordings: pl.DataFrame) -> pl.DataFrame:
-    """The files of recordings that have ``audio_sha256``, as :func:`read_seen` gives them."""
+def hashes_of(recordings: pl.DataFrame) -> pl.DataFrame:
+    """The files of recordings that have ``audio_sha256``, as :func:`read_hashes` gives them."""
     last = recordings.select(*STAT, "audio_sha256").unique("path", keep="last")
     return last.drop_nulls().sort("path")
 
 
 def hashed(
     recordings: pl.DataFrame,
-    seen: pl.DataFrame,
+    known: pl.DataFrame,
     tell: Callable[[str], None],
     *,
     where: pl.Expr | None = None,
@@ -70,14 +71,14 @@ def hashed(
     ----------
     recordings
         As :func:`with_stat` gives them.
-    seen
+    known
         What needs no hashing.
     tell
         Told how many files do.
     where
         Which of the others are hashed; the rest stay null.
     """
-    told = recordings.join(seen, on=STAT, how="left", maintain_order="left")
+    told = recordings.join(known, on=STAT, how="left", maintain_order="left")
     is_new = pl.col("audio_sha256").is_null()
     paths = told.filter(is_new if where is None else is_new & where)["path"].unique()
     if not len(paths):
@@ -96,3 +97,15 @@ def hash_or_none(path: str) -> str | None:
         return sha256_of(path)
     except OSError:
         return None
+
+
+def sha256_of(path: str) -> str:
+    """Hash of a file's bytes; computed once while the file stays as it is."""
+    told = os.stat(path)  # noqa: PTH116 - any bytes may be a name
+    return _sha256_of(path, told.st_size, told.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _sha256_of(path: str, size: int, modified: int) -> str:  # noqa: ARG001 - what keeps it apart
+    with open(path, "rb") as file:  # noqa: PTH123 - any bytes may be a name
+        return hashlib.file_digest(file, "sha256").hexdigest()
