@@ -191,7 +191,7 @@ class _Run:
     def _planned(self, batch: int) -> tuple[pl.DataFrame, Parts]:
         """What was found of recordings that the store has, and the plan of all others."""
         told = self._hashed().with_columns(_channel=pl.col("channel").fill_null(1))
-        have = self._have()
+        have = self._known_audio()
         met = told.join(
             have.unique(_KEY, keep="first", maintain_order=True),
             on=_KEY,
@@ -202,7 +202,7 @@ class _Run:
         todo = self.wanted.join(known, on="utterance", how="anti", maintain_order="left")
         return known, plan_parts(self.folder / PARTS, todo, batch, self.about)
 
-    def _have(self) -> pl.DataFrame:
+    def _known_audio(self) -> pl.DataFrame:
         """What the store knows of each piece of audio."""
         if self.store is None:
             schema = {**COLUMNS, **FOUND, "_channel": pl.Int64, "_from": pl.Int64, "_at": pl.Int64}

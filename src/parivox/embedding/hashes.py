@@ -24,13 +24,7 @@ _COLUMNS = {"path": pl.String, "_size": pl.Int64, "_modified": pl.Int64, "audio_
 
 
 def with_stat(recordings: pl.DataFrame) -> pl.DataFrame:
-    """Recordings with the size and time of the file at their ``path``.
-
-    Raises
-    ------
-    DataError
-        If a file has gone.
-    """
+    """Recordings with the size and time of the file at their ``path``; none may have gone."""
     try:
         told = [os.stat(path) for path in recordings["path"]]  # noqa: PTH116 - a million paths
     except OSError as error:
@@ -72,7 +66,7 @@ def hashed(
     recordings
         As :func:`with_stat` gives them.
     known
-        What needs no hashing.
+        Files that need no hashing.
     tell
         Told how many files do.
     where

@@ -33,16 +33,10 @@ _BYTES_A_SECOND = 32_000  # of 16 kHz and 16 bit, to compare excerpts with files
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The planned batches of a run.
+    """The planned batches of a run, in the folder `path`.
 
-    Attributes
-    ----------
-    path : Path
-        Their folder.
-    plan : DataFrame
-        Recordings with the number of their batch, ``_part``, in the order in which they are done.
-    about : dict
-        Of the system and the options.
+    `plan` holds the recordings in the order in which they are done, with the number of their batch,
+    ``_part``; `about` is of the system and the options.
     """
 
     path: Path
@@ -92,10 +86,7 @@ class Parts:
 def find_parts(path: Path) -> Parts | None:
     """The unfinished run in a folder, or None where there is none.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read.
+    It is an error if it cannot be read.
     """
     if not (path / PLAN).is_file():
         return None
@@ -108,19 +99,7 @@ def find_parts(path: Path) -> Parts | None:
 
 
 def plan_parts(path: Path, todo: pl.DataFrame, batch: int, about: dict[str, Any]) -> Parts:
-    """Batches of recordings of much the same size, the largest first.
-
-    Parameters
-    ----------
-    path
-        Their folder.
-    todo
-        Recordings, with the ``_size`` of their file.
-    batch
-        Recordings in a batch.
-    about
-        Of the system and the options.
-    """
+    """Batches of recordings of much the same ``_size`` of their files, the largest first."""
     seconds = pl.col("end") - pl.col("start").fill_null(0)
     large = pl.min_horizontal("_size", seconds * _BYTES_A_SECOND)
     plan = todo.sort(large, "utterance", descending=[True, False], maintain_order=True)
@@ -129,15 +108,7 @@ def plan_parts(path: Path, todo: pl.DataFrame, batch: int, about: dict[str, Any]
 
 
 class Pace:
-    """Tells after each batch how far a run is.
-
-    Parameters
-    ----------
-    recordings, size
-        How many there are to do, and of how many bytes: the time left is by bytes.
-    tell
-        Told a line.
-    """
+    """Tells after each batch how far a run is; the time that is left is by bytes."""
 
     def __init__(self, recordings: int, size: int, tell: Callable[[str], None]) -> None:
         self.recordings, self.size, self.tell = recordings, max(size, 1), tell

@@ -100,10 +100,7 @@ class Store:
 def find_store(path: Path) -> Store | None:
     """The store in a folder, or None where there is none yet.
 
-    Raises
-    ------
-    DataError
-        If there is one that cannot be read, or of another version.
+    It is an error if there is one that cannot be read, or of another version.
     """
     try:
         about_at = _at(path, ABOUT)
@@ -181,12 +178,8 @@ def check_store(path: str | os.PathLike[str]) -> Store:
 class Vectors:
     """Embeddings from several arrays, put together in the order of a table.
 
-    Attributes
-    ----------
-    sources : dict
-        Each array, shape (row, crop, dimension), by its number.
-    source, at : ndarray of shape (row,)
-        In which array, and where in it, each row stands.
+    Each array, of shape (row, crop, dimension), is opened by its number in `sources`; `source` and
+    `at`, of shape (row,), say in which of them, and where in it, each row stands.
     """
 
     sources: dict[int, Callable[[], NDArray[np.float32]]] = field(default_factory=dict)
@@ -194,13 +187,7 @@ class Vectors:
     at: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def write(self, path: Path) -> None:
-        """Write them as one array, holding one source at a time in memory.
-
-        Raises
-        ------
-        DataError
-            If the arrays differ in crops or dimensions.
-        """
+        """Write them as one array, holding one source at a time in memory."""
         shapes = {key: self.sources[key]().shape[1:] for key in map(int, np.unique(self.source))}
         if len(set(shapes.values())) > 1:
             msg = f"{path.parent}: embeddings have the shapes {sorted(set(shapes.values()))}"
@@ -221,10 +208,7 @@ class Vectors:
 def arranged(table: pl.DataFrame) -> pl.DataFrame:
     """The table of a store: sorted by utterance, numbered, with the columns that say something.
 
-    Parameters
-    ----------
-    table
-        Recordings, with a ``row`` of 0 or more where they have an embedding.
+    Recordings with an embedding come in with a ``row`` of 0 or more.
     """
     table = table.sort("utterance")
     is_ok = pl.col("row") >= 0
@@ -239,16 +223,8 @@ def arranged(table: pl.DataFrame) -> pl.DataFrame:
 def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, Any]) -> None:
     """Replace what a store holds, at one moment.
 
-    Parameters
-    ----------
-    path
-        The folder of the store.
-    table
-        As :func:`arranged` makes it.
-    vectors
-        One for each ``row`` of 0 or more, in this order.
-    about
-        Of the system and the options.
+    `table` is as :func:`arranged` makes it; there is a vector for each ``row`` of 0 or more, in
+    this order; `about` is of the system and the options.
     """
     aside = path / f"{_NEXT}.part"
     shutil.rmtree(aside, ignore_errors=True)
@@ -337,20 +313,10 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def hold(folder: Path, held: contextlib.ExitStack) -> bool:
-    """Hold a folder until `held` is closed, or the process ends in whatever way.
+    """Hold a folder, which must be there, until `held` is closed or the process ends.
 
-    Parameters
-    ----------
-    folder
-        It must be there.
-    held
-        Lets go of it.
-
-    Returns
-    -------
-    bool
-        False if another process holds it, or has just removed it. Where a system has no such
-        locks, every process may have it.
+    False if another process holds it, or has just removed it. Where a system has no such locks,
+    every process may have it.
     """
     try:
         import fcntl  # noqa: PLC0415 - not on every system

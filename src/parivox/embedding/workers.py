@@ -84,16 +84,7 @@ class Done:
 def decode_batch(
     batch: Batch, rate: int, least_seconds: float, in_hand: InHand = lambda _: None
 ) -> Iterator[Decoded]:
-    """Decode the recordings of a batch, in turn.
-
-    Parameters
-    ----------
-    batch
-        What to decode.
-    rate, least_seconds
-        As of :func:`parivox.embedding.audio.decode`.
-    in_hand
-        Told the place of each recording before it is decoded.
+    """Decode the recordings of a batch in turn; `in_hand` is told the place of each before that.
 
     Raises
     ------
@@ -113,14 +104,8 @@ def decode_batch(
 def embed_batch(batch: Batch, system: EmbeddingSystem, in_hand: InHand = lambda _: None) -> Done:
     """Decode and embed the recordings of a batch.
 
-    Parameters
-    ----------
-    batch
-        What to embed.
-    system
-        What makes the embeddings.
-    in_hand
-        Told the place of each recording before it is decoded, and None before any are embedded.
+    `in_hand` is told the place of each recording before it is decoded, and None before any are
+    embedded.
 
     Raises
     ------
@@ -352,10 +337,7 @@ class _Worker:
     def what_is_left(self) -> Batch:
         """Its batch, in which the recording that it had in hand is not decoded again.
 
-        Raises
-        ------
-        DataError
-            If it ended while it was not decoding.
+        It is an error if the process ended while it was not decoding.
         """
         code = self.process.exitcode
         if self.batch is None or self.at is None:

@@ -200,13 +200,7 @@ class Strangers:
 
 
 def check_size(size: int, top: int | None) -> None:
-    """Refuse a cohort of `size` recordings that is too small for its `top` nearest, or None.
-
-    Raises
-    ------
-    ConfigError
-        If `top` is not from 2 to the size of the cohort.
-    """
+    """Refuse a cohort of `size` recordings that is too small for its `top` nearest, or None."""
     if not 2 <= (size if top is None else top) <= size:
         msg = (
             f"the cohort has {size:,} recordings; give 2 or more"

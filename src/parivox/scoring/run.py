@@ -78,22 +78,10 @@ class Job:
     ) -> Job:
         """Keep what the comparison needs of every recording and model, and meet the strangers.
 
-        Parameters
-        ----------
-        listed, vectors
-            The trials, and all vectors there are.
-        recordings, places
-            Distinct recordings of the trials, and their places among the vectors.
-        enrolments, way
-            What is enrolled, and what of a model's recordings is averaged (empty: no models).
-        comparison
-            Of two recordings.
-        mean
-            Subtracted from every vector first, of shape (dimension,).
-        cohort, top
-            Whom scores are set against, and how many of them are near; None for all.
-        path
-            A scratch file.
+        `recordings` are the distinct ones of the trials, at `places` among the vectors; `way` is
+        what of a model's recordings is averaged (empty: no models); `mean`, of shape (dimension,),
+        is subtracted from every vector first; `top` strangers of the cohort count, None for all;
+        `path` is a scratch file.
         """
         is_good = vectors.row[places] >= 0
         slot = np.where(is_good, np.cumsum(is_good) - 1, -1)
@@ -324,9 +312,9 @@ def score(
         "trials": listed.sha256,
         "system": vectors.provenance,
         "scoring": comparison.name,
-        "models": _told_models(enrolments, way),
-        "mean": None if centre is None else _told_cohort(centre),
-        "norm": None if cohort is None else ["as" if as_norm else "s", top, _told_cohort(cohort)],
+        "models": _models_record(enrolments, way),
+        "mean": None if centre is None else _cohort_record(centre),
+        "norm": None if cohort is None else ["as" if as_norm else "s", top, _cohort_record(cohort)],
         "cohort": composition,
     }
     recordings = pl.concat([enrolments.recordings, listed.test]).unique().sort()
@@ -383,14 +371,14 @@ def outcomes(parts: Parts, count: int, trials: int) -> tuple[int, dict[tuple[str
     return trials - sum(failed.values()), failed
 
 
-def _told_models(enrolments: Enrolments, way: str) -> list[str] | None:
+def _models_record(enrolments: Enrolments, way: str) -> list[str] | None:
     if not enrolments.are_models:
         return None
     parts = [array.astype(np.int64).tobytes() for array in (enrolments.first, enrolments.members)]
     return [way, _digest(enrolments.recordings, *parts)]
 
 
-def _told_cohort(cohort: Cohort) -> list[Any]:
+def _cohort_record(cohort: Cohort) -> list[Any]:
     return [cohort.vectors.provenance, len(cohort.places), _digest(cohort.ids)]
 
 

@@ -163,10 +163,8 @@ def keep(
 
     Parameters
     ----------
-    vectors
-        All there are.
-    places : ndarray of int of shape (recording,)
-        Which of them.
+    vectors, places
+        All there are, and which of them.
     comparison
         Prepares them, in double precision.
     mean : ndarray of shape (dimension,)

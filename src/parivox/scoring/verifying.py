@@ -48,7 +48,7 @@ _HELD = 128
 """Decoded recordings that are kept at hand."""
 REFUSED = "refused"
 """Status of what a system itself would not enrol or compare."""
-_SAID = {
+_OUTCOME = {
     "score": pl.Float64,
     "decision": pl.String,
     "status": pl.String,
@@ -109,7 +109,7 @@ def score_with_system(
     listed = read_list(trials, format=format, columns=columns)
     enrolments = read_enrolments(listed, models)
     needed = pl.concat([enrolments.recordings, listed.test]).unique().sort()
-    found = with_stat(_found(needed, read_source(recordings, channel=channel), listed.name))
+    found = with_stat(_recordings_of(needed, read_source(recordings, channel=channel), listed.name))
     found = hashed(found, read_hashes(Parts.folder_of(path) / HASHES), progress)
     excerpts = [Excerpt(*row) for row in found.select("path", "channel", "start", "end").rows()]
     audio = found.select("audio_sha256", "channel", "start", "end").rows()
@@ -147,7 +147,7 @@ def score_with_system(
                 )
                 for fresh in _in_pieces(verifier, enrol, test, parts, number, kinds):
                     progress(f"verified {done + fresh:,} of {listed.rows:,} trials")
-                parts.write(chunk.hstack(_joined(parts, number, enrol)), number)
+                parts.write(chunk.hstack(_from_pieces(parts, number, enrol)), number)
                 parts.forget(number)
             done += chunk.height
             progress(f"verified {done:,} of {listed.rows:,} trials")
@@ -159,7 +159,7 @@ def score_with_system(
     return Scored(path, listed.rows, *told, how)
 
 
-def _found(needed: pl.Series, source: Source, name: str) -> pl.DataFrame:
+def _recordings_of(needed: pl.Series, source: Source, name: str) -> pl.DataFrame:
     """The recordings of the source that the trials name, in the order of these ids."""
     place = places_in(needed, source.table["utterance"])
     if (place < 0).any():
@@ -191,15 +191,15 @@ def _in_pieces(
     done = order.size - rows.size
     with closing(verifier.outcomes(enrol[rows], test[rows])) as told:
         for piece in todo:
-            some_told = list(islice(told, pieces[piece].size))
-            frame = pl.DataFrame(some_told, schema=_SAID, orient="row")
+            some_outcomes = list(islice(told, pieces[piece].size))
+            frame = pl.DataFrame(some_outcomes, schema=_OUTCOME, orient="row")
             _check_kind(kinds, frame, verifier.system)
             parts.write(frame, number, piece)
             done += frame.height
             yield done
 
 
-def _joined(parts: Parts, number: int, enrol: NDArray[np.int32]) -> pl.DataFrame:
+def _from_pieces(parts: Parts, number: int, enrol: NDArray[np.int32]) -> pl.DataFrame:
     """What became of a chunk of trials, in their own order, from its pieces."""
     pieces = [parts.read(number, piece) for piece in range(-(-enrol.size // PIECE))]
     return pl.concat(pieces).collect()[np.argsort(np.argsort(enrol, kind="stable"))]
@@ -247,11 +247,11 @@ class _Verifier:
             for one in (*(self._own(model) if is_new else ()), recording)
         ]
         handle, status = None, "ok"
-        with closing(_heard(needs, self.excerpts, self.system)) as heard:
+        with closing(_decoded(needs, self.excerpts, self.system)) as decoded:
             for model, recording, is_new in trials:
                 if is_new:
-                    handle, status = self._enrolled(model, heard)
-                one = next(heard)
+                    handle, status = self._enrolled(model, decoded)
+                one = next(decoded)
                 if status == "ok":
                     yield self._verified(handle, recording, one)
                 else:
@@ -262,10 +262,10 @@ class _Verifier:
         own: list[int] = self.members[self.first[model] : self.first[model + 1]].tolist()
         return own
 
-    def _enrolled(self, model: int, heard: Iterator[Decoded]) -> tuple[Any, str]:
+    def _enrolled(self, model: int, decoded: Iterator[Decoded]) -> tuple[Any, str]:
         """The handle of a model of those recordings that can be used; else what became of it."""
         own = self._own(model)
-        every = list(islice(heard, len(own)))
+        every = list(islice(decoded, len(own)))
         good = [one.waveform for one in every if one.status == "ok"]
         if not good:
             return None, every[0].status
@@ -276,12 +276,12 @@ class _Verifier:
             raise self._raised(step, own[0], error) from error
         return handle, REFUSED if handle is None else "ok"
 
-    def _verified(self, handle: Any, recording: int, heard: Decoded) -> Outcome:
+    def _verified(self, handle: Any, recording: int, decoded: Decoded) -> Outcome:
         """Score, decision, status and stage of one trial."""
-        if heard.status != "ok":
-            return None, None, heard.status, "acquire"
+        if decoded.status != "ok":
+            return None, None, decoded.status, "acquire"
         try:
-            said: Any = self.system.verify(handle, heard.waveform)
+            said: Any = self.system.verify(handle, decoded.waveform)
         except Exception as error:
             step = "verify"
             raise self._raised(step, recording, error) from error
@@ -312,7 +312,7 @@ class _Verifier:
         )
 
 
-def _heard(
+def _decoded(
     needs: list[int], excerpts: list[Excerpt], system: VerifyingSystem
 ) -> Generator[Decoded]:
     """Recordings as they are needed; another process decodes those to come meanwhile."""

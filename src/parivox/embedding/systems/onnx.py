@@ -16,7 +16,7 @@ import numpy as np
 from parivox.embedding.frontends import FRONTENDS
 from parivox.embedding.systems.onnx_weights import external_data, weights_sha256
 from parivox.embedding.systems.protocol import SystemFailed, check_scoring
-from parivox.embedding.systems.recipe import Recipe
+from parivox.embedding.systems.recipe import NetworkSystem, Recipe
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -25,22 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.embedding.systems.protocol import Waveform
-
     Array = NDArray[np.float32]
 
-__all__ = [
-    "WAVEFORM",
-    "Declared",
-    "OnnxSystem",
-    "beside",
-    "completed",
-    "declared_by",
-    "load_onnx",
-    "named",
-    "shape_told",
-    "told",
-]
+__all__ = ["WAVEFORM", "Declared", "OnnxSystem", "load_onnx"]
 
 WAVEFORM = "waveform"
 """The front end of networks that take samples themselves."""
@@ -81,7 +68,7 @@ class Declared:
     least_seconds: float = 0.25
 
 
-def declared_by(path: Path, session: Any) -> Declared:
+def _declared_by(path: Path, session: Any) -> Declared:
     """What the metadata and the JSON file beside it say; the latter goes before.
 
     Raises
@@ -98,8 +85,8 @@ def declared_by(path: Path, session: Any) -> Declared:
     try:
         if "recipe" in said:
             said["recipe"] = json.loads(said["recipe"])
-        if beside(path).is_file():
-            where = beside(path)
+        if _declaration_file(path).is_file():
+            where = _declaration_file(path)
             said |= {**json.loads(where.read_bytes())}
         numbers: dict[str, Callable[[Any], Any]] = {
             "sample_rate": int,
@@ -120,7 +107,7 @@ def declared_by(path: Path, session: Any) -> Declared:
     return Declared(**values)
 
 
-def completed(path: Path, session: Any, given: Declared, sample_rate: int | None) -> Declared:
+def _completed(path: Path, session: Any, given: Declared, sample_rate: int | None) -> Declared:
     """The same with every name filled in.
 
     Raises
@@ -133,32 +120,32 @@ def completed(path: Path, session: Any, given: Declared, sample_rate: int | None
         unknown = f"front end {given.frontend!r} is not known"
         what = unknown if given.frontend else "its front end is not declared"
         msg = (
-            f"{path}: {what}; it takes {told(inputs)}: give --frontend with one of {WAVEFORM}, "
+            f"{path}: {what}; it takes {_listed(inputs)}: give --frontend with one of {WAVEFORM}, "
             f"{', '.join(FRONTENDS)}"
         )
         raise ConfigError(msg)
     needed = 1 + bool(given.lengths)
     if len(inputs) != needed:
         msg = (
-            f"{path}: takes {told(inputs)}, expected {needed} of them; declare which is which in "
-            f'{beside(path)}, as in {{"input": "{inputs[0].name}", "lengths": '
+            f"{path}: takes {_listed(inputs)}, expected {needed} of them; declare which is which "
+            f'in {_declaration_file(path)}, as in {{"input": "{inputs[0].name}", "lengths": '
             f'"{inputs[-1].name}"}}'
         )
         raise ConfigError(msg)
     if len(outputs) > 1 and not given.output:
         msg = (
-            f"{path}: gives {told(outputs)}; declare which holds the vectors in "
-            f'{beside(path)}, as in {{"output": "{outputs[-1].name}"}}'
+            f"{path}: gives {_listed(outputs)}; declare which holds the vectors in "
+            f'{_declaration_file(path)}, as in {{"output": "{outputs[-1].name}"}}'
         )
         raise ConfigError(msg)
     others = [one for one in inputs if one.name != given.lengths]
     found = replace(
         given, input=given.input or others[0].name, output=given.output or outputs[0].name
     )
-    named(inputs, found.input, path)
-    named(outputs, found.output, path)
+    _value_named(inputs, found.input, path)
+    _value_named(outputs, found.output, path)
     if found.lengths:
-        named(inputs, found.lengths, path)
+        _value_named(inputs, found.lengths, path)
     front = FRONTENDS.get(found.frontend)
     rate = sample_rate or found.sample_rate or (front.sample_rate if front else 16_000)
     if front is not None and rate != front.sample_rate:
@@ -171,12 +158,12 @@ def completed(path: Path, session: Any, given: Declared, sample_rate: int | None
     return replace(found, sample_rate=rate, scoring=scoring)
 
 
-def beside(path: Path) -> Path:
+def _declaration_file(path: Path) -> Path:
     """Where a file's declaration is, or would be."""
     return path.with_name(f"{path.name}.json")
 
 
-def named(values: Sequence[Any], name: str, path: Path) -> Any:
+def _value_named(values: Sequence[Any], name: str, path: Path) -> Any:
     """The input or output of this name.
 
     Raises
@@ -186,17 +173,17 @@ def named(values: Sequence[Any], name: str, path: Path) -> Any:
     """
     found = next((value for value in values if value.name == name), None)
     if found is None:
-        msg = f"{path}: has no {name!r}, it has {told(values)}; declare one of them"
+        msg = f"{path}: has no {name!r}, it has {_listed(values)}; declare one of them"
         raise ConfigError(msg)
     return found
 
 
-def told(values: Sequence[Any]) -> str:
+def _listed(values: Sequence[Any]) -> str:
     """Inputs or outputs as a sentence shows them: name, shape, type."""
-    return ", ".join(f"{value.name!r} {shape_told(value.shape)} {value.type}" for value in values)
+    return ", ".join(f"{value.name!r} {_shape(value.shape)} {value.type}" for value in values)
 
 
-def shape_told(shape: Sequence[Any]) -> str:
+def _shape(shape: Sequence[Any]) -> str:
     """A shape as it is written."""
     return f"({', '.join(map(str, shape))})"
 
@@ -235,14 +222,14 @@ def load_onnx(
         If the file is no ONNX that can be run.
     """
     session = _session(path, device)
-    declared = declared_by(path, session)
+    declared = _declared_by(path, session)
     if frontend:
         declared = replace(declared, frontend=frontend)
-    declared = completed(path, session, declared, sample_rate)
+    declared = _completed(path, session, declared, sample_rate)
     return OnnxSystem(path, session, declared, device=device)
 
 
-class OnnxSystem:
+class OnnxSystem(NetworkSystem):
     """An ONNX file as an embedding system.
 
     Parameters
@@ -266,6 +253,8 @@ class OnnxSystem:
         self.name = path.name
         self.sample_rate = declared.sample_rate
         self.scoring, self.least_seconds = declared.scoring, declared.least_seconds
+        self.recipe = declared.recipe
+        self.frontend = FRONTENDS.get(declared.frontend, lambda waveform: waveform)
         self.lay_out, self.fixed_batch = _layout(path, session, declared)
         self.provenance: Mapping[str, Any] = {
             "system": "an ONNX file",
@@ -276,52 +265,40 @@ class OnnxSystem:
             "device": device,
         }
 
-    def embed(self, waveforms: Sequence[Waveform]) -> Array:
-        """Vectors of shape (recording, crop, dimension).
+    def _at_once(self) -> int:
+        return 0 if self.fixed_batch else _VALUES
 
-        Raises
-        ------
-        SystemFailed
-            If the network fails.
-        ConfigError
-            If it gives anything but vectors.
-        """
-        front = FRONTENDS.get(self.declared.frontend, lambda waveform: waveform)
-        most = 0 if self.fixed_batch else _VALUES
-        return self.declared.recipe.embedded(waveforms, front, self._run, most)
-
-    def _run(self, given: Array) -> Array:
-        """Vectors (part, crop, dimension) of parts of one length."""
-        feed: dict[str, Any] = {self.declared.input: self.lay_out(given)}
+    def _vectors(self, features: Array) -> Array:
+        feed: dict[str, Any] = {self.declared.input: self.lay_out(features)}
         if self.declared.lengths:
-            kind = named(self.session.get_inputs(), self.declared.lengths, self.path).type
+            kind = _value_named(self.session.get_inputs(), self.declared.lengths, self.path).type
             is_whole = "int" in kind
             feed[self.declared.lengths] = np.full(
-                len(given),
-                given.shape[1] if is_whole else 1,
+                len(features),
+                features.shape[1] if is_whole else 1,
                 np.dtype(kind[7:-1] if is_whole else np.float32),
             )
         try:
             found = np.asarray(self.session.run([self.declared.output], feed)[0])
         except Exception as error:
             msg = (
-                f"{self.name} failed on {shape_told(feed[self.declared.input].shape)} in "
+                f"{self.name} failed on {_shape(feed[self.declared.input].shape)} in "
                 f"{self.declared.input!r}: {_brief(error)}; it takes "
-                f"{told(self.session.get_inputs())}: declare it in "
-                f"{beside(self.path)}"
+                f"{_listed(self.session.get_inputs())}: declare it in "
+                f"{_declaration_file(self.path)}"
             )
             raise SystemFailed(msg) from error
-        if found.ndim == 1 and len(given) == 1:
+        if found.ndim == 1 and len(features) == 1:
             found = found[None]
-        if found.ndim not in {2, 3} or len(found) != len(given) or found.dtype.kind != "f":
+        if found.ndim not in {2, 3} or len(found) != len(features) or found.dtype.kind != "f":
             msg = (
-                f"{self.name} gave {shape_told(found.shape)} of {found.dtype} in "
-                f"{self.declared.output!r} for {len(given)} recordings; expected (recording, "
+                f"{self.name} gave {_shape(found.shape)} of {found.dtype} in "
+                f"{self.declared.output!r} for {len(features)} recordings; expected (recording, "
                 "dimension): declare another output in "
-                f"{beside(self.path)}"
+                f"{_declaration_file(self.path)}"
             )
             raise ConfigError(msg)
-        return found.reshape(len(given), -1, found.shape[-1]).astype(np.float32)
+        return found.reshape(len(features), -1, found.shape[-1]).astype(np.float32)
 
 
 def _session(path: Path, device: str) -> Any:
@@ -367,7 +344,7 @@ def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Arr
 
     It comes as (recording, frame, bin) or (recording, sample).
     """
-    taken = named(session.get_inputs(), declared.input, path)
+    taken = _value_named(session.get_inputs(), declared.input, path)
     shape = taken.shape
     front = FRONTENDS.get(declared.frontend)
     if taken.type != "tensor(float)":
@@ -383,7 +360,7 @@ def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Arr
     if not fits:
         wanted = f"{bins} bins of {declared.frontend}" if front else "waveforms"
         msg = (
-            f"{path}: its input {taken.name!r} is {shape_told(shape)}, which does not take "
+            f"{path}: its input {taken.name!r} is {_shape(shape)}, which does not take "
             f"{wanted} of any length; name another --frontend, or export the file with axes "
             "for recordings and time that are free"
         )

@@ -1,4 +1,4 @@
-"""What of a recording its publishers embed, and how they compare two recordings."""
+"""What of a recording goes through a network, a batch at a time, and how two are compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from parivox.embedding.systems.protocol import Waveform
 
-__all__ = ["Recipe"]
+__all__ = ["NetworkSystem", "Recipe"]
 
 
 @dataclass(frozen=True)
@@ -67,42 +67,56 @@ class Recipe:
             parts += [long[start : start + self.crop_samples] for start in starts]
         return parts
 
-    def embedded(
-        self,
-        waveforms: Sequence[Waveform],
-        front: Callable[[Waveform], NDArray[np.float32]],
-        run: Callable[[NDArray[np.float32]], NDArray[np.float32]],
-        most: int,
-    ) -> NDArray[np.float32]:
+
+class NetworkSystem:
+    """A network behind a front end, run as its recipe says; what it is, its subclasses say.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    frontend : callable
+        Features of a part, time first.
+    """
+
+    recipe: Recipe
+    frontend: Callable[[Waveform], NDArray[np.float32]]
+
+    def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
         """Vectors of several recordings, of shape (recording, part, dimension).
 
         Only parts of equal length go through the network together, so nothing is padded.
 
-        Parameters
-        ----------
-        waveforms
-            Of the recordings.
-        front
-            Features of a part, time first.
-        run
-            Vectors (part, ..., dimension) of features (part, time, ...).
-        most
-            Numbers at once; a part with more goes alone.
+        Raises
+        ------
+        SystemFailed
+            If the network fails.
+        ConfigError, DataError
+            If it gives anything but vectors, or the device has too little memory.
         """
-        features = [np.asarray(front(part), np.float32) for w in waveforms for part in self.cut(w)]
+        parts = (part for waveform in waveforms for part in self.recipe.cut(waveform))
+        features = [np.asarray(self.frontend(part), np.float32) for part in parts]
         alike: dict[int, list[int]] = {}
         for at, one in enumerate(features):
             alike.setdefault(len(one), []).append(at)
         found: dict[int, NDArray[np.float32]] = {}
         for places in alike.values():
-            together = max(1, most // max(1, features[places[0]].size))
+            together = max(1, self._at_once() // max(1, features[places[0]].size))
             for start in range(0, len(places), together):
                 some = places[start : start + together]
-                found |= zip(some, run(np.stack([features[at] for at in some])), strict=True)
+                vectors = self._vectors(np.stack([features[at] for at in some]))
+                found |= zip(some, vectors, strict=True)
         if not found:
-            return np.empty((0, self.parts, 1), np.float32)
-        vectors = np.stack([found[at] for at in range(len(features))])
-        vectors = vectors.reshape(len(waveforms), -1, vectors.shape[-1])
-        if self.unit:
-            vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-        return vectors
+            return np.empty((0, self.recipe.parts, 1), np.float32)
+        whole = np.stack([found[at] for at in range(len(features))])
+        whole = whole.reshape(len(waveforms), -1, whole.shape[-1])
+        if self.recipe.unit:
+            whole /= np.maximum(np.linalg.norm(whole, axis=-1, keepdims=True), 1e-12)
+        return whole
+
+    def _at_once(self) -> int:
+        """Numbers that go through the network at once; a part with more goes alone."""
+        raise NotImplementedError
+
+    def _vectors(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Vectors (part, ..., dimension) of features (part, time, ...)."""
+        raise NotImplementedError

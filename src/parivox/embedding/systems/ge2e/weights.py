@@ -107,17 +107,8 @@ class _Unpickler(pickle._Unpickler):  # noqa: SLF001 - the same under a name of 
 def read_legacy(file: BinaryIO, name: str) -> Any:
     """The object of a file: dictionaries, lists, numbers, texts and float32 arrays.
 
-    Parameters
-    ----------
-    file
-        Open for reading bytes, at its beginning.
-    name
-        What messages call it.
-
-    Raises
-    ------
-    DataError
-        If the file is of another format, damaged, or names anything that could run.
+    It is an error if the file (which messages call `name`) is of another format, damaged, or names
+    anything that could run.
     """
     try:
         return _read(file)

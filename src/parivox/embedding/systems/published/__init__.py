@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.embedding.frontends import FRONTENDS
 from parivox.embedding.systems.published.checkpoint import load_strictly, read_state, shapes_of
-from parivox.embedding.systems.recipe import Recipe
+from parivox.embedding.systems.recipe import NetworkSystem, Recipe
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from torch import nn
 
     from parivox.embedding.frontends import FrontEnd
-    from parivox.embedding.systems.protocol import Waveform
     from parivox.embedding.systems.published.checkpoint import Shapes
 
 
@@ -193,18 +192,14 @@ _FRAMES = 8192
 """In a batch, some 80 s; a longer part goes alone."""
 
 
-class PublishedSystem:
+class PublishedSystem(NetworkSystem):
     """An embedding system made of a published network (see the protocol).
 
-    Attributes
-    ----------
-    network : torch.nn.Module
-        From features of shape (batch, frame, bin) to vectors of shape (batch, dimension).
-    frontend : FrontEnd
-    recipe : Recipe
+    The network takes features of shape (batch, frame, bin) to vectors of shape (batch, dimension).
     """
 
     least_seconds = _LEAST_SECONDS
+    frontend: FrontEnd
 
     def __init__(
         self,
@@ -225,18 +220,10 @@ class PublishedSystem:
         self.sample_rate = frontend.sample_rate
         self.scoring = recipe.scoring
 
-    def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
-        """Vectors of several recordings, of shape (recording, part, dimension).
+    def _at_once(self) -> int:
+        return _FRAMES * self.frontend.bins
 
-        Raises
-        ------
-        DataError
-            If the device has too little memory.
-        """
-        most = _FRAMES * self.frontend.bins
-        return self.recipe.embedded(waveforms, self.frontend, self._embedded, most)
-
-    def _embedded(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _vectors(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch  # noqa: PLC0415 - heavy
 
         try:

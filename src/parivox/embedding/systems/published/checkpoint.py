@@ -35,10 +35,6 @@ def read_state(path: Path) -> dict[str, Tensor]:
     with ``module.``, ``__S__.`` or ``speaker_encoder.``. Losses and constants of front ends are
     left out.
 
-    Parameters
-    ----------
-    path : Path
-
     Raises
     ------
     DataError
