@@ -7,7 +7,8 @@ import pytest
 import soundfile
 import soxr
 
-from parivox.embedding.audio import ATTRIBUTES, Excerpt, decode, sha256_of
+from parivox.embedding.audio import ATTRIBUTES, Excerpt, decode
+from parivox.embedding.hashes import sha256_of
 from parivox.errors import DataError
 
 RATE = 16_000

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     InHand = Callable[[int | None], None]
     """Told the place of each recording before it is decoded, and None before any are embedded."""
 
-__all__ = ["Batch", "Done", "decode_batch", "embed_batch"]
+__all__ = ["Batch", "Done", "decode_batch", "do_batches", "embed_batch"]
+
+T = TypeVar("T")
 
 SECONDS_AT_ONCE = 600.0
 """Of audio that is held before it is embedded."""
@@ -201,10 +203,6 @@ def _stacked(system: EmbeddingSystem, vectors: list[Vector]) -> Vector:
         raise DataError(msg)
     return np.stack(vectors) if vectors else np.empty((0, 1, 0), dtype=np.float32)
 
-
-T = TypeVar("T")
-
-__all__ = ["do_batches"]
 
 DECODING_SECONDS = 300.0
 """A recording that is not decoded by then never will be."""
