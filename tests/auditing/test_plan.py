@@ -7,6 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox import Audit
+from parivox.auditing.options import Options
 from parivox.auditing.result import TABLES
 from parivox.core.planning import (
     Sample,
@@ -63,7 +64,8 @@ def pilot():
         }
         tables = {name: Table.empty(columns) for name, columns in TABLES.items()}
         tables["groups"] = Table.of(cells, TABLES["groups"])
-        return Audit(**tables, record={"options": {}}, provenance=[])
+        record = {"versions": {"parivox": pv.__version__}, "options": Options().recorded()}
+        return Audit(**tables, record=record, provenance=[])
 
     return made
 

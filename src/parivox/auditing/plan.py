@@ -12,31 +12,34 @@ import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.planned import SIDES, Asked, Seen, designs, of_groups, of_lists
+import numpy as np
+
+from parivox.auditing.pilot import KEY, PilotGroups, pilot_groups, without_pilot
 from parivox.auditing.result import Audit, load
 from parivox.auditing.rows import Rows
-from parivox.errors import ConfigError, DataError
+from parivox.core.planning import (
+    FEWEST_SPEAKERS,
+    Sample,
+    design_effect,
+    detectable_ratio,
+    power_to_detect,
+    relative_half_width,
+    speakers_needed,
+    supported_rate,
+    trials_needed,
+)
+from parivox.errors import ConfigError
+from parivox.options.plan import PlanOptions
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
+    from parivox.core.counts import FloatArray
     from parivox.read.table import Table
-
-    Row = dict[str, Any]
 
 __all__ = ["TABLES", "Plan", "plan"]
 
-_POOLED = "pooled"
-_KEY = {
-    "system": "str",
-    "list": "str",
-    "within": "str",
-    "grouping": "str",
-    "allocation": "str",
-    "operating_point": "str",
-    "metric": "str",
-}
 _DESIGN = {
     "rate": "float",
     "icc": "float",
@@ -47,7 +50,7 @@ _DESIGN = {
 
 TABLES: dict[str, dict[str, str]] = {
     "groups": {
-        **_KEY,
+        **KEY,
         "group": "str",
         "speakers": "int",
         "trials": "int",
@@ -60,7 +63,7 @@ TABLES: dict[str, dict[str, str]] = {
         "reason": "str",
     },
     "designs": {
-        **_KEY,
+        **KEY,
         "groups": "int",
         **_DESIGN,
         "speakers_needed": "int",
@@ -69,7 +72,7 @@ TABLES: dict[str, dict[str, str]] = {
         "reason": "str",
     },
     "curves": {
-        **_KEY,
+        **KEY,
         "trials_per_speaker": "float",
         "speakers": "int",
         "power": "float",
@@ -77,7 +80,7 @@ TABLES: dict[str, dict[str, str]] = {
         "better": "float",
     },
     "lists": {
-        **_KEY,
+        **KEY,
         "group": "str",
         "speakers": "int",
         "trials": "int",
@@ -92,6 +95,10 @@ TABLES: dict[str, dict[str, str]] = {
     },
 }
 """Columns of each table, in order, with their kinds."""
+MULTIPLES = np.array([0.25, 0.5, 1, 2, 4])
+"""Trials per speaker in designs and curves, in units of those of the pilot."""
+SPEAKERS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])
+"""Speakers per group in curves."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,8 +130,8 @@ class Plan(Shown):
     asked: dict[str, Any]
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} {len(getattr(self, name))}" for name in TABLES)
-        return f"<Plan for a ratio of {self.asked['detect_ratio']:g}; rows: {told}>"
+        sizes = ", ".join(f"{name} {len(getattr(self, name))}" for name in TABLES)
+        return f"<Plan for a ratio of {self.asked['detect_ratio']:g}; rows: {sizes}>"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
@@ -181,7 +188,7 @@ def plan(
     >>> [(row["trials_per_speaker"], row["speakers_needed"]) for row in found.designs]
     [(6.0, 63), (12.0, 48), (24.0, 40), (48.0, 36), (96.0, 34)]
     """
-    asked = Asked.of(
+    asked = PlanOptions.of(
         detect_ratio=detect_ratio,
         power=power,
         confidence=confidence,
@@ -192,82 +199,19 @@ def plan(
     )
     making = {name: Rows(columns) for name, columns in TABLES.items()}
     if pilot is None:
-        for key, seen in _given(asked):
-            _add(making, key, seen, asked)
+        families = without_pilot(asked)
     else:
         audit = pilot if isinstance(pilot, Audit) else load(_folder(pilot))
-        for key, rows in _families(audit.groups, asked):
-            _add(making, key, Seen.of(rows, key, asked), asked)
+        families = pilot_groups(audit.groups, asked)
+    for key, groups in families:
+        if key["metric"] == "fpr":
+            making["lists"].add(**key, **_list_columns(groups, asked))
+        if key["grouping"] != "all":
+            if key["grouping"]:
+                making["groups"].add(**key, **_group_columns(groups, asked))
+            for name, columns in _design_columns(groups, asked).items():
+                making[name].add(**key, **columns)
     return Plan(**{name: rows.table() for name, rows in making.items()}, asked=asdict(asked))
-
-
-def _add(making: dict[str, Rows], key: Row, seen: Seen, asked: Asked) -> None:
-    """Every row of one grouping, metric and operating point."""
-    if key["metric"] == "fpr":
-        making["lists"].add(**key, **of_lists(seen, asked))
-    if key["grouping"] != "all":
-        if key["grouping"]:
-            making["groups"].add(**key, **of_groups(seen, asked))
-        for name, block in designs(seen, asked).items():
-            making[name].add(**key, **block)
-
-
-def _given(asked: Asked) -> Iterator[tuple[Row, Seen]]:
-    """A group of which nothing is known but what is given, for each metric with a rate."""
-    metrics = [metric for metric in SIDES if asked.planned(metric) is not None]
-    if not metrics:
-        msg = (
-            "nothing to plan from; give --pilot DIR, the folder of an audit, or --rate, --icc and "
-            "--trials-per-speaker, as in --rate fnr=0.05"
-        )
-        raise ConfigError(msg)
-    for metric in metrics:
-        for option in ("icc", "trials_per_speaker"):
-            if metric not in getattr(asked, option):
-                name = option.replace("_", "-")
-                msg = f"--{name} of {metric} is missing; without --pilot, give --{name} {metric}=X"
-                raise ConfigError(msg)
-        yield {**dict.fromkeys(_KEY, ""), "metric": metric}, Seen.given(metric, asked)
-
-
-def _families(table: Table, asked: Asked) -> Iterator[tuple[Row, list[Row]]]:
-    """Rows of all groups of one grouping, for each metric, operating point and the rest."""
-    if "deff" not in table.columns:
-        msg = "the pilot has no design effects; audit again with this version of Parivox"
-        raise DataError(msg)
-    rows = [
-        row
-        for row in table.where(definition="")
-        if row["metric"] in SIDES and (row["group"] != _POOLED or row["grouping"] == "all")
-    ]
-    if not any(row["deff"] is not None or row["metric"] in asked.icc for row in rows):
-        msg = (
-            "the pilot has no design effects, as of an audit with --no-intervals or without "
-            "errors; audit again with intervals, or give --icc, as in --icc fnr=0.1"
-        )
-        raise DataError(msg)
-    chosen = _nearest(rows, asked.target_fpr)
-    families: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        point = chosen.get((row["system"], row["list"], row["within"]), row["operating_point"])
-        if row["operating_point"] == point:
-            families.setdefault(tuple(row[name] for name in _KEY), []).append(row)
-    for key, found in families.items():
-        yield dict(zip(_KEY, key, strict=True)), found
-
-
-def _nearest(rows: list[Row], target: float | None) -> dict[tuple[str, ...], str]:
-    """The operating point whose FPR is nearest to the target, for each system, list and level."""
-    if target is None:
-        return {}
-    nearest: dict[tuple[str, ...], tuple[float, str]] = {}
-    for row in rows:
-        if row["metric"] == "fpr" and row["grouping"] == "all":
-            far = abs(math.log(row["value"] / target)) if row["value"] else math.inf
-            key = (row["system"], row["list"], row["within"])
-            if key not in nearest or far < nearest[key][0]:
-                nearest[key] = far, row["operating_point"]
-    return {key: point for key, (_, point) in nearest.items()}
 
 
 def _folder(pilot: str | os.PathLike[str]) -> str:
@@ -277,3 +221,142 @@ def _folder(pilot: str | os.PathLike[str]) -> str:
     except TypeError:
         msg = f"pilot={pilot!r} is neither an audit nor a folder; give one of them"
         raise ConfigError(msg) from None
+
+
+def _group_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
+    """What today's data can detect in each group, and what the wished ratio takes."""
+    how: dict[str, Any] = {"power": asked.power, "confidence": asked.confidence}
+    rate, one, others = groups.rate(asked), groups.sample(), groups.others()
+    is_enough = groups.speakers >= FEWEST_SPEAKERS
+    worse, better = (
+        np.where(is_enough, detectable_ratio(rate, one, others, better=way, **how), np.nan)
+        for way in (False, True)
+    )
+    each = np.full(len(rate), asked.trials_per_speaker.get(groups.metric, groups.each))
+    many = max(len(rate) - 1, 1)
+    needed = speakers_needed(
+        asked.detect_ratio, rate, each, groups.icc, others=many, sides=groups.sides, **how
+    )
+    reasons: dict[str, Any] = {
+        "one_group": len(rate) == 1,
+        "shared_trials": not groups.are_apart,
+        "unknown_speakers": np.isnan(groups.speakers),
+        "no_trials": ~(groups.trials > 0),
+        "no_errors_of_others": ~(rate > 0),
+        "unknown_icc": np.isnan(groups.icc),
+        "few_speakers": ~is_enough,
+        "rate_above_one": rate * asked.detect_ratio >= 1,
+        "none_detectable": np.isnan(worse),
+    }
+    is_so = [np.broadcast_to(one, len(rate)) for one in reasons.values()]
+    return {
+        "group": groups.names,
+        "speakers": _whole(groups.speakers),
+        "trials": _whole(groups.trials),
+        "errors": _whole(groups.errors),
+        "rate": rate,
+        "icc": groups.icc,
+        "icc_from": groups.icc_from,
+        "trials_per_speaker": groups.each,
+        "deff": design_effect(groups.each, groups.icc_now, sides=groups.sides),
+        "worse": worse,
+        "better": better,
+        "speakers_needed": _whole(needed),
+        "trials_needed": _whole(np.ceil(needed * each / groups.sides)),
+        "reason": np.select(is_so, list(reasons), default=""),
+    }
+
+
+def _design_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, dict[str, Any]]:
+    """Groups of one size, at least two: by trials per speaker, and by speakers too."""
+    how: dict[str, Any] = {"power": asked.power, "confidence": asked.confidence}
+    sides, others = groups.sides, max(len(groups.names) - 1, 1)
+    rate, icc, each = _average(groups, asked)
+    if not groups.are_apart or math.isnan(rate + icc + each):
+        return {}
+    source = groups.icc_from[0] if "given" in groups.icc_from else "pooled"
+    several = np.maximum(each * MULTIPLES, 1)
+    needed, base = (
+        speakers_needed(asked.detect_ratio, rate, m, icc, others=others, sides=sides, **how)
+        for m in (several, each)
+    )
+    m, speakers = (axis.ravel() for axis in np.meshgrid(several, SPEAKERS, indexing="ij"))
+    one, rest = (Sample(n, m, icc, sides) for n in (speakers, others * speakers))
+    return {
+        "designs": {
+            "groups": others + 1,
+            "rate": rate,
+            "icc": icc,
+            "icc_from": source,
+            "trials_per_speaker": several,
+            "deff": design_effect(several, icc, sides=sides),
+            "speakers_needed": _whole(needed),
+            "trials_needed": _whole(np.ceil(needed * several / sides)),
+            "saved": 1 - needed / base,
+            "reason": np.where(np.isnan(needed), "rate_above_one", ""),
+        },
+        "curves": {
+            "trials_per_speaker": m,
+            "speakers": speakers,
+            "power": power_to_detect(
+                asked.detect_ratio, rate, one, rest, confidence=asked.confidence
+            ),
+            "worse": detectable_ratio(rate, one, rest, **how),
+            "better": detectable_ratio(rate, one, rest, better=True, **how),
+        },
+    }
+
+
+def _average(groups: PilotGroups, asked: PlanOptions) -> tuple[float, float, float]:
+    """Rate, correlation and trials per speaker of all groups together."""
+    rate, each = asked.planned(groups.metric), asked.trials_per_speaker.get(groups.metric)
+    icc = asked.icc.get(groups.metric)
+    is_known = np.isfinite(groups.icc) & (groups.speakers > 0)
+    trials = np.where(is_known, groups.trials, 0)
+    with np.errstate(invalid="ignore"):
+        if rate is None:
+            rate = np.divide(np.nansum(groups.errors), np.nansum(groups.trials))
+        if each is None:
+            speakers = np.where(is_known, groups.speakers, 0)
+            each = groups.sides * np.divide(trials.sum(), speakers.sum())
+        if icc is None:
+            weight = trials * np.nan_to_num(np.maximum(groups.each - 1, 0))
+            icc = np.divide((weight * np.nan_to_num(groups.icc)).sum(), weight.sum())
+    return float(rate), float(icc), float(each)
+
+
+def _list_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
+    """What FPR the nontarget trials of each group support."""
+    target = asked.planned("fpr")
+    target = math.nan if target is None else target
+    deff = design_effect(groups.each, groups.icc_now, sides=groups.sides)
+    supported = supported_rate(groups.trials, deff)
+    is_known = np.isfinite(groups.trials * deff * target)
+    reasons = {
+        "unknown_trials": np.isnan(groups.trials),
+        "no_trials": groups.trials == 0,
+        "unknown_icc": np.isnan(deff),
+        "few_trials": np.isnan(supported),
+    }
+    return {
+        "group": groups.names,
+        "speakers": _whole(groups.speakers),
+        "trials": _whole(groups.trials),
+        "deff": deff,
+        "supported_fpr": supported,
+        "target_fpr": target,
+        "expected_errors": target * groups.trials,
+        "half_width": relative_half_width(
+            target * groups.trials, deff, confidence=asked.confidence
+        ),
+        "trials_needed": _whole(np.ceil(trials_needed(target, deff))),
+        "is_supported": [
+            bool(ok) if known else None
+            for ok, known in zip(supported <= target, is_known, strict=True)
+        ],
+        "reason": np.select(list(reasons.values()), list(reasons), default=""),
+    }
+
+
+def _whole(values: FloatArray) -> list[int | None]:
+    return [None if math.isnan(value) else int(value) for value in values.tolist()]

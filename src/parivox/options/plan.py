@@ -154,3 +154,14 @@ class PlanOptions(Options):
         high=1_000_000,
         wanted="from 1 to 1,000,000",
     )
+
+    def __post_init__(self) -> None:
+        """Check every option, and those that must agree."""
+        super().__post_init__()
+        if self.target_fpr is not None and self.rate.get("fpr", self.target_fpr) != self.target_fpr:
+            msg = "--target-fpr and --rate fpr differ; give one of them"
+            raise ConfigError(msg)
+
+    def planned(self, metric: str) -> float | None:
+        """The rate to plan for, if it is not the pilot's."""
+        return self.rate.get(metric, self.target_fpr if metric == "fpr" else None)
