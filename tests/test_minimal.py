@@ -57,6 +57,7 @@ def test_the_functions_of_scipy_are_there():
     assert 0 < float(min_cllr(scores, labels)) <= float(cllr(scores, labels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "package", ["altair", "bt4vt", "openpyxl", "pandas", "pyarrow", "scipy.stats", "sklearn"]
 )

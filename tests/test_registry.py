@@ -145,6 +145,7 @@ def test_the_summary_names_it(audit, capsys):
     assert "root of the range" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_the_page_names_it(audit, tmp_path, optional):
     optional("jinja2")
     pv.write_page(audit, tmp_path / "page.html")
@@ -152,6 +153,7 @@ def test_the_page_names_it(audit, tmp_path, optional):
     assert "root of the range of FNR" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_tables_for_papers_name_it(audit, tmp_path, form):
     pv.write_tables(audit, tmp_path / "tables", format=form)
@@ -159,6 +161,7 @@ def test_tables_for_papers_name_it(audit, tmp_path, form):
     assert "root of the range" in text
 
 
+@pytest.mark.slow
 def test_a_workbook_names_it(audit, tmp_path, optional):
     openpyxl = optional("openpyxl")
     pv.write_tables(audit, tmp_path / "tables.xlsx", format="xlsx")

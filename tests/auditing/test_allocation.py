@@ -52,6 +52,7 @@ def test_pooled_holds_each_trial_of_some_group_once(audit, rule):
     assert counted(audit, grouping="team", group="pooled", allocation=rule) == wanted
 
 
+@pytest.mark.slow
 def test_all_holds_every_trial(audit):
     wanted = VECTOR["expected"]
     assert counted(audit, grouping="all", group="all", allocation="") == wanted["all"]
@@ -141,6 +142,7 @@ def test_matrix_cells_without_trials_say_so():
     assert empty["reason"] == "no nontarget trials"
 
 
+@pytest.mark.slow
 def test_speakers_without_the_attribute_are_in_no_group_but_in_all():
     trials = {
         "enrol": ["a/1", "a/1", "b/1", "c/1", "c/1"],
@@ -211,6 +213,7 @@ def test_a_fair_system_with_cross_group_pairs_has_ratios_of_1_to_pooled(fair):
     assert ratios == pytest.approx([1.0] * 6, abs=0.1)
 
 
+@pytest.mark.slow
 def test_against_all_trials_the_same_system_would_look_unfair_to_every_group(fair):
     (whole,) = fair.groups.where(group="all", metric="fpr")
     rates = [r["value"] for r in fair.groups.where(grouping="gender+nation", metric="fpr")]

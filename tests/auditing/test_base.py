@@ -158,6 +158,7 @@ def test_lists_of_one_class(trials, speakers, label, lacks, kept, lost):
     audit.to_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("label", "text"), [(0, "fpr=0.01"), (1, "fnr=0.01")])
 def test_lists_of_one_class_have_a_default_point(trials, speakers, label, text):
     audit = pv.audit(only(trials, label), speakers=speakers, by="gender")
@@ -188,6 +189,7 @@ def test_infinite_scores_are_always_accepted_or_rejected():
 # ---- a user's own metrics
 
 
+@pytest.mark.slow
 def test_a_metric_at_the_operating_points(small, trials, speakers):
     audit = pv.audit(
         trials,
@@ -287,6 +289,7 @@ def raising(_):
     raise ZeroDivisionError(msg)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "words"),
     [

@@ -124,6 +124,7 @@ def check_ratios(audit):
                 assert (low <= high)[~np.isnan(high)].all()
 
 
+@pytest.mark.slow
 def test_bins_add_up_to_the_trials_and_to_the_errors_at_every_audited_threshold(told):
     check_bins(told)
 
@@ -159,6 +160,7 @@ def test_bands_lie_along_the_whole_curve_and_hold_their_rates(told):
             assert {0.0, 1.0} & {rate[told_here].min(), rate[told_here].max()}
 
 
+@pytest.mark.slow
 def test_bands_follow_the_method_that_is_asked_for(trials, speakers):
     for interval in ("wilson", "bootstrap"):
         audit = pv.audit(
@@ -220,6 +222,7 @@ def test_trials_beyond_memory_have_exact_bins_and_bands_at_the_audited_points(
     assert set(audit.bands.to_dict()["threshold"]) == audited
 
 
+@pytest.mark.slow
 def test_counts_have_the_bins_of_their_trials_and_no_bands(trials, speakers, tmp_path):
     pv.count({"S": trials}, speakers=speakers, by="gender", withhold=0).write(tmp_path / "c.counts")
     counted = pv.audit(tmp_path / "c.counts", operating_points=POINTS)
@@ -317,6 +320,7 @@ def test_any_small_audit_adds_up(scores, seed, threshold):
     check_bands(audit)
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_changes_no_byte(trials, speakers, tmp_path):
     order = np.random.default_rng(3).permutation(len(trials["score"]))
     mixed = {name: [cells[i] for i in order] for name, cells in trials.items()}

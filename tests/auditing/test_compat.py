@@ -81,6 +81,7 @@ def test_a_cost_that_averages_priors_has_no_such_row(audit):
     assert not len(audit.groups.where(definition="sre16 bt4vt"))
 
 
+@pytest.mark.slow
 def test_exact_rows_stay_as_they_are(audit, trials, speakers):
     plain = pv.audit(
         trials,

@@ -66,6 +66,7 @@ def people(speakers):
 # the numbers
 
 
+@pytest.mark.slow
 def test_an_audit_of_counts_is_the_audit_of_the_trials(trials, people, tmp_path):
     options = {
         "allocate": ["both", "enrol", "test", "either"],
@@ -619,6 +620,7 @@ def test_groups_that_only_some_files_have_stand_in_the_order_of_the_whole(trials
     assert differing(whole, measured(files), without=SPEAKERS) == []
 
 
+@pytest.mark.slow
 def test_thresholds_can_be_found_on_counts_of_development_trials(trials, simulate, tmp_path):
     other, people = simulate(seed=2)
     (dev,) = counted([other], tmp_path, speakers=people, by="gender")

@@ -57,6 +57,7 @@ def test_thresholds_and_bins_are_told():
     assert "512" in found["scores"]
 
 
+@pytest.mark.slow
 def test_the_audit_holds_it(small):
     told = small.record["definitions"]
     assert told == json.loads(json.dumps(all_definitions(Options(**_plain(small)))))

@@ -468,6 +468,7 @@ def test_an_empty_column_is_no_deployed_point(column):
     assert "deployed" not in {row["operating_point"] for row in audit.operating_points}
 
 
+@pytest.mark.slow
 def test_decisions_count_where_every_score_is_empty():
     decided = {**PAIRS, "decision": ["accept", "reject", "reject"]}
     wanted = pv.audit(decided, speakers=PEOPLE, by="sex").groups.rows()

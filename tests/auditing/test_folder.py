@@ -67,6 +67,7 @@ def test_a_long_name_that_is_allowed(small, tmp_path):
     assert names(tmp_path) == {"x" * 250}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["", "o\udcff", "o\0", "x" * 300, "new/" + "x" * 300])
 def test_folders_that_cannot_be(small, tmp_path, monkeypatch, folder):
     monkeypatch.chdir(tmp_path)
@@ -191,6 +192,7 @@ def test_hashes_are_what_sha256sum_takes(small, tmp_path):
         assert done.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["groups.csv", "det.parquet", "bins.parquet", "audit.json", "provenance.json"]
 )

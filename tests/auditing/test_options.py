@@ -109,6 +109,7 @@ def test_options_are_told_as_written(small):
     assert small.record["groupings_chosen_by"] == "user"
 
 
+@pytest.mark.slow
 def test_without_by_it_is_said_what_was_chosen(trials, speakers):
     audit = pv.audit(trials, speakers=speakers)
     assert audit.record["groupings"] == ["gender", "nation"]

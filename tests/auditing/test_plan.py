@@ -137,6 +137,7 @@ def test_an_unbelievably_large_design_effect_is_not_hoped_away(pilot):
     assert (found["deff"], found["icc_from"]) == (pytest.approx(40), "pooled")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reason", "rows"),
     [

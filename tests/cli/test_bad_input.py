@@ -89,6 +89,7 @@ def is_progress(line):
     return line.startswith(("parivox: reading", "parivox: measuring", "parivox: writing"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input(parivox, files, name):
     before = {path.name for path in files.iterdir()}
@@ -142,6 +143,7 @@ def test_a_file_as_folder(parivox, tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_standard_input_that_is_empty(parivox):
     is_one_sentence(parivox("audit", "-", *PEOPLE, "--by", "gender", stdin=""), "")
 

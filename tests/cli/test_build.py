@@ -142,6 +142,7 @@ def test_one_group_is_one_group(build):
     assert "of 4 speakers in 1 group (nation)." in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows ends processes without asking")
 def test_what_is_ended_leaves_nothing_behind(home):
     words = ("trials", "build", "cross", "--utterances", "u.csv", "--speakers", "s.csv", "--by",

@@ -61,6 +61,7 @@ def test_piped_output_is_plain(done):
     assert all(line == line.rstrip() for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_progress_is_on_stderr(done):
     lines = done.stderr.splitlines()
     assert lines
@@ -83,6 +84,7 @@ def test_json(parivox):
     assert "parivox: reading" in found.stderr
 
 
+@pytest.mark.slow
 def test_json_is_that_of_python_and_of_the_file(parivox, files, tmp_path):
     found = parivox(*BASIC, "--json", "--out", tmp_path / "a")
     assert (tmp_path / "a" / "audit.json").read_text() == found.stdout
@@ -90,6 +92,7 @@ def test_json_is_that_of_python_and_of_the_file(parivox, files, tmp_path):
     assert audit.to_json() == found.stdout
 
 
+@pytest.mark.slow
 def test_out(parivox, tmp_path):
     out = tmp_path / "deep" / "audit"
     found = parivox(*BASIC, "--out", out)
@@ -115,6 +118,7 @@ def test_standard_input(parivox, files, done):
     assert found.stdout.replace("stdin", "scores") == done.stdout
 
 
+@pytest.mark.slow
 def test_several_systems_and_lists(parivox):
     found = parivox(
         *("audit", "A@x=scores.csv", "A@y=other.csv", "B=scores.csv"), *BASIC[2:], "--json"
@@ -124,6 +128,7 @@ def test_several_systems_and_lists(parivox):
     assert names == [("A", "x"), ("A", "y"), ("B", "")]
 
 
+@pytest.mark.slow
 def test_several_files_without_names(parivox):
     found = parivox("audit", "scores.csv", "other.csv", *BASIC[2:], "--json")
     told = json.loads(found.stdout)
@@ -198,6 +203,7 @@ def test_columns(parivox, files, tmp_path):
     assert parivox(*words, cwd=tmp_path).returncode == 2
 
 
+@pytest.mark.slow
 def test_separate_trials_and_distances(parivox, files, tmp_path):
     scores, trials = ["enrol,test,score"], ["enrol,test,label"]
     for line in (files / "scores.csv").read_text().splitlines()[1:]:

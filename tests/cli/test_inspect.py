@@ -20,6 +20,7 @@ def test_help_names_the_command_and_its_options(parivox):
         assert option in told
 
 
+@pytest.mark.slow
 def test_the_command_to_type_next_works(parivox):
     found = parivox("inspect", "speakers.csv", "scores.csv")
     assert (found.returncode, found.stderr) == (0, "")
@@ -54,6 +55,7 @@ def test_json(parivox):
     assert record["joins"][0]["column"] == "speaker"
 
 
+@pytest.mark.slow
 def test_standard_input(parivox, files):
     found = parivox("inspect", "-", "speakers.csv", stdin=(files / "scores.csv").read_text())
     assert found.returncode == 0
@@ -108,6 +110,7 @@ def test_options_that_are_wrong_end_in_a_sentence(parivox, words, told):
     assert told in found.stderr
 
 
+@pytest.mark.slow
 def test_names_and_values_are_no_markup_in_a_terminal(tmp_path):
     pty = pytest.importorskip("pty")
     (tmp_path / "[red].csv").write_text("speaker,sex\na,[bold]f\nb,:smile:\n")

@@ -106,6 +106,7 @@ def test_none_is_no_number(option):
         ask(trials, speakers=people, by="sex", **{option: None})
 
 
+@pytest.mark.slow
 def test_a_list_of_choices_may_come_from_an_array():
     trials, people = of_cities(4)
     found = pv.audit(trials, speakers=people, by=np.array([" sex ", "city"]), alpha=np.array([0.5]))

@@ -53,6 +53,7 @@ def test_json(parivox):
     assert record["tables"]["designs"]["speakers_needed"][2] == 33
 
 
+@pytest.mark.slow
 def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
     found = parivox("plan", "--pilot", pilot, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert found.returncode == 0

@@ -154,6 +154,7 @@ def levelled(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_system_that_compares_itself_scores_a_folder(parivox, levelled):
     ids = [f"s{s}/{k}.wav" for s in range(4) for k in range(3)]
     rows = [f"{int(a[:2] == b[:2])} {a} {b}" for i, a in enumerate(ids) for b in ids[i + 1 :]]

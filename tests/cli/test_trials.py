@@ -54,6 +54,7 @@ def test_speakers_are_named_on_request(parivox, listed):
     assert "Speakers who enrol" in parivox(*words, "--speaker-ids", cwd=listed).stdout
 
 
+@pytest.mark.slow
 def test_a_list_from_standard_input(parivox, listed):
     done = parivox("trials", "check", "-", stdin="\n".join(ROWS), cwd=listed)
     assert "4 trials" in done.stdout

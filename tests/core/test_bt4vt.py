@@ -77,6 +77,7 @@ def test_values_that_no_trial_has_change_nothing():
         assert mine.tolist() == theirs.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cost", [VOXSRC, SRE08, CostModel("half", (0.5,), 1.0, 3.0)])
 @pytest.mark.parametrize(("scores", "labels"), CASES)
 def test_every_function_is_that_of_bt4vt(bt4vt, scores, labels, cost):

@@ -164,6 +164,7 @@ def test_degenerate_vectors(vector, counted):
         assert eer(counted(scores["tar"], scores["non"])) == pytest.approx(expected[name], abs=tol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_definitions_are_the_toolkits_rules(tied_sets, counted, definition):
     for tar, non in tied_sets:

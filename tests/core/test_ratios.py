@@ -76,6 +76,7 @@ def assert_unions(tally):
             )
 
 
+@pytest.mark.slow
 @some
 @given(seeds)
 def test_others_are_the_union_of_the_other_cells(rng):

@@ -103,6 +103,7 @@ def kaldis(knf, waveform):
     return features - features.mean(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.025, 3.0, 45.0])
 def test_kaldis_rules(optional, seconds):
     waveform = voice(seconds)

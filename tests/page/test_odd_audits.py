@@ -97,6 +97,7 @@ def test_names_that_could_break_a_page_are_shown_as_they_are(opened):
         assert shown.evaluate("() => document.documentElement.scrollWidth") <= 1280
 
 
+@pytest.mark.slow
 def test_the_data_hold_no_sign_that_ends_a_script():
     made = explorer(audited())
     assert not set("<>&\u2028\u2029") & set(made.json)
@@ -120,6 +121,7 @@ def test_the_same_audit_gives_the_same_bytes():
     assert explorer(audited(seed=4)).json == explorer(audited(seed=4)).json
 
 
+@pytest.mark.slow
 def test_bigger_trials_make_no_bigger_data_but_for_digits():
     few, many = (explorer(audited(groups=("f", "m"), nontarget=n)).json for n in (100, 1000))
     assert len(many) < 1.6 * len(few)

@@ -150,6 +150,7 @@ def test_utterances(fuzzed, data):
     fuzzed(data, read_utterances)
 
 
+@pytest.mark.slow
 def test_damaged_metadata_of_parquet_leave_nothing_on_standard_error(tmp_path, capfd):
     whole = _PARQUET.getvalue()
     footer = int.from_bytes(whole[-8:-4], "little") + 8

@@ -373,6 +373,7 @@ documents = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.minimal
 @settings(deadline=None, max_examples=100)
 @given(documents | trees)

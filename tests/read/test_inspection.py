@@ -305,6 +305,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD)
 def test_problems_are_the_sentences_of_the_audit(write, name):
     scores, people = write("s.csv", BAD[name]), write("p.csv", "speaker,sex\na,f\nb,m\n")
@@ -567,6 +568,7 @@ def test_a_workbook_is_told_with_what_is_hidden_or_not_read(tmp_path, optional):
 # ---- what is told
 
 
+@pytest.mark.slow
 def test_five_lines_or_so_a_file(folder):
     found = inspect(*(folder / name for name in FILES if FILES[name][0] != "unknown"))
     for one in found.files:
@@ -609,6 +611,7 @@ tables = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(
     deadline=None,
     max_examples=80,

@@ -296,6 +296,7 @@ def test_models_that_failed(listed, failed):
 IDS = st.sampled_from([f"m{i}" for i in range(6)])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(IDS, st.integers(0, 3)), min_size=1, max_size=20), st.randoms())
 def test_the_order_of_rows_changes_nothing(rows, random):

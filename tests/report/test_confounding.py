@@ -45,6 +45,7 @@ def page(material, printed):
     return told
 
 
+@pytest.mark.slow
 def test_what_goes_together_stands_with_the_groups_concerned(page):
     told = page()
     of_gender, of_band = told.split("band: 2 groups")
@@ -61,11 +62,13 @@ def test_who_compares_within_is_not_told_to(page):
     assert "compare --within" not in told
 
 
+@pytest.mark.slow
 def test_groups_of_both_attributes_are_not_confounded_by_one_of_them(page):
     told = page(by=["gender+band", "gender", "band"])
     assert "confounded" not in told.split("gender: 2 groups")[0]
 
 
+@pytest.mark.slow
 def test_of_attributes_that_tell_each_other_one_is_enough(page):
     told = page(by=["gender", "band", "half"])
     of_gender, of_band = told.split("band: 2 groups", 1)
@@ -115,6 +118,7 @@ def test_without_a_mean_group_everyone_together_is_the_reference(page):
     assert "groups differ from everyone together" in told
 
 
+@pytest.mark.slow
 def test_without_intervals_nothing_is_said_of_own_thresholds(page):
     assert "group's own (EER)" not in page(intervals=False)
     assert "group's own (EER)" not in page(reference="others")

@@ -36,6 +36,7 @@ def parsed(result):
     return found
 
 
+@pytest.mark.slow
 def test_an_audit_shows_its_verdicts_and_its_groups_with_intervals(audited):
     found = parsed(audited(by=["gender", "nation"], operating_points=["fpr=0.05"]))
     assert "FNR (locked out): " in found.text
@@ -84,6 +85,7 @@ def results(material, audited, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_other_results_show_what_the_terminal_prints(results):
     begins = {
         "check": "G10",
@@ -100,6 +102,7 @@ def test_other_results_show_what_the_terminal_prints(results):
         assert found.text.strip()
 
 
+@pytest.mark.slow
 def test_charts_are_reached_from_an_audit(audited, optional):
     optional("altair")
     chart = audited(by="gender", operating_points=["fpr=0.05"]).charts.det(by="gender")

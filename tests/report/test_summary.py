@@ -50,6 +50,7 @@ def test_the_folder_is_named_where_it_was_written(audit, printed):
     assert "audit.json" not in printed(audit)
 
 
+@pytest.mark.slow
 def test_what_was_chosen_without_by_is_said(audited, printed):
     told = " ".join(printed(audited()).split())
     assert "gender, nation" in told
@@ -57,6 +58,7 @@ def test_what_was_chosen_without_by_is_said(audited, printed):
     assert "No --by" in told
 
 
+@pytest.mark.slow
 def test_a_point_that_is_not_found_gives_its_reason(audited, printed):
     told = printed(audited(by="gender", operating_points=["fpr=0.0001", "eer"]))
     assert "below one error" in " ".join(told.split())
@@ -64,6 +66,7 @@ def test_a_point_that_is_not_found_gives_its_reason(audited, printed):
     assert "below one error" in " ".join(told.split())
 
 
+@pytest.mark.slow
 def test_lists_of_one_class(material, printed):
     trials, speakers = material
     for label in (True, False):
@@ -99,6 +102,7 @@ def test_every_option_can_be_summed_up(audited, printed):
     assert "(rocch)" in told
 
 
+@pytest.mark.slow
 def test_a_loaded_audit_is_summed_up_alike(audit, printed, tmp_path):
     audit.write(tmp_path / "a")
     assert printed(pv.load(tmp_path / "a")) == printed(audit)
@@ -115,6 +119,7 @@ def test_names_with_markup_are_shown_as_they_are(material, printed):
     assert "[bold]m" in told
 
 
+@pytest.mark.slow
 def test_several_systems_and_lists(material, printed):
     trials, speakers = material
     told = printed(pv.audit({"A@x": trials, "B": trials}, speakers=speakers, by="gender"))
@@ -127,6 +132,7 @@ def test_thresholds_of_other_trials_are_told(audited, material, printed):
     assert "development trials" in told
 
 
+@pytest.mark.slow
 def test_shares_of_failures_stand_with_their_intervals(material, printed):
     trials, speakers = material
     failed = {"s01/0", "s02/1", "s03/2", "s05/5"}

@@ -3,6 +3,8 @@
 import io
 import sys
 
+import pytest
+
 import parivox as pv
 from parivox.report.terminal import print_summary
 
@@ -18,6 +20,7 @@ def kept(material, wanted):
     return dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True)), speakers
 
 
+@pytest.mark.slow
 def test_without_any_threshold_the_groups_are_still_listed(audited, printed):
     told = printed(audited(by=["gender", "nation"], operating_points=["fpr=0.0001", "fnr=0.0001"]))
     assert "fpr=0.0001 is below one error in" in flat(told)
@@ -51,6 +54,7 @@ def test_the_first_point_that_is_found_is_told(audited, printed):
     assert "At fpr=0.0001" not in told
 
 
+@pytest.mark.slow
 def test_contradicting_rows_are_summed_up(material, printed):
     trials, speakers = material
     again = {name: [*cells, cells[0]] for name, cells in trials.items()}

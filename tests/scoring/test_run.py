@@ -361,6 +361,7 @@ def test_vectors_that_are_refused_leave_nothing(pairs, embedded, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_before_the_first_score_is_a_sentence(embedded, tmp_path):
     """As a process, since a full disk under a map of memory kills it without a word."""
     ids = [f"u{i}" for i in range(4000)]

@@ -205,6 +205,7 @@ def test_bias_is_resampled_jointly_with_its_reference(drawn, brute, one_row, key
         assert (row["low"], row["high"], row["p"]) == pytest.approx(of_line(*apart))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["fpr", "fnr"])
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_rates_against_what_has_no_closed_form_are_resampled(

@@ -169,6 +169,7 @@ def test_groups_are_compared_in_rates_that_count_failures(audit, metric, rule):
         assert np.log(row["high"] / row["low"]) / 2 < 1.3 * half
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "stage"), [("fte", "enrol"), ("fta", "acquire")])
 def test_shares_of_failures_are_compared_with_intervals(people, metric, stage):
     made = people({"a": 12, "b": 12}, fnr=lambda group, i: (1 + i % 3, 8))

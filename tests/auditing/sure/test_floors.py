@@ -109,6 +109,7 @@ def check(row, wanted, value):
         assert row["p"] == pytest.approx(float(wanted.p))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["fpr", "fnr"])
 @pytest.mark.parametrize("measure", MEASURES)
 def test_floors_of_one_rate_are_those_of_core(audit, of_point, metric, measure):
@@ -146,6 +147,7 @@ def test_floors_of_both_rates_are_of_independent_draws(audit, of_point):
             check(row, floor(value, draws, higher_is_fairer=is_high), value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["fpr", "fnr"])
 def test_tau_log_is_the_spread_that_fair_systems_do_not_have(audit, of_point, metric):
     for row in audit.meta.where(measure="tau_log", metric=metric, gated=False):
@@ -231,6 +233,7 @@ def test_measures_of_logarithms_have_no_p_where_a_group_has_no_errors(people):
     assert 0 < row["p"] <= 1
 
 
+@pytest.mark.slow
 def test_no_floor_is_shown_where_no_draw_is_valid(five, people):
     few = people({"a": 10, "b": 10}, fnr=lambda group, i: (i == 3, 10), fpr=lambda g, i: (i < 4, 5))
     crossed = five.audit(allocate="enrol")

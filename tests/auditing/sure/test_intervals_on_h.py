@@ -7,6 +7,8 @@ import parivox as pv
 from parivox.core.intervals import rate_interval
 from parivox.core.moments import moments
 
+pytestmark = pytest.mark.slow
+
 POINT = "min-cdet"
 THRESHOLD = -1.023943
 

@@ -76,6 +76,7 @@ def test_a_mean_lacks_what_one_of_its_groups_lacks():
     assert found[1, 1].tolist() == [3.0, np.inf]
 
 
+@pytest.mark.slow
 def test_spread_beyond_noise_has_an_interval(audit):
     for measure in ("tau_log", "var_corrected", "var_double_corrected"):
         rows = [r for r in audit.meta.where(measure=measure) if r["value"] is not None]

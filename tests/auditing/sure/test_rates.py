@@ -177,6 +177,7 @@ def test_without_errors_the_other_groups_lend_their_design_effect(faultless, one
     assert (row["deff"], row["df"], row["se"]) == (None, None, None)
 
 
+@pytest.mark.slow
 def test_pooled_floor_widens_fnr_to_what_the_other_groups_show(people, allocated, tallied):
     made = people(
         dict.fromkeys("abcde", 6),

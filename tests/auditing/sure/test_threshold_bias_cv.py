@@ -109,6 +109,7 @@ def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeat
         assert row["value"] == pytest.approx(cost[0] / cost[1], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0.0, 0.3])
 def test_where_the_smallest_cost_is_zero_it_has_no_interval(scored, width):
     made = scored({"a": 0, "b": 0}, targets=20)
@@ -134,6 +135,7 @@ def test_halves_are_halves_of_every_group():
     assert len({tuple(row) for row in one.tolist()}) > SPLITS / 2
 
 
+@pytest.mark.slow
 def test_the_seed_decides_who_is_in_which_half(scored):
     made = scored({"a": 0, "b": 0.7}, size=11, targets=6, nontargets=3)
     values = [

@@ -66,6 +66,7 @@ def test_a_trend_is_a_logistic_regression_on_ten_years(aged, metric, label, sign
     assert (row["p"] < 0.05) == (row["low"] > 0 or row["high"] < 0)
 
 
+@pytest.mark.slow
 def test_the_unit_is_the_power_of_ten_that_fits(people):
     for scale, unit in ((1, "per 10"), (0.1, "per 1"), (100, "per 1000")):
         made = people(
@@ -93,6 +94,7 @@ def test_who_has_no_age_is_left_out_of_the_trend(people):
         assert two[name] == pytest.approx(one[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "errors", "ages", "why"),
     [

@@ -73,6 +73,7 @@ def test_errors_and_groups_add_up_to_the_table_of_groups(table):
                     assert (row["errors"], row["trials"]) == (own.sum(), own.len())
 
 
+@pytest.mark.slow
 def test_what_is_not_known_is_empty(table, made):
     _, found = table
     unknown = sum(row["decision"] is None for row in made.rows)
@@ -97,6 +98,7 @@ def test_speakers_are_numbers_and_nobodys_id_is_told(table, made):
     assert set(trials["len"]) == {8}
 
 
+@pytest.mark.slow
 def test_numbers_do_not_follow_ids(made, tmp_path):
     orders = []
     for seed in (0, 1, 0):
@@ -109,6 +111,7 @@ def test_numbers_do_not_follow_ids(made, tmp_path):
     assert list(dict.fromkeys(orders[0])) != sorted({*orders[0]})
 
 
+@pytest.mark.slow
 def test_one_speaker_has_one_number_in_all_systems_and_lists(made, tmp_path):
     path = tmp_path / "all.csv"
     pv.audit(
@@ -173,6 +176,7 @@ def test_counts_hold_no_trials(made, tmp_path):
     assert not (tmp_path / "trials.csv").exists()
 
 
+@pytest.mark.slow
 def test_the_order_of_its_rows_tells_nothing_of_ids(made, tmp_path):
     path = tmp_path / "t.csv"
     made.audit(trial_table=path, seed=3)

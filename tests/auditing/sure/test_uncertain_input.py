@@ -48,6 +48,7 @@ SKEWED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_of_few_speakers_the_rate_stands_alone(people, size):
     made = people({"a": size, "b": 9}, fnr=lambda group, i: (1 + i % 4, 20))
@@ -137,6 +138,7 @@ def test_all_errors_everywhere(people):
     }
 
 
+@pytest.mark.slow
 def test_infinite_scores(people):
     made = people({"a": 8, "b": 8}, fnr=lambda group, i: (1 + i % 4, 10))
     for i, row in enumerate(made.rows):
@@ -167,6 +169,7 @@ def test_rates_are_not_judged_against_a_handful_of_speakers(against_four):
     assert row["verdict"] == "cannot_tell"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["fnr", "fpr", "cdet_norm", "eer"])
 @pytest.mark.parametrize("measure", ["ratio", "neg_log_ratio", "difference"])
 def test_nothing_is_inferred_against_a_handful_of_speakers(against_four, metric, measure):
@@ -178,6 +181,7 @@ def test_nothing_is_inferred_against_a_handful_of_speakers(against_four, metric,
         assert (row["low"], row["high"], row["p"]) == (None, None, None)
 
 
+@pytest.mark.slow
 def test_degrees_of_freedom_are_those_of_the_smaller_side(people):
     """docs/methods/uncertainty.md#intervals-from-replicates: S is the smaller speaker count
     involved."""

@@ -152,6 +152,7 @@ def test_few_speakers_who_differ_leave_it_open(people):
     assert row["sentence"].endswith("interval too wide, for want of speakers or errors")
 
 
+@pytest.mark.slow
 def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
     def made(n, trials):
         return people(
@@ -208,6 +209,7 @@ def test_nothing_is_concluded_at_a_point_that_was_not_found(level):
     assert told == {point for point, reason in points.items() if not reason}
 
 
+@pytest.mark.slow
 def test_verdicts_follow_the_confidence(people):
     made = people(
         {"a": 10, "b": 10},

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from parivox.report.sheets.latex import escaped, latex
 
 COMMANDS = {
@@ -49,6 +51,7 @@ def test_everything_that_opens_closes_and_no_name_is_a_command(odd):
     assert "end\\{table\\}" in text  # the group that would end a table
 
 
+@pytest.mark.slow
 def test_rows_have_as_many_cells_as_the_table_has_columns(odd):
     for part in re.findall(
         r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", latex(odd), re.DOTALL

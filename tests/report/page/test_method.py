@@ -61,6 +61,7 @@ def test_found_items_name_a_place_and_others_are_not_supplied(small):
     assert listed(chosen)[in_use].anchor == "points"
 
 
+@pytest.mark.slow
 def test_no_place_claims_to_conform(small):
     every = [one for of in places(small, None).values() for one in of]
     words = " ".join(word for one in every for word in one).lower()

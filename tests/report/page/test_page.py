@@ -39,6 +39,7 @@ def test_the_sections_stand_in_order_and_can_be_reached(html, read):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_headings_never_skip_a_level(html, read):
     levels = [int(tag[1]) for tag, _ in read(html).elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
@@ -106,6 +107,7 @@ def test_one_group_and_two_hundred_make_a_page(odd, read, n):
     assert f"g{n - 1}" in found.text
 
 
+@pytest.mark.slow
 def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
     text = read(page(odd(["f", "m"], nontarget=False))).text
     assert "No FPR (impostors in): no nontarget trials" in text
@@ -115,6 +117,7 @@ def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
     assert "¹ no impostor trials." in text.partition("Operating points: one threshold")[2]
 
 
+@pytest.mark.slow
 def test_without_own_trials_the_glance_says_so(odd, read):
     text = read(page(odd(["f", "m"], target=False))).text
     assert "no own trials no group is shown to impostors: 2 of 2" in text
@@ -323,6 +326,7 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
         assert words in text
 
 
+@pytest.mark.slow
 def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd, read):
     made = odd(["f", "m"])
     row = {

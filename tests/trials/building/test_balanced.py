@@ -45,6 +45,7 @@ def people_of(groups, recordings=8, each=3):
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 2), st.integers(2, 8), st.integers(0, 3))
 def test_groups_have_the_same_number_of_everything(pool, seen, seed, each, utterances, list_):
@@ -169,6 +170,7 @@ def test_speakers_that_cannot_be_shared_out_name_the_most_that_fit():
         build(table, people, speakers_per_group=5, utterances_per_speaker=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(2, 30), st.integers(0, 60))
 def test_the_designs_that_are_named_fit_and_no_larger_ones_do(pool, seed, each, utterances, pairs):

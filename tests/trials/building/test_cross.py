@@ -31,6 +31,7 @@ def spread(found, *columns):
     return counts.group_by(place).agg(pl.col("len").max() - pl.col("len").min())["len"].max()
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(SEEDS, st.integers(1, 60), st.integers(0, 3))
 def test_every_cell_is_exact_and_everybody_takes_part_equally_often(pool, seen, seed, n, list_):

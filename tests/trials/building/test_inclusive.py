@@ -39,6 +39,7 @@ def test_everybody_has_n_pairs_of_either_class_and_no_pair_comes_twice(pool, see
     assert sum(built.manifest["speakers"].values()) == taking
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(SEEDS, st.integers(1, 6))
 def test_partners_may_be_drawn_freely(pool, seen, seed, n):

@@ -40,6 +40,7 @@ def read(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BUILDERS)
 @pytest.mark.parametrize("form", ["voxceleb", "parquet"])
 def test_a_manifest_builds_the_same_bytes_again(kind, form, files, tmp_path):
