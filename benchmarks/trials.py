@@ -109,6 +109,7 @@ def draw(utterances: str, people: str) -> None:
     """Draw the same-speaker pairs alone, then a whole list, and print what either took."""
     import numpy as np
 
+    from parivox.options.trials import InclusiveOptions
     from parivox.trials.inclusive import design
     from parivox.trials.pairs import Draws, target_pairs
     from parivox.trials.pool import Pool
@@ -120,7 +121,8 @@ def draw(utterances: str, people: str) -> None:
     pairs.at(Draws(1).distinct(pairs.within(pool.start), wanted))
     same = time.process_time() - start
     start = time.process_time()
-    trials = sum(len(block.enrol) for block in design(pool, per_speaker=PER_SPEAKER).draw(Draws(1)))
+    asked = InclusiveOptions(by="gender", per_speaker=PER_SPEAKER)
+    trials = sum(len(block.enrol) for block in design(pool, asked).draw(Draws(1)))
     print(json.dumps({"same": same, "whole": time.process_time() - start, "trials": trials}))
 
 
