@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from parivox.core.measures import MEASURES
 from parivox.report.scopes import (
     BOTH,
     RATES,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["disagreements"]
 
-_JOINT = {"fdr": "FDR", "ir": "IR", "garbe": "GARBE"}
+_JOINT = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
 _MOST = {"fnr": "locked out most", "fpr": "most exposed to impostors"}
 _CHANCE = 0.05
 _FAINT = (0.01, 0.2)

@@ -10,20 +10,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parivox.report.charts.accuracy import accuracy
 from parivox.report.charts.against import against
 from parivox.report.charts.chart import Chart, Figure, figures_of
+from parivox.report.charts.comparison import accuracy, differences, ranks
 from parivox.report.charts.det import det, together
-from parivox.report.charts.differences import differences
 from parivox.report.charts.distributions import distributions
 from parivox.report.charts.draw import pdf, png, spec, svg
-from parivox.report.charts.failures import failures
 from parivox.report.charts.forest import forest
-from parivox.report.charts.levels import levels
+from parivox.report.charts.groups import failures, levels, speakers
 from parivox.report.charts.matrix import matrix
 from parivox.report.charts.measures import measures
-from parivox.report.charts.ranks import ranks
-from parivox.report.charts.speakers import speakers
 from parivox.report.charts.sweep import over_alpha, over_fpr
 from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, altair, theme
 from parivox.report.charts.thresholds import thresholds

@@ -30,17 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["LABELS", "measures"]
 
 LABELS = {
-    "fdr": "FDR",
-    "ir": "IR",
-    "garbe": "GARBE",
-    "eo_diff": "EO difference",
-    "eo_ratio": "EO ratio",
-    "tau_log": "tau_log",
-    "gini": "Gini",
-    "max_min": "max / min",
-    "nrb": "NRB",
-    "cv": "CV",
-    "sd": "SD",
+    name: MEASURES[name].short
+    for name in (
+        *("fdr", "ir", "garbe", "eo_diff", "eo_ratio"),
+        *("tau_log", "gini", "max_min", "nrb", "cv", "sd"),
+    )
 }
 """Measures that are drawn, with their names."""
 _METRICS = {"fpr+fnr": "both", "fnr": "FNR", "fpr": "FPR"}

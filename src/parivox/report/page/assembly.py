@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import ConfigError, shown
 from parivox.report.files import check_speaker_ids
 from parivox.report.page.answer import answer
-from parivox.report.page.checked import checked
-from parivox.report.page.compared import compared
 from parivox.report.page.context import read_context
 from parivox.report.page.groups import (
     by_system,
+    compared,
     crosstabs,
     groups,
     measures,
@@ -28,6 +27,7 @@ from parivox.report.page.groups import (
     pairs,
 )
 from parivox.report.page.layout import abreast
+from parivox.report.page.limits import checked
 from parivox.report.page.method import method
 from parivox.report.scopes import name_of, systems
 

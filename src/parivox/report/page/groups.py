@@ -1,4 +1,4 @@
-"""Sections of groups: their rates, two attributes crossed, who is taken for whom, measures."""
+"""Sections of groups: rates, attributes crossed, who is taken for whom, measures, comparisons."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from parivox.report.scopes import (
     scopes,
     systems,
 )
+from parivox.report.sheets import comparison
 from parivox.report.sheets import groups as tables
 from parivox.report.sheets.measures import measures_on_page
 from parivox.report.sheets.people import attempts, people, standardised
@@ -40,11 +41,24 @@ from parivox.report.sheets.sheet import Sheet
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from parivox.auditing.result import Audit
     from parivox.report.scopes import Rates, Scope
+    from parivox.report.sheets.comparison import Pair
     from parivox.report.words import Row
 
-__all__ = ["by_system", "crosstabs", "groups", "measures", "offenders", "pairs"]
+
+__all__ = [
+    "Compared",
+    "by_system",
+    "compared",
+    "crosstabs",
+    "groups",
+    "measures",
+    "offenders",
+    "pairs",
+]
 
 _MOST_PAIRS = 40
 """Pairs of groups in a table: the matrix of the audit has all of them."""
@@ -314,3 +328,64 @@ def _measures(audit: Audit, scope: Scope) -> list[Sheet]:
     at = first_point(audit, scope.where) or ""
     found = measures_on_page(audit, scope.where, at)
     return [replace(one, title=f"{one.title}, {scope.label} at {at}") for one in found]
+
+
+# ---- systems or lists against each other, where there are several and it was asked for
+
+
+_RANKS = {"more accurate": "fewer errors"}
+
+
+@dataclass(frozen=True)
+class OfPair:
+    """Two systems, or one on two lists."""
+
+    label: str
+    speakers: str
+    sheets: list[Sheet]
+    ranks: Sheet | None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The section."""
+
+    pairs: list[OfPair]
+    missing: str
+
+
+def compared(audit: Audit) -> Compared:
+    """Every pair that was compared, or why there is none."""
+    made = [_pair(one) for one in comparison.pairs(audit)]
+    missing = ""
+    if not made:
+        n = len(audit.record["inputs"])
+        why = "one system on one list was audited" if n == 1 else "--compare was not asked for"
+        missing = f"Nothing was compared: {why}."
+    return Compared(made, missing)
+
+
+def _pair(pair: Pair) -> OfPair:
+    ranks = Sheet.headed(
+        "How sure the order is: share of the draws of speakers in which either is better, %",
+        ("Of", "Better in", *pair.names),
+        _ranks(pair),
+        words=(1, 2),
+    )
+    sheets = [one for one in _sheets(pair) if one.rows]
+    return OfPair(pair.label, pair.speakers, sheets, ranks if ranks.rows else None)
+
+
+def _sheets(pair: Pair) -> Iterator[Sheet]:
+    yield replace(pair.whole, title="").of(f"All trials, {pair.label}")
+    for split in pair.splits:
+        yield replace(split.spreads, title="").of(f"How much groups differ, {split.label}")
+        for one in split.groups:
+            yield replace(one.of(""), title=f"{one.title}, {split.label}", is_sortable=True)
+
+
+def _ranks(pair: Pair) -> Iterator[tuple[str, ...]]:
+    for split in pair.splits:
+        for metric, what, one, other in split.ranks:
+            shares = (f"{100 * share:.0f}" for share in (one, other))
+            yield f"{split.label}, {metric}", _RANKS.get(what, what), *shares
