@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.counted.bins import AT_THRESHOLDS, Bins
 from parivox.errors import DataError, ParivoxError
 from parivox.read import spill
+from parivox.read.bins import AT_THRESHOLDS, Bins
 from parivox.read.counts_file import KEY
 
 BY = ["gender", "gender+nation"]

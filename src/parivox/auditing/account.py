@@ -63,7 +63,7 @@ def account_for(
         Operating points.
     """
     name = {"system": trials.system, "list": trials.list}
-    if trials.is_counted:
+    if not trials.has_speakers:
         for row in trials.account():
             rows.add(**name, **row)
     else:
@@ -74,8 +74,8 @@ def account_for(
         if models:
             rows.add(**name, source="scores", item="models", count=models)
         rows.add(**name, source="scores", item="recordings", count=recordings)
-    _left_out(rows, name, tally, is_counted=trials.is_counted)
-    if not trials.is_counted:
+    _left_out(rows, name, tally, is_counted=not trials.has_speakers)
+    if trials.has_speakers:
         _per_group(rows, name, trials, groupings)
         _of_people(rows, name, trials, groupings)
     for what, count in zip(("enrolments", "test recordings"), tally.unmet, strict=True):

@@ -224,40 +224,47 @@ def count_cells(
     layouts = cell_layouts(groupings, allocations, within)
     exact = trials.n_partitions == 1
     sizes = [(one.cells, one.levels) for one in layouts]
-    counter: Exact | Binned
-    if trials.is_counted:
-        counter = Exact(sizes, trials.bins.width)
-    else:
-        counter = Exact(sizes) if exact else Binned(sizes, trials, thresholds)
+    counter = (
+        Exact(sizes, trials.bins.width) if exact else Binned(sizes, trials.score_range, thresholds)
+    )
     outcomes = [
         (OutcomeCounts(trials, cells), OutcomeCounts(trials, levels)) for cells, levels in sizes
     ]
-    people = _Everyone(trials, layouts)
+    people = _Participation(trials, layouts) if trials.has_speakers else trials
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
     placing = Placing(trials, layouts)
-    for part, which in placing.parts():
+    for part, which in trials.parts(layouts):
         kept = part if keep_conflicts else part.without_conflicts()
         if exact:
             kept = kept.take(np.argsort(kept.score))
         here = placing.place(kept, which)
         for i in which:
             left_out[i] += _left_out(here, layouts[i], i)
-        people.add(here, part.failed)
+        if isinstance(people, _Participation):
+            people.add(here, part.failed)
         counter.add(kept.score, kept.target, here.at, kept.more.get("count"))
-        if outcomes[0][0].counts_more:
-            for i, where in here.at.items():
-                cells, levels = outcomes[i]
-                cells.add(kept, where.cells)
-                levels.add(kept, [where.level])
+        _add_outcomes(outcomes, here)
         if part.failed is not None and len(part.failed):
-            for i, where in placing.place(part.failed, which).at.items():
-                cells, levels = outcomes[i]
-                cells.add_failed(part.failed, where.cells)
-                levels.add_failed(part.failed, [where.level])
+            _add_outcomes(outcomes, placing.place(part.failed, which), failed=True)
     counted = _by_cell(layouts, counter, outcomes, people, left_out)
-    counted.attempts = people.attempts
-    counted.recordings = people.recordings()
+    if isinstance(people, _Participation):
+        counted.attempts, counted.recordings = people.attempts, people.recordings()
     return counted
+
+
+def _add_outcomes(
+    outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
+    here: PlacedTrials,
+    *,
+    failed: bool = False,
+) -> None:
+    """Count what became of the trials of one partition, by cell and by level."""
+    for i, at in here.at.items():
+        for into, cells in zip(outcomes[i], (at.cells, [at.level]), strict=True):
+            if failed:
+                into.add_failed(here.part, cells)
+            elif into.counts_more:
+                into.add(here.part, cells)
 
 
 def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
@@ -276,7 +283,7 @@ def _by_cell(
     layouts: Sequence[Layout],
     counter: Exact | Binned,
     outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
-    people: _Everyone,
+    people: _Participation | TrialCounts,
     left_out: IntArray,
 ) -> CellCounts:
     """What was counted of each layout, by cell."""
@@ -286,12 +293,14 @@ def _by_cell(
     for i, (one, (each, pooled), (inside, outer_)) in enumerate(
         zip(layouts, counts, outcomes, strict=True)
     ):
-        seen = people.count(i)
-        many, few = people.recorded(i, inside.finish(), outer_.finish())
+        speakers = people.speakers(one)
+        many, few = people.with_shares(one, inside.finish(), outer_.finish())
         if one.grouping is None:
             made = [
                 Level(name, whole_, who[-1], became)
-                for name, whole_, who, became in zip(one.names(), pooled, seen, few, strict=True)
+                for name, whole_, who, became in zip(
+                    one.names(), pooled, speakers, few, strict=True
+                )
             ]
             by_within[id(one.within)] = made
             counted.levels += made
@@ -303,7 +312,7 @@ def _by_cell(
             outside = left_out[i] if one.within is None else np.full(2, -1)
             counted.cells.append(
                 Cells(
-                    *(one.grouping, one.allocation, each[part_of], pooled[at], seen[at]),
+                    *(one.grouping, one.allocation, each[part_of], pooled[at], speakers[at]),
                     *(outside, level, [*many[part_of], few[at]]),
                     people.missing(one.grouping, level.name),
                 )
@@ -311,63 +320,47 @@ def _by_cell(
     return counted
 
 
-class _Everyone:
-    """The speakers and recordings behind the cells: seen in the trials, or told by counts."""
+class _Participation:
+    """The speakers and recordings behind the cells of trials."""
 
-    def __init__(self, trials: TrialSet | TrialCounts, layouts: Sequence[Layout]) -> None:
+    def __init__(self, trials: TrialSet, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
-        self.attempts: Attempts | None = None
-        if not trials.is_counted:
-            n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
-            self.people = [Participants(one, n_speakers) for one in layouts]
-            if trials.failures is not None:
-                self.attempts = Attempts(trials)
-            self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
+        n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
+        self.participants = {one: Participants(one, n_speakers) for one in layouts}
+        self.attempts = None if trials.failures is None else Attempts(trials)
+        self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
 
     def add(self, here: PlacedTrials, failed: Trials | None) -> None:
         """Note those of one partition."""
-        if self.trials.is_counted:
-            return
-        of_utterance, part = self.trials.utterance_speaker, here.part
-        sides_of = (part.enrol, part.test)
-        speakers = [of_utterance.take(side).astype(np.intp) for side in sides_of]
-        for i in here.at:
-            self.people[i].add(speakers, here, i)
+        sides = (here.part.enrol, here.part.test)
+        speakers = [self.trials.utterance_speaker.take(side).astype(np.intp) for side in sides]
+        for i, one in enumerate(self.layouts):
+            self.participants[one].add(speakers, here, i)
         if self.attempts is not None:
-            self.attempts.add(part, failed)
-        for side in sides_of:
+            self.attempts.add(here.part, failed)
+        for side in sides:
             self.used[side] = True
 
-    def count(self, i: int) -> Sequence[Sequence[int | None]]:
+    def speakers(self, layout: Layout) -> Sequence[Sequence[int | None]]:
         """Speakers of each group and, last, of all groups, for each level."""
-        if self.trials.is_counted:
-            return self.trials.speakers(self.layouts[i])
-        return self.people[i].count()
+        return self.participants[layout].count()
 
-    def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
-        """Why nothing is known of each group within a level, if counts withhold it."""
-        if self.trials.is_counted:
-            return self.trials.missing(grouping, level)
+    def missing(self, grouping: Grouping, _: str) -> Sequence[str]:
+        """Why nothing is known of each group within a level: nothing is withheld."""
         return [""] * len(grouping.groups)
 
-    def recordings(self) -> tuple[int, int] | None:
+    def recordings(self) -> tuple[int, int]:
         """Different models and recordings of the trials, which come in this order."""
-        if self.trials.is_counted:
-            return None
         models = self.trials.n_models
         return int(self.used[:models].sum()), int(self.used[models:].sum())
 
-    def recorded(
-        self, i: int, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
+    def with_shares(
+        self, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
     ) -> tuple[Sequence[Outcomes], Sequence[Outcomes]]:
-        """What was counted of the cells and levels, with shares of failed recordings."""
-        one, trials = self.layouts[i], self.trials
-        if trials.failures is None:
+        """Outcomes of the cells and levels with shares of failed recordings."""
+        if self.attempts is None:
             return cells, levels
-        if trials.is_counted:
-            return trials.recorded(one, cells, levels)
-        assert self.attempts is not None
-        return with_shares(self.attempts, one, cells, levels)
+        return with_shares(self.attempts, layout, cells, levels)
 
 
 class Matrix(NamedTuple):
@@ -412,7 +405,7 @@ def count_matrices(
     errors = [np.zeros((thresholds.size, one.cells), dtype=np.int64) for one in layouts]
     totals = [np.zeros_like(one) for one in errors]
     placing = Placing(trials, layouts)
-    for part, which in placing.parts():
+    for part, which in trials.parts(layouts):
         kept = part.without_conflicts()
         kept = kept.take(~kept.target)
         weight = kept.more.get("count")

@@ -78,7 +78,7 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
             "a.csv b.csv"
         )
         raise ConfigError(msg)
-    if any(one.is_counted for one in sets):
+    if any(not one.has_speakers for one in sets):
         msg = (
             "--compare: counts do not tell who the speakers are, so that nothing can be said of "
             "differences; give the scores"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from parivox.auditing.cell_counts import count_cells
-from parivox.auditing.counted.bins import parse_bins
 from parivox.auditing.counted.sharing import share
 from parivox.auditing.inputs import by_name, gather, groups_file_of
 from parivox.auditing.system import check_polarity
 from parivox.errors import ConfigError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import several
+from parivox.read.bins import parse_bins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

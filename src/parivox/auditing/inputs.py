@@ -191,7 +191,7 @@ class Gathered:
     @property
     def is_llr(self) -> bool:
         """Whether counts say that their scores are log-likelihood ratios."""
-        return all(one.is_counted and one.is_llr for one in self.sets)
+        return all(one.is_llr for one in self.sets)
 
 
 def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:

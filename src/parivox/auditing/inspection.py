@@ -14,8 +14,8 @@ from parivox.read.inspection.findings import Counted, Found, Labels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.counted.bins import Bins
     from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.read.bins import Bins
     from parivox.read.grouping import Grouping
     from parivox.read.inspection import Inspection
 

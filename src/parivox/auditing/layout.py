@@ -185,24 +185,15 @@ class Placing:
         self.trials, self.layouts = trials, layouts
         used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
         self._sides: dict[int, Callable[[Trials], Sides]] = {
-            key: trials.on(g) if trials.is_counted else g.on(trials)
-            for key, g in {id(g): g for g in used}.items()
+            key: trials.sides(g) for key, g in {id(g): g for g in used}.items()
         }
-
-    def parts(self) -> Iterator[tuple[Trials, Sequence[int]]]:
-        """Trials in pieces, and the layouts that they count in: of counts, those of one block."""
-        if self.trials.is_counted:
-            yield from self.trials.parts(self.layouts)
-            return
-        for part in self.trials.partitions():
-            yield part, range(len(self.layouts))
 
     def walk(self, stages: Sequence[int] = ()) -> Iterator[PlacedTrials]:
         """The trials of every partition that contradict nothing.
 
         With them come those that failed at some `stages`, which ``more["failed"]`` marks.
         """
-        for part, which in self.parts():
+        for part, which in self.trials.parts(self.layouts):
             kept = part.without_conflicts()
             yield self.place(_attempted(kept, stages) if stages else kept, which)
 

@@ -33,7 +33,7 @@ def record_of(
     """How the audit was made, independent of files' names, order and format."""
     people = read.people
     named = {_name(one.trials): one for one in systems}
-    with_ids = {name: one.trials for name, one in named.items() if not one.trials.is_counted}
+    with_ids = {name: one.trials for name, one in named.items() if one.trials.has_speakers}
     record: dict[str, Any] = {
         "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
         "options": options.recorded(),
@@ -91,7 +91,7 @@ def _input(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> dic
         "trials": trials.n_trials,
         "content_sha256": trials.content_sha256,
     }
-    if trials.is_counted:
+    if not trials.has_speakers:
         return found | {"counts_files": len(trials.sources)}
     columns = sorted({key for one in groupings for key in one.keys(trials)})
     if columns:

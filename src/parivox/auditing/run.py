@@ -244,20 +244,20 @@ def _audit_system(
     tell(
         f"measuring {trials.system}@{trials.list}" if trials.list else f"measuring {trials.system}"
     )
-    way = "similarity" if trials.is_counted and trials.is_similarity else orientation
+    way = "similarity" if trials.is_similarity else orientation
     system = measure_system(trials, design, found_on, way)
     compared = _to_compare(system)
     add_rows(system, rows, compared=compared)
     data, points = rows["data"], system.points.found
     account_for(data, trials, read.people, read.groupings, system.tally, points)
-    if design.options.conflicts == "set-aside" and not trials.is_counted:
+    if design.options.conflicts == "set-aside" and trials.has_speakers:
         with_and_without(data, trials, read.groupings, system.tally, points, design.options)
     return _Audited(system, compared)
 
 
 def _to_compare(system: System) -> Compared | None:
     """Where what is compared of a system is kept, if it is to be."""
-    if not system.design.options.compare or system.trials.is_counted:
+    if not system.design.options.compare or not system.trials.has_speakers:
         return None
     from parivox.auditing.comparison_sides import Compared  # noqa: PLC0415 - on request
 
@@ -299,7 +299,7 @@ def _each(given: Any) -> list[Any]:
 
 def _check_speakers_known(read: Gathered, options: Options) -> None:
     """Refuse to say of counts what takes their speakers."""
-    if not any(one.is_counted for one in read.sets):
+    if not any(not one.has_speakers for one in read.sets):
         return
     for name in ("limit", "attempts"):
         if getattr(options, name):
@@ -315,7 +315,7 @@ def _check_speakers_known(read: Gathered, options: Options) -> None:
 
 def _draws(read: Gathered, options: Options) -> Draws | None:
     """The speakers drawn for replicates, if there are to be any."""
-    small = [one for one in read.sets if not one.is_counted and one.is_exact]
+    small = [one for one in read.sets if one.has_speakers and one.is_exact]
     if not options.intervals or not small:
         return None
     from parivox.auditing.draws import (  # noqa: PLC0415 - not for --no-intervals

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Codes, Placed
     from parivox.core.counts import FloatArray, IntArray
-    from parivox.read.trialset import TrialSet
 
 __all__ = ["BINS", "Binned", "Exact"]
 
@@ -98,9 +97,12 @@ class Binned:
     """Counts per bin: one bincount per partition and layout."""
 
     def __init__(
-        self, sizes: Sequence[tuple[int, int]], trials: TrialSet, thresholds: Iterable[float]
+        self,
+        sizes: Sequence[tuple[int, int]],
+        score_range: tuple[float, float],
+        thresholds: Iterable[float],
     ) -> None:
-        self.sizes, self.edges = sizes, _edges(trials.score_range, thresholds)
+        self.sizes, self.edges = sizes, _edges(score_range, thresholds)
         size = self.edges.size
         self.levels = [np.zeros((levels, 2, size), dtype=np.int64) for _, levels in sizes]
         self.cells = [

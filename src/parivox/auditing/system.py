@@ -181,8 +181,7 @@ def measure_system(
             no_curve=no_curve,
             deployed=tally.levels[0].outcomes,
         )
-        if trials.is_counted:
-            trials.check(at)
+        _check_edges(trials, at)
         return at
 
     grid = found(options.sweep_points())
@@ -195,11 +194,11 @@ def measure_system(
     )
     shared: FloatArray = np.empty(0)
     if trials.is_scored:
-        audited = [one.threshold for one in points.found if _is_counted_at(trials, one)]
+        audited = [one.threshold for one in points.found if _is_exact_at(trials, one)]
         shared = shared_thresholds(tally.everything, audited)
     why_none = _why_none(trials, options)
     sample = None
-    if not trials.is_counted and options.intervals and not why_none:
+    if trials.has_speakers and options.intervals and not why_none:
         from parivox.auditing.sample import sample_speakers  # noqa: PLC0415 - what resamples
 
         sample = sample_speakers(trials, design, tally, points, nodes(shared, trials.n_trials))
@@ -214,7 +213,7 @@ def _points_by_default(
     asked = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
     if not no_curve or on is not None:
         asked += default_points(source)
-    elif trials.is_counted:
+    else:
         asked += [
             OperatingPoint(f"threshold={level!r}", "threshold", level)
             for level in trials.bins.thresholds
@@ -231,19 +230,17 @@ def _cheapest(options: Options) -> list[OperatingPoint]:
     ]
 
 
-def _is_counted_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
+def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
     """Whether counts at a point's threshold are exact."""
     if np.isnan(found.threshold) or found.point.rule != DEPLOYED:
         return not np.isnan(found.threshold)
-    if trials.is_counted:
-        return trials.bins.has(found.threshold)
-    return trials.is_exact
+    return trials.n_partitions == 1 and trials.bins.has(found.threshold)
 
 
 def _why_none(trials: TrialSet | TrialCounts, options: Options) -> str:
     if not options.intervals:
         return ""
-    if trials.is_counted:
+    if not trials.has_speakers:
         return "counts do not tell who the speakers are"
     if trials.n_trials > MOST_TRIALS:
         return f"more than {MOST_TRIALS:,} trials"
@@ -332,7 +329,7 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
     found = estimate(
         counts, system.points, options, system.design.metrics, outcomes, no_curve=system.no_curve
     )
-    if trials.is_counted and options.llr:
+    if options.llr:
         for cost in options.costs:
             levels = [bayes_threshold(part) for part in cost.parts]
             key = "act_cdet_norm", cost.name, ""
@@ -354,7 +351,7 @@ def _no_curve(trials: TrialSet | TrialCounts) -> str:
     """Why error rates are known at some thresholds only; empty if they are at all."""
     if not trials.is_scored:
         return NO_SCORES
-    return trials.bins.no_curve if trials.is_counted else ""
+    return trials.bins.no_curve
 
 
 def _check_curve(development: TrialSet | TrialCounts) -> None:
@@ -372,14 +369,22 @@ def _check_deployed(trials: TrialSet | TrialCounts, asked: Sequence[OperatingPoi
     """Refuse the point ``deployed`` where nothing was decided."""
     if any(point.rule == DEPLOYED for point in asked or ()) and not trials.has_decisions:
         msg = (
-            f"--operating-point {DEPLOYED}: {_name(trials)} has neither a column "
+            f"--operating-point {DEPLOYED}: {trials.name} has neither a column "
             "'decision' nor a column 'threshold'; add one, or give threshold=X"
         )
         raise ConfigError(msg)
 
 
-def _name(trials: TrialSet | TrialCounts) -> str:
-    return trials.name if trials.is_counted else str(trials.provenance[0]["name"])
+def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[Found]) -> None:
+    """Refuse operating points at which counts in bins are not exact."""
+    for one in found:
+        if not one.reason and not np.isnan(one.threshold) and not trials.bins.has(one.threshold):
+            msg = (
+                f"operating point {one.point.text!r}: {trials.name} is counted at "
+                f"{trials.bins.told()}, and {one.threshold:.12g} is none of its edges; take one, "
+                f"or count again with --threshold {one.threshold!r}"
+            )
+            raise ConfigError(msg)
 
 
 def check_polarity(
@@ -391,7 +396,7 @@ def check_polarity(
     area = float(auc(everything))
     if area >= CHANCE:
         return
-    name = _name(trials)
+    name = trials.name
     if not trials.is_scored:
         msg = (
             f"{name}: target trials are accepted less often than nontarget ones (AUC {area:.4f}); "

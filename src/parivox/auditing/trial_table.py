@@ -69,7 +69,7 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
 
 def check_trials_known(sets: Sequence[TrialSet | TrialCounts]) -> None:
     """Refuse counts, which hold no trials, and lists that are not held in memory."""
-    if any(one.is_counted for one in sets):
+    if any(not one.has_speakers for one in sets):
         msg = "--trial-table: counts hold no trials; give the scores"
         raise ConfigError(msg)
     large = next((one for one in sets if not one.is_exact), None)
@@ -93,7 +93,7 @@ def write_trial_table(path: Path, measured: Sequence[System], seed: int) -> None
     seed
         Speakers are numbered, and trials ordered, as drawn with it: neither follows their ids.
     """
-    known = [one.trials for one in measured if not one.trials.is_counted]
+    known = [one.trials for one in measured if one.trials.has_speakers]
     n = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in known)
     number = np.random.default_rng((seed, 4)).permutation(n).astype(np.int32)
     tables = [_table(one, number, seed) for one in measured]
@@ -112,7 +112,7 @@ def write_trial_table(path: Path, measured: Sequence[System], seed: int) -> None
 def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
     """The trials of one system and list, which are in memory."""
     trials = one.trials
-    assert not trials.is_counted
+    assert trials.has_speakers
     (part,) = (part.without_conflicts() for part in trials.partitions())
     nought = np.zeros(len(part), dtype=np.int32)
     columns: dict[str, NDArray[Any] | Coded] = {

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from parivox.read.attributes import whole_of
+from parivox.read.bins import Bins
 from parivox.read.content import Folder
 from parivox.read.speakers import speakers_of
 from parivox.read.spill import CheckedParts
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from parivox.read.attributes import Levels
     from parivox.read.checks import Trials
+    from parivox.read.grouping import Grouping, Sides
     from parivox.read.ids import MergedIds
     from parivox.read.notes import DataNote
     from parivox.read.speakers import Speakers
@@ -143,8 +145,15 @@ class TrialSet:
     more: frozenset[str] = frozenset()
     people: Speakers | None = None
 
-    is_counted: ClassVar[Literal[False]] = False  # in the place of single trials
+    has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
+    is_llr, is_similarity = False, False  # is for the options to say
+    bins = Bins()  # each score is one of its own
     has_times = True  # each trial's own, where seconds are told
+
+    @property
+    def name(self) -> str:
+        """What was read, for messages."""
+        return str(self.provenance[0]["name"])
 
     @property
     def is_exact(self) -> bool:
@@ -164,6 +173,14 @@ class TrialSet:
     def partitions(self) -> Iterator[Trials]:
         """The trials, one partition after the other; may be called again."""
         return iter(self._parts)
+
+    def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
+        """Partitions, each with the numbers of the layouts that its trials count in: all."""
+        return ((part, range(len(layouts))) for part in self.partitions())
+
+    def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
+        """What gives the groups of both sides of each trial of a partition, -1 for none."""
+        return grouping.on(self)
 
     def with_trial_columns(
         self,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.counted.bins import parse_bins
 from parivox.auditing.counted.trial_counts import (
     DECISIONS,
     FAILURES,
@@ -22,6 +21,7 @@ from parivox.auditing.counted.trial_counts import (
 from parivox.auditing.layout import ALLOCATIONS
 from parivox.errors import ParivoxError
 from parivox.read.attributes import parse_by
+from parivox.read.bins import parse_bins
 from parivox.read.counts_file import MOST, damaged
 from parivox.read.grouping import Grouping
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counted.bins import Bins
+    from parivox.read.bins import Bins
     from parivox.read.content import Content
     from parivox.read.counts_file import CountRows
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.counted.bins import Bins
 from parivox.errors import ConfigError
+from parivox.read.bins import Bins
 from parivox.read.counts_file import CountRows
 
 if TYPE_CHECKING:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counted.bins import Bins
     from parivox.auditing.counted.withholding import Bools
     from parivox.auditing.layout import Codes
     from parivox.auditing.outcomes import Share
+    from parivox.read.bins import Bins
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.speakers import Speakers

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from parivox.auditing.outcomes import Share
-from parivox.errors import ConfigError
 from parivox.read.checks import Trials
 from parivox.read.counts_file import KEY, VERSION, write_file
 from parivox.read.notes import DataNote
@@ -25,10 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counted.bins import Bins
     from parivox.auditing.layout import Codes, Layout
-    from parivox.auditing.operating_points import Found
     from parivox.auditing.outcomes import Outcomes
+    from parivox.read.bins import Bins
     from parivox.read.counts_file import CountRows
     from parivox.read.grouping import Grouping
 
@@ -130,8 +128,9 @@ class TrialCounts:
     name: str = "counts"
     provenance: Sequence[dict[str, Any]] = ()
 
-    is_counted: ClassVar[Literal[True]] = True
+    has_speakers: ClassVar[Literal[False]] = False
     n_partitions = 1
+    score_range = (0.0, 0.0)  # of scores that are still to be put in bins: none
     has_times = False  # each trial's own
 
     # what Measurement asks of trials
@@ -206,8 +205,8 @@ class TrialCounts:
         """1 for accepted, 0 for rejected, -1 where it is not known."""
         return part.more["accepted"]
 
-    def on(self, grouping: Grouping) -> Callable[[Trials], tuple[Codes, Codes]]:
-        """What gives the group of either side, or the level, of the rows of a block."""
+    def sides(self, grouping: Grouping) -> Callable[[Trials], tuple[Codes, Codes]]:
+        """What gives the groups of both sides, or the level, of the rows of a block."""
         if any(grouping is one for one in self.within):
             return lambda part: (part.more["level"], part.more["level"])
         return lambda part: (part.enrol, part.test)
@@ -252,10 +251,12 @@ class TrialCounts:
         """Speakers of each group and, last, of all groups, for each level."""
         return self._seen(layout).speakers[layout.allocation]
 
-    def recorded(
+    def with_shares(
         self, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
     ) -> tuple[Sequence[Outcomes], Sequence[Outcomes]]:
-        """What was counted of the cells and levels, with shares of failed recordings."""
+        """Outcomes of the cells and levels with shares of failed recordings."""
+        if self.failures is None:
+            return cells, levels
         failed = self._seen(layout).failed
         no_shares = SEVERAL if len(self.sources) > 1 else ""
 
@@ -284,17 +285,6 @@ class TrialCounts:
     def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
         """Why each group is withheld within a level; empty for those that are not."""
         return [self.withheld.get((grouping.name, level, group), "") for group in grouping.groups]
-
-    def check(self, found: Sequence[Found]) -> None:
-        """Refuse operating points at which the counts are not exact."""
-        for one in found:
-            if not one.reason and not np.isnan(one.threshold) and not self.bins.has(one.threshold):
-                msg = (
-                    f"operating point {one.point.text!r}: {self.name} is counted at "
-                    f"{self.bins.told()}, and {one.threshold:.12g} is none of its edges; take one, "
-                    f"or count again with --threshold {one.threshold!r}"
-                )
-                raise ConfigError(msg)
 
     def header(self) -> dict[str, Any]:
         """What the file says of its rows."""
