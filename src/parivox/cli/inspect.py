@@ -7,9 +7,12 @@ import sys
 from typing import Any
 
 from parivox.cli import COMMANDS
+from parivox.cli.options import add_option, mapping_of
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
 from parivox.errors import ConfigError
+from parivox.options.audit import ReadOptions
+from parivox.options.kinds import options_of
 
 __all__ = ["add_to"]
 
@@ -40,19 +43,14 @@ def add_to(commands: Any) -> None:
         help="scores, trial list, table of speakers, utterances, models or failures, counts, "
         "groups file, in any order; - for standard input",
     )
-    command.add_argument(
-        "--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,score=sc,label=lab"
-    )
-    command.add_argument(
-        "--scores-format", metavar="NAME", help="format of trials whose rows fit several"
-    )
+    for name in ("columns", "scores_format"):
+        add_option(command, options_of(ReadOptions)[name])
     command.add_argument("--json", action="store_true", help="print the findings as JSON")
 
 
 def _run(given: argparse.Namespace) -> None:
     set_up()
     from parivox.auditing.inspection import inspect  # noqa: PLC0415 - what takes time to load
-    from parivox.cli.options import mapping_of  # noqa: PLC0415 - the same option
     from parivox.report.inspection import print_inspection, to_json  # noqa: PLC0415
 
     if "-" in given.files and sys.stdin is None:

@@ -6,10 +6,12 @@ import argparse
 from typing import Any
 
 from parivox.cli import COMMANDS
-from parivox.cli.options import Progress, check_out_is_named, mapping_of
+from parivox.cli.options import Progress, add_option, check_out_is_named, mapping_of
 from parivox.cli.process import set_up
 from parivox.cli.streams import printing
 from parivox.errors import ConfigError
+from parivox.options.kinds import options_of
+from parivox.options.trials import ListOptions
 
 __all__ = ["add_to"]
 
@@ -80,7 +82,7 @@ def add_to(commands: Any) -> None:
     read.add_argument(
         "--trials-format", metavar="NAME", help="format of the list (default: by content)"
     )
-    read.add_argument("--columns", metavar="ROLES", help="enrol=ref_file,test=com_file,label=lab")
+    add_option(read, options_of(ListOptions)["columns"])
     command.add_argument("--quiet", action="store_true", help="tell nothing on standard error")
 
 
