@@ -1,4 +1,7 @@
-"""Options of `trials`: what is read of a list, what is checked, how lists are built and drawn."""
+"""Options of `trials`: what is read of a list, what is checked, how lists are built and drawn.
+
+What they mean is in docs/methods/trial-lists.md.
+"""
 
 from __future__ import annotations
 
