@@ -157,9 +157,9 @@ def test_defaults_of_signatures_are_as_described(command):
 
 def test_choices_are_those_there_are():
     from parivox.auditing.layout import ALLOCATIONS
-    from parivox.core.bias import ZERO_POLICIES
     from parivox.core.eer import DEFINITIONS
     from parivox.core.rates import RULES
+    from parivox.core.registry import ZERO_POLICIES
 
     options = options_of(AuditOptions)
     wanted = {"allocate": ALLOCATIONS, "eer": DEFINITIONS, "rule": RULES, "zero": ZERO_POLICIES}

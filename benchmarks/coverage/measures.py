@@ -21,10 +21,20 @@ from benchmarks.coverage.records import Row, stream
 
 from parivox.core.beyond_noise import tau_log
 from parivox.core.bias import smoothed
-from parivox.core.meta import eo_diff, eo_ratio, fdr, fdr_fpd, garbe, ir
+from parivox.core.meta import eo_diff, eo_ratio, fdr, garbe, ir
 from parivox.core.moments import moments
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
-from parivox.core.spread import cv, gini, max_geomean, max_mean, max_min, min_max, nrb, sd
+from parivox.core.spread import (
+    cv,
+    gini,
+    max_geomean,
+    max_mean,
+    max_min,
+    min_max,
+    nrb,
+    sd,
+    value_range,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,8 +42,8 @@ if TYPE_CHECKING:
     from benchmarks.coverage.floors import Tally
     from benchmarks.coverage.simulate import FloatArray
 
-    from parivox.core.bias import ZeroPolicy
     from parivox.core.noise import Null
+    from parivox.core.registry import ZeroPolicy
     from parivox.core.tallies import BySpeaker
 
 DATASETS = 600
@@ -72,7 +82,7 @@ SINGLE = (
     Measure("Gini", lambda rates, _: gini(rates).value),
     Measure("CV", lambda rates, _: cv(rates).value),
     Measure("sd", lambda rates, _: sd(rates).value),
-    Measure("max - min", lambda rates, _: fdr_fpd(rates).value),
+    Measure("max - min", lambda rates, _: value_range(rates).value),
     Measure("max/mean", lambda rates, _: max_mean(rates).value),
     Measure("max/geomean", lambda rates, _: max_geomean(rates).value, True, True),
     Measure("max/min", lambda rates, _: max_min(rates).value, True, True),

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
-    from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
+    from parivox.core.registry import ZeroPolicy
     from parivox.core.resampling import Scale
     from parivox.read.grouping import Grouping
 

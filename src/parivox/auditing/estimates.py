@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
-    from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
     from parivox.core.measures import BaseMetric
+    from parivox.core.registry import ZeroPolicy
     from parivox.core.separation import TrialClass
 
     Metrics = Mapping[str, Callable[[Curve], ArrayLike]]

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.core.bias import ZeroPolicy
     from parivox.core.counts import FloatArray
     from parivox.core.measures import MetaMeasure
+    from parivox.core.registry import ZeroPolicy
     from parivox.core.spread import Meta
 
 __all__ = ["Block", "at_grid", "in_draws", "meta_blocks", "meta_rows", "sweep_rows"]

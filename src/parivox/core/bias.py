@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from parivox.core.registry import ANY, ZERO_POLICIES, BiasMeasure
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray
+    from parivox.core.registry import ZeroPolicy
 
 __all__ = [
+    "BIAS_MEASURES",
     "Measured",
     "difference",
     "neg_log_ratio",
@@ -44,9 +47,7 @@ __all__ = [
     "threshold_bias",
 ]
 
-ZeroPolicy: TypeAlias = Literal["none", "jeffreys", "nist"]
 Reference: TypeAlias = Literal["macro", "geomean", "best"]
-ZERO_POLICIES = ("none", "jeffreys", "nist")
 _REFERENCES = ("macro", "geomean", "best")
 
 
@@ -320,3 +321,101 @@ def _with_reasons(
         }
 
     return Measured(value, conditions)
+
+
+_AGAINST = (
+    BiasMeasure(
+        id="difference",
+        label="difference",
+        says="group - reference; 0 is par, above it the group fares worse",
+        par=0.0,
+        is_of_references=True,
+        scale="linear",
+        bounds=ANY,
+        compute=difference,
+    ),
+    BiasMeasure(
+        id="ratio",
+        label="ratio",
+        says="group / reference; 1 is par, above it the group fares worse",
+        par=1.0,
+        is_of_references=True,
+        scale="ratio",
+        compute=ratio,
+    ),
+    BiasMeasure(
+        id="neg_log_ratio",
+        label="minus log ratio",
+        says="-ln(group / reference); 0 is par, below it the group fares worse",
+        par=0.0,
+        is_of_references=True,
+        scale="linear",
+        bounds=ANY,
+        fairer="higher",
+        compute=neg_log_ratio,
+    ),
+    BiasMeasure(
+        id="subgroup_bias",
+        label="subgroup bias",
+        says=(
+            "group's cost over the pooled cost, at the threshold of the smallest cost over all "
+            "trials (paper 001, eq. 2)"
+        ),
+        par=1.0,
+        scale="ratio",
+        compute=ratio,
+    ),
+    BiasMeasure(
+        id="threshold_bias",
+        label="threshold bias",
+        says=(
+            "group's cost at that threshold over its own smallest cost; at least 1 by "
+            "construction, and larger for small groups (paper 001, eq. 3)"
+        ),
+        par=1.0,
+        scale="ratio",
+        bounds=(1.0, float("inf")),
+        compute=threshold_bias,
+    ),
+    BiasMeasure(
+        id="threshold_bias_cv",
+        label="threshold bias, cross-fitted",
+        says=(
+            "the same with own thresholds found on other speakers of the group: what they would "
+            "bring; may be below 1"
+        ),
+        par=1.0,
+        scale="ratio",
+    ),
+)
+_MEANS = tuple(
+    BiasMeasure(
+        id=f"mean_{one.id}",
+        label=f"mean {one.label}",
+        says=(
+            f"unweighted mean of {one.id} over the groups of an intersection that share a value of "
+            "one attribute, as in group gender=f (paper 001); groups where it is undefined are "
+            "left out, and the reason says how many"
+        ),
+        par=one.par,
+        scale=one.scale,
+        bounds=one.bounds,
+        fairer=one.fairer,
+    )
+    for one in _AGAINST
+)
+_TREND = BiasMeasure(
+    id="trend",
+    label="trend",
+    says=(
+        "change of the log odds of an error per unit (in definition) of the number that bands are "
+        "made of; 0 is none, above it errors rise with the number"
+    ),
+    par=0.0,
+    scale="linear",
+    bounds=ANY,
+    fairer="neither",
+)
+
+BIAS_MEASURES = (*_AGAINST, *_MEANS, _TREND)
+"""Every bias measure, in the order in which tables have them."""

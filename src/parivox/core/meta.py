@@ -1,9 +1,12 @@
 """Meta-measures: one number for how a system's groups differ (docs/methods/meta-measures.md).
 
+Here are those of both error rates at once, and the list of all; those of one base metric are in
+:mod:`parivox.core.spread`, spread beyond noise in :mod:`parivox.core.beyond_noise`.
+
 Arrays are ``[..., group]``. Groups whose value is NaN are left out of a measure's group set
 (for measures that join FPR and FNR: if either is NaN); ``groups`` counts the rest. `alpha`, the
 weight of FPR, puts its own axes in front of all others. Which direction is fairer, and which
-zero policies apply, stands in :mod:`parivox.core.measures`.
+zero policies apply, stands in :data:`META_MEASURES`.
 
 Zero policies: under ``jeffreys`` pass rates from ``bias.smoothed(errors, trials, "jeffreys")``;
 under ``nist`` pass raw rates, and those of ``bias.smoothed(errors, trials, "nist")`` as
@@ -21,26 +24,26 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parivox.core.spread import GroupSet, Meta, max_min
+from parivox.core import spread
+from parivox.core.registry import ANY, BOTH, SHARE, MetaMeasure
+from parivox.core.spread import GroupSet, Meta
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray
+    from parivox.core.registry import ZeroPolicy
 
 __all__ = [
+    "META_MEASURES",
     "Meta",
     "au_fdr",
     "eo_diff",
     "eo_ratio",
     "fdr",
-    "fdr_fnd",
-    "fdr_fpd",
     "garbe",
     "ir",
-    "ir_fnd",
-    "ir_fpd",
 ]
 
 
@@ -70,38 +73,6 @@ def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
     f, q = _joint(fpr, fnr)
     value = 1 - _weighted(alpha, f.range(), q.range())
     return _joined(value, f)
-
-
-def fdr_fpd(fpr: ArrayLike) -> Meta:
-    """FPR term of the FDR: largest minus smallest rate.
-
-    Parameters
-    ----------
-    fpr : array_like of shape (..., group)
-
-    Returns
-    -------
-    Meta
-        In [0, 1], lower is fairer. NaN with fewer than two groups.
-
-    Examples
-    --------
-    >>> round(float(fdr_fpd([0.001, 0.005]).value), 9)
-    0.004
-    """
-    groups = GroupSet.of(fpr)
-    return groups.meta(groups.range())
-
-
-def fdr_fnd(fnr: ArrayLike) -> Meta:
-    """FNR term of the FDR: largest minus smallest rate; see :func:`fdr_fpd`.
-
-    Examples
-    --------
-    >>> round(float(fdr_fnd([0.02, 0.12]).value), 9)
-    0.1
-    """
-    return fdr_fpd(fnr)
 
 
 def ir(
@@ -149,28 +120,6 @@ def ir(
         np.where(weight > 0, why_fpr, none), np.where(weight < 1, why_fnr, none), first="zero_cell"
     )
     return _joined(terms, f, reason)
-
-
-def ir_fpd(fpr: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
-    """FPR term of the IR: largest divided by smallest rate; see :func:`max_min`.
-
-    Examples
-    --------
-    >>> round(float(ir_fpd([0.001, 0.004]).value), 9)
-    4.0
-    """
-    return max_min(fpr, denominator=denominator)
-
-
-def ir_fnd(fnr: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
-    """FNR term of the IR: largest divided by smallest rate; see :func:`max_min`.
-
-    Examples
-    --------
-    >>> round(float(ir_fnd([0.01, 0.09]).value), 9)
-    9.0
-    """
-    return max_min(fnr, denominator=denominator)
 
 
 def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
@@ -339,3 +288,265 @@ def _first_reason(
 ) -> NDArray[np.str_]:
     """Either reason, the one named `first` before any other."""
     return np.where((one == first) | (other == ""), one, other)
+
+
+_SMOOTH: tuple[ZeroPolicy, ...] = ("none", "jeffreys")
+_RATIOS: tuple[ZeroPolicy, ...] = ("none", "jeffreys", "nist")
+_PEREIRA, _NIST, _HOWARD = (
+    "de Freitas Pereira and Marcel 2022",
+    "NIST (Grother)",
+    "Howard 2022",
+)
+_HUTIRI, _IR8429, _FOUR_FIFTHS = "Hutiri et al. 2023", "NIST IR 8429", "four-fifths style"
+_LUM = "Lum, Zhang and Bower 2022"
+
+META_MEASURES = (
+    MetaMeasure(
+        id="fdr",
+        label="FDR",
+        says="1 less the weighted ranges of both rates",
+        source=_PEREIRA,
+        metric=BOTH,
+        takes="alpha",
+        fairer="higher",
+        scale="one",
+        bounds=SHARE,
+        zero_policies=_SMOOTH,
+        shown="first",
+        compute=fdr,
+    ),
+    MetaMeasure(
+        id="fdr_fpd",
+        label="FPD of FDR",
+        short="FPD",
+        says="range of FPR: its largest less its smallest value",
+        source=_PEREIRA,
+        metric="fpr",
+        bounds=SHARE,
+        zero_policies=_SMOOTH,
+        has_p_of_fpr=False,
+        compute=spread.value_range,
+    ),
+    MetaMeasure(
+        id="fdr_fnd",
+        label="FND of FDR",
+        short="FND",
+        says="range of FNR: its largest less its smallest value",
+        source=_PEREIRA,
+        metric="fnr",
+        bounds=SHARE,
+        zero_policies=_SMOOTH,
+        compute=spread.value_range,
+    ),
+    MetaMeasure(
+        id="ir",
+        label="IR",
+        says="largest over smallest FPR times largest over smallest FNR, each to its weight",
+        source=_NIST,
+        metric=BOTH,
+        takes="alpha",
+        scale="ratio",
+        takes_logs=True,
+        zero_policies=_RATIOS,
+        shown="first",
+        compute=ir,
+    ),
+    MetaMeasure(
+        id="ir_fpd",
+        label="FPD of IR",
+        short="IR, FPR",
+        says="largest over smallest FPR",
+        source=_NIST,
+        metric="fpr",
+        scale="ratio",
+        takes_logs=True,
+        zero_policies=_RATIOS,
+        compute=spread.max_min,
+    ),
+    MetaMeasure(
+        id="ir_fnd",
+        label="FND of IR",
+        short="IR, FNR",
+        says="largest over smallest FNR",
+        source=_NIST,
+        metric="fnr",
+        scale="ratio",
+        takes_logs=True,
+        zero_policies=_RATIOS,
+        compute=spread.max_min,
+    ),
+    MetaMeasure(
+        id="garbe",
+        label="GARBE",
+        says="weighted sum of the Gini coefficients of both rates",
+        source=_HOWARD,
+        metric=BOTH,
+        takes="alpha",
+        bounds=SHARE,
+        zero_policies=_SMOOTH,
+        shown="first",
+        compute=garbe,
+    ),
+    MetaMeasure(
+        id="gini",
+        label="Gini",
+        says="Gini coefficient over groups, 1 if one group has all errors",
+        source=_HOWARD,
+        bounds=SHARE,
+        zero_policies=_SMOOTH,
+        compute=spread.gini,
+    ),
+    MetaMeasure(
+        id="nrb",
+        label="NRB",
+        says="mean over groups of abs(ln(value / pooled value))",
+        source=_HUTIRI,
+        takes="average",
+        takes_logs=True,
+        zero_policies=_SMOOTH,
+        compute=spread.nrb,
+    ),
+    MetaMeasure(
+        id="rb",
+        label="RB",
+        says="sum over groups of abs(ln(value / pooled value))",
+        source=_HUTIRI,
+        takes="average",
+        zero_policies=_SMOOTH,
+        shown="tables",
+        compute=spread.rb,
+    ),
+    MetaMeasure(
+        id="max_min",
+        label="largest / smallest",
+        short="max / min",
+        says="largest over smallest value",
+        source=_FOUR_FIFTHS,
+        scale="ratio",
+        takes_logs=True,
+        zero_policies=_RATIOS,
+        shown="quoted",
+        compute=spread.max_min,
+    ),
+    MetaMeasure(
+        id="min_max",
+        label="smallest / largest",
+        short="min / max",
+        says="smallest over largest value",
+        source=_FOUR_FIFTHS,
+        fairer="higher",
+        scale="ratio",
+        bounds=SHARE,
+        takes_logs=True,
+        zero_policies=_SMOOTH,
+        shown="tables",
+        compute=spread.min_max,
+    ),
+    MetaMeasure(
+        id="max_geomean",
+        label="largest / geometric mean",
+        short="max / geometric mean",
+        says="largest value over the geometric mean",
+        source=_IR8429,
+        scale="ratio",
+        takes_logs=True,
+        zero_policies=_RATIOS,
+        compute=spread.max_geomean,
+    ),
+    MetaMeasure(
+        id="max_mean",
+        label="largest / mean",
+        short="max / mean",
+        says="largest value over the mean",
+        source=_IR8429,
+        scale="ratio",
+        zero_policies=_SMOOTH,
+        has_p_of_fpr=False,
+        compute=spread.max_mean,
+    ),
+    MetaMeasure(
+        id="sd",
+        label="standard deviation",
+        short="SD",
+        says="standard deviation over groups",
+        source="common",
+        zero_policies=_SMOOTH,
+        has_p_of_fpr=False,
+        compute=spread.sd,
+    ),
+    MetaMeasure(
+        id="cv",
+        label="coefficient of variation",
+        short="CV",
+        says="standard deviation over groups in units of their mean",
+        source="common",
+        zero_policies=_SMOOTH,
+        has_p_of_fpr=False,
+        compute=spread.cv,
+    ),
+    MetaMeasure(
+        id="eo_diff",
+        label="equalised odds difference",
+        short="EO difference",
+        says="the larger of the ranges of TPR and FPR",
+        source="fairlearn",
+        metric=BOTH,
+        bounds=SHARE,
+        zero_policies=_SMOOTH,
+        compute=eo_diff,
+    ),
+    MetaMeasure(
+        id="eo_ratio",
+        label="equalised odds ratio",
+        short="EO ratio",
+        says="the smaller of smallest over largest TPR and FPR",
+        source="fairlearn",
+        metric=BOTH,
+        fairer="higher",
+        scale="ratio",
+        bounds=SHARE,
+        takes_logs=True,
+        zero_policies=_SMOOTH,
+        compute=eo_ratio,
+    ),
+    MetaMeasure(
+        id="au_fdr",
+        label="area under FDR",
+        short="auFDR",
+        says="area under FDR over pooled false positive rates, divided by their span",
+        source="Peri et al. 2023",
+        metric=BOTH,
+        takes="grid",
+        fairer="higher",
+        scale="one",
+        bounds=SHARE,
+        compute=au_fdr,
+    ),
+    MetaMeasure(
+        id="tau_log",
+        label="tau_log (spread beyond noise)",
+        short="tau_log",
+        says="spread of ln rates between groups beyond what speakers make of it",
+        takes="draws",
+        shown="first",
+    ),
+    MetaMeasure(
+        id="var_corrected",
+        label="variance beyond noise",
+        short="corrected variance",
+        says="variance of rates between groups beyond what speakers make of it",
+        source=_LUM,
+        takes="draws",
+        bounds=ANY,
+    ),
+    MetaMeasure(
+        id="var_double_corrected",
+        label="variance beyond noise, twice corrected",
+        short="twice corrected variance",
+        says="the same, with how sure it is",
+        source=_LUM,
+        takes="draws",
+        bounds=ANY,
+    ),
+)
+"""Every meta-measure, in the order in which tables have them."""

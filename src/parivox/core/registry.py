@@ -19,13 +19,15 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parivox.core.bias import ZeroPolicy
     from parivox.core.spread import Meta
 
 __all__ = [
+    "ANY",
     "BOTH",
     "MEASURES",
     "RATES",
+    "SHARE",
+    "ZERO_POLICIES",
     "BaseMetric",
     "BiasMeasure",
     "Measure",
@@ -38,9 +40,14 @@ __all__ = [
 ]
 
 Scale: TypeAlias = Literal["zero", "one", "ratio", "linear"]
+ZeroPolicy: TypeAlias = Literal["none", "jeffreys", "nist"]
+ZERO_POLICIES = ("none", "jeffreys", "nist")
 RATES = ("fpr", "fnr")
 BOTH = "fpr+fnr"
-_INF = np.inf
+SHARE = (0.0, 1.0)
+"""Bounds of what lies between 0 and 1."""
+ANY = (-np.inf, np.inf)
+"""Bounds of what has none."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,7 +85,7 @@ class Measure:
     short: str = ""
     source: str = ""
     scale: Scale = "zero"
-    bounds: tuple[float, float] = (0.0, _INF)
+    bounds: tuple[float, float] = (0.0, np.inf)
     fairer: Literal["lower", "higher", "neither"] = "lower"
     compute: Callable[..., object] | None = None
 

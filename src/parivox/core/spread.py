@@ -29,6 +29,7 @@ __all__ = [
     "nrb",
     "rb",
     "sd",
+    "value_range",
 ]
 
 
@@ -237,6 +238,29 @@ def rb(values: ArrayLike, average: ArrayLike) -> Meta:
         default="",
     )
     return groups.meta(np.where(reason == "", value, np.nan), reason)
+
+
+def value_range(values: ArrayLike) -> Meta:
+    """Largest minus smallest value: of FPR and of FNR a term of the FDR.
+
+    See docs/methods/meta-measures.md#fdr.
+
+    Parameters
+    ----------
+    values : array_like of shape (..., group)
+
+    Returns
+    -------
+    Meta
+        In units of the metric, lower is fairer. NaN with fewer than two groups.
+
+    Examples
+    --------
+    >>> round(float(value_range([0.001, 0.005]).value), 9)
+    0.004
+    """
+    groups = GroupSet.of(values)
+    return groups.meta(groups.range())
 
 
 def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:

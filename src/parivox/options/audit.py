@@ -21,8 +21,8 @@ from parivox.options.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from parivox.core.bias import ZeroPolicy
     from parivox.core.rates import RateRule
+    from parivox.core.registry import ZeroPolicy
 
 __all__ = [
     "COUNTED",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.meta import fdr, fdr_fnd, fdr_fpd, garbe, ir, ir_fnd, ir_fpd
-from parivox.core.spread import gini
+from parivox.core.meta import fdr, garbe, ir
+from parivox.core.spread import gini, max_min, value_range
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -172,11 +172,11 @@ def _fairness(system: str, fpr: ArrayLike, fnr: ArrayLike, *, alpha: float) -> F
         fp=fp,
         fn=fn,
         fdr=float(fdr(f, q, alpha=alpha).value),
-        fdr_fpd=float(fdr_fpd(f).value),
-        fdr_fnd=float(fdr_fnd(q).value),
+        fdr_fpd=float(value_range(f).value),
+        fdr_fnd=float(value_range(q).value),
         ir=float(ir(f, q, alpha=alpha).value),
-        ir_fpd=float(ir_fpd(f).value),
-        ir_fnd=float(ir_fnd(q).value),
+        ir_fpd=float(max_min(f).value),
+        ir_fnd=float(max_min(q).value),
         garbe=float(garbe(f, q, alpha=alpha).value),
         garbe_fpd=float(gini(f).value),
         garbe_fnd=float(gini(q).value),
