@@ -69,16 +69,16 @@ def confounding(
         pairs.append((first, second, table, {"speakers": int(table.sum()), **figures}))
     is_tested = [row["p"] > level or not (tells(of) or tells(of.T)) for _, _, of, row in pairs]
     chances = [row["p"] if one else np.nan for one, (*_, row) in zip(is_tested, pairs, strict=True)]
-    told: list[dict[str, Any]] = []
+    relations: list[dict[str, Any]] = []
     for p, (first, second, table, row) in zip(holm(chances).tolist(), pairs, strict=True):
         row["p_holm"] = None if np.isnan(p) else p
         for names, of in (((first, second), table), ((second, first), table.T)):
-            relation = _telling(of) if np.isnan(p) else CONFOUNDED if p <= level else NOT_SHOWN
+            relation = _direction(of) if np.isnan(p) else CONFOUNDED if p <= level else NOT_SHOWN
             values = [valued[name][1] for name in names]
             sentence = _sentence(relation, names, values, of, row, options.gates.speakers)
             about = {"attribute": names[0], "other": names[1], "relation": relation}
-            told.append(about | row | {"sentence": sentence})
-    return told
+            relations.append(about | row | {"sentence": sentence})
+    return relations
 
 
 def _attributes(trials: TrialSet, groupings: Sequence[Grouping]) -> Mapping[str, Valued]:
@@ -122,7 +122,7 @@ def _table(one: Valued, other: Valued) -> IntArray:
     return np.bincount(cells, minlength=sizes[0] * sizes[1]).reshape(sizes)
 
 
-def _telling(table: IntArray) -> str:
+def _direction(table: IntArray) -> str:
     """Which of two attributes, of which one tells the other, does so."""
     return (ALIKE if tells(table.T) else TELLS) if tells(table) else TOLD
 

@@ -1,4 +1,4 @@
-"""Threshold bias without its flattery: own thresholds found on other speakers.
+"""Cross-fitted threshold bias: own thresholds found on other speakers.
 
 See docs/methods/bias-measures.md#cross-fitted-threshold-bias.
 
@@ -88,14 +88,14 @@ def _bias(counts: Counts, common: Found) -> float:
     n = len(counts.target) // 2
     other = np.roll(np.arange(2 * n), n)
     own = min_cdet(counts, cost=cost).threshold[other]  # NaN where a class is missing
-    told = ~np.isnan(own) & (counts.n_target > 0) & (counts.n_nontarget > 0)
-    if not told.any():
+    is_known = ~np.isnan(own) & (counts.n_target > 0) & (counts.n_nontarget > 0)
+    if not is_known.any():
         return np.nan
     at = counts.at(np.stack((np.broadcast_to(common.threshold, own.shape), own), axis=-1))
     summed = Curve(
         at.thresholds[0],
-        *(errors[told].sum(axis=0) for errors in (at.fp, at.fn)),
-        *(trials[told].sum(axis=0) for trials in (at.n_target, at.n_nontarget)),
+        *(errors[is_known].sum(axis=0) for errors in (at.fp, at.fn)),
+        *(trials[is_known].sum(axis=0) for trials in (at.n_target, at.n_nontarget)),
     )
     at_common, at_own = cdet(summed, cost)
     if at_own == 0:

@@ -137,7 +137,7 @@ def uncertainty(options: Options) -> dict[str, object]:
         return {}
     from parivox.auditing.limits import LIMIT_MEASURES  # noqa: PLC0415 - takes time to load
 
-    told: dict[str, object] = {
+    words: dict[str, object] = {
         "sample": (
             "speakers of a wider population, with all of their trials; both speakers of a "
             "nontarget trial count. The recordings of a speaker are not a sample of their own"
@@ -149,7 +149,7 @@ def uncertainty(options: Options) -> dict[str, object]:
         "limits": LIMIT_MEASURES,
     }
     if options.standardise:
-        told["standardised"] = (
+        words["standardised"] = (
             "mean of a group's rates in the strata, each of the same weight, over the strata in "
             "which every group has trials of several speakers; intervals as of rates, of the "
             "weighted errors of each speaker"
@@ -157,7 +157,7 @@ def uncertainty(options: Options) -> dict[str, object]:
     if options.compare:
         from parivox.auditing.comparison import COMPARISON_MEASURES  # noqa: PLC0415 - likewise
 
-        told["comparison"] = {
+        words["comparison"] = {
             "method": (
                 "differences and log ratios of both within each replicate: speakers whom both have "
                 "are drawn together, others apart; the column speakers says which. Intervals by "
@@ -166,12 +166,12 @@ def uncertainty(options: Options) -> dict[str, object]:
             ),
             "measures": COMPARISON_MEASURES,
         }
-    return told
+    return words
 
 
 def _of_rates(options: Options) -> dict[str, object]:
     """Rates at operating points and their ratios."""
-    told: dict[str, object] = {
+    words: dict[str, object] = {
         "confidence": options.confidence,
         "rates": _INTERVALS[options.interval],
         "rates_at": (
@@ -181,33 +181,33 @@ def _of_rates(options: Options) -> dict[str, object]:
         ),
     }
     if options.interval in {"speakers", "bootstrap"}:
-        told["zero_errors"] = (
+        words["zero_errors"] = (
             "without errors, or with nothing but errors: the rule of 3, of trials divided by the "
             "design effect of the other groups together, or, where these tell none, with each "
             "speaker as one trial"
         )
-    told["blocks"] = (
+    words["blocks"] = (
         "of lists that do not fit in memory with more than 5,000 speakers: some 1,000 blocks of "
         "speakers of one group each take the place of the speakers; interval says so"
     )
-    told["columns"] = {
+    words["columns"] = {
         "deff": "design effect: the variance in units of that of independent trials",
         "n_eff": "effective sample size: so many independent trials would tell as much",
         "df": "degrees of freedom: fewer where few speakers have most of the trials or errors",
     }
     if options.pooled_floor:
-        told["pooled_floor"] = (
+        words["pooled_floor"] = (
             "variances of FNR are drawn up to what the speakers of at least three other groups "
             "show, by a weight of two degrees of freedom"
         )
-    told["ratios"] = (
+    words["ratios"] = (
         "to others, pooled or a group, if no speaker is in two groups: MOVER on the log scale, "
         "from the closed-form intervals of both rates; p is the level at which 1 is a limit. "
         "Pooled is others with the group's own share of trials put back, and has their p"
         if options.interval == "speakers"
         else "from replicates, as all other bias measures"
     )
-    return told
+    return words
 
 
 def _of_replicates(options: Options) -> dict[str, object]:

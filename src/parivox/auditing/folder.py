@@ -197,9 +197,9 @@ def _exchange(aside: Path, out: Path) -> None:
 
 
 def _unwritable(folder: str | os.PathLike[str], error: Exception) -> ConfigError:
-    told = getattr(error, "strerror", None) or str(error)
+    why = getattr(error, "strerror", None) or str(error)
     name = os.fsdecode(folder)
-    return ConfigError(f"--out {name}: cannot be written ({told}); name another folder")
+    return ConfigError(f"--out {name}: cannot be written ({why}); name another folder")
 
 
 def read_folder(
@@ -319,16 +319,16 @@ def _check_hashes(home: Path) -> None:
     mend = "audit again or fetch the folder anew"
     try:
         lines = (home / HASHES).read_text(encoding="utf-8").splitlines()
-        told = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {mend}"
         raise DataError(msg) from error
     there = {name for name in _own_files() - {HASHES} if (home / name).is_file()}
-    wrong = sorted((there | {"audit.json", "provenance.json"}) - told.keys())
+    wrong = sorted((there | {"audit.json", "provenance.json"}) - hashes.keys())
     if wrong:
         msg = f"{home}: {HASHES} is altered: it does not name {wrong[0]}; {mend}"
         raise DataError(msg)
-    for name, digest in told.items():
+    for name, digest in hashes.items():
         try:
             if name != Path(name).name or _hash(home / name) != digest:
                 msg = f"{home}: {name} is altered since it was written; {mend}"

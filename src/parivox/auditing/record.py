@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox import __version__
-from parivox.auditing.compat import TOLD
+from parivox.auditing.compat import DIFFERENCES
 from parivox.auditing.confounding import confounding
 from parivox.auditing.definitions import all_definitions
 from parivox.auditing.schema import SCHEMA_VERSION
@@ -51,7 +51,7 @@ def record_of(
         "definitions": all_definitions(options),
     }
     if options.compat:
-        record["compat"] = TOLD
+        record["compat"] = DIFFERENCES
     if file is not None:
         record["groups_file"] = file.record()
     unmet = {
