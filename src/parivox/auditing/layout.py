@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.tally import Tally
     from parivox.core.counts import IntArray
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
@@ -176,12 +177,12 @@ class Placing:
     Parameters
     ----------
     trials
-        Encoded trials, or counts of them.
+        Encoded trials, counts of them, or a tally.
     layouts
         What the cells are.
     """
 
-    def __init__(self, trials: TrialSet | TrialCounts, layouts: Sequence[Layout]) -> None:
+    def __init__(self, trials: TrialSet | TrialCounts | Tally, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
         used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
         self._sides: dict[int, Callable[[Trials], Sides]] = {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Layout, Members, PlacedTrials
     from parivox.auditing.operating_points import Found
+    from parivox.auditing.tally import Tally
     from parivox.core.counts import IntArray
     from parivox.read.checks import Trials
     from parivox.read.trialset import TrialSet
@@ -45,7 +46,7 @@ class SpeakerErrors(NamedTuple):
 
 
 def tally_errors(
-    trials: TrialSet,
+    trials: TrialSet | Tally,
     layouts: Sequence[Layout],
     walk: Iterable[PlacedTrials],
     found: Sequence[Found],
@@ -56,7 +57,7 @@ def tally_errors(
     Parameters
     ----------
     trials
-        The encoded trials.
+        The encoded trials, or a tally of them whose thresholds include those of the points.
     layouts
         What the cells are of; the first is of all trials.
     walk
@@ -112,15 +113,18 @@ class _Acceptances(NamedTuple):
     decided : (int, bool ndarray, bool ndarray) or None
         Which point is the decisions that were made; which trials were accepted, of which it is
         known.
+    weight : int64 ndarray of shape (trial,), or None
+        How many trials each of them stands for; None for one.
     """
 
     points: int
     order: NDArray[np.intp]
     passed: IntArray
     decided: tuple[int, Bools, Bools] | None
+    weight: IntArray | None
 
     @classmethod
-    def of(cls, trials: TrialSet, part: Trials, found: Sequence[Found]) -> _Acceptances:
+    def of(cls, trials: TrialSet | Tally, part: Trials, found: Sequence[Found]) -> _Acceptances:
         """Those of one partition; of trials that failed, nobody is let in."""
         failed = part.more.get("failed", np.zeros(1, np.int8)) > 0
         scored = [i for i, one in enumerate(found) if one.point.rule != DEPLOYED]
@@ -133,7 +137,8 @@ class _Acceptances(NamedTuple):
             told = trials.decided(part)
             at = next(i for i, one in enumerate(found) if one.point.rule == DEPLOYED)
             decided = at, (told == 1) & ~failed, (told >= 0) | failed
-        return cls(len(found), np.array(scored, dtype=np.intp)[order], passed, decided)
+        weight = part.more.get("count")
+        return cls(len(found), np.array(scored, dtype=np.intp)[order], passed, decided, weight)
 
     def counted(
         self, at: NDArray[np.integer[Any]], row: NDArray[np.intp], n: int, *, is_target: bool
@@ -145,7 +150,7 @@ class _Acceptances(NamedTuple):
         steps = self.order.size + 1
         code = at.astype(np.int64) * steps
         code += self.passed[row]
-        up_to = np.bincount(code, minlength=n * steps).reshape(n, steps)
+        up_to = self._count(code, row, n * steps).reshape(n, steps)
         np.cumsum(up_to, axis=1, out=up_to)
         trials = up_to[:, -1].copy()
         errors = np.empty((self.points, n), dtype=np.int64)
@@ -155,12 +160,26 @@ class _Acceptances(NamedTuple):
             return trials, errors
         point, accepted, known = self.decided
         wrong = (~accepted if is_target else accepted) & known
-        errors[point] = np.bincount(at[wrong[row]], minlength=n)
+        errors[point] = self._count(at, row, n, wrong)
         if known.all():
             return trials, errors
         each = np.repeat(trials[None], self.points, axis=0)
-        each[point] = np.bincount(at[known[row]], minlength=n)
+        each[point] = self._count(at, row, n, known)
         return each, errors
+
+    def _count(
+        self,
+        at: NDArray[np.integer[Any]],
+        row: NDArray[np.intp],
+        n: int,
+        chosen: Bools | None = None,
+    ) -> IntArray:
+        """How many of the chosen trials are in each of `n` places."""
+        if chosen is not None:
+            inside = chosen[row]
+            at, row = at[inside], row[inside]
+        weight = None if self.weight is None else self.weight[row]
+        return np.bincount(at, weight, minlength=n).astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +191,7 @@ class _Numbered:
 
 
 def _classes(
-    trials: TrialSet, part: Trials, members: Members
+    trials: TrialSet | Tally, part: Trials, members: Members
 ) -> list[tuple[NDArray[np.intp], _Numbered, bool]]:
     """Target trials by speaker, nontarget trials by pair."""
     speaker = trials.utterance_speaker

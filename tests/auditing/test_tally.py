@@ -1,0 +1,130 @@
+"""Tallies of trials by who takes part in them: they add up, and a file holds them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parivox.auditing.layout import Layout, Members, Placing, cell_layouts
+from parivox.auditing.operating_points import Found, OperatingPoint
+from parivox.auditing.speaker_errors import tally_errors
+from parivox.auditing.tally import Tally, tally_trials
+from parivox.errors import ConfigError, DataError
+from parivox.read.groups import attributes_asked, make_groupings
+from parivox.read.speakers import read_speakers
+from parivox.read.trials import read_trials
+
+PEOPLE = {
+    "id": list("abcdefgh"),
+    "gender": ["f", "m", "f", "m", "f", "m", "f", ""],
+    "region": ["n", "n", "s", "s", "n", "s", "s", "n"],
+}
+RULES = ("both", "enrol", "test", "either")
+THRESHOLDS = np.array([0.2, 0.5, 0.8])
+
+
+@st.composite
+def rows(draw):
+    """Trials of all speakers: enrolment and test speaker, score in twentieths, channel."""
+    cell = st.tuples(
+        st.sampled_from("abcdefgh"),
+        st.sampled_from("abcdefgh"),
+        st.integers(0, 20),
+        st.sampled_from(("phone", "web")),
+    )
+    return [("a", "a", 10, "phone"), ("b", "b", 10, "web"), *draw(st.lists(cell, max_size=40))]
+
+
+def gathered(trials, first=0):
+    """Trials as read, with their groupings; rows are numbered from `first`."""
+    columns = {
+        "enrol": [f"{one}/e{i}" for i, (one, *_) in enumerate(trials, first)],
+        "test": [f"{one}/t{i}" for i, (_, one, *_) in enumerate(trials, first)],
+        "score": [score / 20 for *_, score, _ in trials],
+        "decision": ["accept" if score > 8 else "reject" for *_, score, _ in trials],
+        "channel": [channel for *_, channel in trials],
+    }
+    people = read_speakers(PEOPLE)
+    attributes = attributes_asked(("channel",))
+    read = read_trials(columns, system="s", list_="", speakers=people, attributes=attributes)
+    made = make_groupings(people, ["gender", "region", "channel"], sets=[read], may_lack=True)
+    return SimpleNamespace(trials=read, groupings=made, people=people)
+
+
+def tally(one):
+    return tally_trials(one.trials, THRESHOLDS, len(one.people.ids), one.groupings)
+
+
+def errors(trials, groupings, n_speakers):
+    """Errors and trials of every cell and level by speaker and by pair."""
+    layouts: list[Layout] = cell_layouts(groupings, RULES, groupings[-1:])
+    points = [OperatingPoint(f"threshold={t}", "threshold", t) for t in THRESHOLDS.tolist()]
+    points.append(OperatingPoint("deployed", "deployed"))
+    found = [Found(one, one.level, *(np.nan,) * 3, "") for one in points]
+    members = [(Members(n_speakers),) * 2] * len(layouts)
+    walk = Placing(trials, layouts).walk()
+    return [
+        array.tolist()
+        for both in tally_errors(trials, layouts, walk, found, members)
+        for one in both
+        for kind in one
+        for array in (kind.cell, kind.errors, kind.trials)
+    ]
+
+
+def content(one):
+    return {name: column.tolist() for name, column in one.columns.items()}
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows())
+def test_errors_of_a_tally_are_those_of_its_trials(trials):
+    one = gathered(trials)
+    n = len(one.people.ids)
+    made = tally(one)
+    assert made.n_trials == len(trials)
+    assert errors(made, one.groupings, n) == errors(one.trials, one.groupings, n)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows(), rows())
+def test_tallies_of_disjoint_trials_add_up(some, others):
+    part, rest = gathered(some), gathered(others, first=len(some))
+    whole = gathered([*some, *others])
+    assert content(tally(part) + tally(rest)) == content(tally(whole))
+    assert content(tally(rest) + tally(part)) == content(tally(whole))
+
+
+def test_a_file_holds_a_tally_and_no_id(tmp_path):
+    made = tally(gathered([("a", "b", 4, "web"), ("c", "c", 20, "phone"), ("c", "c", 20, "phone")]))
+    file = tmp_path / "a.tally"
+    made.write(file)
+    again = Tally.read(file)
+    assert content(again) == content(made)
+    assert again.thresholds.tolist() == THRESHOLDS.tolist()
+    assert (again + made).n_trials == 2 * made.n_trials
+    assert not any(word in file.read_bytes() for word in (b"a/e0", b"c/t1"))
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_tallies_at_other_thresholds_do_not_add_up():
+    one = gathered([("a", "a", 10, "web")])
+    other = tally_trials(one.trials, THRESHOLDS[:2], len(one.people.ids), one.groupings)
+    with pytest.raises(ConfigError, match="tallies of other thresholds do not add up"):
+        tally(one) + other
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda _: b"enrol,test\n"])
+def test_a_damaged_file_is_refused(tmp_path, damage):
+    file = tmp_path / "a.tally"
+    tally(gathered([("a", "a", 10, "web")])).write(file)
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(DataError, match=r"a\.tally: does not hold a whole tally"):
+        Tally.read(file)
+
+
+def test_a_folder_cannot_be_written(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be written"):
+        tally(gathered([("a", "a", 10, "web")])).write(tmp_path)
