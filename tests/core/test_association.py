@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, hypergeom
 
-from parivox.core.association import association, tells
+from parivox.core.association import association, determines
 
 BANDS_OF_GENDERS = [[51, 18, 26, 30], [23, 30, 58, 14]]
 
@@ -101,6 +101,6 @@ def test_one_value_goes_together_with_nothing(table):
 
 def test_who_tells_whom():
     bands = np.array([[74, 0], [48, 0], [0, 84]])
-    assert tells(bands)
-    assert not tells(bands.T)
+    assert determines(bands)
+    assert not determines(bands.T)
     assert association(bands).cramers_v > 0.95

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.verdict import joint, met, overall, sentence, verdicts
+from parivox.core.verdict import joint, meets_limit, overall, sentence, verdicts
 from parivox.errors import ConfigError
 
 NAN = float("nan")
@@ -92,7 +92,7 @@ def test_a_system_without_groups_is_not_one_without_differences():
 def test_a_limit_is_met_only_by_the_whole_interval():
     low, high = [0.0, 0.03, 0.0501, 0.05, NAN], [0.05, 0.06, 0.2, 0.2, 0.01]
     want = ["met", "cannot_tell", "not_met", "cannot_tell", "cannot_tell"]
-    assert met(low, high, 0.05).tolist() == want
+    assert meets_limit(low, high, 0.05).tolist() == want
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.association import association, tells
+from parivox.core.association import association, determines
 from parivox.core.p_values import holm
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def confounding(
             continue
         figures = {"cramers_v": found.cramers_v, "p": found.p, "p_holm": None, "test": found.test}
         pairs.append((first, second, table, {"speakers": int(table.sum()), **figures}))
-    is_tested = [row["p"] > level or not (tells(of) or tells(of.T)) for _, _, of, row in pairs]
+    is_tested = [
+        row["p"] > level or not (determines(of) or determines(of.T)) for _, _, of, row in pairs
+    ]
     chances = [row["p"] if one else np.nan for one, (*_, row) in zip(is_tested, pairs, strict=True)]
     relations: list[dict[str, Any]] = []
     for p, (first, second, table, row) in zip(holm(chances).tolist(), pairs, strict=True):
@@ -124,7 +126,7 @@ def _table(one: Valued, other: Valued) -> IntArray:
 
 def _direction(table: IntArray) -> str:
     """Which of two attributes, of which one tells the other, does so."""
-    return (ALIKE if tells(table.T) else TELLS) if tells(table) else TOLD
+    return (ALIKE if determines(table.T) else TELLS) if determines(table) else TOLD
 
 
 def _sentence(

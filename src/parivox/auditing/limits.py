@@ -22,7 +22,7 @@ from parivox.core.people import (
     worst_tenth,
 )
 from parivox.core.tallies import ByPair
-from parivox.core.verdict import met
+from parivox.core.verdict import meets_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -177,7 +177,7 @@ class _Making:
         why = missing if reason is None else reason
         for i, one in enumerate(self.found):
             reasons = [_WHY.get(text, text) for text in why[i].tolist()]
-            judged = met(lows[i], highs[i], limit).tolist() if is_judged and limit else ""
+            judged = meets_limit(lows[i], highs[i], limit).tolist() if is_judged and limit else ""
             self.rows.add(
                 **self.where,
                 group=list(self.names),

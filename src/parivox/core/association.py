@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["Association", "association", "tells"]
+__all__ = ["Association", "association", "determines"]
 
 LEAST_EXPECTED = 5
 """Speakers expected in every cell, if nothing goes together, for the chi-square distribution."""
@@ -94,12 +94,18 @@ def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Associa
     return Association(float(strength), float(permutation_p(observed, drawn)), "permutation")
 
 
-def tells(table: ArrayLike) -> bool:
-    """Whether the value of the first attribute tells that of the second for every speaker.
+def determines(table: ArrayLike) -> bool:
+    """Whether the first attribute of a speaker determines the second.
+
+    Parameters
+    ----------
+    table : array_like of int, of shape (value, value)
+        Speakers who have each pair of values.
+
 
     Examples
     --------
-    >>> tells([[74, 0], [48, 0], [0, 84]])
+    >>> determines([[74, 0], [48, 0], [0, 84]])
     True
     """
     return bool(((np.asarray(table) > 0).sum(axis=1) <= 1).all())

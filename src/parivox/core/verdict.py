@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray
 
-__all__ = ["WHY", "Verdicts", "joint", "met", "overall", "sentence", "verdicts"]
+__all__ = ["WHY", "Verdicts", "joint", "meets_limit", "overall", "sentence", "verdicts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ def overall(code: ArrayLike) -> NDArray[np.str_]:
     return np.where(differs, "differs", np.where(within, "no_difference", "cannot_tell"))[()]
 
 
-def met(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np.str_]:
+def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np.str_]:
     """Whether a rate meets a limit, by its interval.
 
     See docs/methods/verdicts.md#limits.
@@ -208,7 +208,7 @@ def met(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np.str_]:
 
     Examples
     --------
-    >>> met([0.01, 0.02, 0.06], [0.04, 0.09, 0.2], 0.05).tolist()
+    >>> meets_limit([0.01, 0.02, 0.06], [0.04, 0.09, 0.2], 0.05).tolist()
     ['met', 'cannot_tell', 'not_met']
     """
     lower, upper = (np.asarray(x, dtype=np.float64) for x in (low, high))
