@@ -2,7 +2,7 @@
 
 import parivox as pv
 from parivox.read import spill
-from parivox.report.findings import noted, recordings_told
+from parivox.report.findings import recordings_in_words, set_aside
 
 OPTIONS = {"by": "gender", "intervals": False}
 NAME = {"system": "S", "list": ""}
@@ -17,8 +17,8 @@ def test_recordings_of_both_sides_are_counted_once(trials, speakers):
     audit = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
     n = len({*trials["enrol"], *trials["test"]})
     assert counted(audit) == {"recordings": n}
-    assert recordings_told(audit, NAME) == f"{n} recordings"
-    assert not any("recordings" in words for words in noted(audit, NAME))
+    assert recordings_in_words(audit, NAME) == f"{n} recordings"
+    assert not any("recordings" in words for words in set_aside(audit, NAME))
 
 
 def test_recordings_of_what_is_left_out_are_not_counted(trials, speakers):
@@ -49,7 +49,7 @@ def test_models_are_counted_apart(trials, speakers):
     wanted = {"models": len(set(owner)), "recordings": len(set(trials["test"]))}
     assert counted(audit) == wanted
     told = f"{wanted['models']} models and {wanted['recordings']} test recordings"
-    assert recordings_told(audit, NAME) == told
+    assert recordings_in_words(audit, NAME) == told
 
 
 def test_lists_too_large_for_memory_tell_too(trials, speakers, monkeypatch):
@@ -73,7 +73,7 @@ def test_groups_that_no_trial_has_anyone_of_are_counted_and_named(trials, speake
     audit = pv.audit({"S": trials}, speakers=absent, **OPTIONS)
     assert without_trials(audit) == {"gender": (2, "x")}
     told = "no trial has anyone of x (2 speakers by gender), so nothing is known of them"
-    assert told in noted(audit, NAME)
+    assert told in set_aside(audit, NAME)
     assert not without_trials(pv.audit({"S": trials}, speakers=speakers, **OPTIONS))
 
 

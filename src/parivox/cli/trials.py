@@ -126,7 +126,7 @@ def _given(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
 
 def _check(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.report.trials import told_check  # noqa: PLC0415 - what takes time to load
+    from parivox.report.trials import check_in_words  # noqa: PLC0415 - what takes time to load
     from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.checks import check  # noqa: PLC0415
 
@@ -141,14 +141,14 @@ def _check(given: argparse.Namespace) -> None:
         if given.json:
             print_json(found.to_json())
         else:
-            show(told_check(found))
+            show(check_in_words(found))
     if given.strict and not found.passed:
         sys.exit(1)
 
 
 def _describe(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.report.trials import told_description  # noqa: PLC0415
+    from parivox.report.trials import description_in_words  # noqa: PLC0415
     from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.description import describe  # noqa: PLC0415
 
@@ -157,19 +157,19 @@ def _describe(given: argparse.Namespace) -> None:
         if given.json:
             print_json(found.to_json())
         else:
-            show(told_description(found))
+            show(description_in_words(found))
 
 
 def _grade(given: argparse.Namespace) -> None:
     set_up()
-    from parivox.report.trials import told_grades  # noqa: PLC0415
+    from parivox.report.trials import grades_in_words  # noqa: PLC0415
     from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.grading import grade  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
     found = grade(given.list, **_given(given, GradeOptions))
     with printing():
-        show(told_grades(found))
+        show(grades_in_words(found))
 
 
 def _convert(given: argparse.Namespace) -> None:

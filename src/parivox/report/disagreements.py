@@ -11,11 +11,11 @@ from parivox.report.scopes import (
     RATES,
     Scope,
     first_point,
-    gated,
-    judged,
     name_of,
     rates_of,
     scopes,
+    small_groups,
+    verdicts_of,
 )
 from parivox.report.words import chance, percent, short
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.scopes import Judged, Rates
+    from parivox.report.scopes import Rates, Verdicts
     from parivox.report.words import Row
 
 __all__ = ["disagreements"]
@@ -53,7 +53,7 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
         joint[scope] = _joint(audit, scope, at)
         rates = rates_of(audit, scope.where)
         asked = {**scope.where, "operating_point": at}
-        small, of = gated(audit, asked), judged(audit, asked)
+        small, of = small_groups(audit, asked), verdicts_of(audit, asked)
         within[scope] = [
             *_errors_against_each_other(rates, at, small, of),
             *_points_against_times(rates, at, small),
@@ -85,7 +85,9 @@ def _counting(rates: Rates, at: str, small: set[str]) -> dict[str, dict[str, flo
     }
 
 
-def _errors_against_each_other(rates: Rates, at: str, small: set[str], of: Judged) -> Iterator[str]:
+def _errors_against_each_other(
+    rates: Rates, at: str, small: set[str], of: Verdicts
+) -> Iterator[str]:
     """Whether those who are locked out more are those who let fewer impostors in."""
     found = _counting(rates, at, small)
     if len(found) < 2:
@@ -107,7 +109,7 @@ def _errors_against_each_other(rates: Rates, at: str, small: set[str], of: Judge
         )
 
 
-def _surely(of: Judged, metric: str, group: str) -> str:
+def _surely(of: Verdicts, metric: str, group: str) -> str:
     """That chance may explain why a group is the worst, where it is not shown to be worse."""
     told = of.get(metric, {}).get(group)
     return "" if told and told["verdict"] == "worse" else " (which chance may explain)"
@@ -152,7 +154,7 @@ def _points_against_times(rates: Rates, at: str, small: set[str]) -> Iterator[st
 
 
 def _own_against_common(
-    audit: Audit, scope: Scope, rates: Rates, at: str, small: set[str], of: Judged
+    audit: Audit, scope: Scope, rates: Rates, at: str, small: set[str], of: Verdicts
 ) -> Iterator[str]:
     """Whether the group that is hardest for the system is the one that errors fall on."""
     rows = audit.groups.where(**scope.where, metric="eer").rows()

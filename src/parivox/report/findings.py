@@ -14,12 +14,12 @@ from parivox.report.scopes import (
     RATES,
     differing,
     has_rate,
-    judged,
     name_of,
     points,
     rates_of,
     scopes,
     systems,
+    verdicts_of,
 )
 from parivox.report.words import chance, number, percent, short, span
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.scopes import Judged, Rates
+    from parivox.report.scopes import Rates, Verdicts
     from parivox.report.words import Row
 
 __all__ = [
@@ -37,21 +37,21 @@ __all__ = [
     "confounded",
     "contradictions",
     "deployed_at",
-    "differing_told",
+    "differing_in_words",
     "failed_checks",
     "figures",
-    "gates_told",
+    "gates_in_words",
     "grouped",
+    "groups_without_trials",
     "headline",
     "limits",
-    "noted",
     "odd_points",
     "of_data",
-    "others_told",
     "own_thresholds",
-    "recordings_told",
+    "recordings_in_words",
+    "reference_in_words",
+    "set_aside",
     "trends",
-    "unseen",
     "why_unsure",
     "worst_tenth",
 ]
@@ -141,12 +141,12 @@ def _verdicts(audit: Audit, where: Row, rates: Rates) -> Iterator[str]:
     for metric, words in RATES.items():
         if has_rate(metric, at, rates):
             yield f"{metric.upper()} ({words}): {whole[metric]['sentence']}."
-    of = judged(audit, where)
+    of = verdicts_of(audit, where)
     for group in differing(of):
         yield f"{group}: {figures(of, group, rates, at)}."
 
 
-def differing_told(of: Mapping[str, Row]) -> str:
+def differing_in_words(of: Mapping[str, Row]) -> str:
     """Which groups differ, and of how many it cannot be told."""
     if not of:
         return "–"
@@ -160,7 +160,7 @@ def differing_told(of: Mapping[str, Row]) -> str:
     return "; ".join(told) or f"none by more than {next(iter(of.values()))['margin']:g} times"
 
 
-def figures(of: Judged, group: str, rates: Rates, at: str) -> str:
+def figures(of: Verdicts, group: str, rates: Rates, at: str) -> str:
     """A group's joint sentence with the figures of what differs."""
     told = [
         f"{metric.upper()} {percent(rates[group][metric, at]['value'])}, {short(row['ratio'])} "
@@ -186,13 +186,13 @@ def _leading(words: str) -> tuple[bool, float]:
     return not rest.startswith("speakers"), float(first)
 
 
-def others_told(audit: Audit) -> str:
+def reference_in_words(audit: Audit) -> str:
     """Whom groups are compared with."""
     reference = str(audit.record["options"]["reference"][0])
     return {"others": "everyone else", "pooled": "everyone together"}.get(reference, reference)
 
 
-def gates_told(audit: Audit) -> str:
+def gates_in_words(audit: Audit) -> str:
     """What a group must have to count."""
     gates = parse_gates(audit.record["options"]["gate"])
     return (
@@ -226,7 +226,7 @@ def why_unsure(audit: Audit, name: Row) -> str:
     return "" if has_any or not notes else notes[0].removeprefix(_NO_INTERVAL)
 
 
-def noted(audit: Audit, name: Row) -> list[str]:
+def set_aside(audit: Audit, name: Row) -> list[str]:
     """What was left out, kept or counted once, but not how much was read."""
     return [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
 
@@ -252,7 +252,7 @@ def _aside(row: Row) -> str:
     return f"{row['count']:,} {row['item']}{where}{note}"
 
 
-def unseen(audit: Audit) -> list[str]:
+def groups_without_trials(audit: Audit) -> list[str]:
     """Which groups no trial has anyone of, in a clause for each grouping."""
     rows = audit.data.where(item=WITHOUT_TRIALS).rows()
     return list(dict.fromkeys(map(_aside, rows)))
@@ -266,7 +266,7 @@ def odd_points(audit: Audit) -> list[str]:
     ]
 
 
-def recordings_told(audit: Audit, name: Row) -> str:
+def recordings_in_words(audit: Audit, name: Row) -> str:
     """How many recordings, and models, the trials are of; empty where that is not known."""
     counts = {row["item"]: row["count"] for row in audit.data.where(**name, source="scores").rows()}
     recordings, models = counts.get("recordings"), counts.get("models")

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Charts", "html"]
 
 _TOLD_BY = {
-    "Checked": ("trials", "told_check"),
-    "Description": ("trials", "told_description"),
+    "Checked": ("trials", "check_in_words"),
+    "Description": ("trials", "description_in_words"),
     "Embedded": ("systems", "embedded"),
-    "Graded": ("trials", "told_grades"),
+    "Graded": ("trials", "grades_in_words"),
     "Inspection": ("inspection", "told"),
     "Plan": ("plan", "told"),
     "Scored": ("systems", "scored"),

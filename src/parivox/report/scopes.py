@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
-    Judged = Mapping[str, Mapping[str, Row]]
+    Verdicts = Mapping[str, Mapping[str, Row]]
 
 __all__ = [
     "BOTH",
@@ -26,15 +26,15 @@ __all__ = [
     "by_grouping",
     "differing",
     "first_point",
-    "gated",
     "has_rate",
-    "judged",
     "lacks",
     "name_of",
     "points",
     "rates_of",
     "scopes",
+    "small_groups",
     "systems",
+    "verdicts_of",
 ]
 
 RATES = {"fnr": "locked out", "fpr": "impostors in"}
@@ -132,7 +132,7 @@ def has_rate(metric: str, at: str, rates: Rates) -> bool:
     return any(one[metric, at]["value"] is not None for one in rates.values())
 
 
-def judged(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
+def verdicts_of(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
     """Verdicts by metric and group."""
     found: dict[str, dict[str, Row]] = {}
     for row in audit.verdicts.where(**where).rows():
@@ -141,13 +141,13 @@ def judged(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
     return found
 
 
-def gated(audit: Audit, where: Row) -> set[str]:
+def small_groups(audit: Audit, where: Row) -> set[str]:
     """Groups that are too small to count, for either error."""
     rows = audit.verdicts.where(**where).rows()
     return {row["group"] for row in rows if row["group"] and row["gates"]}
 
 
-def differing(of: Judged) -> list[str]:
+def differing(of: Verdicts) -> list[str]:
     """The groups that differ, those first that are furthest off."""
     differ = [group for group, row in of[BOTH].items() if row["verdict"] == "differs"]
     own = {group: {metric: rows[group] for metric, rows in of.items()} for group in differ}
@@ -164,13 +164,13 @@ def _furthest(own: Mapping[str, Row]) -> float:
     )
 
 
-def lacks(of: Judged, rates: Rates, at: str) -> dict[str, str]:
+def lacks(of: Verdicts, rates: Rates, at: str) -> dict[str, str]:
     """What each under-represented group has too little of, the plainest first."""
     found = {group: _lacking(group, of, rates, at) for group in rates}
     return {group: words for group, words in found.items() if words}
 
 
-def _lacking(group: str, of: Judged, rates: Rates, at: str) -> str:
+def _lacking(group: str, of: Verdicts, rates: Rates, at: str) -> str:
     gates = {
         metric: of[metric][group]["gates"]
         for metric in RATES

@@ -15,13 +15,13 @@ from parivox.report.findings import (
     contradictions,
     deployed_at,
     figures,
-    gates_told,
+    gates_in_words,
     grouped,
     limits,
-    noted,
     of_data,
-    others_told,
     own_thresholds,
+    reference_in_words,
+    set_aside,
     trends,
     why_unsure,
     worst_tenth,
@@ -31,10 +31,10 @@ from parivox.report.scopes import (
     RATES,
     differing,
     has_rate,
-    judged,
     lacks,
     name_of,
     rates_of,
+    verdicts_of,
 )
 from parivox.report.sheets.as_counted import both_rates, extremes, sizes, worst_of_levels
 from parivox.report.sheets.comparison import pairs
@@ -135,7 +135,7 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     counted = audit.data.where(**name, source="counts").rows()
     if counted:
         yield _counted(counted)
-    aside = noted(audit, name)
+    aside = set_aside(audit, name)
     if aside:
         yield text("Noted: " + "; ".join(aside) + ".")
     if audit.record["options"].get("conflicts") == "set-aside":
@@ -285,7 +285,7 @@ def _answer(
                 by_sentence.setdefault(system[metric]["sentence"], []).append(label)
         for sentence, labels in by_sentence.items():
             add(made, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
-        of = judged(audit, asked)
+        of = verdicts_of(audit, asked)
         differ = differing(of)
         for group in differ[:_MOST_TOLD]:
             add(made, group, figures(of, group, rates, at))
@@ -332,7 +332,7 @@ _HEADS = {
 def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator[RenderableType]:
     """Every group's figures at one point, and how much groups differ."""
     at, here = point["operating_point"], {**where, "within": ""}
-    of = judged(audit, {**here, "operating_point": at})
+    of = verdicts_of(audit, {**here, "operating_point": at})
     yield text(f"Every group at {at}, {_threshold(point)}:", apart=True)
     for metric in RATES:
         if has_rate(metric, at, rates):
@@ -368,13 +368,13 @@ def _legend(audit: Audit) -> str:
     return (
         "FNR: target trials rejected (locked out); FPR: nontarget trials accepted (impostors let "
         f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}{at}; ~ perhaps "
-        f"too short, as speakers differ much or are few. x: times {others_told(audit)}. p: "
+        f"too short, as speakers differ much or are few. x: times {reference_in_words(audit)}. p: "
         "adjusted by Holm for both rates of all groups. Cannot tell: perhaps alike, perhaps not; "
         "no difference: "
-        f"shown to be below {options['margin']:g} times. * {gates_told(audit)}: kept out of the "
-        "spread without *. Floor: what a fair system would show on these speakers, on average and "
-        "at most in 95 %; p: how often as much. tau_log, the spread beyond that of speakers, is "
-        "the one to quote. A floor not exceeded is no proof of fairness, as few speakers hide "
+        f"shown to be below {options['margin']:g} times. * {gates_in_words(audit)}: kept out of "
+        "the spread without *. Floor: what a fair system would show on these speakers, on average "
+        "and at most in 95 %; p: how often as much. tau_log, the spread beyond that of speakers, "
+        "is the one to quote. A floor not exceeded is no proof of fairness, as few speakers hide "
         "much; floors take speakers to vary alike in all groups."
     )
 

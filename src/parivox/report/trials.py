@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parivox.trials.findings import Checked, Finding
     from parivox.trials.grading import Graded
 
-__all__ = ["told_check", "told_description", "told_grades"]
+__all__ = ["check_in_words", "description_in_words", "grades_in_words"]
 
 _VERDICTS = {
     "pass": ("pass", "green"),
@@ -38,7 +38,7 @@ _EACH = 3
 """Speakers at either end who are named, if asked for."""
 
 
-def told_check(found: Checked) -> Group:
+def check_in_words(found: Checked) -> Group:
     """Each check in a line, then what is told beside them."""
     return Group(*_check(found))
 
@@ -118,7 +118,7 @@ def _ends(speakers: Table) -> Iterator[RenderableType]:
     yield Padding(made, (0, 0, 0, 2))
 
 
-def told_description(found: Description) -> Group:
+def description_in_words(found: Description) -> Group:
     """What a list holds."""
     return Group(*_description(found))
 
@@ -189,7 +189,7 @@ def _matrix(groups: Sequence[str], rows: Sequence[Row]) -> Grid:
     return made
 
 
-def told_grades(found: Graded) -> Group:
+def grades_in_words(found: Graded) -> Group:
     """How many trials there are of each grade, and where they were written."""
     made = grid("", "grade", "trials")
     for row in found.counts.rows():

@@ -10,36 +10,36 @@ from parivox.report.findings import (
     SET_APART,
     confounded,
     deployed_at,
-    differing_told,
+    differing_in_words,
     failed_checks,
     figures,
-    gates_told,
+    gates_in_words,
     grouped,
+    groups_without_trials,
     headline,
-    noted,
     odd_points,
-    others_told,
     own_thresholds,
-    recordings_told,
-    unseen,
+    recordings_in_words,
+    reference_in_words,
+    set_aside,
     why_unsure,
 )
 from parivox.report.page.context import Choice, Context
-from parivox.report.page.layout import abreast, listed, point_told
+from parivox.report.page.layout import abreast, listed, point_in_words
 from parivox.report.scopes import (
     RATES,
     by_grouping,
     differing,
     first_point,
-    gated,
     has_rate,
-    judged,
     lacks,
     name_of,
     points,
     rates_of,
     scopes,
+    small_groups,
     systems,
+    verdicts_of,
 )
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.scopes import Judged, Rates, Scope
+    from parivox.report.scopes import Rates, Scope, Verdicts
     from parivox.report.words import Row
 
 __all__ = ["Answer", "answer"]
@@ -144,7 +144,7 @@ def answer(audit: Audit, context: Context | None) -> Answer:
         lacking=[label for label, words in told.items() if not words],
         context_sha256=context.sha256 if context else "",
         failures=list(_failures(audit, every)),
-        gates=gates_told(audit),
+        gates=gates_in_words(audit),
     )
 
 
@@ -163,12 +163,14 @@ def _limits(
     for of in by_grouping(every):
         at = first_point(audit, of[0].where)
         small = {
-            group for scope in of for group in gated(audit, {**scope.where, "operating_point": at})
+            group
+            for scope in of
+            for group in small_groups(audit, {**scope.where, "operating_point": at})
         }
         if small:
             n = len(rates_of(audit, of[0].where).keys() - {"pooled"})
             words = f"{len(small)} of {n} groups by {of[0].of} are too small to count at {at}"
-            yield f"{words} for one error or both ({gates_told(audit)})", "groups"
+            yield f"{words} for one error or both ({gates_in_words(audit)})", "groups"
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
         yield "Thresholds were found on the audited trials themselves, not taken from use", "points"
@@ -183,7 +185,7 @@ def _odd(audit: Audit) -> Iterator[tuple[str, str]]:
     """Operating points that are not what they are called, and groups without trials."""
     for words in odd_points(audit):
         yield words, "points"
-    for words in unseen(audit):
+    for words in groups_without_trials(audit):
         yield f"{words[:1].upper()}{words[1:]}", "data"
 
 
@@ -229,16 +231,16 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> OfPoint:
     at = point["operating_point"]
     asked = {**scope.where, "operating_point": at}
     system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
-    of = judged(audit, asked)
+    of = verdicts_of(audit, asked)
     differ = differing(of)
     groups = [(group, figures(of, group, rates, at)) for group in differ[:_MOST_TOLD]]
     if len(differ) > _MOST_TOLD:
         groups.append((f"{len(differ) - _MOST_TOLD} more", "differ, too: see the table of groups"))
     return OfPoint(
         at=at,
-        where=point_told(point),
+        where=point_in_words(point),
         short="; ".join(
-            f"{words}: {differing_told(of[metric])}"
+            f"{words}: {differing_in_words(of[metric])}"
             for metric, words in RATES.items()
             if has_rate(metric, at, rates)
         ),
@@ -262,7 +264,7 @@ def _sentence(system: Mapping[str, Row], metric: str, rates: Rates) -> str:
     return f"No {metric.upper()}: {', '.join(reasons)}."
 
 
-def _unknown(of: Judged) -> Iterator[str]:
+def _unknown(of: Verdicts) -> Iterator[str]:
     """Of which groups it cannot be told whether they differ, and why."""
     for metric, words in RATES.items():
         by_reason: dict[str, list[str]] = {}
@@ -275,7 +277,7 @@ def _unknown(of: Judged) -> Iterator[str]:
             yield f"{words} ({metric.upper()}), {why}: {told}"
 
 
-def _reasons(of: Judged) -> list[str]:
+def _reasons(of: Verdicts) -> list[str]:
     """Why it cannot be told, of whatever group."""
     rows = [row for metric in RATES for row in of.get(metric, {}).values()]
     found = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
@@ -319,8 +321,8 @@ def _chosen(audit: Audit, context: Context | None) -> Iterator[str]:
     yield f"Groups: {names}, {how}; {_who(told.groups)}."
     margin = f"{options['margin']:g}"
     yield (
-        f"Margin: ratios from 1/{margin} to {margin} times {others_told(audit)} are taken not to "
-        f"matter; {_who(told.margin)}."
+        f"Margin: ratios from 1/{margin} to {margin} times {reference_in_words(audit)} are taken "
+        f"not to matter; {_who(told.margin)}."
     )
 
 
@@ -354,13 +356,13 @@ def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     first = whole[0]
     speakers = first["speakers"]
     of_whom = "" if speakers is None else f" of {number(speakers)} speakers"
-    of_what = recordings_told(audit, name)
+    of_what = recordings_in_words(audit, name)
     said = (
         f"{number(first['target_trials'])} target trials (a person against themselves) and "
         f"{number(first['nontarget_trials'])} nontarget trials (against someone else)"
         f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: {headline(whole)}"
     )
-    return name_of(*name.values()), said, noted(audit, name)
+    return name_of(*name.values()), said, set_aside(audit, name)
 
 
 # ---- at a glance
@@ -384,7 +386,7 @@ def _glance(audit: Audit, every: Sequence[Scope]) -> Glance:
     first: Row | None = None
     for scope in every:
         at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
-        of = judged(audit, {**scope.where, "operating_point": at})
+        of = verdicts_of(audit, {**scope.where, "operating_point": at})
         if at is None or not of:
             continue
         known = {metric: of.get(metric, {}) for metric in RATES if has_rate(metric, at, rates)}
@@ -439,7 +441,7 @@ def _highest(rates: Rates, metric: str, at: str) -> str:
     return f"{most['group']}: {percent(most['value'])}{counts}{times}"
 
 
-def _how_many_unknown(of: Judged) -> Iterator[str]:
+def _how_many_unknown(of: Verdicts) -> Iterator[str]:
     """Of how many groups it cannot be told, of either error."""
     words = {"fnr": "lock-outs", "fpr": "impostors"}
     for metric, by_group in of.items():

@@ -10,28 +10,28 @@ from parivox.auditing.options import parse_gates
 from parivox.report.disagreements import disagreements
 from parivox.report.findings import (
     confounded,
-    gates_told,
+    gates_in_words,
     grouped,
     limits,
-    others_told,
     own_thresholds,
+    reference_in_words,
     trends,
     worst_tenth,
 )
-from parivox.report.page.layout import abreast, point_told
+from parivox.report.page.layout import abreast, point_in_words
 from parivox.report.scopes import (
     POOLED,
     RATES,
     by_grouping,
     first_point,
     has_rate,
-    judged,
     lacks,
     name_of,
     points,
     rates_of,
     scopes,
     systems,
+    verdicts_of,
 )
 from parivox.report.sheets import comparison
 from parivox.report.sheets import groups as tables
@@ -106,8 +106,8 @@ def groups(audit: Audit) -> Groups:
     options = audit.record["options"]
     return Groups(
         scopes=[_scope(audit, one) for one in scopes(audit)],
-        others=others_told(audit),
-        gates=gates_told(audit),
+        others=reference_in_words(audit),
+        gates=gates_in_words(audit),
         inference=parse_gates(options["gate"]).inference,
         confidence=f"{100 * options['confidence']:g}",
         margin=f"{options['margin']:g}",
@@ -143,7 +143,7 @@ def _scope(audit: Audit, scope: Scope) -> OfScope:
 
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> AtPoint:
     at = point["operating_point"]
-    of = judged(audit, {**scope.where, "operating_point": at})
+    of = verdicts_of(audit, {**scope.where, "operating_point": at})
     sheets, missing = [], []
     for metric, words in RATES.items():
         if has_rate(metric, at, rates):
@@ -153,7 +153,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> AtPoint:
         else:
             reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
             missing.append(f"No {metric.upper()} ({words}): {', '.join(reasons)}.")
-    return AtPoint(at, point_told(point), sheets, missing, grouped(lacks(of, rates, at)))
+    return AtPoint(at, point_in_words(point), sheets, missing, grouped(lacks(of, rates, at)))
 
 
 def _levels(audit: Audit, scope: Scope, at: str) -> list[Sheet]:
@@ -321,7 +321,7 @@ def measures(audit: Audit) -> Measures:
         ]
         for of in by_grouping(list(scopes(audit)))
     ]
-    return Measures(scopes=abreast(made), between=between, gates=gates_told(audit))
+    return Measures(scopes=abreast(made), between=between, gates=gates_in_words(audit))
 
 
 def _measures(audit: Audit, scope: Scope) -> list[Sheet]:

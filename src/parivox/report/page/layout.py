@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from parivox.report.words import Row
 
-__all__ = ["abreast", "listed", "point_told"]
+__all__ = ["abreast", "listed", "point_in_words"]
 
 T = TypeVar("T")
 
@@ -40,16 +40,16 @@ _POINTS = {
 }
 
 
-def point_told(row: Row) -> str:
+def point_in_words(row: Row) -> str:
     """An operating point in plain words, with the rate that it comes to where that may differ.
 
     Examples
     --------
-    >>> point_told({"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.01})
+    >>> point_in_words({"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.01})
     'at one threshold, at which 1 % of all impostor trials are let in'
-    >>> point_told({"operating_point": "fpr=0.01", "source": "development trials", "fpr": 0.5})
+    >>> point_in_words({"operating_point": "fpr=0.01", "source": "development trials", "fpr": 0.5})
     'at one threshold, chosen so that 1 % of all impostor trials are let in; here it is 50.0 %'
-    >>> point_told({"operating_point": "threshold=0.5"})
+    >>> point_in_words({"operating_point": "threshold=0.5"})
     'at one threshold, given as 0.5'
     """
     point = str(row["operating_point"])

@@ -14,13 +14,13 @@ from parivox.report.findings import (
     SET_APART,
     confounded,
     failed_checks,
-    gates_told,
-    unseen,
+    gates_in_words,
+    groups_without_trials,
     why_unsure,
 )
 from parivox.report.page.context import Choice, Context
 from parivox.report.page.layout import listed
-from parivox.report.scopes import first_point, gated, judged, name_of, scopes
+from parivox.report.scopes import first_point, name_of, scopes, small_groups, verdicts_of
 from parivox.report.sheets.sheet import Sheet
 from parivox.report.words import number, short, span
 
@@ -114,13 +114,13 @@ def _representation(audit: Audit) -> Iterator[str]:
                 f"{number(sizes[least])} speakers to {most} with {number(sizes[most])}."
             )
         at = first_point(audit, scope.where)
-        lacking = sorted(gated(audit, {**scope.where, "operating_point": at}))
+        lacking = sorted(small_groups(audit, {**scope.where, "operating_point": at}))
         if lacking:
             yield (
-                f"Too small to count by {scope.grouping} at {at} ({gates_told(audit)}): "
+                f"Too small to count by {scope.grouping} at {at} ({gates_in_words(audit)}): "
                 f"{', '.join(listed(lacking, most=12))}. No interval can see who is not there."
             )
-    for words in unseen(audit):
+    for words in groups_without_trials(audit):
         yield f"{words[:1].upper()}{words[1:]}."
     unknown = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
     lost = max((row["count"] or 0 for row in unknown if row["source"] == "speakers"), default=0)
@@ -157,7 +157,7 @@ def _aggregation(audit: Audit) -> Iterator[str]:
         if row["value"] is not None
     ]
     for scope in scopes(audit):
-        small = gated(audit, scope.where)
+        small = small_groups(audit, scope.where)
         own = [
             row
             for row in rows
@@ -208,7 +208,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         if why:
             yield f"Nothing is said of chance for {name_of(*name.values())}: {why}."
     for scope in scopes(audit):
-        of = judged(audit, scope.where)
+        of = verdicts_of(audit, scope.where)
         rows = [row for by_group in of.values() for row in by_group.values()]
         unknown = {row["group"] for row in rows if row["verdict"] == "cannot_tell"}
         every = {row["group"] for row in rows}

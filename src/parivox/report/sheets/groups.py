@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.core import verdict
 from parivox.core.measures import MEASURES
-from parivox.report.findings import differing_told, gates_told, grouped, others_told, why_unsure
+from parivox.report.findings import (
+    differing_in_words,
+    gates_in_words,
+    grouped,
+    reference_in_words,
+    why_unsure,
+)
 from parivox.report.scopes import (
     INTERVAL_IS_SHORT,
     IS_REFERENCE,
@@ -16,10 +22,10 @@ from parivox.report.scopes import (
     RATES,
     VERDICTS,
     has_rate,
-    judged,
     lacks,
     name_of,
     rates_of,
+    verdicts_of,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import chance, number, percent, short, span
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.scopes import Judged, Rates
+    from parivox.report.scopes import Rates, Verdicts
     from parivox.report.words import Row
 
 __all__ = [
@@ -85,8 +91,8 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
     The highest rate comes first, that of all groups last. Where nothing was judged, ratios are
     those that were measured.
     """
-    rates, others = rates_of(audit, where), others_told(audit)
-    of = judged(audit, {**where, "operating_point": at})
+    rates, others = rates_of(audit, where), reference_in_words(audit)
+    of = verdicts_of(audit, {**where, "operating_point": at})
     against = (of or _measured(audit, where, at)).get(metric, {})
     columns = (
         Column("Group", is_words=True, key="group"),
@@ -183,7 +189,7 @@ def _measured(audit: Audit, where: Row, at: str) -> dict[str, dict[str, Row]]:
 def rates_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     """Both rates of every group by name, each with its interval behind it."""
     rates = rates_of(audit, where)
-    lacking = lacks(judged(audit, {**where, "operating_point": at}), rates, at)
+    lacking = lacks(verdicts_of(audit, {**where, "operating_point": at}), rates, at)
     columns = [Column("group", is_words=True), Column("speakers")]
     of_group: dict[str, list[Cell]] = {
         group: [Cell(group, "*" * (group in lacking))]
@@ -230,14 +236,14 @@ def _reading(audit: Audit, where: Row) -> str:
     )
     return (
         "FNR: target trials rejected; FPR: nontarget trials accepted; times: the rate over that "
-        f"of {others_told(audit)}. {how}"
+        f"of {reference_in_words(audit)}. {how}"
     )
 
 
 def _notes(audit: Audit, rates: Rates, lacking: Mapping[str, str], at: str) -> Iterator[str]:
     """What the marks stand for, and which rates are missing."""
     if lacking:
-        yield f"* {gates_told(audit)}: {grouped(lacking)}."
+        yield f"* {gates_in_words(audit)}: {grouped(lacking)}."
     cells = [rows[metric, at] for rows in rates.values() for metric in RATES]
     if any(INTERVAL_IS_SHORT in row["note"] and row["high"] is not None for row in cells):
         yield "~ The interval is perhaps too short, as speakers differ much or are few."
@@ -256,12 +262,12 @@ class _Rates(NamedTuple):
     """A grouping at an operating point: its rates, and its verdicts."""
 
     rates: Rates
-    judged: Judged
+    judged: Verdicts
     at: str
 
     @classmethod
     def of(cls, audit: Audit, where: Row, at: str) -> _Rates:
-        return cls(rates_of(audit, where), judged(audit, {**where, "operating_point": at}), at)
+        return cls(rates_of(audit, where), verdicts_of(audit, {**where, "operating_point": at}), at)
 
     def cell(self, group: str, metric: str) -> Cell:
         """A rate with its interval, else with its counts; a star if there is too little."""
@@ -433,11 +439,14 @@ def levels(audit: Audit, where: Row, names: Iterable[str], at: str) -> Sheet | N
         columns.append(Column("groups that differ (x)", is_words=True, is_wide=True))
     made = Sheet("", columns)
     for level, rates in found.items():
-        of = judged(audit, {**where, "within": level, "operating_point": at})
+        of = verdicts_of(audit, {**where, "within": level, "operating_point": at})
         cells = []
         for metric in known:
             pooled = rates[POOLED][metric, at]
             interval = span(pooled["low"], pooled["high"], times=100)
-            cells += [f"{percent(pooled['value'])} {interval}", differing_told(of.get(metric, {}))]
+            cells += [
+                f"{percent(pooled['value'])} {interval}",
+                differing_in_words(of.get(metric, {})),
+            ]
         made.add(level, *cells)
     return made
