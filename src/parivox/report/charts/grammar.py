@@ -102,7 +102,8 @@ def names_down(names: Sequence[str], ink: str) -> Spec:
 
 def interval(places: Spec, *, width: float = 1.3, **look: Any) -> Spec:
     """A line from ``l`` to ``h`` along x, of the rows that have an interval."""
-    ends = {**places, "x2": {"field": "h"}}
+    before = {name: one for name, one in places.items() if name in {"x", "y", "yOffset"}}
+    ends = {**before, "x2": {"field": "h"}, **places}
     return mark("rule", ends, when="isValid(datum.h)", **look, strokeWidth=width)
 
 
