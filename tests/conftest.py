@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import parivox as pv
 import parivox.auditing.run
@@ -19,6 +20,10 @@ from parivox import Counts
 # Read when torch is imported. Test workers share the processors: threads that wait for each other
 # there took eight times the processor time of one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How fast an example is belongs to the benchmarks: a busy machine must not fail a property.
+settings.register_profile("parivox", deadline=None)
+settings.load_profile("parivox")
 
 REPLICATES = 50
 """Enough to see that they are there; tests of what they tell ask for as many as that takes."""
