@@ -68,7 +68,7 @@ def counts(folder, monkeypatch):
         ("aged", "day2.csv", {"by": "age:40"}),
     ):
         count(folder / file, **how, **more).write(folder / f"{name}.counts")
-    monkeypatch.setattr("parivox.auditing.counted.trial_counts.VERSION", "0")
+    monkeypatch.setattr("parivox.auditing.counts.trial_counts.VERSION", "0")
     count(scores, **how, by="gender").write(folder / "old.counts")
 
 

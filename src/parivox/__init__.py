@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from parivox import trials
     from parivox.auditing.count import count
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inspection import inspect
     from parivox.auditing.plan import Plan, plan
     from parivox.auditing.result import Audit, load
@@ -67,7 +67,7 @@ _HOMES = {
     "parivox.auditing.inspection": ("inspect",),
     "parivox.auditing.plan": ("Plan", "plan"),
     "parivox.auditing.run": ("audit",),
-    "parivox.auditing.counted.trial_counts": ("TrialCounts",),
+    "parivox.auditing.counts.trial_counts": ("TrialCounts",),
     "parivox.core.bias": (
         "difference",
         "neg_log_ratio",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parivox.auditing.cell_counts import CellCounts
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
@@ -74,7 +74,7 @@ def account_for(
         if models:
             rows.add(**name, source="scores", item="models", count=models)
         rows.add(**name, source="scores", item="recordings", count=recordings)
-    _left_out(rows, name, tally, is_counted=not trials.has_speakers)
+    _left_out(rows, name, tally, may_withhold=not trials.has_speakers)
     if trials.has_speakers:
         _per_group(rows, name, trials, groupings)
         _of_people(rows, name, trials, groupings)
@@ -92,14 +92,14 @@ def account_for(
             rows.add(**name, source=POINTS, item=item, count=len(points), note=note)
 
 
-def _left_out(rows: Rows, name: dict[str, str], tally: CellCounts, *, is_counted: bool) -> None:
+def _left_out(rows: Rows, name: dict[str, str], tally: CellCounts, *, may_withhold: bool) -> None:
     """Trials that are in no group, or in no level."""
     for cells in tally.cells:
         if cells.level.name:
             continue
         is_of_speakers = cells.grouping.of_speaker is not None
         whose, which = ("speaker", "nontarget trials") if is_of_speakers else ("side", "trials")
-        withheld = " or withheld" if is_counted else ""
+        withheld = " or withheld" if may_withhold else ""
         unknown, between = cells.left_out
         for item, count, note in (
             (f"trials of a {whose} whose group is unknown{withheld}", unknown, ""),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.layout import Codes, PlacedTrials
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.read.checks import Trials

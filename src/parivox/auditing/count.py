@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from parivox.auditing.cell_counts import count_cells
-from parivox.auditing.counted.sharing import share
+from parivox.auditing.counts.sharing import share
 from parivox.auditing.inputs import by_name, gather, groups_file_of
 from parivox.auditing.system import check_polarity
 from parivox.errors import ConfigError
@@ -16,7 +16,7 @@ from parivox.read.bins import parse_bins
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.options.typed import OtherCountOptions
 
 __all__ = ["count"]

@@ -24,7 +24,7 @@ from parivox.trials.grading import with_grades
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.options.audit import ReadOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
@@ -271,7 +271,7 @@ def gather(
 
 def gather_counts(named: Named, asked: AuditOptions, tell: Callable[[str], None]) -> Gathered:
     """Read files of counts, whose groups are in them, and add up those of one system."""
-    from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
+    from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
 
     for name, one in options_of(AuditOptions).items():
         of_rows = one.section in {TRIALS, READ} or name == "standardise"

@@ -14,7 +14,7 @@ from parivox.read.inspection.findings import Counted, Found, Labels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.read.bins import Bins
     from parivox.read.grouping import Grouping
     from parivox.read.inspection import Inspection
@@ -62,7 +62,7 @@ class _Counts:
 
     def see(self, name: str, path: Any) -> Found:
         """What one file holds."""
-        from parivox.auditing.counted.header import parsed  # noqa: PLC0415 - for files of counts only
+        from parivox.auditing.counts.header import parsed  # noqa: PLC0415 - for files of counts only
 
         try:
             one = parsed(*read_counts(path))
@@ -86,7 +86,7 @@ class _Counts:
 
     def refused(self, paths: Sequence[Any]) -> str:
         """What an audit of several says against them; empty for nothing."""
-        from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
+        from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
 
         try:
             read_all([(None, path) for path in paths])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.layout import Codes, Layout
     from parivox.auditing.rows import Key
     from parivox.core.counts import IntArray

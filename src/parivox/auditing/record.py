@@ -15,7 +15,7 @@ from parivox.trials.lists import list_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import Gathered
     from parivox.auditing.options import Options
     from parivox.auditing.system import System

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.common_trials import CommonTrials
     from parivox.auditing.comparison_sides import Compared
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
     from parivox.auditing.inputs import Gathered
     from parivox.core.counts import Curve
@@ -331,7 +331,7 @@ def _draws(read: Gathered, options: Options) -> Draws | None:
 def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCounts:
     """Trials, or counts of them, to find thresholds on."""
     if holds_counts(source):
-        from parivox.auditing.counted.merging import read_all  # noqa: PLC0415 - for files of counts only
+        from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
 
         return read_all([((system, "development"), source)])[0]
     return read_trials(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.cell_counts import CellCounts, Cells, Level
-    from parivox.auditing.counted.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
     from parivox.auditing.estimates import Metrics
     from parivox.auditing.intervals import Uncertainty

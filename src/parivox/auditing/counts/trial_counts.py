@@ -388,7 +388,7 @@ class TrialCounts:
 
     def _links(self) -> Iterator[str]:
         """Whether rows of several groupings can be joined."""
-        from parivox.auditing.counted.linking import (  # noqa: PLC0415 - which is made of these
+        from parivox.auditing.counts.linking import (  # noqa: PLC0415 - which is made of these
             apart,
             has_few_values,
         )

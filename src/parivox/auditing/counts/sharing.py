@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.cell_counts import Participants
-from parivox.auditing.counted.linking import check_links
-from parivox.auditing.counted.trial_counts import (
+from parivox.auditing.counts.linking import check_links
+from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
     LLR,
@@ -22,7 +22,7 @@ from parivox.auditing.counted.trial_counts import (
     Seen,
     TrialCounts,
 )
-from parivox.auditing.counted.withholding import NONE, SHOWN, hide, hide_levels, words
+from parivox.auditing.counts.withholding import NONE, SHOWN, hide, hide_levels, words
 from parivox.auditing.layout import ALLOCATIONS, Layout, PlacedTrials, groups_of_trials, placed
 from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, Attempts, with_shares
 from parivox.errors import ConfigError, DataError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counted.withholding import Bools
+    from parivox.auditing.counts.withholding import Bools
     from parivox.auditing.layout import Codes
     from parivox.auditing.outcomes import Share
     from parivox.read.bins import Bins

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.counted.header import parsed
-from parivox.auditing.counted.trial_counts import Seen
+from parivox.auditing.counts.header import parsed
+from parivox.auditing.counts.trial_counts import Seen
 from parivox.auditing.inputs import stem
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counted.trial_counts import Note, TrialCounts
+    from parivox.auditing.counts.trial_counts import Note, TrialCounts
     from parivox.auditing.inputs import Named
 
 __all__ = ["read_all"]

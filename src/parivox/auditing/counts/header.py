@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.counted.trial_counts import (
+from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
     LLR,
