@@ -316,7 +316,10 @@ class _Fair(NamedTuple):
 
 
 def _fair(moments: Moments) -> _Fair:
-    """The variance of each group's rate in a fair system beyond the binomial one (4.6a, 1-4)."""
+    """The variance of each group's rate in a fair system beyond the binomial one.
+
+    See docs/methods/noise-floors.md#gamma-multinomial-draws.
+    """
     errors, trials = moments.errors, moments.trials
     total, of = errors.sum(axis=-1), trials.sum(axis=-1)
     mirrored = 2 * total > of
@@ -378,7 +381,7 @@ def _degrees(moments: Moments) -> FloatArray:
 
 
 def _draw(fair: _Fair, point: tuple[int, ...], replicates: int, seed: int) -> IntArray:
-    """Errors of each draw and cell at one operating point (4.6a, 5)."""
+    """Errors of each draw and cell at one operating point."""
     rng = np.random.default_rng(seed)
     errors, trials, df = fair.errors[point], fair.trials[point], fair.df[point]
     total = int(errors.sum())
