@@ -37,10 +37,11 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     """Compute the point audit from trials in memory: every group, metric and measure."""
     import numpy as np
 
+    from parivox.auditing.design import Design
     from parivox.auditing.options import Options
     from parivox.auditing.result import TABLES
     from parivox.auditing.rows import Rows
-    from parivox.auditing.system import Design, measure_system
+    from parivox.auditing.system import measure_system
     from parivox.auditing.system_rows import add_rows
     from parivox.read.groups import make_groupings
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from parivox.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from parivox import trials
     from parivox.auditing.count import count
@@ -116,7 +118,6 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names} | {
     room: f"parivox.{room}" for room in _ROOMS
 }
 
-__version__ = "0.1.0"
 __all__ = [
     "COST_MODELS",
     "MEASURES",

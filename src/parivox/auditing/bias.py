@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cell_counts import Cells
-    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
+    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.core.registry import ZeroPolicy
     from parivox.core.resampling import Scale

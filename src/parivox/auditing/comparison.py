@@ -22,7 +22,7 @@ from parivox.auditing.comparison_sides import (
     meta_sides,
     no_log,
 )
-from parivox.auditing.nulls import beyond_noise
+from parivox.auditing.uncertainty import beyond_noise
 from parivox.core.measures import RATES
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.bias import bias_blocks, left_out, mean_over
-from parivox.auditing.intervals import groups_passed
 from parivox.auditing.meta import area_blocks, groups_of_area, in_draws, meta_blocks
+from parivox.auditing.uncertainty import groups_passed
 from parivox.core.measures import MEASURES, base_metric
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
+    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.errors import ConfigError, storable
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
+from parivox.read.content import stem_of
 from parivox.read.counts_file import holds_counts
 from parivox.read.failures import read_failures
 from parivox.read.groups import attributes_asked, make_groupings
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.options.audit import ReadOptions
+    from parivox.read.counts_file import Named
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
     from parivox.read.speakers import Speakers
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Gathered",
-    "Named",
     "by_name",
     "count_files",
     "developments",
@@ -41,17 +42,9 @@ __all__ = [
     "gather_counts",
     "groups_file_of",
     "split_name",
-    "stem",
 ]
 
 Asked = TypeVar("Asked", bound="ReadOptions")
-Named: TypeAlias = list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]
-"""Files with the system and list that the user names, None where they are not named."""
-
-ENDINGS = {
-    "csv", "tsv", "txt", "scores", "score", "trials", "parquet", "pq", "arrow", "ipc", "feather",
-    "counts", "gz", "bz2", "xz", "zst",
-}  # fmt: skip
 
 
 def split_name(name: object) -> tuple[str, str]:
@@ -71,7 +64,7 @@ def by_name(scores: Any) -> dict[tuple[str, str], Any]:
             msg = "scores: a system has no name; name each one, as in V2=v2.csv or V2@H=v2.csv"
             raise ConfigError(msg)
         return named
-    return {(stem(scores), ""): scores}
+    return {(stem_of(scores), ""): scores}
 
 
 def _is_source(value: object) -> bool:
@@ -82,21 +75,6 @@ def _is_source(value: object) -> bool:
     if hasattr(value, "columns"):
         return True
     return hasattr(value, "__arrow_c_stream__") and hasattr(value, "schema")
-
-
-def stem(source: object) -> str:
-    """Name of a system after its file, without any of the endings of formats."""
-    if not isinstance(source, (str, os.PathLike)):
-        return "scores"
-    name = os.fspath(source)
-    if name == "-":
-        return "stdin"
-    name = os.path.basename(str(name))  # noqa: PTH119 - a name may not be a path at all
-    while True:
-        head, dot, ending = name.rpartition(".")
-        if not head or not dot or ending.lower() not in ENDINGS:
-            return storable(name)
-        name = head
 
 
 def count_files(scores: Any) -> Named | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.inputs import stem
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
+from parivox.read.content import stem_of
 from parivox.read.counts_file import read_counts
 from parivox.read.inspection import inspect_files
 from parivox.read.inspection.findings import Counted, Found, Labels
@@ -54,7 +54,8 @@ def inspect(
     (['scores', 'speakers'], 2)
     """
     asked = ReadOptions.of(columns=columns, scores_format=scores_format)
-    return inspect_files(sources, dict(asked.columns or {}), asked.scores_format, _Counts(), stem)
+    columns_of = dict(asked.columns or {})
+    return inspect_files(sources, columns_of, asked.scores_format, _Counts(), stem_of)
 
 
 class _Counts:

@@ -8,7 +8,7 @@ another grouping. Nothing else decides the group of a trial.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.tally import Tally
     from parivox.core.counts import IntArray
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
@@ -171,6 +169,16 @@ class PlacedTrials:
         )
 
 
+class TrialsInParts(Protocol):
+    """Trials, counts of them or a tally: rows in parts, with the groups of both sides."""
+
+    def parts(self, layouts: Sequence[Layout]) -> Iterator[tuple[Trials, Sequence[int]]]:
+        """Rows, and the layouts that they count in."""
+
+    def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
+        """What gives the groups of both sides of the rows of a part."""
+
+
 class Placing:
     """Places the trials of one system in the cells of several layouts.
 
@@ -182,7 +190,7 @@ class Placing:
         What the cells are.
     """
 
-    def __init__(self, trials: TrialSet | TrialCounts | Tally, layouts: Sequence[Layout]) -> None:
+    def __init__(self, trials: TrialsInParts, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
         used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
         self._sides: dict[int, Callable[[Trials], Sides]] = {

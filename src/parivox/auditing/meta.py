@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.auditing.cell_counts import Cells
-    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
+    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.core.measures import MetaMeasure
     from parivox.core.registry import ZeroPolicy
@@ -240,7 +240,7 @@ def meta_rows(
     _all_measures(rows, {**where, "gated": False}, groups, data, area, draws, options, uncertainty)
     if uncertainty is None:
         return
-    from parivox.auditing.intervals import groups_passed  # noqa: PLC0415 - not for --no-intervals
+    from parivox.auditing.uncertainty import groups_passed  # noqa: PLC0415 - not for --no-intervals
 
     passed = groups_passed(uncertainty, data.keys)
     if passed.all():  # the very same numbers
@@ -303,7 +303,7 @@ def _beyond_noise(
 
     See docs/methods/noise-floors.md#tau-log.
     """
-    from parivox.auditing.nulls import beyond_noise  # noqa: PLC0415 - not for --no-intervals
+    from parivox.auditing.uncertainty import beyond_noise  # noqa: PLC0415 - not for --no-intervals
 
     for measure, found in beyond_noise(uncertainty, rates).items():
         rows.add(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.intervals import RateIntervals, Uncertainty
+    from parivox.auditing.intervals import RateIntervals
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
 
-__all__ = ["Nulls", "away", "beyond_noise", "draw_nulls"]
+__all__ = ["Nulls", "away", "draw_nulls"]
 
 _GROUPS = 3
 _NO_VARIANCE = "the variance of too few groups is known"
@@ -216,21 +216,6 @@ def _ranked(tally: BySpeaker, rank: NDArray[np.intp] | None) -> BySpeaker:
         errors=tally.errors[:, order],
         trials=tally.trials[..., order],
     )
-
-
-def beyond_noise(uncertainty: Uncertainty, rates: Estimates) -> dict[str, dict[str, Any]]:
-    """Spread of rates beyond what speakers make of it, by measure, in order of keys.
-
-    Parameters
-    ----------
-    uncertainty
-        Of the groups.
-    rates
-        Both rates at every operating point; undefined for groups that do not count.
-    """
-    found, points = uncertainty.intervals.rates, uncertainty.points
-    n_eff = [found[key[0]].n_eff[points[key[2]], :-1] for key in rates.keys]
-    return uncertainty.nulls.corrected(rates, np.stack(n_eff))
 
 
 def _few(n_groups: NDArray[np.int64]) -> NDArray[np.object_]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,14 +20,13 @@ from parivox.core.counts import Counts
 from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.layout import Codes, Layout
     from parivox.auditing.rows import Key
-    from parivox.core.counts import IntArray
+    from parivox.core.counts import FloatArray, IntArray
     from parivox.read.checks import Trials
     from parivox.read.trialset import TrialSet
 
@@ -100,6 +99,33 @@ class Outcomes:
 NO_OUTCOMES = Outcomes()
 
 
+class WithOutcomes(Protocol):
+    """Trials, or counts of them, that may tell decisions, failures and seconds."""
+
+    @property
+    def more(self) -> Collection[str]:
+        """Names of what their rows tell besides."""
+
+    @property
+    def has_decisions(self) -> bool:
+        """Whether decisions were made."""
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the seconds of each are known."""
+
+    @property
+    def thresholds(self) -> FloatArray:
+        """Deployed thresholds."""
+
+    @property
+    def failures(self) -> Any:
+        """What failed; None if nothing is told of failures."""
+
+    def decided(self, part: Trials) -> NDArray[np.int8]:
+        """Whether each was accepted: 1, 0, or -1 where it is not known."""
+
+
 class OutcomeCounts:
     """Outcomes of `n` cells in the making.
 
@@ -111,7 +137,7 @@ class OutcomeCounts:
         Number of cells.
     """
 
-    def __init__(self, trials: TrialSet | TrialCounts, n: int) -> None:
+    def __init__(self, trials: WithOutcomes, n: int) -> None:
         self.trials, self.n = trials, n
         more = trials.more
         self.decided = np.zeros((n, 2, 2), dtype=np.int64) if trials.has_decisions else None

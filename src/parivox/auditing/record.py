@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox import __version__
 from parivox.auditing.compat import DIFFERENCES
 from parivox.auditing.confounding import confounding
 from parivox.auditing.definitions import all_definitions
 from parivox.auditing.schema import SCHEMA_VERSION
 from parivox.trials.checks import failed_checks
 from parivox.trials.lists import list_of
+from parivox.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

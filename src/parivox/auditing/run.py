@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from parivox.auditing.account import account_for, with_and_without
+from parivox.auditing.design import Design
 from parivox.auditing.inputs import (
     by_name,
     count_files,
@@ -22,7 +23,7 @@ from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import TABLES, Audit
 from parivox.auditing.rows import Rows
-from parivox.auditing.system import Design, System, measure_system, measured_cells
+from parivox.auditing.system import System, measure_system, measured_cells
 from parivox.auditing.system_rows import add_rows, part_of
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES

@@ -10,21 +10,22 @@ import numpy as np
 from parivox.auditing.bands import Band, band_rows, bands, points_by_threshold
 from parivox.auditing.draws import Replicated, replicate
 from parivox.auditing.failures import SpeakerFailures, draws_with_failures, tally_failures
-from parivox.auditing.intervals import Uncertainty, crossed_of, rate_intervals
+from parivox.auditing.intervals import rate_intervals
 from parivox.auditing.layout import Layout, Members, Placing, cell_layouts
 from parivox.auditing.limits import offender_rows
 from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
+from parivox.auditing.uncertainty import Uncertainty, crossed_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parivox.auditing.cell_counts import CellCounts
+    from parivox.auditing.design import Design
     from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.auditing.system import Design
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 

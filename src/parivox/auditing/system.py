@@ -34,20 +34,17 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import CellCounts, Cells, Level
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.draws import Draws
-    from parivox.auditing.estimates import Metrics
-    from parivox.auditing.intervals import Uncertainty
+    from parivox.auditing.design import Design
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.rows import Key
     from parivox.auditing.sample import Sample
+    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import Counts, FloatArray
-    from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
 __all__ = [
-    "Design",
     "Measured",
     "System",
     "check_polarity",
@@ -59,34 +56,6 @@ __all__ = [
 CHANCE = 0.5
 MOST_TRIALS = 100_000_000
 """Of more trials, errors by speaker are not tallied: it would not fit in memory."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Design:
-    """What every system is audited by.
-
-    Attributes
-    ----------
-    groupings
-        Groups of speakers.
-    options
-        What to measure.
-    metrics
-        The user's own metrics by name.
-    within
-        Groupings within whose levels all is measured again, at the same thresholds.
-    strata
-        What rates are standardised over.
-    draws
-        The speakers drawn for replicates; None for no replicates.
-    """
-
-    groupings: Sequence[Grouping]
-    options: Options
-    metrics: Metrics
-    within: Sequence[Grouping] = ()
-    strata: Sequence[Grouping] = ()
-    draws: Draws | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from parivox.auditing.bias import Ratios
     from parivox.auditing.cell_counts import Cells, Level
     from parivox.auditing.comparison_sides import Compared, Part
-    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.rows import Base, Key, Rows
     from parivox.auditing.sample import Sample
     from parivox.auditing.system import Measured, System
+    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import Counts, FloatArray
 
 __all__ = ["add_rows", "part_of"]
@@ -138,7 +138,7 @@ def _group_rows(
     """Rows of every cell; without counts, nothing is known of it but why."""
     speakers = [one.level.speakers] if one.cells is None else one.cells.speakers
     if one.uncertainty is not None:
-        from parivox.auditing.intervals import interval_columns  # noqa: PLC0415 - likewise
+        from parivox.auditing.uncertainty import interval_columns  # noqa: PLC0415 - likewise
 
         # the uncertainty of all trials is that of one group, and of it as the pooled row
         data = one.data if len(one.names) > 1 else Estimates.of(one.bases * 2)

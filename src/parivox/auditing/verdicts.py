@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.intervals import missing_for_gates
+from parivox.auditing.uncertainty import missing_for_gates
 from parivox.core.measures import RATES
 from parivox.core.p_values import benjamini_hochberg, holm
 from parivox.core.verdict import WHY, joint, overall, sentence, verdicts
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.bias import Ratios
-    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
+    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.verdict import Verdicts
 
 __all__ = ["BOTH", "verdict_rows"]

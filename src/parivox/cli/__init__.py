@@ -11,10 +11,10 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from parivox import __version__
 from parivox.cli.options import Once
 from parivox.cli.streams import prepare, printing, say, silence
 from parivox.errors import ConfigError, ParivoxError
+from parivox.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

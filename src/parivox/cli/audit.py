@@ -142,7 +142,8 @@ def _named(sources: list[str]) -> Any:
 
     Files of counts need no names, and those of one name are added up.
     """
-    from parivox.auditing.inputs import split_name, stem  # noqa: PLC0415
+    from parivox.auditing.inputs import split_name  # noqa: PLC0415
+    from parivox.read.content import stem_of  # noqa: PLC0415
     from parivox.read.counts_file import holds_counts  # noqa: PLC0415
 
     if len(sources) == 1 and "=" not in sources[0]:
@@ -160,7 +161,7 @@ def _named(sources: list[str]) -> Any:
         return counts
     named: dict[tuple[str, str], str] = {}
     for (given, path), text in zip(pairs, sources, strict=True):
-        name = given or (stem(path), "")
+        name = given or (stem_of(path), "")
         if name in named:
             told = "@".join(filter(None, name))
             msg = f"{text}: {told!r} is named twice; name each file, as in V2=v2.csv or V2@H=v2.csv"

@@ -157,7 +157,7 @@ def _formats(given: argparse.Namespace) -> list[str]:
 
 def _load(given: argparse.Namespace) -> Audit:
     from parivox.auditing.result import load  # noqa: PLC0415 - what takes time to load
-    from parivox.report.files import check_speaker_ids  # noqa: PLC0415
+    from parivox.report.scopes import check_speaker_ids  # noqa: PLC0415
 
     audit = load(given.audit)
     check_speaker_ids(audit, given.speaker_ids or "never")

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import zstandard
 
-from parivox.errors import DataError
+from parivox.errors import DataError, storable
 from parivox.read.encoding import encoding_of, transcoded
 
 if TYPE_CHECKING:
@@ -288,3 +288,24 @@ class Folder:
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
+
+
+ENDINGS = {
+    "csv", "tsv", "txt", "scores", "score", "trials", "parquet", "pq", "arrow", "ipc", "feather",
+    "counts", "gz", "bz2", "xz", "zst",
+}  # fmt: skip
+
+
+def stem_of(source: object) -> str:
+    """Name of a system after its file, without any of the endings of formats."""
+    if not isinstance(source, (str, os.PathLike)):
+        return "scores"
+    name = os.fspath(source)
+    if name == "-":
+        return "stdin"
+    name = os.path.basename(str(name))  # noqa: PTH119 - a name may not be a path at all
+    while True:
+        head, dot, ending = name.rpartition(".")
+        if not head or not dot or ending.lower() not in ENDINGS:
+            return storable(name)
+        name = head

@@ -13,7 +13,7 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.content import Content
+
+Named: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]"
+"""Files with the system and list that the user names, None where they are not named."""
 
 __all__ = [
     "KEY",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from parivox.read.formats.format import Scan
     from parivox.read.speakers import Speakers
-    from parivox.read.utterances import Utterances
 
     Keys = Callable[[str], Iterable[object]]
 
@@ -34,6 +33,26 @@ __all__ = [
     "utterance_speakers",
     "why_nothing_fits",
 ]
+
+
+class NamesSpeakers(Protocol):
+    """A table of utterances, as far as it is asked whose they are."""
+
+    @property
+    def name(self) -> str:
+        """Of the file."""
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Its rows."""
+
+    @property
+    def tell_speakers(self) -> bool:
+        """Whether it has a column of speakers."""
+
+    def speakers(self, ids: pl.Series, name: str) -> pl.Series:
+        """The speaker of each utterance."""
+
 
 _SIDES = ("enrol", "test")
 _ENDING, _FOLDER = r"\.[A-Za-z0-9]{1,5}$", r"^.*/"
@@ -104,7 +123,7 @@ def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
 
 
 def check_speaker_columns(
-    ids: pl.Series, names: pl.Series, utterances: Utterances, scans: Sequence[Scan]
+    ids: pl.Series, names: pl.Series, utterances: NamesSpeakers, scans: Sequence[Scan]
 ) -> None:
     """Refuse utterances whose speaker is one in a column and another one in their table."""
     both = pl.DataFrame({"utterance": ids, "named": names}).join(utterances.table, on="utterance")
@@ -162,7 +181,7 @@ def why_nothing_fits(scores: Scan, trials: Scan) -> str:
 def utterance_speakers(
     ids: pl.Series,
     speakers: Speakers,
-    utterances: Utterances | None,
+    utterances: NamesSpeakers | None,
     name: str,
     *,
     known: bool = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from parivox.read.checks import (
     REVERSED,
     UNSCORED,
 )
+from parivox.read.data_note import DataNote
 from parivox.read.formats import FORMATS
 from parivox.read.joining import pattern_of
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from parivox.read.ids import MergedIds
 
 __all__ = [
-    "DataNote",
     "check_columns",
     "columns_told",
     "contradiction",
@@ -41,27 +40,6 @@ __all__ = [
 ]
 _KINDS = ("trials", "list", "failed", "pair", "decision", "label")
 _MEND = "or leave such rows out with --conflicts set-aside"
-
-
-@dataclass(frozen=True)
-class DataNote:
-    """One line of what was read.
-
-    Attributes
-    ----------
-    source : str
-        ``scores``, ``trials``, ``utterances`` or ``speakers``.
-    item : str
-        What was counted.
-    count : int
-    note : str
-        What was done about it; may be empty.
-    """
-
-    source: str
-    item: str
-    count: int
-    note: str = ""
 
 
 def why_none_left(counts: CheckCounts) -> str:

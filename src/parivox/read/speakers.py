@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.data_note import DataNote
 from parivox.read.metadata import (
     ID,
     column_called,
@@ -19,7 +20,6 @@ from parivox.read.metadata import (
     read_table,
     two_values,
 )
-from parivox.read.notes import DataNote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

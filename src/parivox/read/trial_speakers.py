@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.data_note import DataNote
 from parivox.read.joining import (
     check_speaker_columns,
     listed_ids,
     speaker_indices,
     utterance_speakers,
 )
-from parivox.read.notes import DataNote
 from parivox.read.speakers import speakers_of
 
 if TYPE_CHECKING:

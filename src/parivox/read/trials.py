@@ -12,12 +12,13 @@ from parivox.errors import ConfigError, DataError
 from parivox.read.checks import CheckCounts, Trials, UtteranceFacts, check_partition
 from parivox.read.columns import Columns
 from parivox.read.content import Folder
+from parivox.read.data_note import DataNote
 from parivox.read.failures import read_failures
 from parivox.read.formats import scan
 from parivox.read.ids import places_in
 from parivox.read.joining import why_nothing_fits
 from parivox.read.models import read_models
-from parivox.read.notes import DataNote, check_columns, contradiction, reading_notes, why_none_left
+from parivox.read.notes import check_columns, contradiction, reading_notes, why_none_left
 from parivox.read.spill import CheckedParts, FinalCodes, records
 from parivox.read.trial_rows import TrialRows
 from parivox.read.trial_speakers import TrialTables, find_speakers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from parivox.read.attributes import Levels
     from parivox.read.checks import Trials
-    from parivox.read.grouping import Grouping, Sides
+    from parivox.read.data_note import DataNote
     from parivox.read.ids import MergedIds
-    from parivox.read.notes import DataNote
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances
+
+    Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 __all__ = ["Recordings", "TrialSet", "speakers_in", "trial_keys", "with_common_speakers"]
 
@@ -77,6 +78,13 @@ class Recordings:
             at = np.unique(self.model)
             found[at] = np.where(low[at] == high[at], high[at], -1)
         return found
+
+
+class GroupsTrials(Protocol):
+    """A grouping, as far as trials ask for it."""
+
+    def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
+        """What gives the group of either side of each trial of a partition, -1 for none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +186,7 @@ class TrialSet:
         """Partitions, each with the numbers of the layouts that its trials count in: all."""
         return ((part, range(len(layouts))) for part in self.partitions())
 
-    def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
+    def sides(self, grouping: GroupsTrials) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides of each trial of a partition, -1 for none."""
         return grouping.on(self)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.report.scopes import check_speaker_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,6 @@ __all__ = [
     "TABLES",
     "check_format",
     "check_page",
-    "check_speaker_ids",
     "check_tables",
     "format_of",
     "is_ours",
@@ -181,25 +181,6 @@ def format_of(path: str | os.PathLike[str]) -> str:
         f"{', '.join(TABLES.values())} for tables"
     )
     raise ConfigError(msg)
-
-
-def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
-    """Refuse to name speakers that the audit did not note.
-
-    Raises
-    ------
-    ConfigError
-        If the option is not known, or the audit was made without it.
-    """
-    if speaker_ids not in {"never", "offenders"}:
-        msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
-        raise ConfigError(msg)
-    if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
-        msg = (
-            "--speaker-ids offenders: the audit holds no ids of speakers; audit again with "
-            "--speaker-ids offenders"
-        )
-        raise ConfigError(msg)
 
 
 def need(what: str, *packages: str) -> None:

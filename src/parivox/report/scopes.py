@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.core.measures import BOTH
+from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -181,3 +182,22 @@ def _lacking(group: str, of: Verdicts, rates: Rates, at: str) -> str:
         (words, *_) = first.values()
         return str(words)
     return ", ".join(f"{words} of {m.upper()}" for m, words in first.items())
+
+
+def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
+    """Refuse to name speakers that the audit did not note.
+
+    Raises
+    ------
+    ConfigError
+        If the option is not known, or the audit was made without it.
+    """
+    if speaker_ids not in {"never", "offenders"}:
+        msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
+        raise ConfigError(msg)
+    if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
+        msg = (
+            "--speaker-ids offenders: the audit holds no ids of speakers; audit again with "
+            "--speaker-ids offenders"
+        )
+        raise ConfigError(msg)

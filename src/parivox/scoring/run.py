@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox import __version__
 from parivox.errors import ConfigError, DataError
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
@@ -20,6 +19,7 @@ from parivox.scoring.normalisation import against_cohort, check_size, read_cohor
 from parivox.scoring.parts import Parts
 from parivox.scoring.vectors import keep, mean_of, open_vectors
 from parivox.shown import Shown
+from parivox.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

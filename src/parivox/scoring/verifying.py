@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox import __version__
 from parivox.embedding.audio import LONGEST_SECONDS, Decoded, Excerpt, check_decoders
 from parivox.embedding.hashes import HASHES, hashed, hashes_of, read_hashes, with_stat
 from parivox.embedding.recordings import read_source
@@ -28,6 +27,7 @@ from parivox.read.joining import listed_ids
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list
 from parivox.scoring.parts import Parts
 from parivox.scoring.run import FORMAT, Scored, outcomes
+from parivox.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping

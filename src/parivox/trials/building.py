@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from parivox import __version__
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
 from parivox.read.table import Table
@@ -27,6 +26,7 @@ from parivox.trials.manifest import AS_WRITTEN, SCHEMA, inputs_of, read_manifest
 from parivox.trials.pairs import Draws
 from parivox.trials.pool import Pool
 from parivox.trials.writing import ListWriter, check_format, label_words
+from parivox.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

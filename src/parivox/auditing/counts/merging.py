@@ -13,9 +13,9 @@ import numpy as np
 
 from parivox.auditing.counts.header import parsed
 from parivox.auditing.counts.trial_counts import Seen
-from parivox.auditing.inputs import stem
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
+from parivox.read.content import stem_of
 from parivox.read.counts_file import CountRows, read_counts
 from parivox.read.grouping import Grouping
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import Note, TrialCounts
-    from parivox.auditing.inputs import Named
+    from parivox.read.counts_file import Named
 
 __all__ = ["read_all"]
 
@@ -62,7 +62,7 @@ def read_all(named: Named) -> list[TrialCounts]:
 
 def _name(read: list[TrialCounts], sources: Sequence[str | os.PathLike[str]]) -> None:
     """Name a system without a name after its files: ``day`` for day1.counts and day2.counts."""
-    stems = [stem(source) for one, source in zip(read, sources, strict=True) if not one.system]
+    stems = [stem_of(source) for one, source in zip(read, sources, strict=True) if not one.system]
     common = os.path.commonprefix(stems)  # noqa: RUF071 - letters, not folders
     name = common if len(set(stems)) == 1 else common.rstrip("0123456789-_. ")
     for i, one in enumerate(read):

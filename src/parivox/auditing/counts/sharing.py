@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.cell_counts import Participants
-from parivox.auditing.counts.linking import check_links
 from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
@@ -21,6 +20,7 @@ from parivox.auditing.counts.trial_counts import (
     Note,
     Seen,
     TrialCounts,
+    check_links,
 )
 from parivox.auditing.counts.withholding import NONE, SHOWN, hide, hide_levels, words
 from parivox.auditing.layout import ALLOCATIONS, Layout, PlacedTrials, groups_of_trials, placed

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain, room
+from parivox.report.charts.axes import as_logs, log_domain
 from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     RATES,
@@ -28,6 +28,7 @@ from parivox.report.charts.grammar import (
     panel,
     word,
 )
+from parivox.report.charts.theme import room
 from parivox.report.words import short, span
 
 if TYPE_CHECKING:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from unicodedata import east_asian_width
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -20,7 +19,6 @@ __all__ = [
     "log_domain",
     "probit",
     "probit_axis",
-    "room",
     "simplified",
     "ticks",
 ]
@@ -120,22 +118,6 @@ def simplified(
             kept.add(middle)
             parts += [(first, middle), (middle, last)]
     return np.array(sorted(kept), dtype=np.intp)
-
-
-_WIDTH = 0.57
-_WIDE = {"W", "F"}
-
-
-def room(words: Iterable[str], size: float) -> float:
-    """Pixels that the longest of some words takes, about.
-
-    Examples
-    --------
-    >>> room(["f", "m+India*"], 10) < 60 < room(["f+New Zealand"], 10)
-    True
-    """
-    letters = (sum(1 + (east_asian_width(c) in _WIDE) for c in word) for word in words)
-    return _WIDTH * size * max(letters, default=0)
 
 
 _ACROSS = 4

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain, room
+from parivox.report.charts.axes import as_logs, log_domain
 from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     RATES,
@@ -38,6 +38,7 @@ from parivox.report.charts.grammar import (
     word,
     words,
 )
+from parivox.report.charts.theme import room
 from parivox.report.words import percent, short, span
 
 if TYPE_CHECKING:

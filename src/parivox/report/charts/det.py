@@ -8,7 +8,7 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
-from parivox.report.charts.axes import across, probit_axis, room
+from parivox.report.charts.axes import across, probit_axis
 from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     Chosen,
@@ -30,6 +30,7 @@ from parivox.report.charts.grammar import (
     scale,
     word,
 )
+from parivox.report.charts.theme import room
 from parivox.report.words import percent
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
-from parivox.report.charts.axes import across, room
+from parivox.report.charts.axes import across
 from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
 from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
 from parivox.report.charts.grammar import (
@@ -20,6 +20,7 @@ from parivox.report.charts.grammar import (
     scale,
     word,
 )
+from parivox.report.charts.theme import room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

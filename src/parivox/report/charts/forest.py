@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
-from parivox.report.charts.axes import as_logs, log_domain, room
+from parivox.report.charts.axes import as_logs, log_domain
 from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
 from parivox.report.charts.chosen import (
     RATES,
@@ -29,6 +29,7 @@ from parivox.report.charts.grammar import (
     scale,
     word,
 )
+from parivox.report.charts.theme import room
 from parivox.report.words import percent, span
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain, room
+from parivox.report.charts.axes import as_logs, log_domain
 from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
 from parivox.report.charts.chosen import RATES, Chosen, Row, cut, kept, left_out, rows_of
 from parivox.report.charts.grammar import (
@@ -23,6 +23,7 @@ from parivox.report.charts.grammar import (
     word,
     words,
 )
+from parivox.report.charts.theme import room
 from parivox.report.words import percent, span
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from math import floor, log10
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import room
 from parivox.report.charts.chart import Drawing, Words, chart
 from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
 from parivox.report.charts.grammar import (
@@ -20,6 +19,7 @@ from parivox.report.charts.grammar import (
     word,
     words,
 )
+from parivox.report.charts.theme import room
 from parivox.report.words import percent
 
 if TYPE_CHECKING:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import room
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from parivox.report.charts.grammar import Spec
 
 __all__ = ["DARK", "INKS", "LIGHT", "PAGE", "PAPER", "Inks", "Theme", "altair", "theme"]
 
@@ -22,6 +21,22 @@ _NARROW = 400
 _WIDEST = 20
 _SYMBOL = 26
 """Room for the symbol of a legend's name, and between names."""
+
+
+_WIDTH = 0.57
+_WIDE = {"W", "F"}
+
+
+def room(words: Iterable[str], size: float) -> float:
+    """Pixels that the longest of some words takes, about.
+
+    Examples
+    --------
+    >>> room(["f", "m+India*"], 10) < 60 < room(["f+New Zealand"], 10)
+    True
+    """
+    letters = (sum(1 + (east_asian_width(c) in _WIDE) for c in word) for word in words)
+    return _WIDTH * size * max(letters, default=0)
 
 
 @dataclass(frozen=True)
@@ -146,12 +161,12 @@ class Theme:
         """Whether panels with words on both sides have no room beside each other."""
         return self.width < _NARROW
 
-    def arranged(self, panels: Sequence[Spec], spacing: int) -> Spec:
+    def arranged(self, panels: Sequence[dict[str, Any]], spacing: int) -> dict[str, Any]:
         """Panels beside each other, or one below the other where there is no room."""
         how = "vconcat" if self.is_narrow else "hconcat"
         return {how: [*panels], "spacing": spacing}
 
-    def of(self, chart: Spec, *, view: Mapping[str, Any] | None = None) -> Spec:
+    def of(self, chart: dict[str, Any], *, view: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The chart in this theme.
 
         No word has a limit of width, at which it would be measured again and again: names are cut

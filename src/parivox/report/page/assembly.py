@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, shown
-from parivox.report.files import check_speaker_ids
 from parivox.report.page.answer import answer
 from parivox.report.page.context import read_context
 from parivox.report.page.groups import (
@@ -29,7 +28,7 @@ from parivox.report.page.groups import (
 from parivox.report.page.layout import abreast
 from parivox.report.page.limits import checked
 from parivox.report.page.method import method
-from parivox.report.scopes import name_of, systems
+from parivox.report.scopes import check_speaker_ids, name_of, systems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
