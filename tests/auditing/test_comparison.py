@@ -392,3 +392,26 @@ def test_spread_beyond_noise_is_compared_as_the_table_of_meta_measures_has_it(cr
                 assert row[column] == pytest.approx(found["value"], abs=1e-12)
             assert (row["low"] is None) == (measure == "tau_log")
             assert ("cut off at 0" in row["reason"]) == (measure == "tau_log")
+
+
+def test_two_logs_of_decisions_without_impostors_are_compared():
+    def log(share, seed):
+        draw = np.random.default_rng(seed)
+        people = [f"c{i:02d}" for i in range(60) for _ in range(10)]
+        rejected = draw.random(600) < share
+        return {
+            "enrol": people,
+            "test": [f"{one}/{k}" for k, one in enumerate(people)],
+            "label": [1] * 600,
+            "decision": ["reject" if one else "accept" for one in rejected],
+        }
+
+    customers = {"id": [f"c{i:02d}" for i in range(60)], "gender": ["f", "m"] * 30}
+    found = pv.audit(
+        {"old": log(0.15, 1), "new": log(0.05, 2)}, speakers=customers, by="gender", compare=True
+    )
+    rows = found.comparison.where(metric="fnr", measure="value").rows()
+    assert {row["group"] for row in rows} == {"all", "f", "m", "pooled"}
+    for row in rows:
+        assert row["low"] < row["difference"] < row["high"]
+        assert row["reason"] == ""

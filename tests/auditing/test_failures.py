@@ -289,6 +289,8 @@ def test_a_failure_with_a_score_is_refused(bank, lost, by_table):
     ):
         (row,) = aside.data.where(item=item, source="scores")
         assert row["count"] == n
+    for row in aside.groups.where(metric="fta").rows():  # by speaker as by cell
+        assert row["high"] is None or row["low"] <= row["value"] <= row["high"]
 
 
 def test_a_failed_trial_may_be_told_twice(bank, told):

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
-from parivox.auditing.inputs import by_name, developments, stem
+from parivox.auditing.inputs import by_name, developments
 from parivox.errors import ConfigError
+from parivox.read.content import stem_of
 
 ROWS = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
 
@@ -26,7 +27,7 @@ ROWS = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
     ],
 )
 def test_a_system_is_named_after_its_file(path, name):
-    assert stem(path) == name
+    assert stem_of(path) == name
 
 
 def test_a_table_has_no_name():

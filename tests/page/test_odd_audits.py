@@ -64,6 +64,7 @@ ODD = {
         )
     },
     "no audited point": {"at": ["fpr=0.0001"]},
+    "another tool's rules": {"compat": "bt4vt"},
 }
 
 

@@ -320,7 +320,8 @@ def _add_ranks(
     if not chosen.size:
         return
     passed = passed[chosen]
-    sizes = np.minimum(*(part.speakers[:-1] for part in pair))
+    metrics = [keys[i][0] for i in chosen.tolist()]
+    sizes = np.minimum(*(part.speakers_behind(metrics)[:, :-1] for part in pair))
     speakers = np.where(passed, sizes, np.iinfo(np.int64).max).min(axis=-1)
     of_log: list[Side] = []
     of_rate: list[Side] = []

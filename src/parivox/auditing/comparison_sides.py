@@ -75,11 +75,12 @@ class Part:
     uncertainty: Uncertainty | None
     why: str
 
-    @property
-    def speakers(self) -> NDArray[np.int64]:
-        """Speakers behind the smaller class of trials, ``[cell]``."""
+    def speakers_behind(self, metrics: Sequence[str]) -> NDArray[np.int64]:
+        """Speakers behind each of some metrics, ``[metric, cell]``."""
         n = len(self.cells)
-        return np.zeros(n, np.int64) if self.uncertainty is None else self.uncertainty.speakers[-n:]
+        if self.uncertainty is None:
+            return np.zeros((len(metrics), n), dtype=np.int64)
+        return self.uncertainty.speakers_behind(metrics)[:, -n:]
 
     def passed(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
         """Which groups pass the gates, ``[key, group]``."""
@@ -158,7 +159,7 @@ def base_side(part: Part, keys: Sequence[Key]) -> Side:
         None if part.draws is None else _flat(part.draws.having(keys).values),
         [why for of in data.reasons for why in of],
         to_log,
-        np.tile(part.speakers, len(keys)),
+        part.speakers_behind([key[0] for key in keys]).ravel(),
         most=np.repeat([one.widest for one in metrics], n),
     )
 
@@ -179,7 +180,7 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
     ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
     scale.
     """
-    groups, speakers = part.cells[:-1], part.speakers[:-1]
+    groups = part.cells[:-1]
     masks = list(part.shared.values())
     for block in bias_blocks(errors, part.draws, part.cheapest, groups, points, options):
         measure = MEASURES[block.measure]
@@ -189,6 +190,7 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
         where = {"reference": block.reference, "zero": block.zero}
         grows = measure.bounds[0] == 1.0  # a minimum over noise
         n, value = len(groups), block.value
+        speakers = part.speakers_behind([key[0] for key in block.keys])[:, :-1]
         yield Side(
             {
                 **columns_of(block.keys, n),
@@ -200,14 +202,14 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
             None if block.drawn is None else _flat(block.drawn),
             block.reason.ravel().tolist(),
             to_log,
-            np.tile(speakers, len(block.keys)),
+            speakers.ravel(),
             grows,
         )
         if not masks:
             continue
         drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=value)
         odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
-        fewest = np.array([speakers[mask].min() for mask in masks])
+        fewest = np.stack([speakers[:, mask].min(axis=-1) for mask in masks], axis=-1)
         yield Side(
             {
                 **columns_of(block.keys, len(masks)),
@@ -219,7 +221,7 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
             None if drawn is None else _flat(drawn),
             [reason for of_key in zip(*odd, strict=True) for reason in of_key],
             to_log,
-            np.tile(fewest, len(block.keys)),
+            fewest.ravel(),
             grows,
         )
 
@@ -250,7 +252,7 @@ def meta_sides(part: Part, errors: Estimates, options: Options) -> Iterator[Side
                 for why, note in zip(np.ravel(found.reason).tolist(), of.tolist(), strict=True)
             ],
             np.asarray if block.measure.scale == "ratio" else no_log,
-            np.repeat(part.speakers[-1:], n.size),
+            part.speakers_behind(block.metrics)[:, -1],
             grows=True,
             most=block.measure.widest,
         )
@@ -278,7 +280,7 @@ def area_sides(part: Part, known: NDArray[np.bool_], options: Options) -> Iterat
             drawn,
             [why or note for why in np.ravel(block.found.reason).tolist()],
             no_log,
-            np.repeat(part.speakers[-1:], value.size),
+            part.speakers_behind(block.metrics)[:, -1],
             grows=True,
             most=block.measure.widest,
         )

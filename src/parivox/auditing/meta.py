@@ -272,7 +272,7 @@ def _all_measures(
     for block, drawn in area_blocks(area, draws, options):
         ends: dict[str, Any] = {}
         if uncertainty is not None and drawn is not None:
-            ends = dict(_interval(uncertainty, block.measure, np.ravel(block.found.value), drawn))
+            ends = dict(_interval(uncertainty, block, np.ravel(block.found.value), drawn))
         rows.add(**where, **{**_columns(block, groups), "groups": n}, **ends)
 
 
@@ -380,7 +380,7 @@ def _uncertain(
         chosen = ~np.isnan(stack.groups)
     if draws is not None:
         drawn = in_draws(block, draws.having(stack.keys).only(chosen))
-        ends = _interval(uncertainty, measure, value, drawn)
+        ends = _interval(uncertainty, block, value, drawn)
     rates = [i for i, key in enumerate(stack.keys) if uncertainty.nulls.has(key)]
     if rates and (len(rates) == len(stack.keys) or not measure.is_joint):
         null = uncertainty.nulls.of([stack.keys[i] for i in rates], lifted=measure.takes_logs)
@@ -413,18 +413,19 @@ def in_draws(block: Block, draws: Estimates) -> FloatArray:
 
 
 def _interval(
-    uncertainty: Uncertainty, measure: MetaMeasure, value: FloatArray, drawn: FloatArray
+    uncertainty: Uncertainty, block: Block, value: FloatArray, drawn: FloatArray
 ) -> _Ends:
     """Limits on a logarithmic scale of how far a measure is from what is fair.
 
     Parameters
     ----------
-    uncertainty, measure
+    uncertainty, block
         Uncertainty of the groups, and the measure.
     value, drawn
         The measure, ``[row]``, and of each draw, ``[draw, row]``.
     """
-    df = float(uncertainty.speakers[-1] - 1)
+    measure = block.measure
+    df = uncertainty.speakers_behind(block.metrics)[:, -1] - 1.0
     sign = -1.0 if measure.is_higher_fairer else 1.0
 
     def far(values: FloatArray) -> FloatArray:

@@ -86,6 +86,18 @@ class Uncertainty:
     why: str
     in_blocks: bool
 
+    def speakers_behind(self, metrics: Sequence[str]) -> NDArray[np.int64]:
+        """Speakers behind each of some metrics, ``[metric, cell]``, the pooled row last.
+
+        Of a rate of one class of trials those of that class; else of the smaller class.
+        """
+        rows = []
+        for one in map(base_metric, metrics):
+            is_rate = one.needs in {"points", "attempts"} and one.of != "both"
+            metric = "fnr" if one.of == "target" else "fpr"
+            rows.append(self.intervals.speakers[metric] if is_rate else self.speakers)
+        return np.stack(rows)
+
     @property
     def speakers(self) -> NDArray[np.int64]:
         """Speakers behind the smaller class of trials, ``[cell]``, the pooled row last."""
@@ -182,7 +194,6 @@ def _from_draws(
     words["note"][:] = "no interval: not resampled"
     place = {key: i for i, key in enumerate(of.draws.keys)}
     gates, confidence = of.options.gates, of.options.confidence
-    df = np.where(of.speakers < gates.inference, np.nan, of.speakers - 1.0)
     for kind in ("zero", "linear", "one"):
         scale: Scale = "linear" if kind == "linear" else "log"
         is_one = kind == "one"
@@ -191,6 +202,8 @@ def _from_draws(
         ]
         if not rows:
             continue
+        speakers = of.speakers_behind([keys[i][0] for i in rows])
+        df = np.where(speakers < gates.inference, np.nan, speakers - 1.0)
         drawn, centre = of.draws.values[:, [place[keys[i]] for i in rows]], values[rows]
         if is_one:
             centre, drawn = 1 - centre, 1 - drawn

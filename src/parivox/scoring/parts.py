@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -74,8 +73,15 @@ class Parts:
     def __exit__(self, *_: object) -> None:
         """Let go of the folder."""
         if self.is_whole or not any(self.folder.glob("[0-9]*.parquet")):
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._remove()
         self._held.close()
+
+    def _remove(self) -> None:
+        """Remove the folder, its plan last: ended in between, it is still known as ours."""
+        with contextlib.suppress(OSError):
+            for path in sorted(self.folder.iterdir(), key=lambda one: one.name == "plan.json"):
+                path.unlink()
+            self.folder.rmdir()
 
     def _take_over(self) -> None:
         """Empty the folder, unless it is of the same plan."""
