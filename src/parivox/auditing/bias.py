@@ -420,7 +420,7 @@ def _uncertain(
     """
     from parivox.auditing.nulls import away  # noqa: PLC0415 - not for --no-intervals
 
-    df = _freedom(uncertainty, block, names)
+    df = _freedom(uncertainty, block.reference, names)
     own = _from_draws(uncertainty, block, block.value, block.drawn, df)
     if MEASURES[block.measure].id != "difference":
         _without_errors(own, uncertainty, block)
@@ -455,21 +455,13 @@ def _kind(block: Block) -> str:
     return "ratio" if MEASURES[block.measure].scale == "ratio" else block.measure
 
 
-def _freedom(uncertainty: Uncertainty, block: Block, names: Sequence[str]) -> FloatArray:
-    """Speakers of each group or, if they are fewer, of what it is compared with, less one.
-
-    Returns
-    -------
-    float64 ndarray of shape (key, group)
-        NaN where they are too few to conclude anything from.
-    """
-    behind = uncertainty.speakers_behind([key[0] for key in block.keys])
-    own = behind[:, :-1]
-    if block.reference in names:
-        at = list(names).index(block.reference)
-        own = np.minimum(own, own[:, at : at + 1])
-    elif block.reference == "others" and uncertainty.intervals.are_disjoint:
-        own = np.minimum(own, behind[:, -1:] - own)
+def _freedom(uncertainty: Uncertainty, reference: str, names: Sequence[str]) -> FloatArray:
+    """Speakers of each group or, if they are fewer, of what it is compared with, less one."""
+    own = uncertainty.speakers[:-1]
+    if reference in names:
+        own = np.minimum(own, own[list(names).index(reference)])
+    elif reference == "others" and uncertainty.intervals.are_disjoint:
+        own = np.minimum(own, uncertainty.speakers[-1] - own)
     return np.where(own < uncertainty.options.gates.inference, np.nan, own - 1.0)
 
 

@@ -75,6 +75,12 @@ class Part:
     uncertainty: Uncertainty | None
     why: str
 
+    @property
+    def fewest(self) -> NDArray[np.int64]:
+        """Speakers behind the smaller class of trials, ``[cell]``."""
+        n = len(self.cells)
+        return np.zeros(n, np.int64) if self.uncertainty is None else self.uncertainty.speakers[-n:]
+
     def speakers_behind(self, metrics: Sequence[str]) -> NDArray[np.int64]:
         """Speakers behind each of some metrics, ``[metric, cell]``."""
         n = len(self.cells)
@@ -180,7 +186,7 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
     ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
     scale.
     """
-    groups = part.cells[:-1]
+    groups, speakers = part.cells[:-1], part.fewest[:-1]
     masks = list(part.shared.values())
     for block in bias_blocks(errors, part.draws, part.cheapest, groups, points, options):
         measure = MEASURES[block.measure]
@@ -190,7 +196,6 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
         where = {"reference": block.reference, "zero": block.zero}
         grows = measure.bounds[0] == 1.0  # a minimum over noise
         n, value = len(groups), block.value
-        speakers = part.speakers_behind([key[0] for key in block.keys])[:, :-1]
         yield Side(
             {
                 **columns_of(block.keys, n),
@@ -202,14 +207,14 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
             None if block.drawn is None else _flat(block.drawn),
             block.reason.ravel().tolist(),
             to_log,
-            speakers.ravel(),
+            np.tile(speakers, len(block.keys)),
             grows,
         )
         if not masks:
             continue
         drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=value)
         odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
-        fewest = np.stack([speakers[:, mask].min(axis=-1) for mask in masks], axis=-1)
+        fewest = np.array([speakers[mask].min() for mask in masks])
         yield Side(
             {
                 **columns_of(block.keys, len(masks)),
@@ -221,7 +226,7 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
             None if drawn is None else _flat(drawn),
             [reason for of_key in zip(*odd, strict=True) for reason in of_key],
             to_log,
-            fewest.ravel(),
+            np.tile(fewest, len(block.keys)),
             grows,
         )
 
