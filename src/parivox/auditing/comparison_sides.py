@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.bias import bias_blocks, left_out, mean_over
-from parivox.auditing.meta import area_blocks, groups_of_area, in_draws, meta_blocks
+from parivox.auditing.meta import area_blocks, drawn_blocks, in_draws
+from parivox.auditing.result import system_name
 from parivox.auditing.uncertainty import groups_passed
 from parivox.core.measures import MEASURES, base_metric
 
@@ -106,8 +107,7 @@ class Compared:
     @property
     def name(self) -> str:
         """As the user names it."""
-        trials = self.trials
-        return f"{trials.system}@{trials.list}" if trials.list else trials.system
+        return system_name(self.trials.system, self.trials.list)
 
     @property
     def texts(self) -> list[str]:
@@ -233,10 +233,9 @@ def bias_sides(part: Part, errors: Estimates, points: Points, options: Options) 
 
 def meta_sides(part: Part, errors: Estimates, options: Options) -> Iterator[Side]:
     """Each meta-measure of the groups that both sets have."""
-    for block in meta_blocks(errors, options):
-        drawn, found, stack = None, block.found, block.stack
-        if part.draws is not None:
-            drawn = in_draws(block, part.draws.having(stack.keys).only(~np.isnan(stack.groups)))
+    for block, draws in drawn_blocks(errors, part.draws, options, defined=True):
+        found = block.found
+        drawn = None if draws is None else in_draws(block, draws)
         n = np.ravel(found.groups)
         has_all = n == len(part.cells) - 1
         of = np.where(has_all, "", [f"of the {k} groups that both have" for k in n.tolist()])
@@ -267,9 +266,8 @@ def area_sides(part: Part, known: NDArray[np.bool_], options: Options) -> Iterat
     """Area under FDR of some groups, on either scale of FPR."""
     assert part.area is not None
     area = part.area.only(np.broadcast_to(known, part.area.groups.shape))
-    groups = groups_of_area(area, options)
-    note = "" if groups == len(part.cells) - 1 else f"of {groups} groups"
-    for block, drawn in area_blocks(area, part.draws, options):
+    for block, drawn, groups in area_blocks(area, part.draws, options):
+        note = "" if groups == len(part.cells) - 1 else f"of {groups} groups"
         value = np.ravel(block.found.value)
         yield Side(
             {

@@ -27,14 +27,22 @@ if TYPE_CHECKING:
     from parivox.auditing.cell_counts import Cells
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Rows
+    from parivox.auditing.rows import Key, Rows
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.core.measures import MetaMeasure
     from parivox.core.registry import ZeroPolicy
     from parivox.core.spread import Meta
 
-__all__ = ["Block", "at_grid", "in_draws", "meta_blocks", "meta_rows", "sweep_rows"]
+__all__ = [
+    "Block",
+    "area_blocks",
+    "at_grid",
+    "drawn_blocks",
+    "in_draws",
+    "meta_rows",
+    "sweep_rows",
+]
 
 AXES = ("log10", "linear")
 """Scales of FPR that the area under FDR is taken on."""
@@ -89,6 +97,29 @@ def meta_blocks(data: Estimates, options: Options) -> Iterator[Block]:
     fpr, fnr = data.where("fpr"), data.where("fnr")
     if fpr.keys and fnr.keys:
         yield from _joint_blocks(fpr.and_(fnr), options)
+
+
+def drawn_blocks(
+    data: Estimates, draws: Estimates | None, options: Options, *, defined: bool
+) -> Iterator[tuple[Block, Estimates | None]]:
+    """Every measure of the data, and what it is computed of in each draw.
+
+    Parameters
+    ----------
+    data, draws
+        Base metrics that are errors, and the same in each draw.
+    options
+        What was asked for.
+    defined
+        Take groups in the draws only where the data define them, as where some are left out.
+    """
+    again: dict[tuple[Key, ...], Estimates] = {}  # many measures are of the same metrics
+    for block in meta_blocks(data, options):
+        keys = tuple(block.stack.keys)
+        if draws is not None and keys not in again:
+            drawn = draws.having(keys)
+            again[keys] = drawn.only(~np.isnan(block.stack.groups)) if defined else drawn
+        yield block, again.get(keys)
 
 
 def _joint_blocks(both: Estimates, options: Options) -> Iterator[Block]:
@@ -153,8 +184,15 @@ def at_grid(cells: Cells, grid: Sequence[Found]) -> Estimates:
     curves = [counts.at(thresholds) for counts in (*cells.groups, cells.pooled)]
     keys = [(metric, "", f.point.text) for metric in RATES for f in grid]
     values, errors, trials = (
-        np.concatenate([np.stack([take(one, metric) for one in curves], -1) for metric in RATES])
-        for take in (_rate, _errors, _trials)
+        np.concatenate([np.stack([take(one) for one in curves], axis=-1) for take in of_both])
+        for of_both in (
+            (lambda at: at.fpr, lambda at: at.fnr),
+            (lambda at: at.fp, lambda at: at.fn),
+            (
+                lambda at: np.full(at.fp.shape, int(at.n_nontarget)),
+                lambda at: np.full(at.fn.shape, int(at.n_target)),
+            ),
+        )
     )
     values = np.where(np.tile(lost, 2)[:, None], np.nan, values)
     reasons = [[""] * len(curves)] * len(keys)
@@ -162,32 +200,22 @@ def at_grid(cells: Cells, grid: Sequence[Found]) -> Estimates:
     return Estimates(keys, values, keys, *counted, reasons)
 
 
-def _rate(curve: Any, metric: str) -> FloatArray:
-    rate: FloatArray = getattr(curve, metric)
-    return rate
-
-
-def _errors(curve: Any, metric: str) -> NDArray[np.int64]:
-    errors: NDArray[np.int64] = curve.fp if metric == "fpr" else curve.fn
-    return errors
-
-
-def _trials(curve: Any, metric: str) -> NDArray[np.int64]:
-    n = curve.n_nontarget if metric == "fpr" else curve.n_target
-    return np.full(curve.fp.shape, int(n))
-
-
 def area_blocks(
     area: Estimates, draws: Estimates | None, options: Options
-) -> Iterator[tuple[Block, FloatArray | None]]:
-    """Area under FDR over a grid of false positive rates, on either scale of FPR, and its draws."""
+) -> Iterator[tuple[Block, FloatArray | None, int]]:
+    """Area under FDR over a grid of false positive rates, on either scale of FPR.
+
+    With it come its draws, and how few groups have both rates at every point.
+    """
     measure = meta_measures()["au_fdr"]
     heights, places = _heights(area, options)
+    groups = int(np.min(heights.groups))
     again: tuple[FloatArray, FloatArray] | None = None
     gone: NDArray[np.bool_] = np.zeros(1, dtype=bool)
     if draws is not None:
         drawn = draws.having(area.keys).only(~np.isnan(area.groups))
-        again = _heights(drawn, options)[0].value, _heights(drawn, options)[1]
+        of_drawn, places_drawn = _heights(drawn, options)
+        again = of_drawn.value, places_drawn
         gone = np.asarray(drawn.lacks(area).any(axis=-1))[:, None]
     for axis in AXES:
         found = measure.of(heights.value, places, axis=axis)
@@ -199,7 +227,7 @@ def area_blocks(
             *(measure, "none", area, _no_draws, found),
             *([measure.metric] * n, [axis] * n, [options.area_text] * n, [*options.alpha]),
         )
-        yield block, of_draws
+        yield block, of_draws, groups
 
 
 def _no_draws(_: Estimates) -> Meta:
@@ -212,11 +240,6 @@ def _heights(area: Estimates, options: Options) -> tuple[Meta, FloatArray]:
     n = len(area.keys) // 2
     fpr, fnr = area.groups[..., :n, :], area.groups[..., n:, :]
     return fdr(fpr, fnr, alpha=np.array(options.alpha)), area.pooled[..., :n]
-
-
-def groups_of_area(area: Estimates, options: Options) -> int:
-    """How few groups have both rates at every point."""
-    return int(np.min(_heights(area, options)[0].groups))
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -263,13 +286,12 @@ def _all_measures(
     passed: NDArray[np.bool_] | None = None,
 ) -> None:
     """Rows of all groups, or of those that pass the gates."""
-    for block in meta_blocks(data, options):
-        more = {} if uncertainty is None else _uncertain(uncertainty, block, draws, passed)
+    for block, again in drawn_blocks(data, draws, options, defined=passed is not None):
+        more = {} if uncertainty is None else _uncertain(uncertainty, block, again, passed)
         rows.add(**where, **_columns(block, groups), **more)
     if uncertainty is not None:
         _beyond_noise(rows, where, data.where(*RATES), uncertainty)
-    n = groups_of_area(area, options)
-    for block, drawn in area_blocks(area, draws, options):
+    for block, drawn, n in area_blocks(area, draws, options):
         ends: dict[str, Any] = {}
         if uncertainty is not None and drawn is not None:
             ends = dict(_interval(uncertainty, block, np.ravel(block.found.value), drawn))
@@ -365,7 +387,7 @@ def _uncertain(
     block
         The measure and what it is of.
     draws
-        Base metrics in each draw; None if there are none.
+        What it is of in each draw; None if there are none.
     passed
         Whether only groups that pass the gates are taken: then not None.
     """
@@ -379,8 +401,7 @@ def _uncertain(
     if passed is not None:
         chosen = ~np.isnan(stack.groups)
     if draws is not None:
-        drawn = in_draws(block, draws.having(stack.keys).only(chosen))
-        ends = _interval(uncertainty, block, value, drawn)
+        ends = _interval(uncertainty, block, value, in_draws(block, draws))
     rates = [i for i, key in enumerate(stack.keys) if uncertainty.nulls.has(key)]
     if rates and (len(rates) == len(stack.keys) or not measure.is_joint):
         null = uncertainty.nulls.of([stack.keys[i] for i in rates], lifted=measure.takes_logs)

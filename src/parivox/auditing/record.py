@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.compat import DIFFERENCES
 from parivox.auditing.confounding import confounding
 from parivox.auditing.definitions import all_definitions
+from parivox.auditing.result import system_name
 from parivox.auditing.schema import SCHEMA_VERSION
 from parivox.trials.checks import failed_checks
 from parivox.trials.lists import list_of
@@ -32,7 +33,7 @@ def record_of(
 ) -> dict[str, Any]:
     """How the audit was made, independent of files' names, order and format."""
     people = read.people
-    named = {_name(one.trials): one for one in systems}
+    named = {system_name(one.trials.system, one.trials.list): one for one in systems}
     with_ids = {name: one.trials for name, one in named.items() if one.trials.has_speakers}
     record: dict[str, Any] = {
         "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
@@ -69,10 +70,6 @@ def record_of(
     if any(confounded.values()):
         record["confounding"] = confounded
     return record
-
-
-def _name(trials: TrialSet | TrialCounts) -> str:
-    return f"{trials.system}@{trials.list}" if trials.list else trials.system
 
 
 def _bounds(system: System) -> dict[str, float]:

@@ -22,7 +22,20 @@ if TYPE_CHECKING:
 
     from parivox.read.table import Table
 
-__all__ = ["SCHEMA_VERSION", "TABLES", "Audit", "check_folder", "check_format", "load"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "TABLES",
+    "Audit",
+    "check_folder",
+    "check_format",
+    "load",
+    "system_name",
+]
+
+
+def system_name(system: str, list_: str) -> str:
+    """A system on a list as the user names it: ``system@list``."""
+    return f"{system}@{list_}" if list_ else system
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,10 +74,7 @@ class Audit(Shown):
     provenance: list[dict[str, Any]]
 
     def __repr__(self) -> str:
-        inputs = ", ".join(
-            f"{one['system']}@{one['list']}" if one["list"] else one["system"]
-            for one in self.record["inputs"]
-        )
+        inputs = ", ".join(system_name(one["system"], one["list"]) for one in self.record["inputs"])
         groupings = ", ".join(self.record["groupings"])
         sizes = ", ".join(f"{name} {len(table)}" for name, table in self.tables().items())
         return shown(f"<Audit of {inputs} by {groupings}; rows: {sizes}>")

@@ -21,7 +21,7 @@ from parivox.auditing.inputs import (
 )
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
-from parivox.auditing.result import TABLES, Audit
+from parivox.auditing.result import TABLES, Audit, system_name
 from parivox.auditing.rows import Rows
 from parivox.auditing.system import System, measure_system, measured_cells
 from parivox.auditing.system_rows import add_rows, part_of
@@ -137,18 +137,24 @@ def audit(
     )
     tell = asked.progress or (lambda _: None)
     table = _trial_table(scores, asked)
-    # what is read: files, tables, checked
+    # what is read: files, tables, options
     asked, file = groups_file_of(asked)
     metrics = _own_metrics(asked.metrics)
     files = count_files(scores)
     if files is None:
-        checked = _with_groups_file(asked, file)
+        checked = _checked(asked, file)
         sources = by_name(scores)
         development_of = developments(asked.threshold_from, sources)
         read = gather(sources, asked, file, tell, standardise=asked.standardise)
     else:
         read = gather_counts(files, asked, tell)
-        checked = _with_counts(asked, file, read)
+        checked = _checked(
+            asked,
+            file,
+            by=read.names(read.groupings),
+            within=read.names(read.levels) or None,
+            llr=asked.llr or read.is_llr,
+        )
         names = {(one.system, one.list): one for one in read.sets}
         development_of = developments(asked.threshold_from, names)
     _check_references(checked, read.groupings)
@@ -181,7 +187,7 @@ def audit(
 
         tell("comparing")
         add_comparisons(rows["comparison"], _pairs(audited, common), checked)
-    # what is told: tables, record, provenance
+    # what it comes to: tables, record, provenance
     return Audit(
         **{name: block.table() for name, block in rows.items()},
         record=record_of(checked, read, systems, file),
@@ -198,18 +204,13 @@ def _trial_table(scores: Any, asked: AuditOptions) -> Path | None:
     return check_trial_table(asked.trial_table, [one for given in inputs for one in _each(given)])
 
 
-def _with_groups_file(asked: AuditOptions, file: GroupsFile | None) -> Options:
-    """Options, with the references that the groups file names where none are asked for."""
-    reference = asked.reference or (file.reference if file is not None else None)
-    return Options(**{**vars(asked), "reference": reference})
+def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> Options:
+    """Options, with the references of the groups file where none are asked for.
 
-
-def _with_counts(asked: AuditOptions, file: GroupsFile | None, read: Gathered) -> Options:
-    """Options, with the groupings and the kind of scores that files of counts have."""
+    Files of counts have groupings and a kind of scores of their own.
+    """
     reference = asked.reference or (file.reference if file is not None else None)
-    made = {"by": read.names(read.groupings), "within": read.names(read.levels) or None}
-    llr = asked.llr or read.is_llr
-    return Options(**{**vars(asked), **made, "reference": reference, "llr": llr})
+    return Options(**{**vars(asked), "reference": reference, **of_counts})
 
 
 def _common_trials(read: Gathered) -> CommonTrials:
@@ -242,9 +243,7 @@ def _audit_system(
     if development is not None:
         tell(f"reading the development scores of {trials.system}")
         found_on = _development(development, trials.system, read)
-    tell(
-        f"measuring {trials.system}@{trials.list}" if trials.list else f"measuring {trials.system}"
-    )
+    tell(f"measuring {system_name(trials.system, trials.list)}")
     way = "similarity" if trials.is_similarity else orientation
     system = measure_system(trials, design, found_on, way)
     compared = _to_compare(system)

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.auditing.bias import at_cheapest
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.curves import nodes, shared_thresholds
 from parivox.auditing.estimates import Estimates, estimate, locations, shifts
+from parivox.auditing.meta import at_grid
 from parivox.auditing.operating_points import (
     DEPLOYED,
     NO_SCORES,
@@ -235,6 +237,13 @@ class Measured:
         Base metrics of each cell with their errors and thresholds.
     data : Estimates
         The same as arrays ``[key, cell]``.
+    errors : Estimates
+        Those that are errors, by which groups are compared.
+    cheapest : sequence of (Estimates, ndarray or None)
+        Each cost at its own smallest cost over all trials, with threshold bias cross-fitted over
+        speakers; none of all trials.
+    area : Estimates or None
+        Both rates at the points that the area under FDR is taken over; None of all trials.
     uncertainty : Uncertainty or None
     """
 
@@ -243,17 +252,15 @@ class Measured:
     names: tuple[str, ...]
     bases: list[dict[Key, Base]]
     data: Estimates
+    errors: Estimates
+    cheapest: Sequence[tuple[Estimates, FloatArray | None]]
+    area: Estimates | None
     uncertainty: Uncertainty | None
 
     @property
     def draws(self) -> Estimates | None:
         """The same of each draw, ``[draw, key, cell]``."""
         return None if self.uncertainty is None else self.uncertainty.draws
-
-    @property
-    def errors(self) -> Estimates:
-        """Those that are errors, by which groups are compared."""
-        return self.data.errors_only()
 
 
 def measured_cells(system: System) -> Iterator[Measured]:
@@ -265,7 +272,9 @@ def measured_cells(system: System) -> Iterator[Measured]:
     for i, level in enumerate(tally.levels):
         bases = whole[id(level.counts)] = _estimated(system, level.counts, level.outcomes)
         uncertainty = None if sample is None else sample.levels[i]
-        yield Measured(level, None, ("all",), [bases], Estimates.of([bases]), uncertainty)
+        data = Estimates.of([bases])
+        errors = data.errors_only()
+        yield Measured(level, None, ("all",), [bases], data, errors, (), None, uncertainty)
     for i, cells in enumerate(tally.cells):
         same = id(cells.pooled)
         # of failed trials, another part may be in no group
@@ -289,7 +298,19 @@ def measured_cells(system: System) -> Iterator[Measured]:
         bases_of = [*own, pooled]
         uncertainty = None if sample is None else sample.cells[i]
         names = (*cells.grouping.groups, "pooled")
-        yield Measured(cells.level, cells, names, bases_of, Estimates.of(bases_of), uncertainty)
+        data = Estimates.of(bases_of)
+        cheapest = [
+            (
+                at_cheapest(data, cells, found),
+                None if uncertainty is None else uncertainty.crossed[k],
+            )
+            for k, found in enumerate(system.points.cheapest)
+        ]
+        area = at_grid(cells, system.points.area)
+        errors = data.errors_only()
+        yield Measured(
+            *(cells.level, cells, names, bases_of, data, errors, cheapest, area, uncertainty)
+        )
 
 
 def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, Base]:

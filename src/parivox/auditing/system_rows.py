@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.bias import at_cheapest, bias_blocks, bias_rows, shared_values
+from parivox.auditing.bias import bias_blocks, bias_rows, shared_values
 from parivox.auditing.cell_counts import count_matrices
 from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import bin_rows, det_rows
 from parivox.auditing.estimates import Estimates
-from parivox.auditing.meta import at_grid, meta_rows, sweep_rows
+from parivox.auditing.meta import meta_rows, sweep_rows
 from parivox.auditing.operating_points import (
     DEPLOYED,
     find_all,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parivox.auditing.sample import Sample
     from parivox.auditing.system import Measured, System
     from parivox.auditing.uncertainty import Uncertainty
-    from parivox.core.counts import Counts, FloatArray
+    from parivox.core.counts import Counts
 
 __all__ = ["add_rows", "part_of"]
 
@@ -63,12 +63,10 @@ def add_rows(system: System, rows: Mapping[str, Rows], *, compared: Compared | N
             continue
         cells = one.cells
         groups, draws, uncertainty = one.names[:-1], one.draws, one.uncertainty
-        blocks = bias_blocks(
-            one.errors, draws, _at_cheapest(system, cells, one), groups, system.points, options
-        )
+        blocks = bias_blocks(one.errors, draws, one.cheapest, groups, system.points, options)
         ratios = bias_rows(rows["bias"], where, cells.grouping, blocks, options, uncertainty)
-        area = at_grid(cells, system.points.area)
-        meta_rows(rows["meta"], where, groups, one.errors, area, draws, options, uncertainty)
+        assert one.area is not None
+        meta_rows(rows["meta"], where, groups, one.errors, one.area, draws, options, uncertainty)
         if sample is not None and uncertainty is not None:
             whole = sample.levels[system.tally.levels.index(cells.level)]
             _judged(rows, system, cells, where, uncertainty, whole, ratios)
@@ -87,8 +85,7 @@ def part_of(system: System, one: Measured) -> Part:
 
     where = _where(system, one)
     errors, cells = one.errors, one.cells
-    cheapest = [] if cells is None else _at_cheapest(system, cells, one)
-    for both, _ in cheapest:
+    for both, _ in one.cheapest:
         if both.keys[0] not in errors.keys:
             errors = errors.and_(both.select([0]))
     shared = [] if cells is None else shared_values(cells.grouping)
@@ -98,23 +95,12 @@ def part_of(system: System, one: Measured) -> Part:
         data=one.data,
         draws=None if one.draws is None else one.draws.last(len(one.names)),
         errors=errors,
-        cheapest=cheapest,
-        area=None if cells is None else at_grid(cells, system.points.area),
+        cheapest=one.cheapest,
+        area=one.area,
         shared={name: groups for of in shared for name, groups in of.items()},
         uncertainty=one.uncertainty,
         why=system.why_none if one.uncertainty is None else one.uncertainty.why,
     )
-
-
-def _at_cheapest(
-    system: System, cells: Cells, one: Measured
-) -> list[tuple[Estimates, FloatArray | None]]:
-    """Each cost at its own smallest cost, with threshold bias cross-fitted over speakers."""
-    made: list[tuple[Estimates, FloatArray | None]] = []
-    for i, found in enumerate(system.points.cheapest):
-        crossed = None if one.uncertainty is None else one.uncertainty.crossed[i]
-        made.append((at_cheapest(one.data, cells, found), crossed))
-    return made
 
 
 def _where(system: System, one: Measured) -> dict[str, str]:
@@ -138,7 +124,9 @@ def _group_rows(
     """Rows of every cell; without counts, nothing is known of it but why."""
     speakers = [one.level.speakers] if one.cells is None else one.cells.speakers
     if one.uncertainty is not None:
-        from parivox.auditing.uncertainty import interval_columns  # noqa: PLC0415 - likewise
+        from parivox.auditing.uncertainty import (  # noqa: PLC0415 - not for --no-intervals
+            interval_columns,
+        )
 
         # the uncertainty of all trials is that of one group, and of it as the pooled row
         data = one.data if len(one.names) > 1 else Estimates.of(one.bases * 2)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
+from parivox.auditing.result import system_name
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
 from parivox.report.page.limits import Harm, Place, harms, places
@@ -152,7 +153,7 @@ def command(audit: Audit) -> str:
 
 def _inputs(audit: Audit) -> Iterator[str]:
     for i, one in enumerate(audit.record["inputs"], 1):
-        name = f"{one['system']}@{one['list']}" if one["list"] else one["system"]
+        name = system_name(one["system"], one["list"])
         yield f"{name}=SCORES_{i}"
 
 
