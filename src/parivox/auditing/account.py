@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = ["POINTS", "WITHOUT_TRIALS", "account_for", "with_and_without"]
-
 _ONE_SIDE = "both sides must have one value; enrol.x or test.x takes that of one side"
 WITHOUT_TRIALS = "speakers of groups without any trial"
 """They are in no other table: groups are of what occurs in trials."""

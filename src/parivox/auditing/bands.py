@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = ["Band", "band_rows", "bands", "points_by_threshold"]
-
 AT_ONCE = 1 << 23
 """Pairs of speakers times thresholds that are tallied together, for the memory they take."""
 

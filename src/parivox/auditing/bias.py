@@ -42,18 +42,6 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Against = Callable[[FloatArray, FloatArray], bias.Measured]
 
-__all__ = [
-    "Block",
-    "Ratios",
-    "at_cheapest",
-    "bias_blocks",
-    "bias_rows",
-    "left_out",
-    "mean_over",
-    "mean_rows",
-    "shared_values",
-]
-
 _MADE_OF_ALL = {"macro", "geomean", "best"}
 _TESTS = ("p", "p_holm", "p_bh")
 _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
-__all__ = [
-    "CellCounts",
-    "Cells",
-    "Level",
-    "Matrix",
-    "Participants",
-    "count_cells",
-    "count_matrices",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Level:

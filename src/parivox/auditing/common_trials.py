@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from parivox.read.trialset import TrialSet
 
-__all__ = ["CommonTrials"]
-
 
 @dataclass(frozen=True, eq=False)
 class CommonTrials:

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = ["COMPARISON_MEASURES", "add_comparisons", "check_comparable"]
-
 COMPARISON_MEASURES = {
     "value": "the base metric itself",
     "spread": (

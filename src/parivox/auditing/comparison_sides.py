@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = [
-    "Compared",
-    "Part",
-    "Side",
-    "area_sides",
-    "base_side",
-    "bias_sides",
-    "columns_of",
-    "meta_sides",
-    "no_log",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Part:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from parivox.auditing.rows import Key, Rows
     from parivox.core.counts import Counts
 
-__all__ = ["DIFFERENCES", "compat_metrics", "compat_ratios"]
-
 DIFFERENCES = (
     "bt4vt 1.0.1 cuts each group's curve, reads rates and costs at the nearest threshold left on "
     "it, takes the larger rate where both are nearest for the EER, allocates by enrolment speaker "

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Valued = tuple[NDArray[np.int32], Sequence[str]]
 
-__all__ = ["confounding"]
-
 ALIKE, TELLS, TOLD = "alike", "tells", "told"
 CONFOUNDED, NOT_SHOWN = "confounded", "not_shown"
 WEAK = 0.3

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.options.typed import OtherCountOptions
 
-__all__ = ["count"]
-
 
 def count(
     scores: Any,

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.curves_resampled import ResampledCurves
 
-__all__ = ["LEAST", "SPLITS", "crossfitted", "halves"]
-
 SPLITS = 20
 LEAST = 10
 """Speakers of a group below which halves are too small to find a threshold on."""

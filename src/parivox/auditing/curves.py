@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, FloatArray, IntArray
 
-__all__ = ["THINNING", "bin_rows", "det_rows", "nodes", "shared_thresholds"]
-
 THINNING = 0.02
 """In probits: no point left out lies further than this from a kept one, on either axis."""
 SPACING = 0.04

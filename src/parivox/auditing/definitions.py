@@ -10,8 +10,6 @@ from parivox.core.measures import base_metrics, bias_measures, meta_measures
 if TYPE_CHECKING:
     from parivox.auditing.options import Options
 
-__all__ = ["all_definitions", "uncertainty"]
-
 FAILURE_RULES = {
     "attempts": "each trial of a recording that failed is one attempt, and a rejection",
     "shares": (

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.read.grouping import Grouping
 
-__all__ = ["Design"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Design:

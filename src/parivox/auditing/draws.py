@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Weights = NDArray[np.integer[Any]]
 
-__all__ = ["MOST_SPEAKERS", "Draws", "Replicated", "draw_speakers", "replicate"]
-
 MOST_SPEAKERS = 100_000
 """Of more speakers, no replicates are drawn."""
 

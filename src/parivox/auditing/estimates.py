@@ -39,17 +39,6 @@ if TYPE_CHECKING:
 
     Metrics = Mapping[str, Callable[[Curve], ArrayLike]]
 
-__all__ = [
-    "Estimates",
-    "at_points",
-    "estimate",
-    "locations",
-    "of_counts",
-    "own_metrics",
-    "place_of_rate",
-    "shifts",
-]
-
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
 _FEW_BINS = 128

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from parivox.core.tallies import ByPair
     from parivox.read.trialset import TrialSet
 
-__all__ = ["STAGES", "SpeakerFailures", "draws_with_failures", "tally_failures"]
-
 _SLICE = 4_000_000  # utterances at once
 MOST_RECORDINGS = 20_000_000
 """Of more recordings, what failed is not tallied by speaker: it would take another gigabyte."""

@@ -19,8 +19,6 @@ from parivox.read.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["check_folder", "check_format", "read_folder", "write_folder"]
-
 HASHES = "SHA256SUMS"
 """Hashes of all other files, as ``sha256sum -c`` reads them."""
 ASIDE, OLD = ".parivox-", "old"

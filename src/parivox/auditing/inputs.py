@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = [
-    "Gathered",
-    "by_name",
-    "count_files",
-    "developments",
-    "gather",
-    "gather_counts",
-    "groups_file_of",
-    "split_name",
-]
-
 Asked = TypeVar("Asked", bound="ReadOptions")
 
 

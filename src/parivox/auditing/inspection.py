@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from parivox.read.grouping import Grouping
     from parivox.read.inspection import Inspection
 
-__all__ = ["inspect"]
-
 
 def inspect(
     *sources: Any,

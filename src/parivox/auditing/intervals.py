@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from parivox.core.ratios import Ratio
     from parivox.core.tallies import ByPair, BySpeaker
 
-__all__ = [
-    "RateIntervals",
-    "cells_of",
-    "of_speakers",
-    "rate_intervals",
-    "ratio_to",
-    "spread_of_draws",
-]
-
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
 _COLUMNS = ("low", "high", "interval", "deff", "n_eff", "df", "se", "note")
 

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     Codes: TypeAlias = NDArray[np.int32]
     Sides: TypeAlias = tuple[Codes, Codes]
 
-__all__ = [
-    "ALLOCATIONS",
-    "CROSS",
-    "Layout",
-    "Members",
-    "Placed",
-    "PlacedTrials",
-    "Placing",
-    "cell_layouts",
-    "cells_of_side",
-    "groups_of_trials",
-    "placed",
-]
-
 ALLOCATIONS = ("both", "enrol", "test", "either")
 CROSS = "cross"
 """Every pair of groups, enrolment first, is a cell: the matrix between groups."""

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
 
-__all__ = ["LIMIT_MEASURES", "limit_rows", "offender_rows"]
-
 LIMIT_MEASURES = {
     "limit": "the rate against the limit: met if its whole interval is at or below, not_met above",
     "speakers_above": (

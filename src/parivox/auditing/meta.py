@@ -34,16 +34,6 @@ if TYPE_CHECKING:
     from parivox.core.registry import ZeroPolicy
     from parivox.core.spread import Meta
 
-__all__ = [
-    "Block",
-    "area_blocks",
-    "at_grid",
-    "drawn_blocks",
-    "in_draws",
-    "meta_rows",
-    "sweep_rows",
-]
-
 AXES = ("log10", "linear")
 """Scales of FPR that the area under FDR is taken on."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
 
-__all__ = ["Nulls", "away", "draw_nulls"]
-
 _GROUPS = 3
 _NO_VARIANCE = "the variance of too few groups is known"
 _REFUSED = {

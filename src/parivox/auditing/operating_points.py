@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
 
-__all__ = [
-    "DEPLOYED",
-    "NO_SCORES",
-    "Found",
-    "OperatingPoint",
-    "Points",
-    "default_points",
-    "find_all",
-    "is_far",
-    "missed",
-    "parse_point",
-    "parse_sweep",
-]
-
 DEPLOYED = "deployed"
 NO_SCORES = "decisions without scores"
 RESOLVABLE = 30

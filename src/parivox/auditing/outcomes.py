@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from parivox.read.checks import Trials
     from parivox.read.trialset import TrialSet
 
-__all__ = [
-    "ATTEMPTS",
-    "MICRO",
-    "NO_OUTCOMES",
-    "SHARES",
-    "Attempts",
-    "OutcomeCounts",
-    "Outcomes",
-    "Share",
-    "failure_rates",
-    "times",
-    "with_shares",
-]
-
 _GRID = np.concatenate(([0.0], np.geomspace(1e-3, 1e6, 4501)))
 """Lower edges of the bins of seconds, half a percent wide."""
 MICRO = 1e6

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-__all__ = ["KEY", "PilotGroups", "pilot_groups", "without_pilot"]
-
 KEY = {
     "system": "str",
     "list": "str",

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.read.table import Table
 
-__all__ = ["TABLES", "Plan", "plan"]
-
 _DESIGN = {
     "rate": "float",
     "icc": "float",

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = ["provenance_of", "record_of"]
-
 
 def record_of(
     options: Options, read: Gathered, systems: Sequence[System], file: GroupsFile | None

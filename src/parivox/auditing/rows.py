@@ -11,8 +11,6 @@ from parivox.read.table import Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Base", "Key", "Rows"]
-
 Key = tuple[str, str, str]
 """Metric, definition, operating point."""
 

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     Metric = Callable[[Curve], ArrayLike]
 
-__all__ = ["audit"]
-
 ENTRY_POINTS = "parivox.metrics"
 
 

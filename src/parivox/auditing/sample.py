@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = ["Sample", "sample_speakers"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sample:

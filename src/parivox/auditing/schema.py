@@ -6,8 +6,6 @@ are read as they were.
 
 from __future__ import annotations
 
-__all__ = ["CURVES", "FIRST", "ON_REQUEST", "SCHEMA_VERSION", "TABLES"]
-
 SCHEMA_VERSION = "5"
 """Goes up where audits that were written before cannot be read, not where a column is added."""
 _KEY = {"system": "str", "list": "str", "grouping": "str"}

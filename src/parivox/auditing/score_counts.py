@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from parivox.auditing.layout import Codes, Placed
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["BINS", "Binned", "Exact"]
-
 BINS = 1 << 16
 CHUNK = 1 << 21
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
 
-__all__ = ["SpeakerErrors", "tally_errors"]
-
 _HELD = 1 << 21
 """Entries of several partitions that are held before they are added up."""
 

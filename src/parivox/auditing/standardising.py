@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.read.grouping import Grouping
 
-__all__ = ["STANDARDISED", "standardised_rows"]
-
 STANDARDISED = "standardised"
 _WHY = {
     "no_trials": "no trials",

@@ -46,15 +46,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import Counts, FloatArray
     from parivox.read.trialset import TrialSet
 
-__all__ = [
-    "Measured",
-    "System",
-    "check_polarity",
-    "measure_system",
-    "measured_cells",
-    "withheld",
-]
-
 CHANCE = 0.5
 MOST_TRIALS = 100_000_000
 """Of more trials, errors by speaker are not tallied: it would not fit in memory."""

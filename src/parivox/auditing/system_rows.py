@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import Counts
 
-__all__ = ["add_rows", "part_of"]
-
 
 def add_rows(system: System, rows: Mapping[str, Rows], *, compared: Compared | None = None) -> None:
     """Add this system's rows to every table but ``data``.

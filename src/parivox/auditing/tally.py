@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from parivox.read.grouping import Grouping, Sides
     from parivox.read.trialset import TrialSet
 
-__all__ = ["MOST_THRESHOLDS", "Tally", "tally_trials"]
-
 MOST_THRESHOLDS = 255
 _HELD = 1 << 22
 """Rows of several partitions that are held before they are added up."""

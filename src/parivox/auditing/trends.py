@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.read.grouping import Grouping
 
-__all__ = ["TREND", "trend_rows"]
-
 TREND = "trend"
 _WHY = {
     "few_speakers": "too few speakers",

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from parivox.read.checks import Trials
     from parivox.read.trialset import TrialSet
 
-__all__ = ["check_trial_table", "check_trials_known", "write_trial_table"]
-
 KINDS = {".csv", ".parquet"}
 
 

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.resampling import Scale
 
-__all__ = [
-    "Uncertainty",
-    "beyond_noise",
-    "crossed_of",
-    "groups_passed",
-    "interval_columns",
-    "missing_for_gates",
-]
-
 _COLUMNS = ("low", "high", "interval", "deff", "n_eff", "df", "se", "note")
 
 

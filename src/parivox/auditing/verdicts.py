@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.verdict import Verdicts
 
-__all__ = ["BOTH", "verdict_rows"]
-
 BOTH = "fpr+fnr"
 _AGAINST = {
     "others": "everyone else",

@@ -19,9 +19,6 @@ from parivox.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main", "parser"]
-
-
 COMMANDS = {
     "audit": "how each group of people fares, by every measure",
     "count": "counts without ids, which others can audit",

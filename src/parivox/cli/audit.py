@@ -22,8 +22,6 @@ from parivox.cli.streams import print_json, printing
 from parivox.errors import ConfigError, shown
 from parivox.options.audit import MEASURED, READ, TRIALS, UNCERTAINTY, WRITTEN, AuditOptions
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox audit scores.csv --speakers speakers.csv --by gender

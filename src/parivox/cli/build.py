@@ -20,8 +20,6 @@ from parivox.errors import ConfigError, shown
 from parivox.options.kinds import options_of
 from parivox.options.trials import KINDS, BuildOptions
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox trials build inclusive --utterances u.csv --speakers s.csv --by gender+nationality \\

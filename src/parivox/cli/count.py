@@ -20,8 +20,6 @@ from parivox.cli.streams import printing
 from parivox.errors import shown
 from parivox.options.audit import COUNTED, READ, TRIALS, WRITTEN, CountOptions
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox count day1.parquet --speakers s.csv --by gender --out day1.counts

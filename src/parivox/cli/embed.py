@@ -17,8 +17,6 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox embed RECORDINGS/ --system ge2e --out embeddings/

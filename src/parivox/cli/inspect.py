@@ -14,8 +14,6 @@ from parivox.errors import ConfigError
 from parivox.options.audit import ReadOptions
 from parivox.options.kinds import options_of
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox inspect scores.txt people.xlsx

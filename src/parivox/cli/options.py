@@ -15,19 +15,6 @@ from parivox.options.kinds import Direction, Flag, Value, options_of, sections_o
 if TYPE_CHECKING:
     from parivox.options.kinds import Option, Options
 
-__all__ = [
-    "Once",
-    "Progress",
-    "add_every_section",
-    "add_option",
-    "add_options",
-    "check_out_is_named",
-    "check_standard_input",
-    "given_options",
-    "mapping_of",
-    "repeatable",
-]
-
 TABLES = ("speakers", "trials", "utterances", "models", "failures")
 """Options that name a table beside the scores."""
 

@@ -11,8 +11,6 @@ from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
 from parivox.options.plan import PlanOptions
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox plan --pilot audit/ --detect-ratio 2 --power 0.8 --target-fpr 0.001

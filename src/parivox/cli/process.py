@@ -7,8 +7,6 @@ import gc
 import os
 import sys
 
-__all__ = ["set_up"]
-
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's mallopt(3)
 
 

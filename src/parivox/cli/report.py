@@ -17,8 +17,6 @@ from parivox.options.kinds import options_of
 if TYPE_CHECKING:
     from parivox.auditing.result import Audit
 
-__all__ = ["add_page_options", "add_to", "of_page"]
-
 EXAMPLES = """\
 examples:
   parivox report audit/ --out report.html --title "Door locks, 2026" --context context.yaml

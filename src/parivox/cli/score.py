@@ -13,8 +13,6 @@ from parivox.errors import ConfigError
 from parivox.options.kinds import options_of
 from parivox.options.trials import ListOptions
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox score trials.txt --embeddings embeddings/ --out scores.parquet

@@ -13,8 +13,6 @@ from parivox.errors import ConfigError, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["prepare", "print_json", "printing", "say", "silence"]
-
 
 def prepare() -> None:
     """Make the streams fit for any text; refuse a standard output that is closed.

@@ -11,8 +11,6 @@ from parivox.cli import COMMANDS
 from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox systems list

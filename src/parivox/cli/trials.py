@@ -16,8 +16,6 @@ from parivox.options.trials import CheckOptions, ConvertOptions, DescribeOptions
 if TYPE_CHECKING:
     from parivox.options.kinds import Options
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox trials check veri_test.txt --speakers vox1_meta.csv --by gender+nationality

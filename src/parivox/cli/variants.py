@@ -10,8 +10,6 @@ from parivox.cli.process import set_up
 from parivox.cli.streams import print_json, printing
 from parivox.options.trials import VariantsOptions
 
-__all__ = ["add_to"]
-
 EXAMPLES = """\
 examples:
   parivox trials variants scores.csv --speakers s.csv --by nationality

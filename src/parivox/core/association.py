@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["Association", "association", "determines"]
-
 LEAST_EXPECTED = 5
 """Speakers expected in every cell, if nothing goes together, for the chi-square distribution."""
 DRAWS = 1_999

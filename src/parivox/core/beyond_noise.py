@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
 
 
-__all__ = [
-    "Between",
-    "Spread",
-    "TauLog",
-    "corrected_variance",
-    "double_corrected_variance",
-    "resampled_rates",
-    "spread_interval",
-    "spread_of_draws",
-    "tau_log",
-    "tau_log_null",
-]
-
 # A spread is told of three groups and more; two groups have a ratio.
 _GROUPS = 3
 _MOST_LOST = 0.05  # share of draws in which a group may be undefined

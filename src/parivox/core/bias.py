@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.registry import ZeroPolicy
 
-__all__ = [
-    "BIAS_MEASURES",
-    "Measured",
-    "difference",
-    "neg_log_ratio",
-    "ratio",
-    "reference",
-    "smoothed",
-    "threshold_bias",
-]
-
 Reference: TypeAlias = Literal["macro", "geomean", "best"]
 _REFERENCES = ("macro", "geomean", "best")
 

@@ -31,17 +31,6 @@ if TYPE_CHECKING:
 
 Rate = TypeVar("Rate", float, "FloatArray")
 
-__all__ = [
-    "AtThreshold",
-    "RatesAt",
-    "bt4vt_cdet_at",
-    "bt4vt_curve",
-    "bt4vt_eer",
-    "bt4vt_eer_ratio",
-    "bt4vt_min_cdet",
-    "bt4vt_rates_at",
-]
-
 
 class AtThreshold(NamedTuple):
     """A value and the threshold of the curve point that it was read from."""

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, Curve, FloatArray, IntArray
 
-__all__ = [
-    "COST_MODELS",
-    "CostModel",
-    "MinCost",
-    "act_cdet",
-    "bayes_threshold",
-    "cdet",
-    "min_cdet",
-    "parse_cost",
-]
-
 # Weighted sums of products of trial numbers below this are exact in int64.
 _EXACT = 2**62
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     FloatArray: TypeAlias = NDArray[np.float64]
     IntArray: TypeAlias = NDArray[np.int64]
 
-__all__ = ["Counts", "Curve", "as_counts"]
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:

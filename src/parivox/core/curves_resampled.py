@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Codes: TypeAlias = NDArray[np.integer[Any]]
 
-__all__ = ["BINS", "ResampledCurves", "curve_edges", "largest_share"]
-
 BINS = 1 << 12
 
 # of one chunk of replicates: counts, and weights of pairs

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     Exact: TypeAlias = NDArray[Any]  # of Python integers, or of quotients of them
     Point: TypeAlias = tuple[Exact, Exact]  # false accepts and false rejects
 
-__all__ = ["DEFINITIONS", "eer"]
-
 # Sums of two products of trial numbers below this fit int64; above, floats serve.
 _EXACT = 2**61
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, FloatArray, IntArray
 
-__all__ = ["calibration_loss", "cllr", "min_cllr"]
-
-
 _PASSES = 50
 
 

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
 
-__all__ = [
-    "Moments",
-    "by_point",
-    "max_by_cell",
-    "moments",
-    "of_speakers",
-    "over",
-    "rest_of",
-    "speaker_cells",
-]
-
 # Numbers of errors above which operating points are taken one by one, to save memory.
 _AT_ONCE = 2**22
 

@@ -34,16 +34,6 @@ if TYPE_CHECKING:
     from parivox.core.moments import Moments
     from parivox.core.tallies import BySpeaker
 
-__all__ = [
-    "Floor",
-    "Null",
-    "floor",
-    "gamma_multinomial",
-    "null_method",
-    "permuted",
-    "without_zeros",
-]
-
 _UNEQUAL = 2  # permutation from here on rejects too often: trials per speaker, largest : smallest
 _MANY_SPEAKERS = 20_000  # permuting more takes seconds, and they leave little to choose
 _LEVEL = 0.95

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["benjamini_hochberg", "holm", "permutation_p"]
-
 # Draws that equal the observed value but for rounding count as equal.
 _ROUNDING = 1e-12
 

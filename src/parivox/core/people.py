@@ -48,18 +48,6 @@ if TYPE_CHECKING:
     from parivox.core.tallies import BySpeaker
 
 
-__all__ = [
-    "Shares",
-    "WorstTenth",
-    "attempts_until",
-    "checked_attempts",
-    "let_in",
-    "locked_out",
-    "locked_out_people",
-    "share_above",
-    "worst_tenth",
-]
-
 _FEWEST_SPEAKERS = 5
 """As for every inference (docs/methods/verdicts.md#gates)."""
 _LEAST_SPREAD, _MOST_SPREAD = 1e-6, 0.99

@@ -25,22 +25,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray
 
-__all__ = [
-    "EXPECTED_ERRORS",
-    "FEWEST_SPEAKERS",
-    "Sample",
-    "design_effect",
-    "detectable_ratio",
-    "icc_at",
-    "icc_of",
-    "least_speakers",
-    "power_to_detect",
-    "relative_half_width",
-    "speakers_needed",
-    "supported_rate",
-    "trials_needed",
-]
-
 EXPECTED_ERRORS = 30
 """Independent errors from which a rate is known to within 30 % at 90 % confidence (Doddington)."""
 FEWEST_SPEAKERS = 5

@@ -23,17 +23,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, Curve, FloatArray, IntArray
 
-__all__ = [
-    "RateAt",
-    "crossing",
-    "fnr_at_fpr",
-    "fpr_at_fnr",
-    "hter",
-    "threshold_at_eer",
-    "threshold_at_fnr",
-    "threshold_at_fpr",
-]
-
 RateRule: TypeAlias = Literal["conservative", "nearest", "interp"]
 RULES = ("conservative", "nearest", "interp")
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from parivox.core.intervals import Interval
     from parivox.core.tallies import BySpeaker
 
-__all__ = ["Ratio", "disjoint", "others", "ratio_interval", "to_pooled"]
-
 # Numbers that `others` holds at once in a table of (cell, kind of speaker).
 _AT_ONCE = 2**20
 # Halvings of the angle on which p depends.

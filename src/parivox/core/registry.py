@@ -21,24 +21,6 @@ if TYPE_CHECKING:
 
     from parivox.core.spread import Meta
 
-__all__ = [
-    "ANY",
-    "BOTH",
-    "MEASURES",
-    "RATES",
-    "SHARE",
-    "ZERO_POLICIES",
-    "BaseMetric",
-    "BiasMeasure",
-    "Measure",
-    "MetaMeasure",
-    "base_metric",
-    "base_metrics",
-    "bias_measures",
-    "meta_measures",
-    "register",
-]
-
 Scale: TypeAlias = Literal["zero", "one", "ratio", "linear"]
 ZeroPolicy: TypeAlias = Literal["none", "jeffreys", "nist"]
 ZERO_POLICIES = ("none", "jeffreys", "nist")

@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 
     Weights: TypeAlias = NDArray[np.integer[Any]]
 
-__all__ = [
-    "BootstrapInterval",
-    "Scale",
-    "from_replicates",
-    "pool_small_strata",
-    "speaker_weights",
-    "weighted",
-]
-
 Scale: TypeAlias = Literal["log", "linear"]
 SCALES = ("log", "linear")
 

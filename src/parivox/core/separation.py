@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, FloatArray, IntArray
 
-__all__ = ["auc", "dprime", "shift", "sum_over_trials"]
-
 TrialClass: TypeAlias = Literal["target", "nontarget"]
 
 # Products of trial numbers below this are exact in int64, doubled and summed.

@@ -17,21 +17,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = [
-    "GroupSet",
-    "Meta",
-    "cv",
-    "gini",
-    "max_geomean",
-    "max_mean",
-    "max_min",
-    "min_max",
-    "nrb",
-    "rb",
-    "sd",
-    "value_range",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Meta:

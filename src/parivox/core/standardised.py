@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray
 
-__all__ = ["Standardised", "standardised"]
-
 Tally = TypeVar("Tally", bound=BySpeaker | ByPair)
 
 

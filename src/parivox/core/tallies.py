@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["ByPair", "BySpeaker", "numbered", "sum_by_cell"]
-
 _DENSE = 1 << 25
 """Codes that are marked one by one; beyond, they are sorted."""
 

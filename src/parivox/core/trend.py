@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["Trend", "trend"]
-
 _FEWEST_SPEAKERS = 5
 _STEPS, _LONGEST_STEP, _SETTLED = 50, 2.0, 1e-9
 _RANK = 1e-9

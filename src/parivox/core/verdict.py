@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray
 
-__all__ = ["WHY", "Verdicts", "joint", "meets_limit", "overall", "sentence", "verdicts"]
-
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:

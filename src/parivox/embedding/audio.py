@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "ATTRIBUTES",
-    "LONGEST_SECONDS",
-    "STATUSES",
-    "Decoded",
-    "Excerpt",
-    "Meter",
-    "check_decoders",
-    "decode",
-]
-
 STATUSES = ("ok", "too_short", "no_speech", "unreadable", "non_finite", "silent")
 LONGEST_SECONDS = 3600.0
 """Longer recordings are not taken into memory, unless the user says so."""

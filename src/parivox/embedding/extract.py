@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]
     Tell = Callable[[str], None]
 
-__all__ = ["BATCH", "Embedded", "embed"]
-
 BATCH = 64
 """Recordings in a batch: what an interruption costs, times the workers."""
 _KEY = ("audio_sha256", "_channel", "start", "end")  # what makes two recordings the same audio

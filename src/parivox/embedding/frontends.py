@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["FRONTENDS", "FrontEnd", "hz_of_mel", "mel_of_hz"]
-
 _RATE = 16_000
 _LENGTH, _HOP = 400, 160
 """Samples of a frame, and from one to the next."""

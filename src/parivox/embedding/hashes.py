@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["HASHES", "STAT", "hash_or_none", "hashed", "hashes_of", "read_hashes", "with_stat"]
-
 HASHES = "seen.parquet"
 STAT = ("path", "_size", "_modified")
 """A file is what it was as long as these are."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from parivox.embedding.systems.protocol import VerifyingSystem, Waveform
 
-__all__ = ["Finding", "Probed", "probe"]
-
 TOLERANCE = 1e-5
 """Of vectors of the same recording, as a share of their length."""
 LEAST_ALIKE = 0.9

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["Pace", "Parts", "find_parts", "plan_parts"]
-
 _BYTES_A_SECOND = 32_000  # of 16 kHz and 16 bit, to compare excerpts with files
 
 

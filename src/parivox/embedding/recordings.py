@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-__all__ = ["COLUMNS", "Source", "piped_file", "read_data_folder", "read_source"]
-
 COLUMNS = {
     "utterance": pl.String,
     "speaker": pl.String,

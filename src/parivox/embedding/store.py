@@ -36,21 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "FOUND",
-    "Store",
-    "Vectors",
-    "arranged",
-    "check_store",
-    "commit",
-    "find_store",
-    "hold",
-    "open_store",
-    "recover",
-    "save",
-    "writing",
-]
-
 VERSION = 1
 FOUND = {
     "audio_sha256": pl.String,

@@ -16,8 +16,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RATE", "Voice", "draw_voice", "speak"]
-
 RATE = 16_000
 """Samples per second."""
 _HOP, _WIDTH = 128, 512

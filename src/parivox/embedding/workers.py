@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     InHand = Callable[[int | None], None]
     """Told the place of each recording before it is decoded, and None before any are embedded."""
 
-__all__ = ["Batch", "Done", "decode_batch", "do_batches", "embed_batch"]
-
 T = TypeVar("T")
 
 SECONDS_AT_ONCE = 600.0

@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from parivox.core.rates import RateRule
     from parivox.core.registry import ZeroPolicy
 
-__all__ = [
-    "COUNTED",
-    "INTERVALS",
-    "MEASURED",
-    "OFFENDERS",
-    "READ",
-    "REFERENCES",
-    "TRIALS",
-    "UNCERTAINTY",
-    "WRITTEN",
-    "AuditOptions",
-    "CountOptions",
-    "ReadOptions",
-]
-
 TRIALS = "trials and groups"
 MEASURED = "how it is measured"
 COUNTED = "how it is counted"

@@ -21,23 +21,6 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "Direction",
-    "Flag",
-    "Names",
-    "Number",
-    "Option",
-    "Options",
-    "Text",
-    "Texts",
-    "Value",
-    "Weights",
-    "option",
-    "options_of",
-    "sections_of",
-    "several",
-]
-
 MOST_WEIGHTS = 1000
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 

@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 from parivox.errors import ConfigError
 from parivox.options.kinds import Number, Option, Options, option
 
-__all__ = ["DETECTED", "KNOWN", "PlanOptions", "Rates"]
-
 DETECTED = "what is to be detected"
 KNOWN = "what is known"
 METRICS = ("fnr", "fpr")

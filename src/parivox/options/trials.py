@@ -13,26 +13,6 @@ from parivox.options.kinds import Direction, Flag, Names, Options, Text, Texts, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = [
-    "BUILT",
-    "CHECKED",
-    "DRAWN",
-    "KINDS",
-    "LIST",
-    "WRITTEN",
-    "BalancedOptions",
-    "BuildOptions",
-    "CheckOptions",
-    "ConvertOptions",
-    "CrossOptions",
-    "DescribeOptions",
-    "GradeOptions",
-    "GradedOptions",
-    "InclusiveOptions",
-    "ListOptions",
-    "VariantsOptions",
-]
-
 LIST = "the list and its tables"
 CHECKED = "what is told of it"
 DRAWN = "what is drawn"

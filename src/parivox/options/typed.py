@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["OtherAuditOptions", "OtherBuildOptions", "OtherCountOptions"]
-
 
 class OtherAuditOptions(TypedDict, total=False):
     """Options of `audit` that its signature does not name.

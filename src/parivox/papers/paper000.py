@@ -31,20 +31,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray
 
-__all__ = [
-    "AVERAGE",
-    "DESIGN_FPR",
-    "TABLE_2",
-    "TABLE_3",
-    "TABLE_4",
-    "Implied",
-    "Implied4",
-    "nrb_zero_as_average",
-    "success",
-    "table3",
-    "table4",
-]
-
 AVERAGE = {"EER": 3.657, "minCDet": 0.012}
 """Printed values over all trials of VoxCeleb1-I: EER in per cent, raw detection cost."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, FloatArray
 
-__all__ = ["TABLE_4", "TABLE_5", "Figures", "Row4", "Row5", "paper_name", "table4", "table5"]
-
 COST = COST_MODELS["voxsrc"]
 REFERENCE_5 = "usa_m"
 """The group whose rates table 5 divides by."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["GROUPS", "POOLED_EER", "TABLE_1", "TRIALS", "Fairness", "recovered", "table1"]
-
 TRIALS = 2208
 """Target trials, and as many nontarget trials, of each nationality."""
 

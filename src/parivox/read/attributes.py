@@ -22,24 +22,6 @@ if TYPE_CHECKING:
 
     from parivox.read.formats.format import Scan
 
-__all__ = [
-    "LEVELS",
-    "MOST",
-    "UNKNOWN",
-    "Attribute",
-    "Bands",
-    "Levels",
-    "ValueCodes",
-    "columns_of",
-    "has_bands",
-    "in_order",
-    "number",
-    "parse_attribute",
-    "parse_by",
-    "sides_of",
-    "whole_of",
-]
-
 LEVELS = ("speaker", "recording", "trial")
 UNKNOWN = ("", "na", "n/a", "unknown", "nan", "none", "null")
 """What stands for an unknown attribute, in lower case."""

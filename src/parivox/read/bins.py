@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray
 
-__all__ = ["AT_THRESHOLDS", "Bins", "parse_bins"]
-
 AT_THRESHOLDS = "counted at given thresholds only"
 FINEST = 1 << 50
 """Most steps from zero to a score: beyond them the next edge cannot be told from the last."""

@@ -15,20 +15,6 @@ if TYPE_CHECKING:
 
     from parivox.read.formats.format import Rows, Scan
 
-__all__ = [
-    "DAY",
-    "LABELS",
-    "OK",
-    "STAGES",
-    "decisions",
-    "failures",
-    "is_label",
-    "labels",
-    "numbers",
-    "scores",
-    "stage_of",
-]
-
 _TARGET = "1 1.0 +1 target targets tgt tar true t yes y same genuine mated match positive client"
 _NONTARGET = (
     "0 0.0 -1 -1.0 nontarget non-target non_target nontgt non imp imposter impostor false f no n "

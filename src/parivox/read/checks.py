@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-__all__ = [
-    "ACQUIRE",
-    "CONFLICTS",
-    "DUPLICATES",
-    "ENROL",
-    "FAILED",
-    "INFINITE",
-    "OF_ITSELF",
-    "REVERSED",
-    "UNSCORED",
-    "CheckCounts",
-    "Encoded",
-    "Trials",
-    "UtteranceFacts",
-    "check_partition",
-    "pair_key",
-]
-
 UNSCORED = "trials without score"
 DUPLICATES = "exact duplicates"
 CONFLICTS = "contradicting rows"

@@ -15,8 +15,6 @@ from parivox.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-__all__ = ["ALIASES", "ATTRIBUTE", "Columns", "name_columns", "plain"]
-
 _SIDES = {
     "enrol": [
         "enrol",

@@ -27,8 +27,6 @@ from parivox.read.encoding import encoding_of, transcoded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["IN_MEMORY_BYTES", "Content", "Folder", "compression_of", "read_content", "unpacked"]
-
 IN_MEMORY_BYTES = 256 << 20
 """Unpacked files beyond this many bytes are read in batches from disk."""
 HEAD = 1 << 16

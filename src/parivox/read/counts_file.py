@@ -33,18 +33,6 @@ if TYPE_CHECKING:
 Named: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]"
 """Files with the system and list that the user names, None where they are not named."""
 
-__all__ = [
-    "KEY",
-    "MOST",
-    "VERSION",
-    "CountRows",
-    "check_out",
-    "damaged",
-    "holds_counts",
-    "read_counts",
-    "write_file",
-]
-
 KEY = "parivox_counts"
 """Under this key the metadata of a Parquet file say that it holds counts."""
 VERSION = "1"

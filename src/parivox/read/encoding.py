@@ -11,8 +11,6 @@ from parivox.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["encoding_of", "transcoded"]
-
 _NO_TEXT = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11")
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances
 
-__all__ = ["Failures", "read_failures"]
-
 
 @dataclass(frozen=True, eq=False)
 class Failures:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Sides = tuple[Codes, Codes]
 
-__all__ = ["SAME", "Grouping", "OfAttribute", "combined"]
-
 SAME = ("different", "same")
 """Values of ``same:x``."""
 

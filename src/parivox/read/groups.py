@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = ["FEW", "MANY", "AttributeLookup", "attributes_asked", "make_groupings"]
-
 POOLED = "pooled"
 MOST = 10_000_000
 """Combinations of values that are looked for."""

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from parivox.read.attributes import Attribute
     from parivox.read.yaml_text import Node
 
-__all__ = ["KEEP", "GroupsFile", "Recipe", "read_groups_file"]
-
 KEEP = "keep"
 """Under ``others``: values that no group holds keep their names."""
 MOST_BYTES = 1 << 20

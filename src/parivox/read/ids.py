@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
 
-__all__ = ["HELD", "RANGE", "Dictionary", "Ids", "MergedIds", "places_in"]
-
 HELD = 8_000_000
 """Ids held in memory: beyond so many, the runs go to disk."""
 RANGE = 4_000_000

@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 
     Keys = Callable[[str], Iterable[object]]
 
-__all__ = [
-    "DIFFERENCES",
-    "check_speaker_columns",
-    "listed_ids",
-    "mend_of_ids",
-    "named_rows",
-    "pattern_of",
-    "pattern_of_speakers",
-    "speaker_indices",
-    "spreadsheet_damage",
-    "utterance_speakers",
-    "why_nothing_fits",
-]
-
 
 class NamesSpeakers(Protocol):
     """A table of utterances, as far as it is asked whose they are."""

@@ -22,21 +22,6 @@ if TYPE_CHECKING:
 
     from parivox.read.formats.format import NamedColumns, Rows
 
-__all__ = [
-    "ID",
-    "SPEAKER",
-    "UTTERANCE",
-    "check_filled",
-    "column_called",
-    "coverage",
-    "find_column",
-    "id_columns",
-    "is_unnamed",
-    "known_values",
-    "merged",
-    "read_table",
-    "two_values",
-]
 UTTERANCE = (
     *("utterance", "utt", "utteranceid", "uttid"),
     *("file", "path", "segment", "segmentid", "recording", "recordingid", "call", "callid", "id"),

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.utterances import Utterances
 
-__all__ = ["MODEL", "Models", "read_models"]
-
 MODEL = (
     "model",
     "modelid",

@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from parivox.read.formats.format import Scan
     from parivox.read.ids import MergedIds
 
-__all__ = [
-    "check_columns",
-    "columns_told",
-    "contradiction",
-    "labels_or_scores",
-    "reading_notes",
-    "why_none_left",
-]
 _KINDS = ("trials", "list", "failed", "pair", "decision", "label")
 _MEND = "or leave such rows out with --conflicts set-aside"
 

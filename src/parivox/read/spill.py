@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "IN_MEMORY_TRIALS",
-    "PART_TRIALS",
-    "CheckedParts",
-    "FinalCodes",
-    "Store",
-    "ranges",
-    "records",
-]
-
 IN_MEMORY_TRIALS = 20_000_000
 """Lists with more rows are kept on disk and checked in partitions."""
 PART_TRIALS = 2_000_000

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Coded", "Table"]
-
 _KINDS = {"str": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
 _SHOWN = 20
 _FORMULA = r"^[=+\-@\t\r\n]"

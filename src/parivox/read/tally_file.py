@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["KEYS", "damaged", "read_tally", "write_tally"]
-
 KEY = "parivox_tally"
 """Under this key the metadata of a Parquet file say that it holds a tally."""
 VERSION = "1"

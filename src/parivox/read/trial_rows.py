@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from parivox.read.formats.format import Rows, Scan
     from parivox.read.spill import FinalCodes
 
-__all__ = ["TrialRows"]
-
 
 class TrialRows:
     """Rows of a score file and perhaps of a trial list, as they are read.

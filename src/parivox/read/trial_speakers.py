@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from parivox.read.trial_rows import TrialRows
     from parivox.read.utterances import Utterances
 
-__all__ = ["TrialTables", "find_speakers"]
-
 _FAILURES = 2  # where an utterance stands that is in no trial
 
 

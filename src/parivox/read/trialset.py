@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 
-__all__ = ["Recordings", "TrialSet", "speakers_in", "trial_keys", "with_common_speakers"]
-
 _SLICE = 100_000  # cells hashed at once
 
 

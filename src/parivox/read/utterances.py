@@ -20,11 +20,6 @@ from parivox.read.metadata import (
     two_values,
 )
 
-__all__ = [
-    "Utterances",
-    "read_utterances",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Utterances:

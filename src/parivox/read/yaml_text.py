@@ -16,8 +16,6 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["Node", "node_of", "read_yaml"]
-
 DEEPEST = 4
 """Mappings and lists within each other."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.core.counts import FloatArray, IntArray
 
-__all__ = ["Binned", "binned"]
-
 
 @dataclass(frozen=True, eq=False)
 class Binned:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates, Verdicts
     from parivox.report.words import Row
 
-__all__ = ["disagreements"]
-
 _JOINT = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
 _MOST = {"fnr": "locked out most", "fpr": "most exposed to impostors"}
 _CHANCE = 0.05

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.charts import Figure
 
-__all__ = ["FORMATS", "check_figures", "pdf_in_order", "write_figures"]
-
 FORMATS = ("svg", "png", "pdf")
 COLUMNS = {"one column": 3.5, "two columns": 7.0}
 """Inches across of a paper."""

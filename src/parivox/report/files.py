@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
 
-__all__ = [
-    "TABLES",
-    "check_format",
-    "check_page",
-    "check_tables",
-    "format_of",
-    "is_ours",
-    "need",
-    "tables_as",
-    "unwritable",
-    "write_page",
-    "write_tables",
-]
-
 TABLES = {"markdown": ".md", "latex": ".tex", "xlsx": ".xlsx"}
 """What tables are written as, and how names of such files end."""
 _PAGES = (".html", ".htm")

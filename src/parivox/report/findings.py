@@ -30,32 +30,6 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates, Verdicts
     from parivox.report.words import Row
 
-__all__ = [
-    "SET_APART",
-    "Answer",
-    "answers",
-    "confounded",
-    "contradictions",
-    "deployed_at",
-    "differing_in_words",
-    "failed_checks",
-    "figures",
-    "gates_in_words",
-    "grouped",
-    "groups_without_trials",
-    "headline",
-    "limits",
-    "odd_points",
-    "of_data",
-    "own_thresholds",
-    "recordings_in_words",
-    "reference_in_words",
-    "set_aside",
-    "trends",
-    "why_unsure",
-    "worst_tenth",
-]
-
 SET_APART = ("G8", "G9")
 """Checks of a list without which a difference between groups may be one between their trials."""
 _FEW_THRESHOLDS = 5

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
         Shared,
     )
 
-__all__ = ["lines", "print_inspection", "to_json", "told"]
-
 _KINDS = {
     "scores": "scores of trials",
     "trials": "a list of trials without scores",

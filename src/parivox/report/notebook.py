@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from parivox.report.sheets.sheet import Sheet
 
-__all__ = ["Charts", "html"]
-
 _TOLD_BY = {
     "Checked": ("trials", "check_in_words"),
     "Description": ("trials", "description_in_words"),

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-__all__ = ["print_plan", "told"]
-
 _REASONS = {
     "one_group": "there is no other group",
     "shared_trials": "groups share trials",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
     from parivox.scoring.run import Scored
 
-__all__ = ["checked", "embedded", "print_known", "print_probed", "print_scored", "scored"]
-
 _STYLES = {"ok": "", "note": "yellow", "fault": "red"}
 _FAILURES = {
     "too_short": "too short",

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates
     from parivox.report.words import Row
 
-__all__ = ["print_summary", "summary"]
-
 _COUNTED_AT = "counted at thresholds "
 _MOST_TOLD = 10
 """Groups that differ whose figures stand under the answer, at each operating point."""

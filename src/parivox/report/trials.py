@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from parivox.trials.findings import Checked, Finding
     from parivox.trials.grading import Graded
 
-__all__ = ["check_in_words", "description_in_words", "grades_in_words"]
-
 _VERDICTS = {
     "pass": ("pass", "green"),
     "fail": ("FAIL", "bold red"),

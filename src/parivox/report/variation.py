@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from parivox.trials.variation import Variation
 
-__all__ = ["print_variation", "told"]
-
 
 def print_variation(found: Variation) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""

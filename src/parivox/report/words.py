@@ -14,20 +14,6 @@ from parivox.errors import shown
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = [
-    "GAP",
-    "Row",
-    "add",
-    "chance",
-    "grid",
-    "number",
-    "percent",
-    "short",
-    "show",
-    "span",
-    "text",
-]
-
 Row = dict[str, Any]
 GAP = "\u00a0"
 """Between columns that do not belong together, in tables with little room."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating]
 
-__all__ = ["COMPARISONS", "Comparison", "comparison_named", "pair_scores"]
-
 
 @dataclass(frozen=True)
 class Comparison:

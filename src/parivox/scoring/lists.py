@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from parivox.scoring.comparisons import Comparison
 
 
-__all__ = ["CHUNK", "WAYS", "Enrolments", "TrialList", "read_enrolments", "read_list", "way_of"]
-
 CHUNK = 1 << 18
 """Trials at once: what memory depends on, in place of the length of the list."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from parivox.scoring.vectors import Vectors
 
 
-__all__ = ["Cohort", "Strangers", "against_cohort", "check_size", "read_cohort"]
-
 _MOST = 20
 """Values of an attribute that are counted."""
 

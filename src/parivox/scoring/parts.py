@@ -17,8 +17,6 @@ from parivox.read.formats.format import ENGINE_ERRORS, why
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Parts"]
-
 ROWS = 1 << 18
 """Rows of a row group."""
 

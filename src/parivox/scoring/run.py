@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from parivox.scoring.vectors import Vectors
 
 
-__all__ = ["TOP", "Job", "Scored", "outcomes", "score"]
-
-
 TOP = 300
 """Strangers that count in AS-norm, unless the user says otherwise."""
 FORMAT = 1

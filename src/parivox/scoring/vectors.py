@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from parivox.embedding.store import Store
     from parivox.scoring.comparisons import Comparison
 
-__all__ = ["Vectors", "keep", "mean_of", "open_vectors"]
-
 _BLOCK = 1 << 25
 """Bytes of vectors at once."""
 

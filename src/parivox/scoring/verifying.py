@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     Outcome = tuple[float | None, str | None, str, str | None]
 
-__all__ = ["PIECE", "score_with_system"]
-
 PIECE = 500
 """Trials that an interruption loses at most."""
 _HELD = 128

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from parivox.trials.pairs import Draws, Ints, Words
 
 
-__all__ = ["Capacity", "build_balanced", "design", "nontarget_pairs_each", "spread_over_recordings"]
-
 ROWS = (
     "speaker by speaker in the order of their ids; of each first the target, then the nontarget "
     "trials"

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from parivox.trials.design import Block, Design
 
-__all__ = ["Built", "build_lists", "rebuild"]
-
 _MOST_VARIANTS = 10_000
 _MANY = 50_000_000
 """Trials of which there is word before they are drawn."""

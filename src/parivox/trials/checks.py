@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from parivox.trials.lists import TrialList
     from parivox.trials.remarks import Overlap
 
-__all__ = ["check", "check_list", "failed_checks"]
-
 
 def check(
     trials: Any,

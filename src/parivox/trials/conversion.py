@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from parivox.read.formats.format import Rows, Scan
 
-__all__ = ["Converted", "convert"]
-
 _TRIAL = ("enrol", "test", "label")
 _SIDES = ("enrol", "test")
 

@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Flags = NDArray[np.int8]
 
-__all__ = [
-    "Cells",
-    "ListCounts",
-    "SpeakerCounts",
-    "count_list",
-    "count_speakers",
-    "distinct_by_group",
-    "effective_number",
-    "share_of",
-    "speakers_by_group",
-]
-
 HELD = 4_000_000
 """Keys that are held before they are added up."""
 DENSE = 16

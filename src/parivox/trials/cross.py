@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from parivox.options.typed import OtherBuildOptions
     from parivox.trials.pairs import Draws, Ints
 
-__all__ = ["build_cross", "design"]
-
 ROWS = (
     "first any target trials, speaker by speaker in the order of their ids; then cell by cell in "
     "the order of two groups: those that the first enrols for, then those of the second"

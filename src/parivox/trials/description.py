@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Block = dict[str, Any]
 
-__all__ = ["ALL", "TABLES", "Description", "describe", "described"]
-
 ALL = "all"
 """The group of every trial."""
 _GROUP = {"grouping": "str", "group": "str"}

@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
     Sides = tuple[Ints, Ints]
 
-__all__ = [
-    "TOGETHER",
-    "Block",
-    "Design",
-    "Tally",
-    "speaker_by_speaker",
-    "taking_part",
-    "whole_number",
-]
-
 TOGETHER = 1 << 20
 """Trials written at once, about."""
 _DIGITS = 100

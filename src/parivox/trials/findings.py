@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     Verdict = Literal["pass", "fail", "not checked", "told"]
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "CHECKS",
-    "THRESHOLDS",
-    "Checked",
-    "Finding",
-    "number_of",
-    "parse_thresholds",
-    "percent",
-    "range_of",
-    "share_range",
-]
-
 CHECKS = {
     "G1": "as many target as nontarget trials for each speaker",
     "G2": "nontarget trials for each speaker",

@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = [
-    "OTHER_RECORDING",
-    "TRIVIAL",
-    "Agreement",
-    "alike",
-    "grade_codes",
-    "hardest",
-    "highest",
-    "parse_difficulty",
-    "parse_mix",
-    "usual",
-]
-
 _SUMS_TO_ONE = 1e-6
 TRIVIAL, OTHER_RECORDING = 1, 3
 """Grades of trials of one speaker."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from parivox.read.trialset import TrialSet
     from parivox.trials.lists import TrialList
 
-__all__ = ["Graded", "grade", "with_grades"]
-
 GRADE = f"{ATTRIBUTE}grade"
 """The column of trials that it makes."""
 _ENDINGS = tuple(f".{one}" for one in HOLDS_MORE)

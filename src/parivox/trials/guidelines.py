@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["guidelines"]
-
 SHOWN = 3
 """Groups that are named as the worst."""
 _AT_LEAST = {"G2", "G6", "G7"}

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from parivox.trials.pairs import Draws, Ints, NumberedPairs, Words
 
 
-__all__ = ["PairsWanted", "Part", "build_inclusive", "design", "rounded"]
-
 ROWS = (
     "speaker by speaker in the order of their ids; of each first the target trials, easy before "
     "hard, then the nontarget trials, hard before easy"

@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from parivox.read.trialset import TrialSet
     from parivox.read.utterances import Utterances
 
-__all__ = [
-    "RECORDING",
-    "TrialList",
-    "list_of",
-    "read_list",
-    "recording_names",
-    "recordings_in",
-    "recordings_of",
-]
-
 RECORDING = ("recording", "video", "session", "call")
 """Columns of the table of utterances that tell what was recorded at once, best first."""
 BLOCK = 1 << 18

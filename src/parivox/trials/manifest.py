@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from parivox.trials.pool import Pool
 
-__all__ = ["AS_WRITTEN", "SCHEMA", "inputs_of", "read_manifest"]
-
 SCHEMA = "parivox.trials/1"
 _FIELDS = {
     "parivox": "str",

@@ -17,23 +17,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Words = NDArray[np.uint64]
 
-__all__ = [
-    "Draws",
-    "Meetings",
-    "NumberedPairs",
-    "is_among",
-    "keys_of",
-    "meet",
-    "meet_back",
-    "meet_each_other",
-    "numbers_below",
-    "numbers_within",
-    "order_within",
-    "target_pairs",
-    "utterances_of",
-    "without_repeats",
-]
-
 _ROUNDS = 32
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from parivox.read.grouping import OfAttribute
     from parivox.trials.pairs import Ints
 
-__all__ = ["Classes", "Pool"]
-
 
 @dataclass(frozen=True, eq=False)
 class Classes:

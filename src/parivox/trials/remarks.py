@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-__all__ = ["Overlap", "detectable", "overlap", "remarks", "shared_with"]
-
 UNLIKE = 0.02
 """Shares by speakers and by trials that differ by more are told of."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Scorer: TypeAlias = Callable[[NDArray[np.object_], NDArray[np.object_]], Any]
     """From the enrolment and the test ids of a list to its scores."""
 
-__all__ = ["Lists", "ScoredPairs", "lists_drawn", "lists_scored", "read_scored_pairs"]
-
 
 @dataclass(frozen=True, eq=False)
 class ScoredPairs:

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.trials.scored_pairs import Scorer
 
-__all__ = ["METRICS", "Variation", "variants"]
-
 METRICS = ("eer", "min_cdet", "fpr", "fnr")
 COLUMNS = {
     "group": "str",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FORMATS", "LABELS", "ListWriter", "check_format", "check_new", "label_words"]
-
 ROWS = 1 << 16
 """Rows of a group of rows in Parquet, and of what is put together at once."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from parivox.read.content import Content
     from parivox.read.counts_file import CountRows
 
-__all__ = ["parsed"]
-
 _TOLD = {DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS}
 _HEX = frozenset("0123456789abcdef")
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import Note, TrialCounts
     from parivox.read.counts_file import Named
 
-__all__ = ["read_all"]
-
 APART = "only of each file by itself"
 
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
-__all__ = ["share"]
-
 _TOGETHER = 16
 _NONE = np.int32(-1)
 

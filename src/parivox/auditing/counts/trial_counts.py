@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     Place: TypeAlias = tuple[str, str, str]
     """Grouping, level as the column ``within`` has it, and group."""
 
-__all__ = ["FEW", "RARE", "Note", "Seen", "TrialCounts", "check_links"]
-
 DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS = (
     *("decisions", "failures", "log-likelihood ratios", "scores"),
     *("seconds", "scores taken as similarities", "thresholds"),

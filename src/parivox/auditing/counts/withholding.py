@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int8]
     Cell = tuple[int, int, int]
 
-__all__ = ["hide", "hide_levels", "words"]
-
 SHOWN, SMALL, JOINED, NONE = range(4)
 """What became of a cell; the last one is that of no group or no level."""
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from parivox.embedding.systems.protocol import Waveform
 
-__all__ = ["CallableSystem", "load_object", "made_by", "system_of"]
-
 SAMPLE_RATE = 16_000
 """In Hz, of functions that do not tell theirs."""
 LEAST_SECONDS = 0.2

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     System = EmbeddingSystem | VerifyingSystem
 
-__all__ = ["DEVICES", "ENTRY_POINTS", "Known", "known_systems", "load"]
-
 ENTRY_POINTS = "parivox.systems"
 """The group under which a package registers systems: name = "package.module:attribute"."""
 DEVICES = ("cpu", "cuda")

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-__all__ = ["WAVEFORM", "Declared", "OnnxSystem", "load_onnx"]
-
 WAVEFORM = "waveform"
 """The front end of networks that take samples themselves."""
 

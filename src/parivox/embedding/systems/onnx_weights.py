@@ -16,8 +16,6 @@ from parivox.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["external_data", "weights_sha256"]
-
 _TENSOR, _ENTRY = "TensorProto", "StringStringEntryProto"
 _FIELDS: dict[str, dict[int, str]] = {
     "ModelProto": {7: "GraphProto", 20: "TrainingInfoProto", 25: "FunctionProto"},

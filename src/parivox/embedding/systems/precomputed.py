@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
     Found = tuple[list[str], list[NDArray[np.float32]]]
 
-__all__ = ["SUFFIXES", "read", "read_ark", "read_scp"]
-
 SUFFIXES = (".npy", ".npz", ".parquet", ".ark", ".scp")
 _IDS = ("utterance", "utterances", "id", "ids", "utt", "utts", "utt_id", "key", "keys", "names",
         "segset", "segment", "recording", "file", "path")  # fmt: skip

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     Waveform = NDArray[np.float32]
     """Mono samples in [-1, 1] at the system's rate, of shape (sample,)."""
 
-__all__ = [
-    "SCORINGS",
-    "EmbeddingSystem",
-    "SystemFailed",
-    "VerifyingSystem",
-    "check_scoring",
-    "recorded",
-]
-
 SCORINGS = ("cosine", "dot", "euclidean", "crops-euclidean", "ecapa-published")
 """How vectors can be compared."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from parivox.embedding.systems.protocol import Waveform
 
-__all__ = ["NetworkSystem", "Recipe"]
-
 
 @dataclass(frozen=True)
 class Recipe:

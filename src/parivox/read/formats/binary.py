@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from parivox.read.content import Content
     from parivox.read.formats.format import Format, Rows
 
-__all__ = ["BINARY", "binary_frame", "parquet_metadata", "silent"]
-
 ROWS = 1_000_000
 """Rows read at once."""
 _STDERR = 2

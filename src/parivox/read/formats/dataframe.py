@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from parivox.read.columns import Columns
     from parivox.read.formats.format import Rows, Scan
 
-__all__ = ["frame_of", "scan_frame"]
-
 ROWS = 1_000_000
 
 

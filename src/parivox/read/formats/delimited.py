@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from parivox.read.content import Content
     from parivox.read.formats.format import Rows
 
-__all__ = [
-    "BLOCK",
-    "DELIMITED",
-    "check_text",
-    "head_lines",
-    "header_of",
-    "is_text",
-    "read_text",
-    "split",
-]
-
 SEPARATORS = (",", "\t", ";", "|")
 _SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, above the header
 BLOCK = 64 << 20

@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     Rows = Sequence[int] | NDArray[np.int64]
     """Row of each record of a chunk, as an editor shows it."""
 
-__all__ = [
-    "CERTAIN",
-    "ENGINE_ERRORS",
-    "FORMATS",
-    "MAYBE",
-    "Example",
-    "Format",
-    "NamedColumns",
-    "Scan",
-    "is_cell",
-    "named",
-    "register",
-    "scan_named",
-    "why",
-]
-
 ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 """What the table engine may raise at a damaged file; its panics are no ``Exception``."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from parivox.read.formats.format import Rows
     from parivox.read.formats.sample import Sample
 
-__all__ = ["HEADERLESS", "headerless"]
-
 
 def headerless(
     name: str,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Cells = Sequence[str]
 
-__all__ = ["SIDES", "Sample", "mostly_numbers", "mostly_scores", "sample"]
-
 SIDES = ("a", "b")
 """Of a telephone call, as NIST names them."""
 _SEPARATORS = (" ", ",", ";", "|")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from parivox.read.columns import Columns
     from parivox.read.formats.format import Rows, Scan
 
-__all__ = ["are_segments", "on_side", "with_sides"]
-
 
 def with_sides(scanned: Scan, asked: Columns) -> Scan:
     """The same trials, their segments told apart by their sides if there is a column of sides.

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from xml.etree.ElementTree import Element
 
-__all__ = ["Fault", "Sheet", "read_sheets"]
-
 _MERGED_TAG = f"{{{SHEET_MAIN_NS}}}mergeCell"
 _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
 MOST_CHARACTERS = 32_767

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from parivox.read.formats.format import Rows
     from parivox.read.formats.workbook import Sheet
 
-__all__ = ["MOST_BYTES", "XLSX"]
-
 MOST_BYTES = 256 << 20
 """A workbook that is larger than this when unpacked is refused."""
 _WIDTHS = 8

@@ -10,21 +10,6 @@ from parivox.shown import Shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "Column",
-    "Counted",
-    "Differing",
-    "Found",
-    "Ids",
-    "Inspection",
-    "Join",
-    "Labels",
-    "Odd",
-    "Scores",
-    "Shared",
-    "Whose",
-]
-
 
 @dataclass(frozen=True)
 class Column:

@@ -28,15 +28,6 @@ if TYPE_CHECKING:
     from parivox.read.inspection.tables import InspectedTable
     from parivox.read.inspection.trials import InspectedTrials
 
-__all__ = [
-    "differing_attributes",
-    "find_joins",
-    "keys_of",
-    "owners_of",
-    "settle_kinds",
-    "with_labels",
-]
-
 _EXAMPLES = 3
 _MOST = 0.5
 _ZEROS = r"^0+(.)"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from parivox.read.inspection.findings import Column, Differing
     from parivox.read.trialset import TrialSet
 
-__all__ = ["CountsReader", "Inspected", "Plan"]
-
 Inspected: TypeAlias = InspectedTrials | InspectedTable | Found
 """What one source is."""
 _CHANCE = 0.5

@@ -29,17 +29,6 @@ if TYPE_CHECKING:
 
     from parivox.read.columns import Columns
 
-__all__ = [
-    "Cells",
-    "InspectedTable",
-    "as_kind",
-    "inspect_groups",
-    "inspect_table",
-    "odd_ids",
-    "reading_facts",
-    "roles_of_trials",
-]
-
 _RECORDING = frozenset(UTTERANCE) - {"id"}
 _REASON = frozenset({"reason", "why", "cause"})
 _IDS = {

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from parivox.read.formats.format import Rows, Scan
     from parivox.read.inspection.findings import Column
 
-__all__ = ["MOST_ROWS", "InspectedTrials", "first_rows", "inspect_trials"]
-
 MOST_ROWS = 5_000_000
 """Of larger files, so many rows are looked at."""
 MOST_IDS = 1_000_000

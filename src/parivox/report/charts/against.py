@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Box = tuple[float, float, float, float]
 
-__all__ = ["against"]
-
 MOST = 40
 """Groups drawn at most."""
 _LABELS = 10.4

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
 
     from parivox.report.charts.theme import Theme
 
-__all__ = [
-    "across",
-    "as_logs",
-    "log_domain",
-    "probit",
-    "probit_axis",
-    "simplified",
-    "ticks",
-]
-
 _PROBIT_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8)
 _LEAST = 1e-7
 

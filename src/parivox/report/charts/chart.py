@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     Case = tuple[Chosen, dict[str, Any], tuple[str, ...]]
     Per = Literal["list", "system", "widest", "audit", "several", "grouping", "pair"]
 
-__all__ = [
-    "OF_ALL",
-    "OF_ONE",
-    "Chart",
-    "Drawing",
-    "Figure",
-    "Words",
-    "chart",
-    "figures_of",
-]
-
 OF_ONE = ("by", "system", "list", "allocation")
 OF_ALL = ("by", "allocation", "operating_point")
 _MOST_LIVE = 40

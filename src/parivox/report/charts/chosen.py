@@ -13,25 +13,6 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
 
-__all__ = [
-    "RATES",
-    "Chosen",
-    "Pair",
-    "Row",
-    "better",
-    "between",
-    "choose",
-    "cut",
-    "groups_of",
-    "kept",
-    "left_out",
-    "named",
-    "paired",
-    "rows_of",
-    "subjects",
-    "widest",
-]
-
 Row = dict[str, Any]
 RATES = {"fnr": "locked out (FNR)", "fpr": "impostors in (FPR)"}
 _READABLE = 30

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from parivox.report.charts.theme import Theme
 
 
-__all__ = ["accuracy", "differences", "ranks"]
-
 # ---- how often systems err against how much their groups differ
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
 
-__all__ = ["band", "line", "of", "own_minimum", "place"]
-
 _POINTS = 44
 _ON_BAND = 18
 _COARSER = 1.6

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from parivox.report.binned import Binned
     from parivox.report.charts.theme import Theme
 
-__all__ = ["det", "together"]
-
 MOST = 36
 """Groups drawn at most."""
 _IN_ONE = 5

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Rows = list[Row]
 
-__all__ = ["distributions"]
-
 MOST = 23
 """Groups drawn at most."""
 _KINDS = ("own trials", "impostor trials")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from parivox.report.charts.grammar import Spec
 
-__all__ = ["pdf", "png", "spec", "svg"]
-
 _SVG = "http://www.w3.org/2000/svg"
 _NUMBER = re.compile(r"-?\d*\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
 _MOVED = re.compile(r"^translate\((-?[\d.]+),(-?[\d.]+)\)$")

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from parivox.report.charts.theme import Theme
 
-__all__ = ["MOST", "forest"]
-
 MOST = 60
 """Groups drawn at most."""
 _ROW = 18

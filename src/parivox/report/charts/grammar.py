@@ -9,26 +9,6 @@ if TYPE_CHECKING:
 
     from parivox.report.charts.theme import Theme
 
-__all__ = [
-    "WITHIN",
-    "Spec",
-    "amount",
-    "beside",
-    "beside_panel",
-    "facets",
-    "heading",
-    "inline",
-    "interval",
-    "layered",
-    "mark",
-    "names_axis",
-    "names_down",
-    "panel",
-    "scale",
-    "word",
-    "words",
-]
-
 Spec = dict[str, Any]
 
 WITHIN = "within"

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from parivox.report.charts.theme import Theme
 
 
-__all__ = ["failures", "levels", "speakers"]
-
 # ---- who the audit is of: speakers and trials of each group
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Cells = Mapping[tuple[str, str], Row]
 
-__all__ = ["matrix"]
-
 MOST = 50
 """Groups drawn at most."""
 _APART = 40

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from parivox.report.charts.theme import Theme
 
-__all__ = ["LABELS", "measures"]
-
 LABELS = {
     name: MEASURES[name].short
     for name in (

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     Rates = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-__all__ = ["crossings", "over_alpha", "over_fpr"]
-
 _JOINT = ("fdr", "garbe", "ir")
 _TERMS = {
     "range": ("fdr_fpd", "fdr_fnd", "range (FDR's terms)"),

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-__all__ = ["DARK", "INKS", "LIGHT", "PAGE", "PAPER", "Inks", "Theme", "altair", "theme"]
-
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _PAGE_WIDTH = 640
 _PER_INCH = 96

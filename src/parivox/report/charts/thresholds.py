@@ -27,8 +27,6 @@ from parivox.report.words import short, span
 if TYPE_CHECKING:
     from parivox.report.charts.theme import Theme
 
-__all__ = ["thresholds"]
-
 MOST = 60
 """Groups drawn at most."""
 _ROW = 17

@@ -13,8 +13,6 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from parivox.trials.variation import Variation
 
-__all__ = ["check_chart", "dets", "save", "spread"]
-
 KINDS = (".svg", ".png", ".pdf", ".html", ".json")
 
 TITLES = {"eer": "EER", "min_cdet": "minimum cost", "fpr": "FPR", "fnr": "FNR"}

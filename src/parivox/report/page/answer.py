@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates, Scope, Verdicts
     from parivox.report.words import Row
 
-__all__ = ["Answer", "answer"]
-
 NOT_SUPPLIED = "not supplied"
 _MOST_TOLD = 6
 _NO_TRIALS = {"no target trials": "no own trials", "no nontarget trials": "no impostor trials"}

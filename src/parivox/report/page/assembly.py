@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.charts.chart import Figure
 
-__all__ = ["SECTIONS", "page"]
-
 SECTIONS = {
     "answer": "The answer",
     "groups": "Groups",

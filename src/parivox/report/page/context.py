@@ -15,8 +15,6 @@ from parivox.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from parivox.read.yaml_text import Node
 
-__all__ = ["Choice", "Context", "read_context"]
-
 MOST_BYTES = 1 << 20
 _CHOICES = ("threshold", "groups", "margin")
 _EXAMPLE = "purpose: unlocking a phone"

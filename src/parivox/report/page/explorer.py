@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from parivox.report.sheets.sheet import Sheet
     from parivox.report.words import Row
 
-__all__ = ["Bands", "Explorer", "explorer", "packed"]
-
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 """Digits of packed integers: the first 32 end one, the others say that more digits follow."""
 REASONS = {

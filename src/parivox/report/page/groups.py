@@ -49,17 +49,6 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 
-__all__ = [
-    "Compared",
-    "by_system",
-    "compared",
-    "crosstabs",
-    "groups",
-    "measures",
-    "offenders",
-    "pairs",
-]
-
 _MOST_PAIRS = 40
 """Pairs of groups in a table: the matrix of the audit has all of them."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from parivox.report.words import Row
 
-__all__ = ["abreast", "listed", "point_in_words"]
-
 T = TypeVar("T")
 
 

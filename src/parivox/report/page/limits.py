@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 
-__all__ = ["Checked", "Harm", "Place", "checked", "harms", "places"]
-
 STANDARD = "ISO/IEC 19795-10"
 ACT = "AI Act, Annex IV"
 _BY_CONTEXT = "context file"

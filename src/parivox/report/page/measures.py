@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["EXPLORED", "Explored"]
-
 
 @dataclass(frozen=True)
 class Explored:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.page.context import Context
 
-__all__ = ["Method", "command", "method"]
-
 REFERENCES = {
     "Hutiri and Ding 2022, Bias in Automated Speaker Recognition": (
         "subgroup and threshold bias; sources of harm in speaker recognition"

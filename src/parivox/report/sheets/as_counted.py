@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates
     from parivox.report.words import Row
 
-__all__ = ["both_rates", "extremes", "sizes", "worst_of_levels"]
-
 
 def both_rates(rates: Rates, at: str, title: str) -> Sheet:
     """Every group at a point, the highest FNR first, each rate in times that of all together."""

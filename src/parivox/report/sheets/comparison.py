@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from parivox.read.table import Table
     from parivox.report.words import Row
 
-__all__ = ["Pair", "Split", "pairs"]
-
 _KEYS = ("system", "list", "other_system", "other_list")
 _OF_ALL = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"}
 _RANKS = {"p_more_accurate": "more accurate", "p_less_spread": "less spread", "p_both": "both"}

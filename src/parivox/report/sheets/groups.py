@@ -37,17 +37,6 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates, Verdicts
     from parivox.report.words import Row
 
-__all__ = [
-    "audited_points",
-    "by_system",
-    "crosstabs",
-    "group_rates",
-    "levels",
-    "operating_points",
-    "own_thresholds",
-    "rates_on_paper",
-]
-
 
 def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> Sheet:
     """Each operating point: its threshold, and what it does to all trials.

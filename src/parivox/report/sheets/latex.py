@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.sheets.sheet import Column, Sheet
 
-__all__ = ["escaped", "latex"]
-
 _MOST_ROWS = 40
 """Of a table on one page."""
 _ESCAPES = {

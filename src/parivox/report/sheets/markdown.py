@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.sheets.sheet import Sheet
 
-__all__ = ["escaped", "markdown"]
-
 _MARKUP = re.compile(
     r"[\\`*_{}#|~$^]"
     r"|\[(?![\d.,>–\- ]+\](?![\[(:]))|\](?=[\[(:])"  # but not the brackets of an interval

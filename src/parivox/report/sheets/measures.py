@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.words import Row
 
-__all__ = ["measure_of", "measures_on_page", "measures_on_paper", "spread", "undefined"]
-
 _REASONS = {
     "zero_cell": "a group has no errors",
     "one_group": "there is one group",

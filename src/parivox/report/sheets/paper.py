@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from parivox.report.sheets.sheet import Sheet
     from parivox.report.words import Row
 
-__all__ = ["first_rates", "paper"]
-
 _POINTS = {
     "system": "system",
     "point": "operating point",

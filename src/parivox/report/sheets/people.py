@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates
     from parivox.report.words import Row
 
-__all__ = ["attempts", "failures", "people", "standardised"]
-
 _SHARES, _ATTEMPTS = ("fte", "fta"), ("frr", "far")
 _RULES = {
     "attempts": "each of their trials is an attempt",

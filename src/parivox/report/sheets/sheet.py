@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["UNDEFINED", "Cell", "Column", "Sheet", "in_terminal"]
-
 UNDEFINED = "–"
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LONG = 24

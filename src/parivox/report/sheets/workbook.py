@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.read.table import Table
 
-__all__ = ["CREATOR", "check_openpyxl", "workbook"]
-
 CREATOR = "Parivox"
 SHEETS = {
     "groups": "one base metric of one group, with counts and interval",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-__all__ = ["GE2E", "load_ge2e", "window_starts"]
-
 FRONT = FRONTENDS["ge2e40"]
 HOP = 160
 """Samples from one frame to the next."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-__all__ = ["LAYERS", "SIZE", "Network", "OnnxNetwork", "onnx_bytes"]
-
 LAYERS, SIZE = 3, 256
 _STEPS = 16
 """Frames whose inputs are multiplied at once, so that the products stay in the cache."""

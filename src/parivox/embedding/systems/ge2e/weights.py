@@ -35,16 +35,6 @@ if TYPE_CHECKING:
 
     Weights = dict[str, NDArray[np.float32]]
 
-__all__ = [
-    "SHAPES",
-    "WEIGHTS_SHA256",
-    "cached_file",
-    "hash_of",
-    "read_legacy",
-    "read_weights",
-    "weights_of",
-]
-
 _MAGIC = 0x1950A86A20F9469CFC6C
 _VERSION = 1001
 _FLOATS = "float32 storage"

@@ -34,16 +34,6 @@ if TYPE_CHECKING:
     from parivox.embedding.systems.published.checkpoint import Shapes
 
 
-__all__ = [
-    "PUBLISHED",
-    "Published",
-    "PublishedSystem",
-    "load_published",
-    "published_name",
-    "recognised",
-]
-
-
 @dataclass(frozen=True)
 class Published:
     """One published system.

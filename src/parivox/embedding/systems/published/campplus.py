@@ -18,8 +18,6 @@ from parivox.embedding.systems.published.checkpoint import size
 if TYPE_CHECKING:
     from parivox.embedding.systems.published.checkpoint import Shapes
 
-__all__ = ["CAMPlusPlus", "formed", "segment_means"]
-
 _GROWTH = 32
 _BOTTLENECK = 128
 _BLOCKS = ((12, 1), (24, 2), (16, 2))

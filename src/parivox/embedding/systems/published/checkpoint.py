@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
     """The shape of each tensor of a checkpoint, by its key."""
 
-__all__ = ["load_strictly", "read_state", "shapes_of", "size"]
-
 _CONTAINERS = ("model_state_dict", "model")
 """Keys under which newer files keep the network beside the optimiser."""
 

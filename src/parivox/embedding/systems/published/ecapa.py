@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from parivox.embedding.systems.published.checkpoint import Shapes
 
 
-__all__ = ["ECAPA", "ECAPASpeechBrain", "speechbrain", "taoruijie"]
-
 _GROUPS = 8
 _POOLED = 1536
 

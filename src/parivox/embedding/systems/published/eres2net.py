@@ -16,8 +16,6 @@ from parivox.embedding.systems.published.checkpoint import size
 if TYPE_CHECKING:
     from parivox.embedding.systems.published.checkpoint import Shapes
 
-__all__ = ["ERes2Net", "ERes2NetV2", "Form", "first", "second"]
-
 
 class Form(NamedTuple):
     """What makes one size of the networks."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from parivox.embedding.systems.published import PublishedSystem
 
-__all__ = ["export_onnx"]
-
 _TOLERANCE = 1e-4
 _OPSET = 17
 

@@ -16,8 +16,6 @@ from parivox.embedding.systems.published.checkpoint import size
 if TYPE_CHECKING:
     from parivox.embedding.systems.published.checkpoint import Shapes
 
-__all__ = ["ResNetSE34L", "ResNetSE34V2", "light", "second"]
-
 
 class SqueezeExcitation(nn.Module):
     """Scales each channel by what its mean over both axes says."""
