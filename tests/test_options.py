@@ -66,8 +66,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
-
-__all__ = ["OtherAuditOptions", "OtherBuildOptions", "OtherCountOptions"]
 '''
 
 
