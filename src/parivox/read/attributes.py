@@ -31,28 +31,16 @@ MOST = 10_000
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute of a grouping.
+    """One attribute of a grouping."""
 
-    Attributes
-    ----------
-    text : str
-        As the user writes it; with bands, as in ``age:18,30``.
-    name : str
-        The column.
-    side : {"", "enrol", "test", "same"}
-        Of which side of a trial the value counts: each side's own, one side's for the whole
-        trial, or whether both are equal.
-    level : {"", "speaker", "recording", "trial"}
-        Where the column stands, if the user says so.
-    edges : tuple of float
-        Edges of bands of a number; empty for values as they are.
-    """
-
-    text: str
-    name: str
+    text: str  # as the user writes it; with bands, as in ``age:18,30``
+    name: str  # the column
+    # "", enrol, test or same: of which side of a trial the value counts: each side's own, one
+    # side's for the whole trial, or whether both are equal.
     side: str = ""
+    # "", speaker, recording or trial: where the column stands, if the user says so
     level: str = ""
-    edges: tuple[float, ...] = ()
+    edges: tuple[float, ...] = ()  # edges of bands of a number; empty for values as they are
 
     @property
     def own(self) -> str:

@@ -25,21 +25,14 @@ FINEST = 1 << 50
 class Bins:
     """Where a score is counted: at itself, or at the lower edge of its bin.
 
-    Attributes
-    ----------
-    step : str
-        Width of a bin as a decimal number; empty for none.
-    thresholds : tuple of float
-        Rising; edges as well or, without a step, the only ones.
-
     Examples
     --------
     >>> Bins("0.01", (0.333,)).of(np.array([0.07, 0.079, 0.3329, 0.334, np.inf])).tolist()
     [0.07, 0.07, 0.33, 0.333, inf]
     """
 
-    step: str = ""
-    thresholds: tuple[float, ...] = ()
+    step: str = ""  # width of a bin as a decimal number; empty for none
+    thresholds: tuple[float, ...] = ()  # rising; edges as well or, without a step, the only ones
 
     @property
     def is_exact(self) -> bool:

@@ -54,32 +54,21 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Checked trials in the order of their ids, whatever the order of the rows.
+    """Checked trials in the order of their ids, whatever the order of the rows."""
 
-    Attributes
-    ----------
-    enrol, test : int32 ndarrays of shape (trial,)
-        Utterances, as indices into ``TrialSet.utterance_ids``.
-    target : bool ndarray of shape (trial,)
-    score : float64 ndarray of shape (trial,)
-        Higher is more alike; may be infinite, never NaN.
-    conflict : bool ndarray of shape (trial,)
-        Rows that contradict others or the speakers and are set aside.
-    more : mapping of str to ndarray of shape (trial,)
-        What else is known of them, where the file has it: ``accepted`` (1 or 0, -1 for
-        unknown), ``threshold`` (as an index), ``seconds`` (NaN for unknown), and the values of
-        attributes by :attr:`~parivox.read.attributes.Attribute` column (-1 for unknown).
-    failed : Trials or None
-        Trials without score because a recording failed; ``more["failed"]`` is 1 where it was the
-        test recording that could not be acquired, 2 where it was the enrolment.
-    """
-
+    # shape (trial,): utterances, as indices into ``TrialSet.utterance_ids``.
     enrol: NDArray[np.int32]
     test: NDArray[np.int32]
-    target: NDArray[np.bool_]
-    score: NDArray[np.float64]
+    target: NDArray[np.bool_]  # shape (trial,)
+    score: NDArray[np.float64]  # shape (trial,): higher is more alike; may be infinite, never NaN
+    # shape (trial,): contradicts others or the speakers, so is set aside
     conflict: NDArray[np.bool_]
+    # shape (trial,): what else is known of them, where the file has it: ``accepted``
+    # (1 or 0, -1 for unknown), ``threshold`` (as an index), ``seconds`` (NaN for unknown), and the
+    # values of attributes by :attr:`~parivox.read.attributes.Attribute` column (-1 for unknown).
     more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    # trials without score because a recording failed; ``more["failed"]`` is 1 where it was the test
+    # recording that could not be acquired, 2 where it was the enrolment
     failed: Trials | None = None
 
     def __len__(self) -> int:
@@ -168,29 +157,18 @@ class CheckCounts:
 
 
 class UtteranceFacts(NamedTuple):
-    """What is known of the utterances, each of shape (utterance,) or None.
+    """What is known of the utterances, each of shape (utterance,) or None."""
 
-    Attributes
-    ----------
-    speaker : int32 ndarray
-        Speaker of each, all known; None where every row has a label and speakers are not asked
-        for.
-    failed_enrol, failed_test : bool ndarrays
-        Whether it failed as an enrolment, as a test recording.
-    thresholds : float64 ndarray of shape (threshold,)
-        What ``more["threshold"]`` is an index of, NaN last.
-    is_scored : bool
-        Whether the rows have scores; if not, their decisions stand for them.
-    made_of : int64 ndarray
-        Of models, the recordings that each is made of: ``model * n + recording``, rising.
-    """
-
+    # speaker of each, all known; None where every row has a label and speakers are not asked for
     speaker: NDArray[np.int32] | None
+    # whether it failed as an enrolment, as a test recording
     failed_enrol: Bools | None = None
     failed_test: Bools | None = None
+    # shape (threshold,): what ``more["threshold"]`` is an index of, NaN last
     thresholds: NDArray[np.float64] | None = None
+    # of models, the recordings that each is made of: ``model * n + recording``, rising
     made_of: Ints | None = None
-    is_scored: bool = True
+    is_scored: bool = True  # whether the rows have scores; if not, their decisions stand for them
 
     def itself(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
         """Whether a trial compares a recording with itself, or with a model made of it."""

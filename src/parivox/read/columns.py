@@ -77,24 +77,13 @@ ATTRIBUTE = "@"
 
 @dataclass(frozen=True)
 class Columns:
-    """The user's columns, by role.
+    """The user's columns, by role."""
 
-    Attributes
-    ----------
-    by_role : mapping
-        Column of some roles.
-    elsewhere : bool
-        Whether they may stand in another file instead.
-    attributes : tuple of str
-        Attributes that trials are grouped by, of which columns may be in the file.
-    option : str
-        With which the user names the format, as messages say it.
-    """
-
-    by_role: Mapping[str, str] = field(default_factory=dict)
-    elsewhere: bool = False
+    by_role: Mapping[str, str] = field(default_factory=dict)  # column of some roles
+    elsewhere: bool = False  # whether they may stand in another file instead
+    # attributes that trials are grouped by, of which columns may be in the file
     attributes: tuple[str, ...] = ()
-    option: str = "--scores-format"
+    option: str = "--scores-format"  # with which the user names the format, as messages say it
 
     def __post_init__(self) -> None:
         for role in self.by_role:

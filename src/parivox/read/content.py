@@ -44,34 +44,17 @@ _PACKED_BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Unpacked bytes of a file or of standard input; text is in UTF-8.
+    """Unpacked bytes of a file or of standard input; text is in UTF-8."""
 
-    Attributes
-    ----------
-    name : str
-        As errors call it.
-    data : bytes or None
-        All of it; None where it is left on disk.
-    path : Path or None
-        Where it lies, unpacked; None where it is in memory.
-    sha256 : str
-        Of the bytes as they were found, packed or not.
-    compression : str
-        gz, bz2, xz, zst or empty.
-    encoding : str
-        That the text was in, as Python names it; empty for what is no text.
-    dialect : dict
-        What its reader sees of how it is written: ``separator``, ``decimal`` where that is a
-        comma; of a workbook ``sheet``, ``header_row`` and what is hidden or passed over.
-    """
-
-    name: str
-    data: bytes | None
-    path: Path | None
-    sha256: str
-    compression: str
+    name: str  # as errors call it
+    data: bytes | None  # all of it; None where it is left on disk
+    path: Path | None  # where it lies, unpacked; None where it is in memory
+    sha256: str  # of the bytes as they were found, packed or not
+    compression: str  # gz, bz2, xz, zst or empty
     folder: Folder | None = field(default=None, repr=False)  # lives as long as the file is needed
-    encoding: str = ""
+    encoding: str = ""  # that the text was in, as Python names it; empty for what is no text
+    # what its reader sees of how it is written: ``separator``, ``decimal`` where that is a comma;
+    # of a workbook ``sheet``, ``header_row`` and what is hidden or passed over
     dialect: dict[str, Any] = field(default_factory=dict)
 
     def open(self) -> IO[bytes]:

@@ -7,20 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DataNote:
-    """One line of what was read.
+    """One line of what was read."""
 
-    Attributes
-    ----------
-    source : str
-        ``scores``, ``trials``, ``utterances`` or ``speakers``.
-    item : str
-        What was counted.
-    count : int
-    note : str
-        What was done about it; may be empty.
-    """
-
-    source: str
-    item: str
+    source: str  # ``scores``, ``trials``, ``utterances`` or ``speakers``
+    item: str  # what was counted
     count: int
-    note: str = ""
+    note: str = ""  # what was done about it; may be empty

@@ -21,24 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Failures:
-    """Recordings that failed.
+    """Recordings that failed."""
 
-    Attributes
-    ----------
-    enrol, acquire : Series of str
-        Enrolments (recordings or models) that failed; recordings that could not be acquired for
-        a comparison. Each once, in rising order.
-    name : str
-    provenance : dict
-    table : DataFrame
-        Columns ``row``, ``recording`` and ``stage``.
-    """
-
+    # enrolments (recordings or models) that failed; recordings that could not be acquired for a
+    # comparison. Each once, in rising order.
     enrol: pl.Series
     acquire: pl.Series
     name: str
     provenance: dict[str, Any]
-    table: pl.DataFrame
+    table: pl.DataFrame  # columns ``row``, ``recording`` and ``stage``
 
     def check_speakers(
         self,

@@ -29,33 +29,19 @@ SAME = ("different", "same")
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Disjoint groups of either side of a trial.
+    """Disjoint groups of either side of a trial."""
 
-    Attributes
-    ----------
-    name : str
-        Attributes as the user writes them, joined by ``+``; bands as in ``age:18,30``.
-    groups : tuple of str
-        Values joined by ``+``; texts sorted, numbers and bands rising. Only groups that occur.
-    of_speaker : integer ndarray of shape (speaker,), or None
-        Index into `groups`, -1 where it is unknown or no group; None where the group is not the
-        speaker's but the recording's or the trial's.
-    unused : mapping of str to int
-        Groups of the speaker table that no trial has anyone of, and how many speakers each has.
-    attributes : tuple of str
-        The attributes.
-    parts : tuple of tuple of str
-        Of each group, its value of each attribute.
-    told : tuple of tuple of str
-        The values of each attribute in order, of a grouping that a file of counts tells of.
-    """
-
-    name: str
+    name: str  # attributes as the user writes them, joined by ``+``; bands as in ``age:18,30``
+    # values joined by ``+``; texts sorted, numbers and bands rising. Only groups that occur.
     groups: tuple[str, ...]
+    # shape (speaker,): index into `groups`, -1 where it is unknown or no group; None where
+    # the group is not the speaker's but the recording's or the trial's.
     of_speaker: Codes | None
+    # groups of the speaker table that no trial has anyone of, and how many speakers each has
     unused: Mapping[str, int] = field(default_factory=dict)
-    attributes: tuple[str, ...] = ()
-    parts: tuple[tuple[str, ...], ...] = ()
+    attributes: tuple[str, ...] = ()  # the attributes
+    parts: tuple[tuple[str, ...], ...] = ()  # of each group, its value of each attribute
+    # the values of each attribute in order, of a grouping that a file of counts tells of
     told: tuple[tuple[str, ...], ...] = ()
     _values: tuple[OfAttribute, ...] = field(default=(), repr=False)
     _place: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32), repr=False)

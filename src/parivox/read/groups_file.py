@@ -54,16 +54,6 @@ _KEYS = (*_CHOICES, "groups", "others")
 class Recipe:
     """What groups are made of the values of one attribute.
 
-    Attributes
-    ----------
-    groups : mapping of str to tuple of str
-        Values of each group, by its name, in order.
-    others : str or None
-        Group of the values that no group holds; `KEEP` where each keeps its name, None where
-        they are left out.
-    places : mapping of str to str
-        Where each group stands, for messages.
-
     Examples
     --------
     >>> recipe = Recipe({"women": ("f", "F"), "men": ("m",)})
@@ -71,8 +61,11 @@ class Recipe:
     (['women', 'men'], [0, 0, 1, -1], ['x'])
     """
 
-    groups: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, tuple[str, ...]]  # values of each group, by its name, in order
+    # group of the values that no group holds; `KEEP` where each keeps its name, None where they are
+    # left out
     others: str | None = None
+    # where each group stands, for messages
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def apply(self, values: Sequence[str]) -> tuple[list[str], list[int], list[str]]:
@@ -125,26 +118,15 @@ class Recipe:
 
 @dataclass(frozen=True)
 class GroupsFile:
-    """What a groups file says.
+    """What a groups file says."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    by, within, reference : tuple of str or None
-        As the options of these names take them; None where the file does not say.
-    recipes : mapping of str to Recipe
-        By attribute, as the file writes it.
-    provenance : dict
-        What was read.
-    """
-
-    name: str
+    name: str  # what messages call it
+    # as the options of these names take them; None where the file does not say
     by: tuple[str, ...] | None
     within: tuple[str, ...] | None
     reference: tuple[str, ...] | None
-    recipes: Mapping[str, Recipe]
-    provenance: dict[str, Any]
+    recipes: Mapping[str, Recipe]  # by attribute, as the file writes it
+    provenance: dict[str, Any]  # what was read
 
     def recipe(self, attribute: Attribute) -> Recipe | None:
         """Recipe of an attribute, whatever its case and the blanks around its edges.

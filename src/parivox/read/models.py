@@ -43,26 +43,16 @@ MODEL = (
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Table of enrolment models, a row for each recording of one.
+    """Table of enrolment models, a row for each recording of one."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        Columns ``row``, ``model``, ``recording`` and, if it is told, ``speaker``, each pair of
-        model and recording once.
-    speaker_of : DataFrame
-        Columns ``model`` and ``speaker``, each model once; empty if no speaker is told.
-    name : str
-    provenance : dict
-    repeated : int
-        How many rows tell of a recording of a model that a row above them tells of.
-    """
-
+    # columns ``row``, ``model``, ``recording`` and, if it is told, ``speaker``, each pair of model
+    # and recording once
     table: pl.DataFrame
+    # columns ``model`` and ``speaker``, each model once; empty if no speaker is told
     speaker_of: pl.DataFrame
     name: str
     provenance: dict[str, Any]
-    repeated: int
+    repeated: int  # how many rows tell of a recording of a model that a row above them tells of
 
     def with_speakers(self, utterances: Utterances | None) -> Models:
         """The same models with their speakers, which stand elsewhere if no column tells them.

@@ -23,25 +23,14 @@ from parivox.read.metadata import (
 
 @dataclass(frozen=True, eq=False)
 class Utterances:
-    """Table of utterances, each of which is a recording: the speaker of each, and what else.
+    """Table of utterances, each of which is a recording: the speaker of each, and what else."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        Columns ``row``, ``utterance`` and, if it is told, ``speaker``, each utterance once.
-    name : str
-    provenance : dict
-    attributes : DataFrame
-        Every other column as text, in the same order; null is unknown.
-    repeated : int
-        How many rows tell of an utterance that a row above them tells of.
-    """
-
+    # columns ``row``, ``utterance`` and, if it is told, ``speaker``, each utterance once
     table: pl.DataFrame
     name: str
     provenance: dict[str, Any]
-    attributes: pl.DataFrame
-    repeated: int = 0
+    attributes: pl.DataFrame  # every other column as text, in the same order; null is unknown
+    repeated: int = 0  # how many rows tell of an utterance that a row above them tells of
 
     @property
     def tell_speakers(self) -> bool:

@@ -33,27 +33,15 @@ MAYBE = 1
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """One source of trials, read as often as needed.
-
-    Attributes
-    ----------
-    name, format : str
-    columns : dict
-        Name of the column in the file, by role.
-    ignored : tuple of str
-        Columns without a role.
-    chunks : function
-        Gives the rows of a chunk, and a dataframe whose columns are roles.
-    content : Content or None
-        The bytes, if the source has any.
-    """
+    """One source of trials, read as often as needed."""
 
     name: str
     format: str
-    columns: dict[str, str]
-    ignored: tuple[str, ...]
+    columns: dict[str, str]  # name of the column in the file, by role
+    ignored: tuple[str, ...]  # columns without a role
+    # gives the rows of a chunk, and a dataframe whose columns are roles
     chunks: Callable[[], Iterator[tuple[Rows, pl.DataFrame]]]
-    content: Content | None = field(default=None, repr=False)
+    content: Content | None = field(default=None, repr=False)  # the bytes, if the source has any
 
     def at(self, row: int, role: str | None = None) -> str:
         """Where something was found, as messages say it."""
@@ -82,41 +70,21 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Format:
-    """A file format of trials.
+    """A file format of trials."""
 
-    Attributes
-    ----------
-    name : str
-        As ``--scores-format`` takes it.
-    label : str
-        In words, as ``parivox inspect`` tells it.
-    fits : function
-        How well the first bytes of a file fit, given the user's columns: `CERTAIN`, 0 for not at
-        all, `MAYBE`, or a number in between. The format that fits best is the file's.
-    scan : function
-        Reads it, given the user's columns.
-    table : function or None
-        Opens a table of anything in this format; None where columns have no names.
-    places : mapping of str to int
-        Place of the column of each role, from 0, where columns have no names.
-    optional : mapping of str to int
-        Places of columns that may follow.
-    label_with_optional : str
-        `label` of a file that has these.
-    rows : str
-        What its rows hold, in the words of those who write it.
-    examples : tuple of Example
-    """
-
-    name: str
-    label: str
+    name: str  # as ``--scores-format`` takes it
+    label: str  # in words, as ``parivox inspect`` tells it
+    # how well the first bytes of a file fit, given the user's columns: `CERTAIN`, 0 for not at all,
+    # `MAYBE`, or a number in between. The format that fits best is the file's.
     fits: Callable[[bytes, Columns], float]
-    scan: Callable[[Content, Columns], Scan]
+    scan: Callable[[Content, Columns], Scan]  # reads it, given the user's columns
+    # opens a table of anything in this format; None where columns have no names
     table: Callable[[Content], NamedColumns] | None = None
+    # place of the column of each role, from 0, where columns have no names
     places: Mapping[str, int] = field(default_factory=dict)
-    optional: Mapping[str, int] = field(default_factory=dict)
-    label_with_optional: str = ""
-    rows: str = ""
+    optional: Mapping[str, int] = field(default_factory=dict)  # places of columns that may follow
+    label_with_optional: str = ""  # `label` of a file that has these
+    rows: str = ""  # what its rows hold, in the words of those who write it
     examples: tuple[Example, ...] = ()
 
 
@@ -132,21 +100,12 @@ def register(one: Format) -> Format:
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """A table whose columns have names.
+    """A table whose columns have names."""
 
-    Attributes
-    ----------
-    names : sequence of str
-        As the file has them.
-    chunks : function
-        Given names and places of some columns, gives the rows of a chunk and these columns.
-    types : DataFrame or None
-        A table without rows, where columns have types.
-    """
-
-    names: Sequence[str]
+    names: Sequence[str]  # as the file has them
+    # given names and places of some columns, gives the rows of a chunk and these columns
     chunks: Callable[[Mapping[str, int]], Iterator[tuple[Rows, pl.DataFrame]]]
-    types: pl.DataFrame | None = None
+    types: pl.DataFrame | None = None  # a table without rows, where columns have types
 
 
 def named(

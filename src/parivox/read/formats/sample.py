@@ -27,24 +27,13 @@ _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """First lines of a text without a header.
+    """First lines of a text without a header."""
 
-    Attributes
-    ----------
-    head : bytes
-        First bytes of the text.
-    rows : list of list of str
-        Fields of its first lines; empty for what is no table of three columns or more.
-    separator : str
-        What separates them.
-    width : int
-        How many fields most of the lines have.
-    """
-
-    head: bytes
+    head: bytes  # first bytes of the text
+    # fields of its first lines; empty for what is no table of three columns or more
     rows: list[list[str]]
-    separator: str
-    width: int
+    separator: str  # what separates them
+    width: int  # how many fields most of the lines have
 
     @cached_property
     def all_rows(self) -> list[list[str]]:

@@ -54,24 +54,14 @@ class Fault(str):
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """A sheet of a workbook.
-
-    Attributes
-    ----------
-    name : str
-    hidden : bool
-    rows : mapping
-        Text of the cells that hold anything, by row and column, both from 1.
-    merged : tuple of openpyxl.worksheet.cell_range.CellRange
-    hidden_rows : tuple of int
-        Those with cells.
-    """
+    """A sheet of a workbook."""
 
     name: str
     hidden: bool
+    # text of the cells that hold anything, by row and column, both from 1
     rows: Mapping[int, Mapping[int, str]]
     merged: tuple[CellRange, ...]
-    hidden_rows: tuple[int, ...]
+    hidden_rows: tuple[int, ...]  # those with cells
 
 
 def read_sheets(file: IO[bytes]) -> list[Sheet]:

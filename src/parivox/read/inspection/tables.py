@@ -66,23 +66,12 @@ _KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 
 @dataclass(frozen=True, eq=False)
 class InspectedTable:
-    """A table, and what it takes to join it with other files.
-
-    Attributes
-    ----------
-    found : Found
-    source : object
-        What to read it from.
-    table : DataFrame
-        All cells as text, with the column ``row``.
-    provenance : dict
-        What was read, as the reader tells it.
-    """
+    """A table, and what it takes to join it with other files."""
 
     found: Found
-    source: Any
-    table: pl.DataFrame
-    provenance: dict[str, Any]
+    source: Any  # what to read it from
+    table: pl.DataFrame  # all cells as text, with the column ``row``
+    provenance: dict[str, Any]  # what was read, as the reader tells it
 
     @property
     def columns(self) -> list[str]:

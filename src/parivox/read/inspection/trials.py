@@ -48,34 +48,19 @@ _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
 @dataclass(frozen=True, eq=False)
 class InspectedTrials:
-    """Trials, and what it takes to join them with other files.
-
-    Attributes
-    ----------
-    found : Found
-    scan : Scan
-    ids : Series of str
-        Distinct.
-    enrol, test : int32 ndarrays of shape (row,)
-        Indices into `ids`, of the rows with both.
-    speaker : Series of str
-        Of each id, as a column names it, else the first component of the id.
-    label : int8 ndarray of shape (row,)
-        1 for target, 0 for nontarget, -1 where it is not known.
-    score : float64 ndarray of shape (row,)
-        NaN where there is none.
-    named : tuple of str
-        Roles whose columns are known by what they hold, not by their names.
-    """
+    """Trials, and what it takes to join them with other files."""
 
     found: Found
     scan: Scan
-    ids: pl.Series
+    ids: pl.Series  # distinct
+    # shape (row,): indices into `ids`, of the rows with both
     enrol: NDArray[np.int32]
     test: NDArray[np.int32]
-    speaker: pl.Series
+    speaker: pl.Series  # of each id, as a column names it, else the first component of the id
+    # shape (row,): 1 for target, 0 for nontarget, -1 where it is not known
     label: NDArray[np.int8]
-    score: NDArray[np.float64]
+    score: NDArray[np.float64]  # shape (row,): NaN where there is none
+    # roles whose columns are known by what they hold, not by their names
     named: tuple[str, ...] = ()
 
 
