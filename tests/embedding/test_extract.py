@@ -25,8 +25,7 @@ from parivox.embedding.systems.named import load
 from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import Batch, embed_batch
 from parivox.errors import ConfigError, DataError
-from parivox.read.failures import read_failures
-from parivox.read.utterances import read_utterances
+from parivox.read.recordings import read_failures, read_utterances
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parivox.errors import DataError
 from parivox.read.cells import STAGES, stage_of
-from parivox.read.failures import read_failures
+from parivox.read.recordings import read_failures
 from parivox.read.trials import read_trials
 
 ROWS = {"recording": ["a/2", "a/1", "a/2", "a/2"], "stage": ["enrol", "acquire", "fta", "FTE"]}

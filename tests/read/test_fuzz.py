@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from parivox.errors import ParivoxError
 from parivox.read.counts_file import holds_counts
 from parivox.read.formats import FORMATS
+from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
-from parivox.read.utterances import read_utterances
 
 pytestmark = pytest.mark.minimal
 

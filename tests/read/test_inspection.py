@@ -13,7 +13,7 @@ import parivox as pv
 from parivox import inspect
 from parivox.errors import DataError
 from parivox.read import inspection
-from parivox.read.formats import dataframe
+from parivox.read.formats import frames
 from parivox.read.inspection import trials as seen_trials
 from parivox.report.inspection import lines, to_json
 
@@ -202,7 +202,7 @@ def test_a_large_file_of_trials_is_not_read_whole_to_be_known(write, monkeypatch
 
 def test_a_file_of_very_many_ids_is_cut_off_earlier(monkeypatch):
     monkeypatch.setattr(seen_trials, "MOST_IDS", 3)
-    monkeypatch.setattr(dataframe, "ROWS", 2)
+    monkeypatch.setattr(frames, "ROWS", 2)
     trials = pl.DataFrame(TRIALS, schema=["enrol", "test", "score", "label"], orient="row")
     (found,) = inspect(trials).files
     assert (found.rows, found.whole) == (2, False)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from parivox.errors import DataError
 from parivox.read.attributes import parse_attribute
 from parivox.read.groups import make_groupings
-from parivox.read.models import read_models
-from parivox.read.utterances import read_utterances
+from parivox.read.recordings import read_models, read_utterances
 
 MODELS = {
     "model": ["m1", "m1", "m2", "m3", "m3", "m3"],

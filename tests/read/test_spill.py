@@ -9,7 +9,7 @@ import pytest
 from parivox.errors import DataError
 from parivox.read import content, ids, spill
 from parivox.read.content import Folder
-from parivox.read.formats import binary, dataframe, delimited
+from parivox.read.formats import delimited, frames
 from parivox.read.speakers import read_speakers
 
 pytestmark = pytest.mark.minimal
@@ -26,8 +26,7 @@ def large(monkeypatch, tmp_path):
         monkeypatch.setattr(spill, "PART_TRIALS", 60)
         monkeypatch.setattr(ids, "HELD", 30)
         monkeypatch.setattr(ids, "RANGE", 50)
-        for module in (binary, dataframe):
-            monkeypatch.setattr(module, "ROWS", 64)
+        monkeypatch.setattr(frames, "ROWS", 64)
         monkeypatch.setattr(delimited, "BLOCK", 1000)
         monkeypatch.setattr(content, "IN_MEMORY_BYTES", 2000)
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

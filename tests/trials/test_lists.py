@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.read.utterances import read_utterances
+from parivox.read.recordings import read_utterances
 from parivox.trials.lists import read_list, recordings_of
 
 ROWS = [("a/x/1", "a/y/1", 1), ("a/x/1", "b/z/1", 0), ("b/z/1", "b/z/2", 1)]

@@ -12,14 +12,12 @@ from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
 from parivox.read.content import stem_of
 from parivox.read.counts_file import holds_counts
-from parivox.read.failures import read_failures
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
-from parivox.read.models import read_models
+from parivox.read.recordings import read_failures, read_models, read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.trialset import with_common_speakers
-from parivox.read.utterances import read_utterances
 from parivox.trials.grading import with_grades
 
 if TYPE_CHECKING:

@@ -1,13 +1,13 @@
 """Reading: files of any kind become trial sets, tables of people, and groups.
 
 ==================  ================================================================
-`content`           bytes: hashed, unpacked, in UTF-8 (`encoding`)
+`content`           bytes: hashed, unpacked, in UTF-8
 `formats`           the format of a file, and a reader each; `columns` by their roles
 `cells`             labels, scores, decisions, failures as numbers
 `ids`               ids as numbers, in order; `spill`: rows that do not fit into memory
-`trials`            scores and a trial list become a `trialset`: `trial_rows`, then
-                    `trial_speakers`, then `checks`; `notes` says what was set aside
-`metadata`          tables: `speakers`, `utterances`, `models`, `failures`
+`trials`            scores and a trial list become a `trialset`: `trial_rows`, whose
+                    speakers, then `checks`; `notes` says what was set aside
+`metadata`          tables of `speakers` and of `recordings`
 `joining`           whose an utterance is; why ids of two files do not fit
 `attributes`        ``enrol.language``, ``same:device``, ``age:18,60``
 `groups`            what is grouped by, as a `grouping`; `groups_file`

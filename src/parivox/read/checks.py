@@ -445,3 +445,13 @@ def _count_oddities(
     bounded = trials.score if finite.all() else trials.score[finite]
     counts.low = min(counts.low, float(bounded.min(initial=np.inf)))
     counts.high = max(counts.high, float(bounded.max(initial=-np.inf)))
+
+
+@dataclass(frozen=True)
+class DataNote:
+    """One line of what was read."""
+
+    source: str  # ``scores``, ``trials``, ``utterances`` or ``speakers``
+    item: str  # what was counted
+    count: int
+    note: str = ""  # what was done about it; may be empty

@@ -20,8 +20,8 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import read_content
-from parivox.read.formats.binary import binary_frame, parquet_metadata
 from parivox.read.formats.format import ENGINE_ERRORS, why
+from parivox.read.formats.frames import binary_frame, parquet_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,8 +14,8 @@ from parivox.read.attributes import UNKNOWN
 from parivox.read.columns import plain
 from parivox.read.content import read_content
 from parivox.read.formats import table_format
-from parivox.read.formats.dataframe import frame_of
 from parivox.read.formats.format import is_cell
+from parivox.read.formats.frames import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

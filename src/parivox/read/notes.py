@@ -14,8 +14,8 @@ from parivox.read.checks import (
     OF_ITSELF,
     REVERSED,
     UNSCORED,
+    DataNote,
 )
-from parivox.read.data_note import DataNote
 from parivox.read.formats import FORMATS
 from parivox.read.joining import pattern_of
 

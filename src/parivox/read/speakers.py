@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.data_note import DataNote
+from parivox.read.checks import DataNote
 from parivox.read.metadata import (
     ID,
     column_called,

@@ -10,8 +10,7 @@ import polars as pl
 from parivox.errors import DataError
 from parivox.read.attributes import Levels, ValueCodes, columns_of, sides_of, whole_of
 from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
-from parivox.read.checks import Encoded
-from parivox.read.data_note import DataNote
+from parivox.read.checks import DataNote, Encoded
 from parivox.read.ids import Dictionary, Ids
 from parivox.read.joining import named_rows
 from parivox.read.notes import columns_told, labels_or_scores

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.attributes import Levels
-    from parivox.read.checks import Trials
-    from parivox.read.data_note import DataNote
+    from parivox.read.checks import DataNote, Trials
     from parivox.read.ids import MergedIds
+    from parivox.read.recordings import Utterances
     from parivox.read.speakers import Speakers
-    from parivox.read.utterances import Utterances
 
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 

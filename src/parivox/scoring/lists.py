@@ -16,8 +16,8 @@ from parivox.read.columns import Columns
 from parivox.read.formats import scan
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
-from parivox.read.models import read_models
 from parivox.read.notes import columns_told
+from parivox.read.recordings import read_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

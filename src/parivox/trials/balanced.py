@@ -26,8 +26,8 @@ from parivox.options.kinds import several
 from parivox.options.trials import BalancedOptions
 from parivox.read.attributes import parse_attribute, parse_by
 from parivox.read.columns import plain
+from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
-from parivox.read.utterances import read_utterances
 from parivox.trials.building import Built, build_lists
 from parivox.trials.design import Design, speaker_by_speaker, whole_number
 from parivox.trials.pairs import (

@@ -15,8 +15,8 @@ from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.formats import scan
 from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.notes import columns_told
+from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
-from parivox.read.utterances import read_utterances
 from parivox.shown import Shown
 from parivox.trials.findings import number_of
 from parivox.trials.writing import HOLDS_MORE, ListWriter, check_format, check_new

@@ -13,9 +13,9 @@ from parivox.options.trials import DescribeOptions
 from parivox.read.columns import plain
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.ids import places_in
+from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
-from parivox.read.utterances import read_utterances
 from parivox.trials.grades import Agreement, parse_difficulty, usual
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping, OfAttribute
+    from parivox.read.recordings import Utterances
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
-    from parivox.read.utterances import Utterances
 
 RECORDING = ("recording", "video", "session", "call")
 """Columns of the table of utterances that tell what was recorded at once, best first."""

@@ -10,9 +10,9 @@ import numpy as np
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import InclusiveOptions
 from parivox.read.groups import attributes_asked, make_groupings
+from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
-from parivox.read.utterances import read_utterances
 from parivox.trials.lists import recordings_in
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ import numpy as np
 from parivox.auditing.outcomes import Share
 from parivox.errors import ConfigError
 from parivox.read.bins import Bins
-from parivox.read.checks import Trials
+from parivox.read.checks import DataNote, Trials
 from parivox.read.counts_file import KEY, VERSION, CountRows, write_file
-from parivox.read.data_note import DataNote
 
 if TYPE_CHECKING:
     import os

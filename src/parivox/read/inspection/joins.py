@@ -16,7 +16,7 @@ from parivox.read.inspection.findings import Differing, Join, Labels
 from parivox.read.inspection.tables import as_kind
 from parivox.read.joining import DIFFERENCES, pattern_of, pattern_of_speakers
 from parivox.read.metadata import ID, SPEAKER, UTTERANCE, id_columns
-from parivox.read.models import MODEL
+from parivox.read.recordings import MODEL
 from parivox.read.speakers import Speakers
 
 if TYPE_CHECKING:

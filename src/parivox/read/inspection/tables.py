@@ -14,15 +14,13 @@ from parivox.errors import DataError, ParivoxError
 from parivox.read.attributes import UNKNOWN
 from parivox.read.cells import is_label
 from parivox.read.columns import ALIASES, name_columns, plain
-from parivox.read.failures import read_failures
-from parivox.read.formats.sample import mostly_scores
+from parivox.read.formats.headerless import mostly_scores
 from parivox.read.groups import FEW, MANY
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Column, Found, Ids, Odd
 from parivox.read.metadata import SPEAKER, UTTERANCE, read_table
-from parivox.read.models import MODEL, read_models
+from parivox.read.recordings import MODEL, read_failures, read_models, read_utterances
 from parivox.read.speakers import Speakers
-from parivox.read.utterances import read_utterances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

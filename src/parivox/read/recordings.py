@@ -1,4 +1,4 @@
-"""Enrolment models: whose each is, and of which recordings it is made."""
+"""Tables of recordings: whose each utterance is, of which models are made, which ones failed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.sides import are_segments, on_side
-from parivox.read.joining import listed_ids
+from parivox.read.cells import stage_of
+from parivox.read.checks import ACQUIRE, ENROL
+from parivox.read.formats import are_segments, on_side
+from parivox.read.joining import listed_ids, mend_of_ids, spreadsheet_damage
 from parivox.read.metadata import (
     SPEAKER,
     UTTERANCE,
     check_filled,
     find_column,
+    known_values,
+    merged,
     read_table,
     two_values,
 )
@@ -27,7 +31,90 @@ if TYPE_CHECKING:
 
     from parivox.read.ids import MergedIds
     from parivox.read.speakers import Speakers
-    from parivox.read.utterances import Utterances
+
+
+@dataclass(frozen=True, eq=False)
+class Utterances:
+    """Table of utterances, each of which is a recording: the speaker of each, and what else."""
+
+    # columns ``row``, ``utterance`` and, if it is told, ``speaker``, each utterance once
+    table: pl.DataFrame
+    name: str
+    provenance: dict[str, Any]
+    attributes: pl.DataFrame  # every other column as text, in the same order; null is unknown
+    repeated: int = 0  # how many rows tell of an utterance that a row above them tells of
+
+    @property
+    def tell_speakers(self) -> bool:
+        """Whether the table says whose each utterance is."""
+        return "speaker" in self.table.columns
+
+    def speakers(self, ids: pl.Series, name: str, what: str = "utterance ids") -> pl.Series:
+        """Speaker of each of these distinct ids of a file; one that the table lacks is an error."""
+        found = pl.DataFrame({"utterance": ids}).join(
+            self.table, on="utterance", how="left", maintain_order="left"
+        )["speaker"]
+        if found.null_count():
+            missing, there = ids.filter(found.is_null()), self.table["utterance"]
+            mend = spreadsheet_damage(missing, there, self.name) or mend_of_ids(missing, there)
+            msg = f"{name}: {listed_ids(missing, ids, what)} are not in {self.name}; {mend}"
+            raise DataError(msg)
+        return found
+
+
+def read_utterances(source: Any) -> Utterances:
+    """Read a table of utterances: speaker, recording, and any attributes of the recording.
+
+    Parameters
+    ----------
+    source
+        CSV, TSV, XLSX, Parquet or Arrow file, a dataframe or a mapping of arrays.
+
+    Raises
+    ------
+    DataError
+        If there is no column of utterances, one of its cells is empty, or an utterance has two
+        speakers or two values of an attribute.
+    """
+    if isinstance(source, Utterances):
+        return source
+    whole, name, provenance = read_table(source, "utterances")
+    columns = {"utterance": find_column(whole, "utterance", UTTERANCE, name)}
+    speaker = find_column(whole, "speaker", SPEAKER, "")
+    if speaker:
+        columns["speaker"] = speaker
+    taken = {*columns.values(), "row"}
+    rest = [column for column in whole.columns if column not in taken]
+    table = whole.select("row", **columns)
+    for role, column in columns.items():
+        check_filled(table, role, column, name)
+    if speaker and (odd := two_values(table, "utterance", "speaker")):
+        one, other = odd
+        msg = (
+            f"{name}: rows {one['row']} and {other['row']}: utterance {one['utterance']!r} has the "
+            f"speakers {one['speaker']!r} and {other['speaker']!r}; keep one"
+        )
+        raise DataError(msg)
+    distinct = table.unique(list(columns), keep="first", maintain_order=True)
+    known = known_values(table.select("row", "utterance").hstack(whole.select(rest)), rest)
+    if distinct.height < known.height:
+        each, differing = merged(known, "utterance", rest)
+        for column in differing:
+            one, other = two_values(known, "utterance", column) or ({}, {})
+            msg = (
+                f"{name}: rows {one['row']} and {other['row']}, column {column!r}: utterance "
+                f"{one['utterance']!r} is {one[column]!r} and {other[column]!r}; keep one"
+            )
+            raise DataError(msg)
+        known = each
+    return Utterances(
+        distinct,
+        name,
+        {**provenance, "columns": columns},
+        known.select(rest),
+        whole.height - distinct.height,
+    )
+
 
 MODEL = (
     "model",
@@ -246,3 +333,98 @@ def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:
         )
         raise DataError(msg)
     return table.unique("model", keep="first", maintain_order=True).select("model", "speaker")
+
+
+@dataclass(frozen=True, eq=False)
+class Failures:
+    """Recordings that failed."""
+
+    # enrolments (recordings or models) that failed; recordings that could not be acquired for a
+    # comparison. Each once, in rising order.
+    enrol: pl.Series
+    acquire: pl.Series
+    name: str
+    provenance: dict[str, Any]
+    table: pl.DataFrame  # columns ``row``, ``recording`` and ``stage``
+
+    def check_speakers(
+        self,
+        recordings: pl.Series,
+        speakers: Speakers | None,
+        utterances: Utterances | None,
+        models: Models | None,
+    ) -> None:
+        """Refuse recordings that stand in no trial, where one of them is of no known speaker.
+
+        Without a table of speakers, the first component of a path is one.
+        """
+        mend = ""
+        if utterances is not None and utterances.tell_speakers:
+            there = utterances.table["utterance"]
+            odd = recordings.filter(~recordings.is_in(there.implode()))
+            mend = spreadsheet_damage(odd, there, utterances.name)
+        elif speakers is not None:
+            whose = recordings.str.split_exact("/", 1).struct.field("field_0")
+            known = list(speakers.ids if speakers.choose_id(whose) else ())
+            odd = recordings.filter(~whose.is_in(pl.Series([known], dtype=pl.List(pl.String))))
+        else:
+            odd = recordings.filter(~recordings.str.contains("/", literal=True))
+        if not len(odd):
+            return
+        at = self.table.filter(pl.col("recording").is_in(odd.implode())).sort("row").row(0)
+        row, recording, _ = at
+        others = f" ({len(odd):,} such recordings)" if len(odd) > 1 else ""
+        if models is not None and recording in models.speaker_of["model"]:
+            mend = f"it is a model of {models.name}, which can fail at the stage enrol only"
+        msg = (
+            f"{self.name}: row {row}: recording {recording!r} is in no trial and of no known "
+            f"speaker{others}; {mend or 'correct the id, or give its speaker with --utterances'}"
+        )
+        raise DataError(msg)
+
+
+def read_failures(source: Any) -> Failures:
+    """Read a table of recording, stage (enrol or acquire) and, perhaps, reason.
+
+    Parameters
+    ----------
+    source
+        CSV, TSV, XLSX, Parquet or Arrow file, a dataframe or a mapping of arrays.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, a cell is empty or a stage is neither enrol nor acquire.
+
+    Examples
+    --------
+    >>> rows = {"recording": ["a/1", "a/2"], "stage": ["enrol", "acquire"]}
+    >>> failures = read_failures(rows)
+    >>> failures.enrol.to_list(), failures.acquire.to_list()
+    (['a/1'], ['a/2'])
+    """
+    if isinstance(source, Failures):
+        return source
+    whole, name, provenance = read_table(source, "failures")
+    columns = {
+        "recording": find_column(whole, "recording", (*UTTERANCE, "model", "modelid"), name),
+        "stage": find_column(whole, "stage", ("stage", "failurestage", "step"), name),
+    }
+    table = whole.select("row", **columns)
+    check_filled(table, "recording", columns["recording"], name)
+    check_filled(table, "stage", columns["stage"], name, give="give enrol or acquire")
+    words = table["stage"].unique().to_list()
+    stages = {word: stage_of(word) for word in words}
+    odd = table.filter(pl.col("stage").is_in([word for word in words if stages[word] is None]))
+    if odd.height:
+        msg = (
+            f"{name}: row {odd['row'][0]}, column {columns['stage']!r}: {odd['stage'][0]!r} is no "
+            "stage; use enrol or acquire"
+        )
+        raise DataError(msg)
+
+    def at(stage: int) -> pl.Series:
+        mine = [word for word in words if stages[word] == stage]
+        return table.filter(pl.col("stage").is_in(mine))["recording"].unique().sort()
+
+    return Failures(at(ENROL), at(ACQUIRE), name, {**provenance, "columns": columns}, table)
