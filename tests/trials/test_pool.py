@@ -44,7 +44,7 @@ def test_grades_of_classes_are_those_of_the_paper():
         [2, 1, 4, 3],
         [1, 2, 3, 4],
     ]
-    assert pool.classes.hardest == 4
+    assert pool.hardest == 4
 
 
 def test_an_unknown_attribute_of_a_speaker_is_of_no_class():

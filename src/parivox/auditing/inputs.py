@@ -18,7 +18,7 @@ from parivox.read.recordings import read_failures, read_models, read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.trialset import with_common_speakers
-from parivox.trials.grading import with_grades
+from parivox.trials.grades import with_grades
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

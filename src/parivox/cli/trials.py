@@ -162,7 +162,7 @@ def _grade(given: argparse.Namespace) -> None:
     set_up()
     from parivox.report.trials import grades_in_words  # noqa: PLC0415
     from parivox.report.words import show  # noqa: PLC0415
-    from parivox.trials.grading import grade  # noqa: PLC0415
+    from parivox.trials.grades import grade  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
     found = grade(given.list, **_given(given, GradeOptions))
@@ -173,7 +173,7 @@ def _grade(given: argparse.Namespace) -> None:
 def _convert(given: argparse.Namespace) -> None:
     set_up()
     from parivox.errors import shown  # noqa: PLC0415
-    from parivox.trials.conversion import convert  # noqa: PLC0415
+    from parivox.trials.writing import convert  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
     found = convert(given.list, **_given(given, ConvertOptions))

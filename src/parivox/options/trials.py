@@ -6,8 +6,10 @@ What they mean is in docs/methods/trial-lists.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from parivox.errors import ConfigError
 from parivox.options.kinds import Direction, Flag, Names, Options, Text, Texts, Value, option
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ CHECKED = "what is told of it"
 DRAWN = "what is drawn"
 BUILT = "how lists are made"
 WRITTEN = "what comes out"
+_DIGITS = 100  # more are no number, and Python refuses to read them
 _NUMBER, _NUMBER_OR_NONE = {"annotated": "int"}, {"annotated": "int | None"}
 
 
@@ -376,3 +379,26 @@ class VariantsOptions(ListOptions):
         Value, 200, DRAWN, "draws of speakers for each list", metavar="N", **_NUMBER
     )
     cost: str = option(Text, "voxsrc", DRAWN, "cost model of the minimum cost", metavar="COST")
+
+
+def whole_number(value: Any, option: str, least: int, most: int = 2**53, *, why: str = "") -> int:
+    """An option that counts something: a number, or its digits; `why` says what sets the least.
+
+    >>> whole_number(500, "per_speaker", 1), whole_number("12", "seed", 0)
+    (500, 12)
+    """
+    name = "--" + option.replace("_", "-")
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < _DIGITS:
+        value = int(value)
+    is_whole = issubclass(type(value), Integral) and type(value) is not bool
+    if not is_whole or value < least:
+        shown = value if isinstance(value, str) else repr(value)
+        msg = (
+            f"{name} {shown}: is no whole number from {least:,} on{why}; give one, as in {name} "
+            f"{max(10, least)}"
+        )
+        raise ConfigError(msg)
+    if value > most:
+        msg = f"{name} {value}: is more than {most:,}; give a smaller number"
+        raise ConfigError(msg)
+    return int(value)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from parivox.read.table import Table
     from parivox.trials.description import Description
     from parivox.trials.findings import Checked, Finding
-    from parivox.trials.grading import Graded
+    from parivox.trials.grades import Graded
 
 _VERDICTS = {
     "pass": ("pass", "green"),

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from parivox.trials.balanced import build_balanced
     from parivox.trials.building import rebuild
     from parivox.trials.checks import check
-    from parivox.trials.conversion import convert
     from parivox.trials.cross import build_cross
     from parivox.trials.description import describe
-    from parivox.trials.grading import grade
+    from parivox.trials.grades import grade
     from parivox.trials.inclusive import build_inclusive
     from parivox.trials.variation import variants
+    from parivox.trials.writing import convert
 
 _HOME = {
     "build_balanced": "parivox.trials.balanced",
     "build_cross": "parivox.trials.cross",
     "build_inclusive": "parivox.trials.inclusive",
     "check": "parivox.trials.checks",
-    "convert": "parivox.trials.conversion",
+    "convert": "parivox.trials.writing",
     "describe": "parivox.trials.description",
-    "grade": "parivox.trials.grading",
+    "grade": "parivox.trials.grades",
     "rebuild": "parivox.trials.building",
     "variants": "parivox.trials.variation",
 }

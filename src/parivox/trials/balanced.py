@@ -23,22 +23,20 @@ import numpy as np
 
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
-from parivox.options.trials import BalancedOptions
+from parivox.options.trials import BalancedOptions, whole_number
 from parivox.read.attributes import parse_attribute, parse_by
 from parivox.read.columns import plain
 from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.trials.building import Built, build_lists
-from parivox.trials.design import Design, speaker_by_speaker, whole_number
 from parivox.trials.pairs import (
     Meetings,
     meet_each_other,
     numbers_within,
-    order_within,
     target_pairs,
     utterances_of,
 )
-from parivox.trials.pool import Pool
+from parivox.trials.pool import Design, Pool, speaker_by_speaker
 
 if TYPE_CHECKING:
     import os
@@ -47,8 +45,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.typed import OtherBuildOptions
-    from parivox.trials.design import Block
     from parivox.trials.pairs import Draws, Ints, Words
+    from parivox.trials.pool import Block
 
 
 ROWS = (
@@ -144,11 +142,11 @@ def build_balanced(
 def design(pool: Pool, asked: BalancedOptions) -> Design:
     """The design of balanced lists: who can be drawn, and how.
 
-    Groups are balanced in what defines difficulty: `balance` is told for the manifest.
+    Groups are balanced in what defines difficulty: `balance` is asked for the manifest.
     """
     pairs = None if asked.pairs is None else whole_number(asked.pairs, "pairs", 1)
     sizes = _Sizes(
-        Capacity(pool, _groups(pool, asked.groups)),
+        _Capacity(pool, _groups(pool, asked.groups)),
         whole_number(asked.speakers_per_group, "speakers_per_group", 2),
         whole_number(asked.utterances_per_speaker, "utterances_per_speaker", 2),
         pairs,
@@ -177,7 +175,7 @@ def design(pool: Pool, asked: BalancedOptions) -> Design:
             "groups": names,
             "balance": asked.balance,
         },
-        sizes.blocks,
+        lambda draws: _drawn(sizes.capacity, sizes.each, sizes.utterances, n, draws),
         2 * n * sizes.speakers * len(names),
         ROWS,
         dict.fromkeys(names, sizes.speakers),
@@ -227,46 +225,73 @@ def _groups(pool: Pool, asked: Sequence[str] | str | None) -> Ints:
     return np.unique([pool.groups.index(one) for one in names])
 
 
+def _drawn(
+    capacity: _Capacity, speakers: int, utterances: int, n: int, draws: Draws
+) -> Iterator[Block]:
+    """Draw one list: so many speakers of each cell and utterances of each, n pairs of a class."""
+    pool = capacity.pool
+    can = capacity.can(utterances, n)
+    cells = range(capacity.groups.size * len(capacity.strata))
+    able = [np.flatnonzero(can & (capacity.cell == at)) for at in cells]
+    words = draws.child(_SPEAKERS).words([0], [pool.sizes.size])
+    chosen = [who[np.argsort(words[who], kind="stable")][:speakers] for who in able]
+    every = np.sort(np.concatenate(chosen))
+    order, _ = _spread_over_recordings(pool, draws.child(_SPREAD).words([0], [len(pool.ids)]))
+    own = np.sort(order[numbers_within(pool.sizes) < utterances])
+    own = own[np.isin(pool.owner[own], every)]
+    start = np.arange(every.size + 1) * utterances
+    recording = pool.recording[own]
+    pairs = target_pairs(start, np.searchsorted(recording, recording, side="right"))
+    wanted = np.full(every.size, n)
+    numbers = draws.child(_TARGET).distinct(pairs.within(start), wanted, every)
+    partner = np.empty((every.size, n), dtype=np.int64)
+    for who in chosen:
+        at = np.searchsorted(every, who)
+        j = meet_each_other(at.size, n * at.size)[1]
+        partner[at] = at[j].reshape(n, -1).T
+    turn = np.tile(np.arange(n), every.size)
+    meetings = Meetings(np.repeat(np.arange(every.size), n), partner.ravel(), turn)
+    sides = pairs.at(numbers), utterances_of(meetings, start, draws.child(_UTTERANCES))
+    target, nontarget = (
+        (own[one].reshape(-1, n), own[other].reshape(-1, n)) for one, other in sides
+    )
+    return speaker_by_speaker(target, nontarget)
+
+
 @dataclass(frozen=True, eq=False)
 class _Sizes:
     """Speakers, utterances and pairs asked of each group, and whether there are as many."""
 
-    capacity: Capacity
+    capacity: _Capacity
     speakers: int
     utterances: int
     pairs: int | None
 
     @property
-    def kinds(self) -> int:
-        """Values of which each group has equally many."""
-        return len(self.capacity.kinds)
-
-    @property
     def each(self) -> int:
-        """Speakers of each group and value."""
-        return self.speakers // self.kinds
+        """Speakers of each group and stratum."""
+        return self.speakers // len(self.capacity.strata)
 
     def reasons(self) -> list[str]:
         """Why speakers of these groups cannot be drawn; empty for those who can, and others."""
         pool = self.capacity.pool
-        found = np.full(pool.sizes.size, "", dtype=object)
+        reasons = np.full(pool.sizes.size, "", dtype=object)
         least = self.pairs or 1
         is_poor = self.capacity.across(self.utterances) < least
-        found[is_poor] = f"fewer than {least:,} target pairs across recordings"
-        found[pool.sizes < self.utterances] = f"fewer than {self.utterances} utterances"
-        found[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
+        reasons[is_poor] = f"fewer than {least:,} target pairs across recordings"
+        reasons[pool.sizes < self.utterances] = f"fewer than {self.utterances} utterances"
+        reasons[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
         is_other = (pool.group >= 0) & ~np.isin(pool.group, self.capacity.groups)
-        found[is_other] = ""  # who is not asked for
-        found[pool.group < 0] = f"{pool.by} is not known"
-        return [str(one) for one in found]
+        reasons[is_other] = ""  # who is not asked for
+        reasons[pool.group < 0] = f"{pool.by} is not known"
+        return [str(one) for one in reasons]
 
     def check(self) -> None:
         """Refuse a design that does not fit."""
-        if self.speakers % self.kinds or self.each < 2:
+        if self.speakers % len(self.capacity.strata) or self.each < 2:
             self._refuse_share()
-        if self.pairs is not None and self.pairs > (
-            most := nontarget_pairs_each(self.each, self.utterances)
-        ):
+        most = _nontarget_pairs(self.each, self.utterances)
+        if self.pairs is not None and self.pairs > most:
             msg = (
                 f"--pairs {self.pairs:,}: {self.each} speakers who meet each other with "
                 f"{self.utterances} utterances give {most:,} nontarget pairs each at most; "
@@ -293,104 +318,68 @@ class _Sizes:
 
     def _refuse_share(self) -> None:
         """Speakers that cannot be shared out to what is balanced."""
+        n = len(self.capacity.strata)
         most = self.capacity.most_speakers(self.utterances, self.pairs)
         names = " and ".join(self.capacity.balanced) or "one"
         until = f" to {most:,}, the most that fit" if most else " on"
         msg = (
-            f"--speakers-per-group {self.speakers}: cannot be shared out to {self.kinds} values of "
-            f"{names} with 2 speakers each; give a multiple of {self.kinds} from {2 * self.kinds}"
-            f"{until}, or --balance none"
+            f"--speakers-per-group {self.speakers}: cannot be shared out to {n} values of {names} "
+            f"with 2 speakers each; give a multiple of {n} from {2 * n}{until}, or --balance none"
         )
         raise ConfigError(msg)
 
-    def _named(self, group: int, kind: int) -> str:
+    def _named(self, group: int, stratum: int) -> str:
         pool, has = self.capacity.pool, self.capacity
-        codes = zip(has.balanced, has.kinds[kind], strict=True)
+        codes = zip(has.balanced, has.strata[stratum], strict=True)
         texts = (pool.texts[name][code] for name, code in codes)
         return " ".join((pool.groups[has.groups[group]], *texts))
 
     def _fitting(self, enough: Ints) -> str:
         """The largest designs that fit: one number changed, or some groups left out."""
-        has, found = self.capacity, []
+        has, designs = self.capacity, []
         if speakers := has.most_speakers(self.utterances, self.pairs):
-            found.append(f"--speakers-per-group {speakers} fits all groups")
+            designs.append(f"--speakers-per-group {speakers} fits all groups")
         if utterances := has.most_utterances(self.each, self.pairs):
-            found.append(f"--utterances-per-speaker {utterances} fits all groups")
+            designs.append(f"--utterances-per-speaker {utterances} fits all groups")
         if self.pairs and (pairs := has.most_pairs(self.each, self.utterances)):
-            found.append(f"--pairs {pairs} fits all groups")
+            designs.append(f"--pairs {pairs} fits all groups")
         if enough.size:
-            found.append(f"{self.speakers} speakers fit {self._option(enough)}")
-        return "; ".join(found or self._fitting_some() or ["give other speakers"])
+            designs.append(f"{self.speakers} speakers fit {self._option(enough)}")
+        return "; ".join(designs or self._fitting_some() or ["give other speakers"])
 
     def _fitting_some(self) -> list[str]:
         """Designs of those groups that can take part at all, and of the two largest."""
-        has, found = self.capacity, []
+        has, designs = self.capacity, []
         fewest = has.counts(self.utterances, self.pairs).min(axis=1)
         rich = np.argsort(-fewest, kind="stable")[: (fewest > 1).sum()]
         for k in dict.fromkeys((rich.size, min(2, rich.size))):
-            some = Capacity(has.pool, np.sort(has.groups[rich[:k]]))
+            some = _Capacity(has.pool, np.sort(has.groups[rich[:k]]))
             if k and (most := some.most_speakers(self.utterances, self.pairs)):
-                found.append(f"--speakers-per-group {most} fits {self._option(some.groups)}")
-        for each in () if found else (self.each, 2):
+                designs.append(f"--speakers-per-group {most} fits {self._option(some.groups)}")
+        for each in () if designs else (self.each, 2):
             is_rich = (has.counts(2, None) >= each).all(axis=1)
-            some = Capacity(has.pool, has.groups[is_rich])
+            some = _Capacity(has.pool, has.groups[is_rich])
             if is_rich.any() and (most := some.most_utterances(each, self.pairs)):
-                speakers = f"--speakers-per-group {each * len(some.kinds)}"
+                speakers = f"--speakers-per-group {each * len(some.strata)}"
                 both = f"{speakers} --utterances-per-speaker {most}"
                 return [f"{both} fits {self._option(some.groups)}"]
-        return found
+        return designs
 
     def _option(self, groups: Ints) -> str:
         return "--groups " + ",".join(self.capacity.pool.groups[g] for g in groups)
 
-    def blocks(self, draws: Draws) -> Iterator[Block]:
-        """Draw one list."""
-        has, pool, n = self.capacity, self.capacity.pool, self.pairs
-        assert n is not None
-        can = has.can(self.utterances, n)
-        cells = range(has.groups.size * self.kinds)
-        able = [np.flatnonzero(can & (has.cell == at)) for at in cells]
-        words = draws.child(_SPEAKERS).words([0], [pool.sizes.size])
-        chosen = [who[np.argsort(words[who], kind="stable")][: self.each] for who in able]
-        every = np.sort(np.concatenate(chosen))
-        order, _ = spread_over_recordings(pool, draws.child(_SPREAD).words([0], [len(pool.ids)]))
-        own = np.sort(order[numbers_within(pool.sizes) < self.utterances])
-        own = own[np.isin(pool.owner[own], every)]
-        start = np.arange(every.size + 1) * self.utterances
-        recording = pool.recording[own]
-        pairs = target_pairs(start, np.searchsorted(recording, recording, side="right"))
-        wanted = np.full(every.size, n)
-        numbers = draws.child(_TARGET).distinct(pairs.within(start), wanted, every)
-        partner = np.empty((every.size, n), dtype=np.int64)
-        for who in chosen:
-            at = np.searchsorted(every, who)
-            j = meet_each_other(at.size, n * at.size)[1]
-            partner[at] = at[j].reshape(n, -1).T
-        turn = np.tile(np.arange(n), every.size)
-        meetings = Meetings(np.repeat(np.arange(every.size), n), partner.ravel(), turn)
-        sides = pairs.at(numbers), utterances_of(meetings, start, draws.child(_UTTERANCES))
-        target, nontarget = (
-            (own[one].reshape(-1, n), own[other].reshape(-1, n)) for one, other in sides
-        )
-        return speaker_by_speaker(target, nontarget)
-
 
 @dataclass(frozen=True, eq=False)
-class Capacity:
-    """Speakers, utterances and pairs that the groups of a pool can give.
+class _Capacity:
+    """Speakers, utterances and pairs that some groups of a pool can give.
 
-    Of every group, equally many speakers of each kind take part: of each value of the attributes
-    that are balanced, those which define difficulty beside the groups.
-
-    Attributes
-    ----------
-    pool : Pool
-    groups : int64 ndarray of shape (group,)
-        Places of those that take part.
+    Of every group, equally many speakers of each stratum take part: of each value of the attributes
+    that are balanced, those which define difficulty beside the groups. A group and a stratum are a
+    cell.
     """
 
     pool: Pool
-    groups: Ints
+    groups: Ints  # places of those that take part
 
     @cached_property
     def balanced(self) -> tuple[str, ...]:
@@ -399,8 +388,8 @@ class Capacity:
         return tuple(name for name in self.pool.graded_by if name.lower() not in within)
 
     @cached_property
-    def kinds(self) -> Ints:
-        """Values that are balanced, of shape (kind, attribute)."""
+    def strata(self) -> Ints:
+        """Values that are balanced, of shape (stratum, attribute)."""
         values = self._values
         known = np.isin(self.pool.group, self.groups) & (values >= 0).all(axis=1)
         if not (self.balanced and known.any()):
@@ -413,19 +402,19 @@ class Capacity:
 
     @cached_property
     def cell(self) -> Ints:
-        """Group and kind of each speaker as one number; -1 for those who cannot take part."""
-        pool, found = self.pool, np.full(self.pool.sizes.size, -1, dtype=np.int64)
-        for at, kind in enumerate(self.kinds):
-            found[(self._values[:, : kind.size] == kind).all(axis=1)] = at
+        """Cell of each speaker; -1 for those who cannot take part."""
+        pool, stratum = self.pool, np.full(self.pool.sizes.size, -1, dtype=np.int64)
+        for at, values in enumerate(self.strata):
+            stratum[(self._values[:, : values.size] == values).all(axis=1)] = at
         place = np.searchsorted(self.groups, pool.group)
-        is_in = np.isin(pool.group, self.groups) & (pool.classes.of_speaker >= 0) & (found >= 0)
-        return np.where(is_in, place * len(self.kinds) + found, -1)
+        is_in = np.isin(pool.group, self.groups) & (pool.classes.of_speaker >= 0) & (stratum >= 0)
+        return np.where(is_in, place * len(self.strata) + stratum, -1)
 
     @cached_property
     def _across(self) -> Ints:
         """Target pairs across recordings within the first utterances of a speaker, by how many."""
         pool = self.pool
-        _, turn = spread_over_recordings(pool, np.zeros(len(pool.ids), dtype=np.uint64))
+        _, turn = _spread_over_recordings(pool, np.zeros(len(pool.ids), dtype=np.uint64))
         total = np.cumsum(numbers_within(pool.sizes) - turn)
         before = np.concatenate(([0], total))[pool.start[:-1]]
         return np.asarray(total - np.repeat(before, pool.sizes))
@@ -441,28 +430,28 @@ class Capacity:
         return is_rich & (self.cell >= 0)
 
     def counts(self, utterances: int, pairs: int | None) -> Ints:
-        """How many can, of shape (group, kind)."""
-        shape = self.groups.size, len(self.kinds)
+        """How many can, of shape (group, stratum)."""
+        shape = self.groups.size, len(self.strata)
         can = self.can(utterances, pairs)
         return np.bincount(self.cell[can], minlength=shape[0] * shape[1]).reshape(shape)
 
     def _largest(self, values: Ints, each: int) -> int:
         """The largest value that so many speakers of each cell reach; 0 if they are too few."""
-        cells = (values[self.cell == at] for at in range(self.groups.size * len(self.kinds)))
+        cells = (values[self.cell == at] for at in range(self.groups.size * len(self.strata)))
         return min(int(np.sort(one)[-each]) if one.size >= each else 0 for one in cells)
 
     def most_speakers(self, utterances: int, pairs: int | None) -> int:
         """The largest number of speakers in each group; 0 if there is none."""
         each = int(self.counts(utterances, pairs).min())
-        is_enough = each > 1 and nontarget_pairs_each(each, utterances) >= (pairs or 1)
-        return each * len(self.kinds) if is_enough else 0
+        is_enough = each > 1 and _nontarget_pairs(each, utterances) >= (pairs or 1)
+        return each * len(self.strata) if is_enough else 0
 
     def most_utterances(self, each: int, pairs: int | None) -> int:
         """The largest number of utterances, where each cell has so many speakers; 0 if none."""
         most = self._largest(self.pool.sizes, each)
         sizes = np.unique(self.pool.sizes[(self.cell >= 0) & (self.pool.sizes <= most)])
         for utterances in sizes[sizes > 1][::-1].tolist():
-            if nontarget_pairs_each(each, utterances) < (pairs or 1):
+            if _nontarget_pairs(each, utterances) < (pairs or 1):
                 return 0
             if (self.counts(utterances, pairs) >= each).all():
                 return int(utterances)
@@ -471,36 +460,25 @@ class Capacity:
     def most_pairs(self, each: int, utterances: int) -> int:
         """The largest number of pairs, where each cell has so many speakers; 0 if none."""
         across = np.where(self.can(utterances, None), self.across(utterances), 0)
-        return min(self._largest(across, each), nontarget_pairs_each(each, utterances))
+        return min(self._largest(across, each), _nontarget_pairs(each, utterances))
 
 
-def nontarget_pairs_each(speakers: int, utterances: int) -> int:
+def _nontarget_pairs(speakers: int, utterances: int) -> int:
     """Nontarget pairs that each of so many speakers can have, if all meet equally often.
 
-    Examples
-    --------
-    >>> nontarget_pairs_each(2, 24)
+    >>> _nontarget_pairs(2, 24)
     288
     """
     return utterances**2 * (speakers - 1) // 2
 
 
-def spread_over_recordings(pool: Pool, words: Words) -> tuple[Ints, Ints]:
+def _spread_over_recordings(pool: Pool, words: Words) -> tuple[Ints, Ints]:
     """Utterances of each speaker in an order whose first are of as many recordings as there are.
 
-    Parameters
-    ----------
-    pool
-        Where they are from.
-    words : uint64 ndarray of shape (utterance,)
-        What decides where nothing else does.
-
-    Returns
-    -------
-    (int64 ndarray of shape (utterance,), int64 ndarray of shape (utterance,))
-        Their places, speaker by speaker, and how many before are of the same recording.
+    Random words, one for each utterance, decide where nothing else does. Returned are places,
+    speaker by speaker, and how many before are of the same recording.
     """
-    within = order_within(words, pool.recording)
+    within = np.lexsort((words, pool.recording))
     starts = np.searchsorted(pool.recording, pool.recording)
     turn = np.empty(within.size, dtype=np.int64)
     turn[within] = np.arange(within.size) - starts[within]

@@ -1,4 +1,10 @@
-"""Lists are built: each variant is drawn, counted, written with its manifest, and checked."""
+"""Lists are built: each variant is drawn, counted, written with its manifest, and checked.
+
+The manifest is JSON that builds them again, byte for byte. It names the inputs, relative to itself,
+with the hashes of their bytes and of what was drawn from; parameters and seed; the version of
+Parivox; each list with its hash; who was left out; the order of rows; what the check of the list
+says. It is read as it was written, or refused with what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +20,27 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import KINDS, BuildOptions
+from parivox.options.kinds import options_of
+from parivox.options.trials import KINDS, BuildOptions, whole_number
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.checks import check
-from parivox.trials.design import Tally, whole_number
-from parivox.trials.manifest import AS_WRITTEN, SCHEMA, inputs_of, read_manifest
 from parivox.trials.pairs import Draws
 from parivox.trials.pool import Pool
 from parivox.trials.writing import ListWriter, check_format, label_words
 from parivox.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from parivox.trials.design import Block, Design
+    from parivox.trials.pairs import Ints
+    from parivox.trials.pool import Block, Design
 
+SCHEMA = "parivox.trials/1"
 _MOST_VARIANTS = 10_000
 _MANY = 50_000_000
 """Trials of which there is word before they are drawn."""
@@ -75,23 +83,23 @@ class Built(Shown):
         word = "group" if len(groups) == 1 else "groups"
         n = f"{sum(groups.values()):,} speakers in {len(groups):,} {word}"
         trials = f"{first['target']:,} target + {first['nontarget']:,} nontarget trials"
-        found = [f"{lists}{trials} of {n} ({self.manifest['by']})."]
-        found += [f"  {one}" for one in self.lists if isinstance(one, Path)]
+        lines = [f"{lists}{trials} of {n} ({self.manifest['by']})."]
+        lines += [f"  {one}" for one in self.lists if isinstance(one, Path)]
         if self.path is not None:
-            found.append(f"  {self.path}")
+            lines.append(f"  {self.path}")
         for row in self.left_out.rows():
             named = f": {row['ids']}" if row.get("ids") else ""
             group = "no group" if row["group"] is None else row["group"]
-            found.append(f"Left out: {row['speakers']:,} of {group}, {row['reason']}{named}.")
-        found += [f"{one[0].upper()}{one[1:]}." for one in self.manifest["notes"]]
-        failed = [
-            f"{one['id']} ({one['what']})"
-            for one in self.manifest.get("check", ())
-            if one["verdict"] == "fail"
-        ]
+            lines.append(f"Left out: {row['speakers']:,} of {group}, {row['reason']}{named}.")
+        lines += [f"{one[0].upper()}{one[1:]}." for one in self.manifest["notes"]]
         if "check" in self.manifest:
-            found.append(f"Checks that fail: {', '.join(failed) or 'none'}.")
-        return tuple(found)
+            failed = [
+                f"{one['id']} ({one['what']})"
+                for one in self.manifest["check"]
+                if one["verdict"] == "fail"
+            ]
+            lines.append(f"Checks that fail: {', '.join(failed) or 'none'}.")
+        return tuple(lines)
 
 
 def build_lists(
@@ -99,15 +107,8 @@ def build_lists(
 ) -> Built:
     """Draw every variant of a design and write them with their manifest.
 
-    Parameters
-    ----------
-    design
-        What to draw.
-    asked
-        The tables as they were given; the folder for new files, all of which appear at once, or
-        None for tables in memory; variants, seed, format and whether to name who is left out.
-    former
-        The manifest whose lists these must be.
+    All files appear in the folder `asked.out` at once; without one, lists are tables in memory.
+    With the manifest of a `former` build, its lists must come out again.
     """
     out, format_ = asked.out, asked.format
     check_format(format_, "--format")
@@ -115,7 +116,7 @@ def build_lists(
     seed = whole_number(asked.seed, "seed", 0)
     draws = [Draws(seed).child(variant) for variant in range(variants)]
     left_out = design.left_out(speaker_ids=asked.speaker_ids)
-    told: dict[str, Any] = {
+    manifest: dict[str, Any] = {
         "schema": SCHEMA,
         "parivox": __version__,
         "kind": design.kind,
@@ -131,38 +132,47 @@ def build_lists(
         "speakers": dict(design.speakers),
         "left_out": left_out.rows(),
         "notes": list(design.notes),
+        "lists": [],
     }
-    tally = Tally(design.pool)
+    counts = _DrawnCounts(design.pool)
     if out is None:
         tables = []
-        told["lists"] = []
         for one in draws:
-            blocks = [_named(design, block) for block in tally.of(design.draw(one))]
-            tables.append(Table(pl.concat(blocks)))
-            told["lists"].append(tally.last)
-        told["notes"] += tally.notes
-        told["inputs"] = inputs_of(design.pool, asked, None)
-        return Built(tuple(tables), left_out, told)
+            frames = [
+                _ids(design, block).with_columns(label_words(block.target).alias("label"))
+                for block in counts.counted(design.draw(one))
+            ]
+            tables.append(Table(pl.concat(frames)))
+            manifest["lists"].append(counts.last)
+        manifest["notes"] += counts.notes
+        manifest["inputs"] = _inputs(design.pool, asked, None)
+        return Built(tuple(tables), left_out, manifest)
     if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
         msg = f"--out {out!r}: names no folder; name one"
         raise ConfigError(msg)
     folder = Path(out)
-    _check_room(design, folder, variants, format_, asked.progress or (lambda _: None))
+    _check_room(design, folder, variants, format_, asked.progress)
     ending = _ENDINGS.get(format_, format_)
     numbers = [f"-{k}" for k in range(1, variants + 1)] if variants > 1 else [""]
     names = [f"{design.kind}{number}.{ending}" for number in numbers]
-    last = f"{design.kind}.manifest.json"
-    told["inputs"] = inputs_of(design.pool, asked, folder)
-    with _aside(folder, [*names, last]) as aside:
-        told["lists"] = []
+    manifest_name = f"{design.kind}.manifest.json"
+    manifest["inputs"] = _inputs(design.pool, asked, folder)
+    with _aside(folder, [*names, manifest_name]) as aside:
         for name, one in zip(names, draws, strict=True):
-            told["lists"].append(_written(design, tally, one, aside / name, format_))
-        told["notes"] += tally.notes
+            with ListWriter(aside / name, format_) as writer:
+                for block in counts.counted(design.draw(one)):
+                    ids = _ids(design, block)
+                    writer.write(ids["enrol"], ids["test"], block.target)
+            with (aside / name).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            manifest["lists"].append({"file": name, "sha256": digest, **counts.last})
+        manifest["notes"] += counts.notes
         if former is not None:
-            _check_same(folder, told["lists"], former)
-        told["check"] = _checked(design, [aside / name for name in names])
-        built = Built(tuple(folder / name for name in names), left_out, told, folder / last)
-        (aside / last).write_bytes(built.to_json().encode())
+            _check_same(folder, manifest["lists"], former)
+        manifest["check"] = _checked(design, [aside / name for name in names])
+        lists = tuple(folder / name for name in names)
+        built = Built(lists, left_out, manifest, folder / manifest_name)
+        (aside / manifest_name).write_bytes(built.to_json().encode())
     return built
 
 
@@ -196,41 +206,91 @@ def rebuild(
         did, or the lists come out different.
     """
     path = Path(manifest)
-    told = read_manifest(path)
-    given = {"utterances": utterances, "speakers": speakers}
-    was = told["inputs"]
-    for role, one in was.items():
-        if given[role] is None and "path" in one:
+    former = _read_manifest(path)
+    tables = {"utterances": utterances, "speakers": speakers}
+    inputs = former["inputs"]
+    for role, one in inputs.items():
+        if tables[role] is None and "path" in one:
             if one["path"] is None:
                 msg = f"{path}: --{role} was no file; give it again"
                 raise ConfigError(msg)
-            given[role] = path.parent / one["path"]
-    pool = Pool.read(
-        given["utterances"],
-        given["speakers"],
-        by=told["by"],
-        grade_by=told["grade_by"],
-        id=told["id"],
-    )
-    now = pool.sha256()
-    for role, digest in now.items():
-        if digest != was[role]["content"]:
+            tables[role] = path.parent / one["path"]
+    by, grade_by, id_ = former["by"], former["grade_by"], former["id"]
+    pool = Pool.read(tables["utterances"], tables["speakers"], by=by, grade_by=grade_by, id=id_)
+    for role, digest in pool.sha256().items():
+        was = inputs[role]["content"]
+        if digest != was:
             name = pool.table.name if role == "utterances" else pool.people.name
             msg = (
                 f"{name}: does not hold the {role} that {path.name} was made of (found "
-                f"{digest[:12]}, expected {was[role]['content'][:12]}); give the same table with "
+                f"{digest[:12]}, expected {was[:12]}); give the same table with "
                 f"--{role}, or build anew"
             )
             raise DataError(msg)
-    asked = KINDS[told["kind"]](
-        **given,
-        **{name: told[name] for name in ("by", "format", "variants", "seed", "id")},
-        **told["parameters"],
+    asked = KINDS[former["kind"]](
+        **tables,
+        **{name: former[name] for name in ("by", "format", "variants", "seed", "id")},
+        **former["parameters"],
         out=out,
         progress=progress,
     )
-    design = import_module(f"parivox.trials.{told['kind']}").design(pool, asked)
-    return build_lists(design, asked, former=told)
+    design = import_module(f"parivox.trials.{former['kind']}").design(pool, asked)
+    return build_lists(design, asked, former=former)
+
+
+class _DrawnCounts:
+    """Counts of what lists hold, made while they are drawn."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.last: dict[str, int] = {}  # trials of either class in the last list
+        # nontarget trials that a speaker is tested in, over all lists
+        self.least, self.most = math.inf, 0
+
+    def counted(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """Pass a list on; then, `last` has its trials of either class."""
+        enrols, tests = np.zeros((2, self.pool.sizes.size), dtype=np.int64)
+        target = total = 0
+        for block in blocks:
+            target, total = target + int(block.target.sum()), total + block.target.size
+            enrols += self._speakers(block.enrol[~block.target])
+            tests += self._speakers(block.test[~block.target])
+            yield block
+        self.last = {"target": target, "nontarget": total - target}
+        times = tests[enrols + tests > 0]
+        self.least = min([self.least, *times.tolist()])
+        self.most = max([self.most, *times.tolist()])
+
+    def _speakers(self, utterances: Ints) -> Ints:
+        return np.bincount(self.pool.owner[utterances], minlength=self.pool.sizes.size)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is not the same for everybody."""
+        if self.least >= self.most:
+            return []
+        return [f"speakers are tested in {self.least:,} to {self.most:,} nontarget trials each"]
+
+
+def _ids(design: Design, block: Block) -> pl.DataFrame:
+    ids = design.pool.ids
+    return pl.DataFrame({"enrol": ids.gather(block.enrol), "test": ids.gather(block.test)})
+
+
+def _checked(design: Design, lists: Sequence[Path]) -> list[dict[str, Any]]:
+    """What the check says of the first list, beside its variants, held to what was asked for."""
+    checked = check(
+        lists[0],
+        speakers=design.pool.people,
+        utterances=design.pool.table,
+        by=design.pool.by,
+        variants=lists[1:],
+        **design.checked_with,
+    )
+    return [
+        {name: "inf" if cell == math.inf else cell for name, cell in row.items() if name != "mend"}
+        for row in checked.tables["checks"].rows()
+    ]
 
 
 def _check_same(
@@ -242,7 +302,7 @@ def _check_same(
     if former["parivox"] != __version__:
         why = f"install Parivox {former['parivox']}, which made them"
     else:
-        why = f"the manifest may have been changed: {AS_WRITTEN}"
+        why = f"the manifest may have been changed: {_AS_WRITTEN}"
     if former["format"] == "parquet":
         why += " (or Polars, which writes Parquet, was another version then)"
     msg = f"{folder}: the lists came out different from what the manifest tells; {why}"
@@ -250,15 +310,19 @@ def _check_same(
 
 
 def _check_room(
-    design: Design, folder: Path, variants: int, form: str, tell: Callable[[str], None]
+    design: Design,
+    folder: Path,
+    variants: int,
+    format_: str,
+    progress: Callable[[str], None] | None,
 ) -> None:
-    """Tell how much will be written, if that is much; refuse what the disk has no room for."""
+    """Say how much will be written, if that is much; refuse what the disk has no room for."""
     trials = design.trials * variants
-    if form == "parquet":
+    if format_ == "parquet":
         each = float(_PARQUET)
     else:
         ids = float(design.pool.ids.str.len_bytes().to_numpy().mean())
-        each = 2 * ids + 2 + len(" 1" if form == "voxceleb" else " target")
+        each = 2 * ids + 2 + len(" 1" if format_ == "voxceleb" else " target")
     size = trials * each
     about = f"{trials:,} trials, {_in_words(size)} or so"
     there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.is_dir())
@@ -269,15 +333,13 @@ def _check_room(
             "ask for fewer trials, or name a folder on another disk"
         )
         raise ConfigError(msg)
-    if trials >= _MANY:
-        tell(f"writing {about}")
+    if progress and trials >= _MANY:
+        progress(f"writing {about}")
 
 
 def _in_words(size: float) -> str:
     """A number of bytes in words.
 
-    Examples
-    --------
     >>> _in_words(6.5e11)
     '650.0 GB'
     """
@@ -313,37 +375,122 @@ def _aside(folder: Path, names: Sequence[str]) -> Iterator[Path]:
                 one.rmdir()
 
 
-def _written(design: Design, tally: Tally, draws: Draws, path: Path, form: str) -> dict[str, Any]:
-    """Write one list; what the manifest says of it."""
-    with ListWriter(path, form) as writer:
-        for block in tally.of(design.draw(draws)):
-            frame = _sides(design, block)
-            writer.write(frame["enrol"], frame["test"], block.target)
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"file": path.name, "sha256": digest, **tally.last}
+_FIELDS = {
+    "parivox": "str",
+    "by": "str",
+    "id": "str | None",
+    "grade_by": "Sequence[str]",
+    "parameters": "Mapping",
+    "seed": "int",
+    "variants": "int",
+    "format": "str",
+    "inputs": "Mapping",
+    "lists": "Sequence",
+}
+"""What a manifest has to hold, as annotations have it."""
+_TYPES = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "bool": (bool, "true or false"),
+    "str": (str, "text"),
+    "None": (type(None), "null"),
+    "Sequence": (list, "a list"),
+    "Mapping": (dict, "a mapping"),
+}
+_ROLES = ("utterances", "speakers")
+_AS_WRITTEN = "give the manifest as it was written"
 
 
-def _sides(design: Design, block: Block) -> pl.DataFrame:
-    ids = design.pool.ids
-    return pl.DataFrame({"enrol": ids.gather(block.enrol), "test": ids.gather(block.test)})
+def _inputs(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, Any]:
+    """Where the tables were, with the hash of their bytes and of what was drawn from."""
+    content = pool.sha256()
+    files = {"utterances": pool.table.provenance}
+    if asked.speakers is not None:
+        files["speakers"] = next(iter(pool.people.provenance), {})
+    inputs: dict[str, Any] = {}
+    for role, file in files.items():
+        source = getattr(asked, role)
+        is_path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
+        path = None
+        if is_path and folder is not None:
+            path = Path(os.path.relpath(Path(source).resolve(), folder.resolve())).as_posix()
+        inputs[role] = {"path": path, "sha256": file.get("sha256"), "content": content[role]}
+    inputs.setdefault("speakers", {"content": content["speakers"]})  # columns of the utterances
+    return inputs
 
 
-def _named(design: Design, block: Block) -> pl.DataFrame:
-    return _sides(design, block).with_columns(label_words(block.target).alias("label"))
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest that holds all that is needed."""
+    try:
+        manifest = json.loads(path.read_bytes())
+        schema, kind = manifest["schema"], manifest["kind"]
+    except OSError as error:
+        msg = f"{path}: cannot be read ({error.strerror}); check the name"
+        raise DataError(msg) from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        msg = f"{path}: is no manifest of a trial list; give the NAME.manifest.json of one"
+        raise DataError(msg) from error
+    if schema != SCHEMA:
+        msg = f"{path}: is a manifest of {schema!r}, not {SCHEMA!r}; install its version of Parivox"
+        raise DataError(msg)
+    if kind not in tuple(KINDS):
+        msg = f"{path}: kind is {kind!r}, expected {' or '.join(KINDS)}; {_AS_WRITTEN}"
+        raise DataError(msg)
+    _check_fields(path, "", manifest, _FIELDS)
+    of_all, own = options_of(BuildOptions), options_of(KINDS[kind])
+    parameters = {name: one.annotation for name, one in own.items() if name not in of_all}
+    _check_fields(path, "parameters.", manifest["parameters"], parameters)
+    _check_fields(path, "inputs.", manifest["inputs"], dict.fromkeys(_ROLES, "Mapping"))
+    extra = sorted({*manifest["parameters"]} - {*parameters})
+    extra += sorted({*manifest["inputs"]} - {*_ROLES})
+    if extra:
+        msg = f"{path}: {extra[0]!r} is not known of a list that is {kind}; {_AS_WRITTEN}"
+        raise DataError(msg)
+    for role, one in manifest["inputs"].items():
+        has_path = role == "utterances" or "path" in one
+        fields = {"content": "str"} | ({"path": "str | None"} if has_path else {})
+        _check_fields(path, f"inputs.{role}.", one, fields)
+    lists, variants = manifest["lists"], manifest["variants"]
+    if len(lists) != variants:
+        msg = f"{path}: variants is {variants}, of lists there are {len(lists)}; {_AS_WRITTEN}"
+        raise DataError(msg)
+    for at, one in enumerate(lists):
+        _check_fields(path, f"lists[{at}].", one, {"sha256": "str"})
+    return dict(manifest)
 
 
-def _checked(design: Design, lists: Sequence[Path]) -> list[dict[str, Any]]:
-    """What the check says of the first list, beside its variants, held to what was asked for."""
-    found = check(
-        lists[0],
-        speakers=design.pool.people,
-        utterances=design.pool.table,
-        by=design.pool.by,
-        variants=lists[1:],
-        **design.held_to,
-    )
-    return [
-        {name: "inf" if cell == math.inf else cell for name, cell in row.items() if name != "mend"}
-        for row in found.tables["checks"].rows()
-    ]
+def _check_fields(path: Path, where: str, part: Any, fields: Mapping[str, str]) -> None:
+    """Refuse a part of a manifest that lacks a field, or has it of another type."""
+    if not isinstance(part, dict):
+        msg = f"{path}: {where.rstrip('.')} is {part!r}, expected a mapping; {_AS_WRITTEN}"
+        raise DataError(msg)
+    for name, annotation in fields.items():
+        if name not in part:
+            msg = f"{path}: lacks {where}{name}; {_AS_WRITTEN}"
+            raise DataError(msg)
+        if not _is_of_type(part[name], annotation):
+            types = [_TYPES[one.partition("[")[0]][1] for one in annotation.split(" | ")]
+            msg = (
+                f"{path}: {where}{name} is {part[name]!r}, expected {' or '.join(types)}; "
+                f"{_AS_WRITTEN}"
+            )
+            raise DataError(msg)
+
+
+def _is_of_type(value: Any, annotation: str) -> bool:
+    """Whether a value of JSON is of an annotated type.
+
+    >>> _is_of_type([1, 3], "Sequence[int] | None"), _is_of_type(None, "int | str")
+    (True, False)
+    >>> _is_of_type(True, "int")
+    False
+    """
+    kind: type = type(value)  # True is no number here
+    for one in annotation.split(" | "):
+        outer, _, inner = one.rstrip("]").partition("[")
+        if outer == "float" and kind is int:
+            return True
+        if kind is _TYPES[outer][0]:
+            items = value.values() if outer == "Mapping" else value
+            return not inner or all(_is_of_type(x, inner.split(", ")[-1]) for x in items)
+    return False

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.trials.grades import alike, grade_codes
+from parivox.trials.grades import grade_codes
+from parivox.trials.lists import alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,20 +13,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import CrossOptions
+from parivox.options.trials import CrossOptions, whole_number
 from parivox.trials.building import Built, build_lists
-from parivox.trials.design import TOGETHER, Block, Design, taking_part, whole_number
 from parivox.trials.pairs import (
     Meetings,
     NumberedPairs,
     meet,
     meet_back,
     meet_each_other,
-    order_within,
     target_pairs,
     utterances_of,
 )
-from parivox.trials.pool import Pool
+from parivox.trials.pool import AT_ONCE, Block, Design, Pool
 
 if TYPE_CHECKING:
     import os
@@ -123,33 +121,37 @@ def design(pool: Pool, asked: CrossOptions) -> Design:
     targets = whole_number(asked.targets, "targets", 0)
     is_in = np.array([not reason for reason in reasons])
     pairs = target_pairs(pool.start, pool.recording_end)
-    _check_targets(pool, pairs.within(pool.start)[is_in], targets)
+    there = pairs.within(pool.start)[is_in]
+    if few := int((there < targets).sum()):
+        msg = (
+            f"--targets {targets:,}: {few:,} of {there.size:,} speakers in {pool.table.name} have "
+            f"fewer target pairs across recordings; the largest for all of them is {there.min():,}"
+        )
+        raise DataError(msg)
     budget = None
     if per_cell is not None:
         per_cell = whole_number(per_cell, "per_cell", 1)
         budget = np.full(cells, per_cell)
+        _check_cells(pool, members, per_cell, f"--per-cell {per_cell:,}")
     elif trials is not None:
-        why = f", as there are {cells:,} cells"
-        trials = whole_number(trials, "trials", cells, why=why)
+        trials = whole_number(trials, "trials", cells, why=f", as there are {cells:,} cells")
         each, more = divmod(trials, cells)
         budget = each + (np.arange(cells) < more)
-    if budget is not None:
-        option = f"--trials {trials:,}" if per_cell is None else f"--per-cell {per_cell:,}"
-        _check_cells(pool, members, int(budget[0]), option)
-
+        _check_cells(pool, members, int(budget[0]), f"--trials {trials:,}")
     notes = ["it is made for false accepts of every two groups; checks G1 to G4 are of other lists"]
     if not targets:
         notes.append("there are no target trials, so nothing tells of false rejects")
+    kept, every = _every_pair(pool, is_in)
 
     def draw(draws: Draws) -> Iterator[Block]:
         if targets:
             numbers = draws.child(_TARGET).distinct(pairs.within(pool.start), targets * is_in)
-            for at in range(0, numbers.size, TOGETHER):
-                enrol, test = pairs.at(numbers[at : at + TOGETHER])
+            for at in range(0, numbers.size, AT_ONCE):
+                enrol, test = pairs.at(numbers[at : at + AT_ONCE])
                 yield Block(enrol, test, np.ones(enrol.size, dtype=bool))
-        yield from _all(pool, is_in) if budget is None else _cells(pool, members, budget, draws)
+        yield from _all(kept, every) if budget is None else _cells(pool, members, budget, draws)
 
-    nontarget = _every(pool, is_in)[1].total if budget is None else int(budget.sum())
+    nontarget = every.total if budget is None else int(budget.sum())
     return Design(
         "cross",
         pool,
@@ -157,37 +159,41 @@ def design(pool: Pool, asked: CrossOptions) -> Design:
         draw,
         targets * int(is_in.sum()) + nontarget,
         ROWS if budget is not None else ALL_ROWS,
-        taking_part(pool, is_in),
+        pool.speakers_by_group(is_in),
         tuple(reasons),
         tuple(notes),
     )
+
+
+def _every_pair(pool: Pool, is_in: NDArray[np.bool_]) -> tuple[Ints, NumberedPairs]:
+    """Utterances of these speakers, and the pairs of two of them."""
+    kept = np.flatnonzero(is_in[pool.owner])
+    owner = pool.owner[kept]
+    last = np.full(kept.size, kept.size)
+    return kept, NumberedPairs(np.searchsorted(owner, owner, side="right"), last)
+
+
+def _all(utterances: Ints, pairs: NumberedPairs) -> Iterator[Block]:
+    for at in range(0, pairs.total, AT_ONCE):
+        enrol, test = pairs.at(np.arange(at, min(at + AT_ONCE, pairs.total)))
+        yield Block(utterances[enrol], utterances[test], np.zeros(enrol.size, dtype=bool))
 
 
 def _members(pool: Pool) -> tuple[list[Ints], list[str]]:
     """Speakers of each group, and why others take no part."""
     reasons = np.full(pool.sizes.size, "", dtype=object)
     reasons[pool.group < 0] = f"{pool.by} is not known"
-    found = []
+    members = []
     for group in range(len(pool.groups)):
         who = np.flatnonzero(pool.group == group)
         if who.size > 1:
-            found.append(who)
+            members.append(who)
         else:
             reasons[who] = "the one speaker of the group, who has no pairs within it"
-    if not found:
+    if not members:
         msg = f"{pool.table.name}: no group of {pool.by} has two speakers; group by something else"
         raise DataError(msg)
-    return found, reasons.tolist()
-
-
-def _check_targets(pool: Pool, there: Ints, targets: int) -> None:
-    few = int((there < targets).sum())
-    if few:
-        msg = (
-            f"--targets {targets:,}: {few:,} of {there.size:,} speakers in {pool.table.name} have "
-            f"fewer target pairs across recordings; the largest for all of them is {there.min():,}"
-        )
-        raise DataError(msg)
+    return members, reasons.tolist()
 
 
 def _check_cells(pool: Pool, members: list[Ints], most: int, asked: str) -> None:
@@ -216,7 +222,7 @@ def _cells(
 ) -> Iterator[Block]:
     """Trials of each cell, in blocks."""
     every = np.concatenate(members)
-    rank = order_within(draws.child(_ORDER).words([0], [every.size]), pool.group[every])
+    rank = np.lexsort((draws.child(_ORDER).words([0], [every.size]), pool.group[every]))
     counts = np.array([who.size for who in members])
     order = np.split(every[rank], np.cumsum(counts)[:-1])
     n = counts.size
@@ -225,7 +231,7 @@ def _cells(
     enrols, tests = own % counts, (1 + own // counts % (counts - 1) + own) % counts
     turns = -(-own // counts)
     fewest = [int(pool.sizes[who].min()) for who in members]
-    held: list[tuple[Ints, Ints]] = []
+    drawn: list[tuple[Ints, Ints]] = []
     for g in range(n):
         for h in range(g, n):
             a, b = int(counts[g]), int(counts[h])
@@ -252,31 +258,9 @@ def _cells(
                     tests[at] += tested
                     turns[at] += -(-tested // counts[at])
             meetings = Meetings(*(np.concatenate(one) for one in zip(*met, strict=True)))
-            held.append(utterances_of(meetings, pool.start, draws.child(_CELLS).child(g * n + h)))
-            if sum(one.size for one, _ in held) >= TOGETHER:
-                yield _block(held)
-                held = []
-    if held:
-        yield _block(held)
-
-
-def _block(held: list[tuple[Ints, Ints]]) -> Block:
-    enrol, test = (np.concatenate(side) for side in zip(*held, strict=True))
-    return Block(enrol, test, np.zeros(enrol.size, dtype=bool))
-
-
-def _all(pool: Pool, is_in: NDArray[np.bool_]) -> Iterator[Block]:
-    """Every nontarget pair."""
-    kept, pairs = _every(pool, is_in)
-    for at in range(0, pairs.total, TOGETHER):
-        numbers = np.arange(at, min(at + TOGETHER, pairs.total))
-        enrol, test = pairs.at(numbers)
-        yield Block(kept[enrol], kept[test], np.zeros(numbers.size, dtype=bool))
-
-
-def _every(pool: Pool, is_in: NDArray[np.bool_]) -> tuple[Ints, NumberedPairs]:
-    """Utterances of these speakers, and the pairs of two of them."""
-    kept = np.flatnonzero(is_in[pool.owner])
-    owner = pool.owner[kept]
-    last = np.full(kept.size, kept.size)
-    return kept, NumberedPairs(np.searchsorted(owner, owner, side="right"), last)
+            drawn.append(utterances_of(meetings, pool.start, draws.child(_CELLS).child(g * n + h)))
+            is_last = g == h == n - 1
+            if is_last or sum(one.size for one, _ in drawn) >= AT_ONCE:
+                enrol, test = (np.concatenate(side) for side in zip(*drawn, strict=True))
+                yield Block(enrol, test, np.zeros(enrol.size, dtype=bool))
+                drawn = []

@@ -19,8 +19,8 @@ from parivox.trials.counts import (
     share_of,
     speakers_by_group,
 )
-from parivox.trials.grades import alike, highest
-from parivox.trials.lists import read_list
+from parivox.trials.grades import highest
+from parivox.trials.lists import alike, read_list
 from parivox.trials.writing import LABELS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ list, in either order.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -21,9 +21,8 @@ import numpy as np
 
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
-from parivox.options.trials import InclusiveOptions
+from parivox.options.trials import InclusiveOptions, whole_number
 from parivox.trials.building import Built, build_lists
-from parivox.trials.design import Design, speaker_by_speaker, taking_part, whole_number
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix
 from parivox.trials.pairs import (
     Meetings,
@@ -35,7 +34,7 @@ from parivox.trials.pairs import (
     utterances_of,
     without_repeats,
 )
-from parivox.trials.pool import Pool
+from parivox.trials.pool import Design, Pool, speaker_by_speaker
 
 if TYPE_CHECKING:
     import os
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.typed import OtherBuildOptions
-    from parivox.trials.design import Block, Sides
     from parivox.trials.pairs import Draws, Ints, NumberedPairs, Words
+    from parivox.trials.pool import Block, Sides
 
 
 ROWS = (
@@ -141,13 +140,12 @@ def build_inclusive(
 def design(pool: Pool, asked: InclusiveOptions) -> Design:
     """The design of inclusive lists: who takes part, and how pairs are drawn.
 
-    The pool is graded already: `grade_by` is told for the manifest, and for the check.
+    The pool is graded already: `grade_by` is asked for the manifest, and for the check.
     """
     n = whole_number(asked.per_speaker, "per_speaker", 1)
     grades = _target_grades(asked.target_grades)
     mix, compat = asked.mix, asked.compat
-    hardest = pool.classes.hardest
-    shares = {hardest: 1.0} if mix is None else parse_mix(mix, hardest)
+    shares = {pool.hardest: 1.0} if mix is None else parse_mix(mix, pool.hardest)
     shares = {grade: shares[grade] for grade in sorted(shares, reverse=True) if shares[grade]}
     if compat not in {None, "hutiri2022"}:
         msg = f"--compat {compat!r} is not known; there is hutiri2022"
@@ -156,24 +154,30 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)
     balanced = not compat if asked.balance_partners is None else bool(asked.balance_partners)
-    wanted = PairsWanted.of(pool, n, grades, shares, balanced=balanced, literal=bool(compat))
+    wanted = _PairsWanted(pool, n, shares, balanced, bool(compat)).with_targets(grades)
     reasons = wanted.reasons()
     if "" not in reasons:
-        told = max(sorted(set(reasons)), key=reasons.count)
+        reason = max(sorted(set(reasons)), key=reasons.count)
         mend = "; ".join(_fitting(wanted)) or "give other speakers"
-        msg = f"--per-speaker {n:,}: no speaker can take part ({told}); {mend}"
+        msg = f"--per-speaker {n:,}: no speaker can take part ({reason}); {mend}"
         raise DataError(msg)
     is_in = np.array([not reason for reason in reasons])
     grade_by = None if asked.grade_by is None else list(asked.grade_by)
-    held_to: dict[str, Any] = {"thresholds": {"G2": n}, "grade_by": grade_by}
+    checked_with: dict[str, Any] = {"thresholds": {"G2": n}, "grade_by": grade_by}
     notes = list(_notes(wanted, reasons.count("")))
     if grade_by is not None or pool.is_usual:
-        held_to["mix"] = {grade: count / n for grade, count in rounded(n, shares).items()}
+        checked_with["mix"] = {grade: count / n for grade, count in rounded(n, shares).items()}
     else:
         notes.append(
             f"grades are of {' and '.join(pool.graded_by)}, those of the check of "
             f"{' and '.join(pool.usual)}: to have the same, name attributes with --grade-by"
         )
+    draw_nontargets = _by_turns if balanced else _at_random
+
+    def draw(draws: Draws) -> Iterator[Block]:
+        targets = _targets(wanted, is_in, draws.child(_TARGET))
+        return speaker_by_speaker(targets, draw_nontargets(wanted, is_in, draws))
+
     return Design(
         "inclusive",
         pool,
@@ -185,45 +189,45 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
             "balance_partners": balanced,
             "compat": compat,
         },
-        lambda draws: _drawn(wanted, is_in, draws),
+        draw,
         2 * n * int(is_in.sum()),
         ROWS,
-        taking_part(pool, is_in),
+        pool.speakers_by_group(is_in),
         tuple(reasons),
         tuple(notes),
-        held_to,
+        checked_with,
     )
 
 
-def _fitting(wanted: PairsWanted) -> Iterator[str]:
+def _fitting(wanted: _PairsWanted) -> Iterator[str]:
     """Numbers and grades at which somebody takes part, where nobody does."""
     if most := wanted.most(1):
         yield f"the largest that leaves anybody in is {most:,}"
         return
     if most := wanted.with_targets((TRIVIAL,)).most(1):
         yield f"pairs of one recording fit: --target-grades 1, --per-speaker up to {most:,}"
-    for grade in range(wanted.pool.classes.hardest, 0, -1):
+    for grade in range(wanted.pool.hardest, 0, -1):
         if most := replace(wanted, mix={grade: 1.0}).most(1):
             yield f"--mix cat{grade}=1 fits, --per-speaker up to {most:,}"
 
 
-def _notes(wanted: PairsWanted, speakers: int) -> Iterator[str]:
+def _notes(wanted: _PairsWanted, speakers: int) -> Iterator[str]:
     """Notes for the manifest: the largest number for these speakers, what the mix makes."""
     n = wanted.n
     yield f"up to --per-speaker {wanted.most(speakers):,} the same speakers take part"
     counts = rounded(n, wanted.mix)
     if any(abs(counts.get(grade, 0) - n * x) > _WHOLE for grade, x in wanted.mix.items()):
-        told = ", ".join(f"{count:,} of grade {grade}" for grade, count in counts.items())
+        each = ", ".join(f"{count:,} of grade {grade}" for grade, count in counts.items())
         parts = [Fraction(x).limit_denominator(1000).denominator for x in wanted.mix.values()]
         yield (
-            f"of {n:,} nontarget trials the mix makes {told} for each speaker; a multiple of "
+            f"of {n:,} nontarget trials the mix makes {each} for each speaker; a multiple of "
             f"{math.lcm(*parts):,} gives it exactly"
         )
 
 
 def _target_grades(asked: Sequence[int] | str | int) -> tuple[int, ...]:
-    given = asked.split(",") if isinstance(asked, str) else several(asked)
-    words = [str(one).strip() for one in given]
+    grades = asked.split(",") if isinstance(asked, str) else several(asked)
+    words = [str(one).strip() for one in grades]
     known = {str(grade): grade for grade in (TRIVIAL, OTHER_RECORDING)}
     if not words or not set(words) <= known.keys():
         msg = (
@@ -234,14 +238,7 @@ def _target_grades(asked: Sequence[int] | str | int) -> tuple[int, ...]:
     return tuple(sorted({known[one] for one in words}))
 
 
-def _drawn(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Iterator[Block]:
-    """Draw one list."""
-    nontargets = _by_turns if wanted.balanced else _at_random
-    target = _targets(wanted, is_in, draws.child(_TARGET))
-    return speaker_by_speaker(target, nontargets(wanted, is_in, draws))
-
-
-def _targets(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+def _targets(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     """Target pairs, of shape (speaker, n)."""
     found = []
     for grade, n in wanted.target_counts.items():
@@ -252,17 +249,18 @@ def _targets(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sid
     return enrol, test
 
 
-def _by_turns(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+def _by_turns(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     """Nontarget pairs with partners in turn, of shape (speaker, n)."""
     chosen, place = np.flatnonzero(is_in), np.cumsum(is_in) - 1
     rank = draws.child(_ORDER).words([0], [chosen.size])
     partner, turn = (np.empty((chosen.size, wanted.n), dtype=np.int64) for _ in range(2))
     before = np.zeros(is_in.size, dtype=np.int64)
-    for _, n, column, *sides, is_one in wanted.parts(is_in):
+    for part in wanted.parts(is_in):
+        n, sides = part.n, (part.members, part.partners)
         a, b = (one[np.argsort(rank[place[one]], kind="stable")] for one in sides)
         m = n * a.size
-        j = b[(meet_each_other(a.size, m) if is_one else meet(a.size, b.size, m))[1]]
-        cells = place[a][:, None], np.arange(column, column + n)
+        j = b[(meet_each_other(a.size, m) if part.is_one else meet(a.size, b.size, m))[1]]
+        cells = place[a][:, None], np.arange(part.column, part.column + n)
         partner[cells] = j.reshape(n, -1).T
         turn[cells] = (np.arange(m) // b.size + before[j]).reshape(n, -1).T
         before += np.bincount(j, minlength=is_in.size)
@@ -271,7 +269,7 @@ def _by_turns(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Si
     return enrol.reshape(partner.shape), test.reshape(partner.shape)
 
 
-def _at_random(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
+def _at_random(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     """Nontarget pairs with any of the partners' utterances, of shape (speaker, n)."""
     pool, n = wanted.pool, wanted.n
     chosen, place = np.flatnonzero(is_in), np.cumsum(is_in) - 1
@@ -286,7 +284,7 @@ def _at_random(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> S
         for at in np.unique(which[again]).tolist():
             some = again[which[again] == at]
             words = draws.child(_UTTERANCES).child(round_).words([at], [2 * some.size])
-            sides = _any(pool, parts[at], chosen[some // n], words.reshape(2, -1))
+            sides = _any_utterances(pool, parts[at], chosen[some // n], words.reshape(2, -1))
             enrol[some], test[some] = sides
         if not wanted.literal:
             taken, left = without_repeats(keys_of(enrol[again], test[again], len(pool.ids)), taken)
@@ -300,7 +298,7 @@ def _at_random(wanted: PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> S
     raise DataError(msg)
 
 
-def _any(pool: Pool, part: Part, i: Ints, words: Words) -> Sides:
+def _any_utterances(pool: Pool, part: _Part, i: Ints, words: Words) -> Sides:
     """Any utterance of each speaker, with any of the partners'."""
     size, partners = pool.sizes[i], part.partners
     ends = np.cumsum(pool.sizes[partners])
@@ -313,72 +311,31 @@ def _any(pool: Pool, part: Part, i: Ints, words: Words) -> Sides:
     return pool.start[i] + numbers_below(size, words[0]), test
 
 
-class Part(NamedTuple):
-    """Nontarget trials of one grade that speakers of one class enrol for.
-
-    Attributes
-    ----------
-    grade, n : int
-        How hard, and how many for each speaker.
-    column : int
-        Where they stand among the nontarget trials of a speaker.
-    members, partners : int64 ndarray
-        Speakers on either side.
-    is_one : bool
-        Whether these are the same.
-    """
+class _Part(NamedTuple):
+    """Nontarget trials of one grade that speakers of one class enrol for."""
 
     grade: int
-    n: int
-    column: int
-    members: Ints
-    partners: Ints
-    is_one: bool
+    n: int  # how many for each speaker
+    column: int  # where they stand among the nontarget trials of a speaker
+    members: Ints  # speakers who enrol
+    partners: Ints  # speakers who are tested
+    is_one: bool  # whether these are the same
 
 
 @dataclass(frozen=True, eq=False)
-class PairsWanted:
-    """Pairs that each speaker is to have, and who has enough of them.
-
-    Attributes
-    ----------
-    pool : Pool
-    n : int
-        Target pairs, and nontarget pairs.
-    target_mix, mix : dict
-        Shares of grades.
-    balanced : bool
-        Whether partners take turns.
-    literal : bool
-        As the paper's listing: more than `n`, and pairs may repeat.
-    target_pairs : dict
-        All target pairs by grade.
-    """
+class _PairsWanted:
+    """Pairs that each speaker is to have, and who has enough of them."""
 
     pool: Pool
-    n: int
-    target_mix: Mapping[int, float]
-    mix: Mapping[int, float]
-    balanced: bool
-    literal: bool
-    target_pairs: Mapping[int, NumberedPairs]
+    n: int  # target pairs, and nontarget pairs
+    mix: Mapping[int, float]  # shares of the grades of nontarget pairs
+    balanced: bool  # whether partners take turns
+    literal: bool  # as the paper's listing: more than `n`, and pairs may repeat
+    target_mix: Mapping[int, float] = field(default_factory=dict)
+    target_pairs: Mapping[int, NumberedPairs] = field(default_factory=dict)  # all, by grade
 
-    @classmethod
-    def of(
-        cls,
-        pool: Pool,
-        n: int,
-        target_grades: tuple[int, ...],
-        mix: Mapping[int, float],
-        *,
-        balanced: bool,
-        literal: bool,
-    ) -> PairsWanted:
-        """Number the target pairs that there are; target grades have equal shares."""
-        return cls(pool, n, {}, mix, balanced, literal, {}).with_targets(target_grades)
-
-    def with_targets(self, grades: tuple[int, ...]) -> PairsWanted:
-        """The same, with target pairs of these grades."""
+    def with_targets(self, grades: tuple[int, ...]) -> _PairsWanted:
+        """The same, with target pairs of these grades, in equal shares."""
         pool, shares = self.pool, dict.fromkeys(grades, 1 / len(grades))
         pairs = {grade: target_pairs(pool.start, pool.recording_end, grade) for grade in grades}
         return replace(self, target_mix=shares, target_pairs=pairs)
@@ -417,7 +374,7 @@ class PairsWanted:
                 found[speaker] = reason
         return [str(one) for one in found]
 
-    def parts(self, is_in: NDArray[np.bool_]) -> list[Part]:
+    def parts(self, is_in: NDArray[np.bool_]) -> list[_Part]:
         """Nontarget trials among these speakers, those of the hardest grade first."""
         classes, found, column = self.pool.classes, [], 0
         of = np.where(is_in, classes.of_speaker, -1)
@@ -426,7 +383,7 @@ class PairsWanted:
                 others = np.flatnonzero(classes.grade[one] == grade)
                 partners = np.flatnonzero(np.isin(of, others))
                 members = np.flatnonzero(of == one)
-                found.append(Part(grade, n, column, members, partners, one in others))
+                found.append(_Part(grade, n, column, members, partners, one in others))
             column += n
         return found
 
@@ -454,7 +411,7 @@ class PairsWanted:
             for i in self._crowded(is_in, grade, n).tolist()
         }
 
-    def _poor(self, part: Part) -> Ints:
+    def _poor(self, part: _Part) -> Ints:
         """Those with fewer pairs than drawing takes: twice n, as partners draw from them too."""
         sizes = self.pool.sizes
         own = sizes[part.members]
@@ -484,8 +441,6 @@ class PairsWanted:
 def rounded(n: int, shares: Mapping[int, float]) -> dict[int, int]:
     """Whole numbers in these shares that add up to n, by largest remainder.
 
-    Examples
-    --------
     >>> rounded(10, {4: 0.55, 3: 0.25, 1: 0.2})
     {4: 6, 3: 2, 1: 2}
     """

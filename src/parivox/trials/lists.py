@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.errors import ConfigError
 from parivox.options.trials import DescribeOptions
+from parivox.read.attributes import Attribute, parse_attribute
+from parivox.read.cells import LABELS
 from parivox.read.columns import plain
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.ids import places_in
 from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
-from parivox.trials.grades import Agreement, parse_difficulty, usual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.read.checks import Trials
-    from parivox.read.grouping import Grouping, OfAttribute
+    from parivox.read.grouping import Codes, Grouping, OfAttribute
     from parivox.read.recordings import Utterances
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
@@ -33,35 +35,83 @@ RECORDING = ("recording", "video", "session", "call")
 """Columns of the table of utterances that tell what was recorded at once, best first."""
 BLOCK = 1 << 18
 """Trials looked at together."""
+_MOST = 6
+"""Attributes that may define difficulty."""
+_USUAL = (("gender", "sex"), ("nationality",))
+"""Those of docs/references.md#paper-002, under the names that columns have."""
+_OF_SPEAKER = "speaker."
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Whether the sides of a trial share the value of an attribute: 1, 0 or -1 for unknown."""
+
+    name: str  # the attribute as the user writes it
+    part: OfAttribute  # where each side has which value
+    shared: NDArray[np.int8] | None = None
+    """Of an attribute of whole trials, whether each value says that they share it; last, -1."""
+
+    @classmethod
+    def of(cls, part: OfAttribute, trials: TrialSet) -> Agreement:
+        """How the values of an attribute are compared."""
+        one = part.attribute
+        place = part.of_trials.get(id(trials))
+        if place is None or place[0] != place[1]:
+            return cls(one.text.removeprefix(_OF_SPEAKER), part)
+        if one.edges:  # the nearest are alike
+            said = [int(i == 0) for i in range(len(part.values))]
+        else:
+            said = [LABELS.get(value.lower(), -1) for value in part.values]
+        if part.values and max(said) < 0:
+            msg = (
+                f"--grade-by {one.text!r}: holds {', '.join(map(repr, part.values[:3]))} for whole "
+                "trials; write yes or no, for shared or not, or give bands of a number, as in "
+                f"{one.name}:30"
+            )
+            raise ConfigError(msg)
+        return cls(one.text.removeprefix(_OF_SPEAKER), part, np.array([*said, -1], dtype=np.int8))
+
+    @property
+    def of_speaker(self) -> Codes | None:
+        """Value of each speaker, -1 for unknown; None where it is not of the speakers."""
+        return self.part.of_speaker
+
+    def on(self, trials: TrialSet) -> Callable[[Trials], NDArray[np.int8]]:
+        """A function from a partition of trials to this of each trial."""
+        sides, shared = self.part.on(trials), self.shared
+        if shared is not None:
+            return lambda part: shared[sides(part)[0]]
+        return lambda part: alike(*sides(part))
+
+
+def alike(one: Codes, other: Codes) -> NDArray[np.int8]:
+    """1 where codes are equal, 0 where they differ, -1 where one of them is unknown.
+
+    >>> alike(np.array([0, 0, -1]), np.array([0, 1, -1])).tolist()
+    [1, 0, -1]
+    """
+    same: NDArray[np.int8] = (one == other).astype(np.int8)
+    same[(one < 0) | (other < 0)] = -1
+    return same
 
 
 @dataclass(frozen=True, eq=False)
 class TrialList:
-    """A list with its speakers and their recordings.
-
-    Attributes
-    ----------
-    trials : TrialSet
-    people : Speakers
-    recording : int32 ndarray of shape (utterance,)
-        As :func:`recordings_of` has it.
-    groupings : tuple of Grouping
-        By what the user asked for; without a choice, by every attribute with 2 to 50 values.
-    agreements : tuple of Agreement
-        Attributes that define difficulty, the one that weighs most first.
-    """
+    """A list with its speakers and their recordings."""
 
     trials: TrialSet
     people: Speakers
-    recording: NDArray[np.int32]
+    recording: NDArray[np.int32]  # of each utterance, as :func:`recordings_of` has it
     groupings: tuple[Grouping, ...] = ()
+    """By what the user asked for; without a choice, by every attribute with 2 to 50 values."""
     agreements: tuple[Agreement, ...] = ()
+    """Attributes that define difficulty, the one that weighs most first."""
 
     @cached_property
     def attributes(self) -> tuple[OfAttribute, ...]:
         """Every attribute of speakers with 2 to 50 values."""
-        found = _sensible(self.people, self.trials)
-        return tuple(part for part in found if part.of_speaker is not None)
+        every = _sensible(self.people, self.trials)
+        return tuple(part for part in every if part.of_speaker is not None)
 
     @property
     def name(self) -> str:
@@ -75,10 +125,9 @@ class TrialList:
 
     def same_recording(self, block: Trials) -> NDArray[np.int8]:
         """Whether both sides are of one recording: 1, 0, or -1 where it is not known."""
-        one, other = self.recording.take(block.enrol), self.recording.take(block.test)
-        found: NDArray[np.int8] = (one == other).astype(np.int8)
-        found[((one < 0) | (other < 0)) & (block.enrol != block.test)] = -1
-        return found
+        same = alike(self.recording.take(block.enrol), self.recording.take(block.test))
+        same[block.enrol == block.test] = 1
+        return same
 
 
 def read_list(
@@ -92,30 +141,11 @@ def read_list(
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
 ) -> TrialList:
-    """Read a list of trials; scores in it do not count.
+    """Read a list of trials as :func:`parivox.trials.check` takes it; scores in it do not count.
 
-    Parameters
-    ----------
-    source
-        A path, a dataframe or a mapping of arrays, with the columns enrol, test and, perhaps,
-        label: without it, trials are labelled by their speakers.
-    speakers
-        Table of speakers; without it, their names are those of the paths or of the other tables.
-    utterances
-        Table of utterances: their speakers, their recordings and any attributes.
-    by
-        Groupings as in ``gender+nationality``; None for every attribute with 2 to 50 values.
-    grade_by
-        Attributes that define difficulty, the one that weighs most first; None for gender (or
-        sex) and nationality where speakers have them, else for those of `by`.
-    id, columns, conflicts
-        As an audit reads them.
-
-    Examples
-    --------
     >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
-    >>> found = read_list(trials)
-    >>> found.people.ids, found.recording.tolist()
+    >>> one = read_list(trials)
+    >>> one.people.ids, one.recording.tolist()
     (('a', 'b'), [0, 0, 1])
     """
     asked = DescribeOptions.of(by=by, grade_by=grade_by, id=id, columns=columns)
@@ -147,16 +177,8 @@ def list_of(
     groupings: Sequence[Grouping] = (),
     grade_by: Sequence[str] | None = None,
 ) -> TrialList:
-    """A list of trials that have been read; models have no recording.
-
-    Parameters
-    ----------
-    trials, people, groupings
-        The trials, whose they are, and by what they are grouped.
-    grade_by
-        As :func:`read_list` has it.
-    """
-    hard = usual(people, groupings) if grade_by is None else parse_difficulty(grade_by)
+    """A list of trials that have been read; models have no recording."""
+    hard = usual_difficulty(people, groupings) if grade_by is None else parse_difficulty(grade_by)
     source = AttributeLookup(people, [trials], None, "--grade-by")
     return TrialList(
         trials,
@@ -172,6 +194,51 @@ def _sensible(people: Speakers, trials: TrialSet) -> list[OfAttribute]:
     return AttributeLookup(people, [trials], None, "--by").sensible(trials.in_use)
 
 
+def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
+    """Read ``--grade-by``: attributes of either side, or of whole trials.
+
+    >>> [one.name for one in parse_difficulty(["gender", "same:device"])]
+    ['gender', 'device']
+    """
+    odd = next((one for one in names if not isinstance(one, str)), None)
+    if odd is not None:
+        msg = f"--grade-by {odd!r}: is no text; name attributes, as in gender"
+        raise ConfigError(msg)
+    attributes = [parse_attribute(text.removeprefix("same:"), "--grade-by") for text in names]
+    for one in attributes:
+        if one.side or "+" in one.text:
+            msg = (
+                f"--grade-by {one.text!r}: both sides of a trial are compared; name attributes "
+                "one by one, as in gender,nationality"
+            )
+            raise ConfigError(msg)
+    lower = [one.text.lower() for one in attributes]
+    if len(set(lower)) < len(lower) or len(attributes) > _MOST:
+        msg = f"--grade-by names an attribute twice, or more than {_MOST}; name each once"
+        raise ConfigError(msg)
+    return attributes
+
+
+def usual_difficulty(people: Speakers, groupings: Sequence[Grouping]) -> list[Attribute]:
+    """Attributes that define difficulty where none is named: paper 002's, else the groups'.
+
+    They are of speakers, whatever columns of that name there are elsewhere.
+    """
+    columns = {plain(name): name for name in reversed(people.attributes.columns)}
+    known = [next((columns[word] for word in words if word in columns), "") for words in _USUAL]
+    named = [name for name in known if name]
+    if not named:
+        named = [one for of in groupings if of.of_speaker is not None for one in of.attributes]
+    attributes = []
+    for name in [one.removeprefix(_OF_SPEAKER) for one in dict.fromkeys(named)][:_MOST]:
+        text = f"{_OF_SPEAKER}{name}"
+        if name in people.attributes.columns:  # perhaps called what looks like bands
+            attributes.append(Attribute(text, name, level="speaker"))
+        else:
+            attributes.append(parse_attribute(text, "--grade-by"))
+    return attributes
+
+
 def recordings_in(trials: TrialSet) -> NDArray[np.int32]:
     """Recording of each utterance of trials, as :func:`recordings_of`; -1 for models."""
     table = None if trials.recordings is None else trials.recordings.table
@@ -183,25 +250,13 @@ def recordings_in(trials: TrialSet) -> NDArray[np.int32]:
 def recordings_of(
     ids: pl.Series, utterances: Utterances | None, speaker: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Recording of each utterance: what was recorded at once, of one speaker.
+    """Recording of each utterance: what was recorded at once, of one speaker; -1 for unknown.
 
-    Parameters
-    ----------
-    ids : Series of str, of shape (utterance,)
-    utterances
-        Their table: its column recording, video, session or call tells, else the path does. As
-        in VoxCeleb's ``id10001/1zcIwhmdeo4/00001.wav``, the folder of the file is the recording,
-        if it lies below the speaker's.
-    speaker : int32 ndarray of shape (utterance,)
-        Their speakers; recordings of two speakers are two, whatever they are called.
+    A column recording, video, session or call of the table of utterances tells it, else the path
+    does: as in VoxCeleb's ``id10001/1zcIwhmdeo4/00001.wav``, the folder of the file is the
+    recording, if it lies below the speaker's. Recordings of two speakers are two, whatever they are
+    called; they are numbered in the order of speakers and of their names.
 
-    Returns
-    -------
-    int32 ndarray of shape (utterance,)
-        Numbered in the order of speakers and of the recordings' names; -1 for unknown.
-
-    Examples
-    --------
     >>> ids = pl.Series(["a/x/1.wav", "a/x/2.wav", "a/y/1.wav", "b.wav"])
     >>> recordings_of(ids, None, np.array([0, 0, 0, 1], dtype=np.int32)).tolist()
     [0, 0, 1, -1]
@@ -210,9 +265,9 @@ def recordings_of(
     rank = names.rank("dense").cast(pl.Int64).fill_null(-1).to_numpy()
     known = rank >= 0
     key = speaker.astype(np.int64) * (rank.max(initial=0) + 1) + rank
-    found = np.full(len(ids), -1, dtype=np.int32)
-    found[known] = np.unique(key[known], return_inverse=True)[1]
-    return found
+    recording = np.full(len(ids), -1, dtype=np.int32)
+    recording[known] = np.unique(key[known], return_inverse=True)[1]
+    return recording
 
 
 def recording_names(
@@ -221,11 +276,11 @@ def recording_names(
     """Name of the recording of each utterance, null where it is not known."""
     if utterances is not None:
         columns = {plain(name).removesuffix("id"): name for name in utterances.attributes.columns}
-        told = next((columns[word] for word in RECORDING if word in columns), None)
-        if told is not None:
+        column = next((columns[word] for word in RECORDING if word in columns), None)
+        if column is not None:
             row = places_in(ids, utterances.table["utterance"])
             at = pl.Series(row, dtype=pl.Int64)
-            return utterances.attributes[told].gather(at.set(at < 0, None)).alias("name")
+            return utterances.attributes[column].gather(at.set(at < 0, None)).alias("name")
     folder = ids.str.replace(r"/[^/]*$", "").alias("name")
     folder = folder.set(~folder.str.contains("/", literal=True), None)
     each = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls().unique()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,24 +20,16 @@ if TYPE_CHECKING:
 _ROUNDS = 32
 
 
-@dataclass(frozen=True, eq=False)
-class NumberedPairs:
+class NumberedPairs(NamedTuple):
     """Unordered pairs in a row: utterance a with each utterance from `first[a]` to `last[a]`.
 
-    Attributes
-    ----------
-    first, last : int64 ndarray of shape (utterance,)
-        Half-open ranges.
-
-    Examples
-    --------
     >>> pairs = NumberedPairs(np.array([1, 2, 3]), np.array([3, 3, 3]))
     >>> pairs.total, [side.tolist() for side in pairs.at(np.array([0, 1, 2]))]
     (3, [[0, 2, 1], [1, 0, 2]])
     """
 
-    first: Ints
-    last: Ints
+    first: Ints  # of each utterance
+    last: Ints  # of each utterance; not included
 
     @property
     def ends(self) -> Ints:
@@ -68,19 +60,11 @@ class NumberedPairs:
 
 
 def target_pairs(start: Ints, recording_end: Ints, grade: int = OTHER_RECORDING) -> NumberedPairs:
-    """Target pairs of each speaker, whose utterances stand together, those of a recording too.
+    """Target pairs of each speaker, within a recording (grade 1) or across two (grade 3).
 
-    Parameters
-    ----------
-    start : int64 ndarray of shape (speaker + 1,)
-        Where the utterances of each speaker begin; last, where they end.
-    recording_end : int64 ndarray of shape (utterance,)
-        Where those of the utterance's recording end.
-    grade : {1, 3}
-        Pairs within a recording, or across two.
+    Utterances of a speaker stand together, those of a recording too: `start` tells where those of
+    each speaker begin and, last, end; `recording_end` where those of each utterance's recording do.
 
-    Examples
-    --------
     >>> target_pairs(np.array([0, 3]), np.array([2, 2, 3])).total
     2
     """
@@ -90,17 +74,12 @@ def target_pairs(start: Ints, recording_end: Ints, grade: int = OTHER_RECORDING)
 
 
 def meet(a: int, b: int, m: int) -> tuple[Ints, Ints]:
-    """Let m times one of a speakers meet one of b others, everybody equally often.
+    """Let m times one of a speakers meet one of b others, everybody equally often: who meets whom.
 
-    Returns
-    -------
-    (int64 ndarray of shape (m,), int64 ndarray of shape (m,))
-        Who meets whom. Counts of each side, and of pairs, differ by one at most, the first of
-        either side having one more; any a (or b) meetings in a row that begin at a multiple of a
-        (or b) have everybody of that side once.
+    Counts of each side, and of pairs, differ by one at most, the first of either side having one
+    more; any a (or b) meetings in a row that begin at a multiple of a (or b) have everybody of that
+    side once.
 
-    Examples
-    --------
     >>> [one.tolist() for one in meet(2, 4, 8)]
     [[0, 1, 0, 1, 0, 1, 0, 1], [3, 0, 1, 2, 0, 1, 2, 3]]
     """
@@ -114,8 +93,6 @@ def meet_each_other(a: int, m: int) -> tuple[Ints, Ints]:
     As :func:`meet`; both directions of a pair come up equally often, or one once more. No two
     meet more than k times in k * a * (a - 1) / 2 meetings, in both directions together.
 
-    Examples
-    --------
     >>> [one.tolist() for one in meet_each_other(3, 6)]
     [[0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1]]
     """
@@ -129,8 +106,6 @@ def meet_back(a: int, b: int, m: int, before: int) -> tuple[Ints, Ints]:
 
     Everybody again meets equally often.
 
-    Examples
-    --------
     >>> pairs = [*zip(*meet(2, 3, 3)), *zip(*meet_back(2, 3, 3, before=3))]
     >>> len(set(pairs))
     6
@@ -140,50 +115,29 @@ def meet_back(a: int, b: int, m: int, before: int) -> tuple[Ints, Ints]:
     return t % a, (t + t // each - (before - 1) // each) % b
 
 
-@dataclass(frozen=True, eq=False)
-class Meetings:
-    """Which speaker's utterance is compared with which other speaker's, over and over.
+class Meetings(NamedTuple):
+    """Which speaker's utterance is compared with which other speaker's; shape (meeting,) each."""
 
-    Attributes
-    ----------
-    enrol, test : int64 ndarray of shape (meeting,)
-        The speakers.
-    turn : int64 ndarray of shape (meeting,)
-        How often the speaker of the test side has been there before.
-    """
-
-    enrol: Ints
-    test: Ints
-    turn: Ints
+    enrol: Ints  # the speaker
+    test: Ints  # the other speaker
+    turn: Ints  # how often the speaker of the test side has been there before
 
 
 def utterances_of(meetings: Meetings, start: Ints, draws: Draws) -> tuple[Ints, Ints]:
-    """Choose the utterances of meetings: no pair twice, in either order.
+    """Choose the enrolment and test utterances of meetings: no pair twice, in either order.
 
     Each speaker's utterances take turns on the test side, in random order; those on the enrolment
     side are drawn. Where a pair comes up twice, another enrolment utterance is drawn; where the
-    test utterance has met all of them, both are.
-
-    Parameters
-    ----------
-    meetings
-        No two speakers may meet more often than they have pairs of utterances.
-    start : int64 ndarray of shape (speaker + 1,)
-        Where the utterances of each speaker begin.
-    draws
-        Streams 0 and 1 are used, and children.
-
-    Returns
-    -------
-    (int64 ndarray of shape (meeting,), int64 ndarray of shape (meeting,))
-        Enrolment and test utterances.
+    test utterance has met all of them, both are. No two speakers may meet more often than they
+    have pairs of utterances. `start` is as :func:`target_pairs` has it; streams 0 and 1 of `draws`
+    are used, and children.
     """
     sizes = np.diff(start)
     n, present = int(start[-1]), np.unique(meetings.test)
     own = sizes[present]
     base = np.zeros(sizes.size, dtype=np.int64)
     base[present] = np.cumsum(own) - own
-    order = order_within(draws.words([0], [int(own.sum())]), np.repeat(np.arange(own.size), own))
+    order = np.lexsort((draws.words([0], [int(own.sum())]), np.repeat(np.arange(own.size), own)))
     size, first = sizes[meetings.test], base[meetings.test]
     lap, place = np.divmod(meetings.turn, size)
     place = (place + lap * (lap + 1) // 2) % size  # each lap from elsewhere: other partners
@@ -221,8 +175,6 @@ def keys_of(enrol: Ints, test: Ints, n: int) -> Ints:
 def without_repeats(keys: Ints, taken: Ints | None = None) -> tuple[Ints, Ints]:
     """Take each key once: all that are taken then, rising, and the places of those that were.
 
-    Examples
-    --------
     >>> [one.tolist() for one in without_repeats(np.array([5, 3, 5, 4]), np.array([4]))]
     [[3, 4, 5], [2, 3]]
     """
@@ -250,15 +202,8 @@ AGAIN = 1 << 40
 class Draws:
     """Streams of random words, one for each key: children of a seed, as spawning makes them.
 
-    Attributes
-    ----------
-    seed : int
-        At least 0.
-    path : tuple of int
-        Keys of the children that lead here.
+    The path holds the keys of the children that lead here.
 
-    Examples
-    --------
     >>> Draws(1).child(2).words([0, 1], [2, 1]).tolist() == [
     ...     *np.random.PCG64(np.random.SeedSequence(1, spawn_key=(2, 0))).random_raw(2).tolist(),
     ...     *np.random.PCG64(np.random.SeedSequence(1, spawn_key=(2, 1))).random_raw(1).tolist(),
@@ -287,24 +232,11 @@ class Draws:
     def distinct(
         self, population: Ints, wanted: Ints, keys: Sequence[int] | Ints | None = None
     ) -> Ints:
-        """Draw numbers without replacement from several ranges, without enumerating them.
+        """Draw `wanted` numbers of each `population` without replacement, and without enumeration.
 
-        Parameters
-        ----------
-        population : int64 ndarray of shape (ranges,)
-            How many numbers each has, less than 2**53.
-        wanted : int64 ndarray of shape (ranges,)
-            How many of them to draw, at most all.
-        keys
-            The stream of each range; by default its place.
+        Numbers rise, those of a range following on those of the range before; a range has less
+        than 2**53. The stream of each range is by default its place.
 
-        Returns
-        -------
-        int64 ndarray of shape (sum of wanted,)
-            Rising; numbers of a range follow on those of the range before.
-
-        Examples
-        --------
         >>> Draws(0).distinct(np.array([3, 10**15]), np.array([3, 0])).tolist()
         [0, 1, 2]
         """
@@ -323,7 +255,7 @@ class Draws:
         sparse: list[Ints] = []
         while missing.any():
             each = np.repeat(np.arange(own.size), missing)
-            fresh = _once(starts[each] + numbers_below(population[each], words))
+            fresh = np.unique(starts[each] + numbers_below(population[each], words))
             for before in sparse:
                 fresh = fresh[~is_among(fresh, before)]
             sparse.append(fresh)
@@ -334,17 +266,9 @@ class Draws:
         return np.sort(np.concatenate([*found, *sparse]), kind="stable")  # merges what is rising
 
 
-def _once(numbers: Ints) -> Ints:
-    """Rising, each once."""
-    rising = np.sort(numbers)
-    return rising[np.concatenate(([True], rising[1:] != rising[:-1]))]
-
-
 def numbers_below(n: Ints | int, words: Words) -> Ints:
     """Numbers from 0 to n - 1, one a word; n less than 2**53.
 
-    Examples
-    --------
     >>> numbers_below(10, np.array([0, 2**63, 2**64 - 1], dtype=np.uint64)).tolist()
     [0, 5, 9]
     """
@@ -352,16 +276,9 @@ def numbers_below(n: Ints | int, words: Words) -> Ints:
     return (unit * n).astype(np.int64)
 
 
-def order_within(words: Words, block: NDArray[np.integer]) -> Ints:
-    """Places in the order of the blocks, within each block in random order."""
-    return np.lexsort((words, block))
-
-
 def numbers_within(counts: Ints) -> Ints:
     """Number each item within its block: 0, 1, ... for each count.
 
-    Examples
-    --------
     >>> numbers_within(np.array([2, 3])).tolist()
     [0, 1, 0, 1, 2]
     """

@@ -1,11 +1,11 @@
-"""The recordings to draw trials from: whose they are, recorded when, and of what group."""
+"""What lists are drawn from, and how: a pool of recordings with their speakers, and a design."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -16,79 +16,47 @@ from parivox.read.groups import AttributeLookup, attributes_asked, make_grouping
 from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.recordings import Utterances, read_utterances
 from parivox.read.speakers import Speakers, read_speakers
-from parivox.trials.grades import alike, grade_codes, hardest, parse_difficulty, usual
-from parivox.trials.lists import recordings_of
+from parivox.read.table import Table
+from parivox.trials.grades import grade_codes, hardest
+from parivox.trials.lists import alike, parse_difficulty, recordings_of, usual_difficulty
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.read.attributes import Attribute
-    from parivox.read.grouping import OfAttribute
-    from parivox.trials.pairs import Ints
+    from parivox.trials.pairs import Draws, Ints
+
+    Sides = tuple[Ints, Ints]
+    """Enrolment and test utterances."""
+
+AT_ONCE = 1 << 20
+"""Trials drawn and written at once, about."""
 
 
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """Speakers who agree in every attribute that defines difficulty.
+class Classes(NamedTuple):
+    """Speakers who agree in every attribute that defines difficulty."""
 
-    Attributes
-    ----------
-    of_speaker : int64 ndarray of shape (speaker,)
-        -1 where an attribute is unknown.
-    grade : int8 ndarray of shape (class, class)
-        Grade of a nontarget pair.
-    hardest : int
-        Grade of pairs of one class.
-    """
-
-    of_speaker: Ints
-    grade: NDArray[np.int8]
-    hardest: int
+    of_speaker: Ints  # class of each speaker, -1 where an attribute is not known
+    grade: NDArray[np.int8]  # of a nontarget pair: [class, class]
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Utterances in order: of speakers by id, of each by recording, then by id.
+    """Utterances in order: of speakers by id, of each by recording, then by id."""
 
-    Attributes
-    ----------
-    ids : Series of str, of shape (utterance,)
-    start : int64 ndarray of shape (speaker + 1,)
-        Where the utterances of each speaker begin; last, how many there are.
-    recording : int32 ndarray of shape (utterance,)
-        Rising.
-    speakers : tuple of str
-        Rising.
-    by : str
-        The grouping.
-    groups : tuple of str
-    group : int32 ndarray of shape (speaker,)
-        Index into `groups`, -1 for unknown.
-    graded_by : tuple of str
-        Attributes that define difficulty.
-    usual : tuple of str
-        Those that define it for a check that names none.
-    values : int32 ndarray of shape (attribute, speaker)
-        Value of each of them, -1 for unknown.
-    texts : dict
-        Those values in words, by attribute.
-    people : Speakers
-    table : Utterances
-    """
-
-    ids: pl.Series
-    start: Ints
-    recording: NDArray[np.int32]
-    speakers: tuple[str, ...]
-    by: str
+    ids: pl.Series  # of the utterances
+    start: Ints  # where the utterances of each speaker begin; last, how many there are
+    recording: NDArray[np.int32]  # of each utterance, rising
+    speakers: tuple[str, ...]  # rising
+    by: str  # the grouping
     groups: tuple[str, ...]
-    group: NDArray[np.int32]
-    graded_by: tuple[str, ...]
-    usual: tuple[str, ...]
-    values: NDArray[np.int32]
-    texts: dict[str, list[str]]
+    group: NDArray[np.int32]  # of each speaker, an index into `groups`; -1 for unknown
+    graded_by: tuple[str, ...]  # attributes that define difficulty
+    usual: tuple[str, ...]  # those that define it for a check that names none
+    values: NDArray[np.int32]  # of `graded_by`: [attribute, speaker], -1 for unknown
+    texts: dict[str, list[str]]  # those values in words, by attribute
     people: Speakers
     table: Utterances
 
@@ -104,29 +72,9 @@ class Pool:
     ) -> Pool:
         """Read what to draw from; the order of rows does not matter.
 
-        Parameters
-        ----------
-        utterances
-            Table with a column utterance; speaker and recording may come from the path.
-        speakers
-            Table of speakers; without it, attributes are columns of the utterances.
-        by
-            One grouping of speakers, as in ``gender+nationality``.
-        grade_by
-            Attributes that define difficulty, the one that weighs most first; by default those of
-            `by`.
-        id
-            Id column of `speakers`.
+        Without a table of speakers, their attributes are columns of the utterances; without
+        `grade_by`, the attributes of `by` define difficulty.
 
-        Raises
-        ------
-        DataError
-            If an utterance stands in two rows, has no speaker or no recording.
-        ConfigError
-            If an attribute is not known.
-
-        Examples
-        --------
         >>> pool = Pool.read({"utterance": ["b/y/1", "a/x/1"], "sex": ["f", "m"]}, by="sex")
         >>> pool.ids.to_list(), pool.start.tolist(), pool.groups
         (['a/x/1', 'b/y/1'], [0, 1, 2], ('f', 'm'))
@@ -160,11 +108,13 @@ class Pool:
         present = np.unique(owner)
         grouping = make_groupings(people, [by], speakers_in_use=present)[0]
         assert grouping.of_speaker is not None
-        graded = graded or parse_difficulty(grouping.attributes)
         source = AttributeLookup(people, (), None, "--grade-by")
-        values = [source.values(one) for one in graded]
+        attributes = [source.values(one) for one in graded or parse_difficulty(grouping.attributes)]
         order = np.lexsort((ids.rank("ordinal").to_numpy(), recording))
         counts = np.bincount(owner, minlength=len(people.ids))[present]
+        usual = usual_difficulty(people, [grouping])
+        # of speakers all of them: attributes of recordings or trials are not looked for here
+        of_speaker = [cast("NDArray[np.int32]", one.of_speaker)[present] for one in attributes]
         return cls(
             ids.gather(order),
             np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
@@ -173,10 +123,10 @@ class Pool:
             by,
             grouping.groups,
             grouping.of_speaker[present],
-            tuple(one.text for one in graded),
-            tuple(one.text.removeprefix("speaker.") for one in usual(people, [grouping])),
-            np.array([_known(one)[present] for one in values], dtype=np.int32),
-            {one.attribute.text: one.values for one in values},
+            tuple(one.attribute.text for one in attributes),
+            tuple(one.text.removeprefix("speaker.") for one in usual),
+            np.array(of_speaker, dtype=np.int32),
+            {one.attribute.text: one.values for one in attributes},
             people,
             table,
         )
@@ -185,6 +135,11 @@ class Pool:
     def is_usual(self) -> bool:
         """Whether a check that names no attributes grades trials as this pool does."""
         return [one.lower() for one in self.usual] == [one.lower() for one in self.graded_by]
+
+    @property
+    def hardest(self) -> int:
+        """The grade of pairs of one class."""
+        return hardest(len(self.graded_by))
 
     @cached_property
     def sizes(self) -> Ints:
@@ -205,43 +160,102 @@ class Pool:
     def classes(self) -> Classes:
         """Speakers by what defines difficulty."""
         known = (self.values >= 0).all(axis=0)
-        found, codes = np.unique(self.values[:, known], axis=1, return_inverse=True)
+        distinct, codes = np.unique(self.values[:, known], axis=1, return_inverse=True)
         of_speaker = np.full(known.size, -1, dtype=np.int64)
         of_speaker[known] = codes.ravel()
-        n = found.shape[1]
+        n = distinct.shape[1]
         one, other = (side.ravel() for side in np.indices((n, n)))
-        shared = [alike(of[one], of[other]) for of in found]
+        shared = [alike(values[one], values[other]) for values in distinct]
         no = np.zeros(one.size, dtype=np.int8)
-        grade = grade_codes(no, no, shared).reshape(n, n)
-        return Classes(of_speaker, grade, hardest(len(self.graded_by)))
+        return Classes(of_speaker, grade_codes(no, no, shared).reshape(n, n))
 
     def sha256(self) -> dict[str, str]:
         """Hashes of what is drawn from, whatever the order and the format of the files."""
-        told = hashlib.sha256("\n".join(self.ids.to_list()).encode())
-        told.update(self.start.astype("<i8").tobytes())
-        told.update(self.recording.astype("<i4").tobytes())
-        known = hashlib.sha256("\n".join((*self.speakers, self.by, *self.groups)).encode())
-        known.update(self.group.astype("<i4").tobytes())
-        known.update("\n".join(("", *self.graded_by)).encode())
-        known.update(self.values.astype("<i4").tobytes())
-        return {"utterances": told.hexdigest(), "speakers": known.hexdigest()}
+        utterances = hashlib.sha256("\n".join(self.ids.to_list()).encode())
+        utterances.update(self.start.astype("<i8").tobytes())
+        utterances.update(self.recording.astype("<i4").tobytes())
+        speakers = hashlib.sha256("\n".join((*self.speakers, self.by, *self.groups)).encode())
+        speakers.update(self.group.astype("<i4").tobytes())
+        speakers.update("\n".join(("", *self.graded_by)).encode())
+        speakers.update(self.values.astype("<i4").tobytes())
+        return {"utterances": utterances.hexdigest(), "speakers": speakers.hexdigest()}
 
-
-def _known(one: OfAttribute) -> NDArray[np.int32]:
-    """Value of each speaker: attributes of recordings or trials are not looked for here."""
-    assert one.of_speaker is not None
-    return one.of_speaker
+    def speakers_by_group(self, is_in: NDArray[np.bool_]) -> dict[str, int]:
+        """How many of these speakers each group has, where it has any."""
+        groups = self.group[is_in & (self.group >= 0)]
+        counts = np.bincount(groups, minlength=len(self.groups)).tolist()
+        return {group: n for group, n in zip(self.groups, counts, strict=True) if n}
 
 
 def _people(table: Utterances, asked: Sequence[Attribute]) -> Speakers:
-    """Speakers as the table of utterances tells of them."""
+    """Speakers as the table of utterances describes them."""
     ids = table.table["utterance"]
     speaker = table.table["speaker"] if table.tell_speakers else ids.str.split("/").list.first()
     lower = {one.name.lower() for one in asked}
     kept = [name for name in table.attributes.columns if name.lower() in lower]
-    rows = table.table.select("row", speaker.alias("speaker"))
     if "speaker" in kept or "row" in kept:
         msg = f"--by: 'speaker' is no attribute of {table.name}; name one of a speaker's attributes"
         raise ConfigError(msg)
+    rows = table.table.select("row", speaker.alias("speaker"))
     frame = rows.hstack(table.attributes.select(pl.col(kept).fill_null("")))
     return Speakers(frame, name=table.name, id="speaker", conflicts="error", provenance={})
+
+
+class Block(NamedTuple):
+    """Trials, by their utterances' places in the pool."""
+
+    enrol: Ints
+    test: Ints
+    target: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A list that can be drawn again and again."""
+
+    kind: str  # inclusive, balanced or cross
+    pool: Pool
+    parameters: Mapping[str, Any]  # as the options of that kind have them
+    draw: Callable[[Draws], Iterator[Block]]  # the blocks of one list
+    trials: int  # how many one list holds
+    rows: str  # the order of its rows, in words
+    speakers: Mapping[str, int]  # how many of each group take part
+    reasons: tuple[str, ...]  # why each speaker cannot take part; empty for those that can
+    notes: tuple[str, ...] = ()  # what else there is to say of it
+    checked_with: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the check of the list: thresholds, and a mix with what its grades are by."""
+
+    def left_out(self, *, speaker_ids: bool = False) -> Table:
+        """How many speakers of each group take no part, and why; their ids, if asked for."""
+        groups = (*self.pool.groups, None)
+        left_out: dict[tuple[str | None, str], list[str]] = {}
+        for speaker, group, reason in zip(
+            self.pool.speakers, self.pool.group, self.reasons, strict=True
+        ):
+            if reason:
+                left_out.setdefault((groups[group], reason), []).append(speaker)
+        rows = sorted(left_out.items(), key=lambda row: (row[0][0] or "", row[0][1]))
+        cells: dict[str, list[Any]] = {
+            "group": [group for (group, _), _ in rows],
+            "reason": [reason for (_, reason), _ in rows],
+            "speakers": [len(ids) for _, ids in rows],
+        }
+        columns = {"group": "str", "reason": "str", "speakers": "int"}
+        if speaker_ids:
+            cells["ids"] = [", ".join(ids) for _, ids in rows]
+            columns["ids"] = "str"
+        return Table.of(cells, columns)
+
+
+def speaker_by_speaker(target: Sides, nontarget: Sides) -> Iterator[Block]:
+    """Trials of each speaker in turn, the target trials first; sides are [speaker, trial]."""
+    n, m = target[0].shape[1], nontarget[0].shape[1]
+    labels = np.arange(n + m) < n
+    step = max(1, AT_ONCE // (n + m))
+    for at in range(0, len(target[0]), step):
+        rows = slice(at, at + step)
+        enrol, test = (
+            np.concatenate([one[rows], other[rows]], axis=1).ravel()
+            for one, other in zip(target, nontarget, strict=True)
+        )
+        yield Block(enrol, test, np.tile(labels, enrol.size // (n + m)))

@@ -23,10 +23,9 @@ from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
 from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError
-from parivox.options.trials import VariantsOptions
+from parivox.options.trials import VariantsOptions, whole_number
 from parivox.read.table import Table
 from parivox.shown import VARIATION_SHOWN_BY, Shown
-from parivox.trials.design import whole_number
 from parivox.trials.scored_pairs import (
     ScoredPairs,
     lists_drawn,
