@@ -92,7 +92,7 @@ class Trials:
         """Rates at fixed thresholds, `[replicate, group, point, fpr and fnr]`, and costs."""
         import numpy as np
 
-        from parivox.auditing.layout import Members, Placing
+        from parivox.auditing.layout import Members, walk
         from parivox.auditing.operating_points import Found, OperatingPoint
         from parivox.auditing.speaker_errors import tally_errors
         from parivox.core.resampling import weighted
@@ -101,11 +101,11 @@ class Trials:
             Found(OperatingPoint(str(at), "threshold", at), at, np.nan, np.nan, np.nan, "")
             for at in self.thresholds
         ]
-        walk = Placing(self.trials, self.layouts).walk()
+        blocks = walk(self.trials, self.layouts)
         rates = []
         everyone = Members.of_list(self.trials, None)
         members = [(everyone, everyone)] * len(self.layouts)
-        for cells, _ in tally_errors(self.trials, self.layouts, walk, points, members):
+        for cells, _ in tally_errors(self.trials, self.layouts, blocks, points, members):
             sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
                 rates.append(np.stack([errors / trials for errors, trials in sums], axis=-1))
@@ -116,13 +116,13 @@ class Trials:
         """What each replicate's own curves say, bins or exact scores."""
         import numpy as np
 
-        from parivox.auditing.layout import Placing
+        from parivox.auditing.layout import walk
         from parivox.core.costs import min_cdet
         from parivox.core.curves_resampled import ResampledCurves, curve_edges
         from parivox.core.eer import eer
         from parivox.core.rates import threshold_at_fpr
 
-        (placed,) = Placing(self.trials, self.layouts).walk()
+        (placed,) = walk(self.trials, self.layouts)
         part, speaker = placed.part, self.trials.utterance_speaker
         edges = None if bins is None else curve_edges(part.score, part.target, bins=bins)
         layouts = [

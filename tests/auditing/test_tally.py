@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.auditing.layout import Layout, Members, Placing, cell_layouts
+from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.operating_points import Found, OperatingPoint
 from parivox.auditing.speaker_errors import tally_errors
 from parivox.auditing.tally import Tally, tally_trials
@@ -64,10 +64,9 @@ def errors(trials, groupings, n_speakers):
     points.append(OperatingPoint("deployed", "deployed"))
     found = [Found(one, one.level, *(np.nan,) * 3, "") for one in points]
     members = [(Members(n_speakers),) * 2] * len(layouts)
-    walk = Placing(trials, layouts).walk()
     return [
         array.tolist()
-        for both in tally_errors(trials, layouts, walk, found, members)
+        for both in tally_errors(trials, layouts, walk(trials, layouts), found, members)
         for one in both
         for kind in one
         for array in (kind.cell, kind.errors, kind.trials)

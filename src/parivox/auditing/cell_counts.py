@@ -1,4 +1,4 @@
-"""Trials counted by cell: scores, participants, outcomes, and false accepts between groups.
+"""Trials counted by cell: their scores, who takes part in them, what became of them.
 
 Trials held in memory give exact counts per distinct score; trials in partitions are counted in
 :data:`~parivox.auditing.score_counts.BINS` bins whose lower edges are the thresholds of the curve,
@@ -7,14 +7,16 @@ so that every count at such a threshold is exact as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import CROSS, Layout, Placing, cell_layouts
-from parivox.auditing.outcomes import NO_OUTCOMES, Attempts, OutcomeCounts, Outcomes, with_shares
+from parivox.auditing.layout import Layout, cell_layouts, cells_of_side, walk
+from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, SECONDS, Outcomes, Share
 from parivox.auditing.score_counts import Binned, Exact
+from parivox.core.counts import Counts
+from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,98 +25,67 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.layout import Codes, PlacedTrials
-    from parivox.core.counts import Counts, FloatArray, IntArray
-    from parivox.read.checks import Trials
+    from parivox.core.counts import IntArray
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
+
+STAGES = (ACQUIRE, ENROL)
+_SLICE = 4_000_000  # utterances counted at once
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """All scored trials, or those within one level of a grouping.
-
-    Attributes
-    ----------
-    name : str
-        As the column ``within`` has it, ``channel=a``; empty for all trials.
-    counts : Counts
-    speakers : int or None
-        Speakers who take part in one of the trials; None where they are not known.
-    outcomes : Outcomes
-        What else was counted.
-    """
+    """All scored trials, or those within one level of a grouping."""
 
     name: str
+    """As the column ``within`` has it, ``channel=a``; empty for all trials."""
     counts: Counts
     speakers: int | None
+    """Speakers who take part in one of the trials; None where they are not known."""
     outcomes: Outcomes = NO_OUTCOMES
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Counts of each group of one grouping under one allocation, within one level.
-
-    Attributes
-    ----------
-    groups : sequence of Counts
-        One per group of the grouping, each on its own scores.
-    pooled : Counts
-        Every trial that the grouping and allocation place in some group, once.
-    speakers : sequence of int or None
-        Speakers of the group who take part in one of its trials; last, of all groups.
-    left_out : integer ndarray of shape (2,)
-        Trials that count for no group: of a speaker, recording or trial whose group is unknown;
-        between two groups.
-    level : Level
-        The trials that the cells are of.
-    outcomes : sequence of Outcomes
-        What else was counted, of each group and, last, of all groups.
-    missing : sequence of str
-        Of each group, why nothing is known of it; empty for those that were counted.
-    """
+    """Counts of each group of one grouping under one allocation, within one level."""
 
     grouping: Grouping
     allocation: str
     groups: Sequence[Counts]
+    """One per group of the grouping, each on its own scores."""
     pooled: Counts
+    """Every trial that the grouping and allocation place in some group, once."""
     speakers: Sequence[int | None]
+    """Speakers of the group who take part in one of its trials; last, of all groups."""
     left_out: IntArray
+    """Trials that count for no group: of a speaker, recording or trial whose group is unknown;
+    between two groups."""
     level: Level
     outcomes: Sequence[Outcomes]
+    """Of each group and, last, of all groups."""
     missing: Sequence[str]
+    """Of each group, why nothing is known of it; empty for those that were counted."""
 
 
 @dataclass(eq=False)
 class CellCounts:
-    """All counts of one system on one list.
-
-    Attributes
-    ----------
-    levels : list of Level
-        All trials first, then each level that the audit is repeated within.
-    cells : list of Cells
-        Those of all trials first.
-    outside : dict of str to int
-        Trials that are in no level, by the name of the grouping that the levels are of.
-    attempts : Attempts or None
-        Which recordings were attempted and failed; None for counts, or if no failure is told of.
-    recordings : (int, int) or None
-        Different models, and different recordings, of the trials; None for counts.
-    bound : float
-        Largest share of one class of a cell's trials in one bin, in [0, 1]: no rate at a
-        threshold found on the curve (EER, minimum cost, FNR at an FPR) nor the AUC is further
-        than this from the exact one. 0 for exact counts.
-    width : float
-        Width of a bin, in units of score: means and quantiles of scores are within it.
-    """
+    """All counts of one system on one list."""
 
     levels: list[Level]
+    """All trials first, then each level that the audit is repeated within."""
     cells: list[Cells] = field(default_factory=list)
+    """Those of all trials first."""
     outside: dict[str, int] = field(default_factory=dict)
+    """Trials that are in no level, by the name of the grouping that the levels are of."""
     attempts: Attempts | None = None
+    """Which recordings were attempted and failed; None for counts, or if no failure is told of."""
     recordings: tuple[int, int] | None = None
+    """Different models, and different recordings, of the trials; None for counts."""
     bound: float = 0.0
+    """Largest share of one class of a cell's trials in one bin: no rate at a threshold found on the
+    curve (EER, minimum cost, FNR at an FPR) nor the AUC is further than this from the exact one."""
     width: float = 0.0
+    """Width of a bin, in units of score: means and quantiles of scores are within it."""
 
     @property
     def everything(self) -> Counts:
@@ -130,6 +101,112 @@ class CellCounts:
     def speakers(self) -> int | None:
         """Speakers who take part in one of them."""
         return self.levels[0].speakers
+
+
+def count_cells(
+    trials: TrialSet | TrialCounts,
+    groupings: Sequence[Grouping],
+    allocations: Sequence[str],
+    *,
+    within: Sequence[Grouping] = (),
+    thresholds: Iterable[float] = (),
+    keep_conflicts: bool = False,
+) -> CellCounts:
+    """Count the trials of one system and list, per group and score.
+
+    Parameters
+    ----------
+    trials
+        Encoded trials, in one partition (exact counts) or several (binned); or counts of them.
+    groupings, allocations
+        What the cells are.
+    within
+        Groupings within whose levels all is counted again: a trial is within a level if both of
+        its sides are.
+    thresholds
+        Score values that must be thresholds of binned counts too.
+    keep_conflicts
+        Count the contradicting rows as well, which are otherwise set aside.
+    """
+    layouts = cell_layouts(groupings, allocations, within)
+    scores: Exact | Binned
+    if trials.n_partitions == 1:
+        scores = Exact(layouts, trials.bins.width)
+    else:
+        scores = Binned(layouts, trials.score_range, thresholds)
+    outcomes = [
+        (OutcomeCounts(trials, one.cells), OutcomeCounts(trials, one.levels)) for one in layouts
+    ]
+    people = _People(trials, layouts) if trials.has_speakers else trials
+    left_out = np.zeros((len(layouts), 2), dtype=np.int64)
+    for here in walk(trials, layouts, failed=STAGES, keep_conflicts=keep_conflicts):
+        for i, at in here.at.items():
+            for into, cells in zip(outcomes[i], (at.cells, [at.level]), strict=True):
+                into.add(here, cells)
+        if isinstance(people, _People):
+            people.add(here)
+        if not here.have_failed:
+            scores.add(here)
+            for i in here.at:
+                left_out[i] += _left_out(here, layouts[i], i)
+    counted = _by_cell(layouts, scores, outcomes, people, left_out)
+    if isinstance(people, _People):
+        counted.attempts, counted.recordings = people.attempts, people.recordings()
+    return counted
+
+
+def _by_cell(
+    layouts: Sequence[Layout],
+    scores: Exact | Binned,
+    outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
+    people: _People | TrialCounts,
+    left_out: IntArray,
+) -> CellCounts:
+    """What was counted of each layout, by cell."""
+    counts = scores.finish()
+    counted = CellCounts([], bound=scores.bound, width=scores.width)
+    levels_of: dict[int, list[Level]] = {}
+    for one, outside, (each, pooled), both in zip(layouts, left_out, counts, outcomes, strict=True):
+        speakers = people.speakers(one)
+        many, few = people.with_shares(one, *(made.finish() for made in both))
+        if one.grouping is None:
+            named = zip(one.names(), pooled, speakers, few, strict=True)
+            levels = [Level(name, of, who[-1], became) for name, of, who, became in named]
+            levels_of[id(one.within)] = levels
+            counted.levels += levels
+            if one.within is not None:
+                counted.outside[one.within.name] = int(outside.sum())
+            continue
+        for k, level in enumerate(levels_of[id(one.within)]):
+            own = slice(k * one.groups, (k + 1) * one.groups)
+            cells = Cells(
+                one.grouping,
+                one.allocation,
+                each[own],
+                pooled[k],
+                speakers[k],
+                outside if one.within is None else np.full(2, -1),
+                level,
+                [*many[own], few[k]],
+                people.missing(one.grouping, level.name),
+            )
+            counted.cells.append(cells)
+    return counted
+
+
+def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
+    """Trials that count in no cell: of a side whose group is unknown; between two groups."""
+    lost = here.at[i].level < 0
+    if not lost.any():
+        return 0, 0
+    enrol, test = here.sides_by(layout.grouping or layout.within)
+    between = lost & (enrol >= 0) & (test >= 0)
+    weight = here.part.more.get("count")
+    n, known = (int(one.sum() if weight is None else weight[one].sum()) for one in (lost, between))
+    return n - known, known
+
+
+# --- who takes part ---------------------------------------------------------------------------
 
 
 class Participants:
@@ -148,12 +225,7 @@ class Participants:
     def add(self, speakers: Sequence[NDArray[np.integer[Any]]], here: PlacedTrials, i: int) -> None:
         """Note the speakers of either side, where the side's own group is that of the cell.
 
-        Parameters
-        ----------
-        speakers
-            Of the enrolments and of the test recordings.
-        here, i
-            Where the trials count, of which the layout is number `i`.
+        The trials are placed in layout number `i`.
         """
         groups = max(self.layout.groups, 1)  # nothing is placed where there is none
         sides = here.sides_by(self.layout.grouping)
@@ -186,131 +258,52 @@ class Participants:
         return [[*row, n] for row, n in zip(each.tolist(), everyone.tolist(), strict=True)]
 
 
-def count_cells(
-    trials: TrialSet | TrialCounts,
-    groupings: Sequence[Grouping],
-    allocations: Sequence[str],
-    *,
-    within: Sequence[Grouping] = (),
-    thresholds: Iterable[float] = (),
-    keep_conflicts: bool = False,
-) -> CellCounts:
-    """Count the trials of one system and list, per group and score.
+class Attempts:
+    """Which enrolments and test recordings were attempted, and which failed."""
 
-    Parameters
-    ----------
-    trials
-        Encoded trials, in one partition (exact counts) or several (binned); or counts of them.
-    groupings, allocations
-        What the cells are.
-    within
-        Groupings within whose levels all is counted again: a trial is within a level if both of
-        its sides are.
-    thresholds
-        Score values that must be thresholds of binned counts too.
-    keep_conflicts
-        Count the contradicting rows as well, which are otherwise set aside.
-    """
-    layouts = cell_layouts(groupings, allocations, within)
-    exact = trials.n_partitions == 1
-    sizes = [(one.cells, one.levels) for one in layouts]
-    counter = (
-        Exact(sizes, trials.bins.width) if exact else Binned(sizes, trials.score_range, thresholds)
-    )
-    outcomes = [
-        (OutcomeCounts(trials, cells), OutcomeCounts(trials, levels)) for cells, levels in sizes
-    ]
-    people = _Participation(trials, layouts) if trials.has_speakers else trials
-    left_out = np.zeros((len(layouts), 2), dtype=np.int64)
-    placing = Placing(trials, layouts)
-    for part, which in trials.parts(layouts):
-        kept = part if keep_conflicts else part.without_conflicts()
-        if exact:
-            kept = kept.take(np.argsort(kept.score))
-        here = placing.place(kept, which)
-        for i in which:
-            left_out[i] += _left_out(here, layouts[i], i)
-        if isinstance(people, _Participation):
-            people.add(here, part.failed)
-        counter.add(kept.score, kept.target, here.at, kept.more.get("count"))
-        _add_outcomes(outcomes, here)
-        if part.failed is not None and len(part.failed):
-            _add_outcomes(outcomes, placing.place(part.failed, which), failed=True)
-    counted = _by_cell(layouts, counter, outcomes, people, left_out)
-    if isinstance(people, _Participation):
-        counted.attempts, counted.recordings = people.attempts, people.recordings()
-    return counted
+    def __init__(self, trials: TrialSet) -> None:
+        assert trials.failures is not None
+        self.trials = trials
+        self.failed = [side.copy() for side in trials.failures]
+        self.tried = [side.copy() for side in trials.failures]
+        self.met = [np.zeros_like(side) for side in trials.failures]
+
+    def add(self, here: PlacedTrials) -> None:
+        """Note the utterances of some trials."""
+        sides = here.part.enrol, here.part.test
+        for i, (utterance, stage) in enumerate(zip(sides, (ENROL, ACQUIRE), strict=True)):
+            self.tried[i][utterance] = self.met[i][utterance] = True
+            if here.have_failed:
+                self.failed[i][utterance[here.part.more["failed"] == stage]] = True
+
+    def unmet(self) -> tuple[int, int]:
+        """Failed enrolments and test recordings that no trial has on that side."""
+        pairs = zip(self.failed, self.met, strict=True)
+        enrolments, recordings = (int((failed & ~met).sum()) for failed, met in pairs)
+        return enrolments, recordings
+
+    def shares(self, layout: Layout) -> tuple[list[Share | None], list[Share | None]]:
+        """Failed enrolments, and failed test recordings, of each cell.
+
+        None where a recording has no group of its own.
+        """
+        made: list[list[Share | None]] = []
+        for side, tried, failed in zip(("enrol", "test"), self.tried, self.failed, strict=True):
+            cell = cells_of_side(layout, self.trials, side)
+            if cell is None:
+                made.append([None] * layout.cells)
+                continue
+            each = np.zeros((2, layout.cells), dtype=np.int64)  # (failed or tried, cell)
+            for first in range(0, cell.size, _SLICE):
+                part = slice(first, first + _SLICE)
+                for row, which in enumerate((failed, tried)):
+                    chosen = cell[part][which[part] & (cell[part] >= 0)]
+                    each[row] += np.bincount(chosen, minlength=layout.cells)
+            made.append([Share(*both) for both in each.T.tolist()])
+        return made[0], made[1]
 
 
-def _add_outcomes(
-    outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
-    here: PlacedTrials,
-    *,
-    failed: bool = False,
-) -> None:
-    """Count what became of the trials of one partition, by cell and by level."""
-    for i, at in here.at.items():
-        for into, cells in zip(outcomes[i], (at.cells, [at.level]), strict=True):
-            if failed:
-                into.add_failed(here.part, cells)
-            elif into.counts_more:
-                into.add(here.part, cells)
-
-
-def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
-    """Trials that count in no cell: of a side whose group is unknown; between two groups."""
-    lost = here.at[i].level < 0
-    if not lost.any():
-        return 0, 0
-    enrol, test = here.sides_by(layout.grouping or layout.within)
-    between = lost & (enrol >= 0) & (test >= 0)
-    weight = here.part.more.get("count")
-    n, known = (int(one.sum() if weight is None else weight[one].sum()) for one in (lost, between))
-    return n - known, known
-
-
-def _by_cell(
-    layouts: Sequence[Layout],
-    counter: Exact | Binned,
-    outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
-    people: _Participation | TrialCounts,
-    left_out: IntArray,
-) -> CellCounts:
-    """What was counted of each layout, by cell."""
-    counts = counter.finish()
-    counted = CellCounts([], bound=counter.bound, width=counter.width)
-    by_within: dict[int, list[Level]] = {}
-    for i, (one, (each, pooled), (inside, outer_)) in enumerate(
-        zip(layouts, counts, outcomes, strict=True)
-    ):
-        speakers = people.speakers(one)
-        many, few = people.with_shares(one, inside.finish(), outer_.finish())
-        if one.grouping is None:
-            made = [
-                Level(name, whole_, who[-1], became)
-                for name, whole_, who, became in zip(
-                    one.names(), pooled, speakers, few, strict=True
-                )
-            ]
-            by_within[id(one.within)] = made
-            counted.levels += made
-            if one.within is not None:
-                counted.outside[one.within.name] = int(left_out[i].sum())
-            continue
-        for at, level in enumerate(by_within[id(one.within)]):
-            part_of = slice(at * one.groups, (at + 1) * one.groups)
-            outside = left_out[i] if one.within is None else np.full(2, -1)
-            counted.cells.append(
-                Cells(
-                    *(one.grouping, one.allocation, each[part_of], pooled[at], speakers[at]),
-                    *(outside, level, [*many[part_of], few[at]]),
-                    people.missing(one.grouping, level.name),
-                )
-            )
-    return counted
-
-
-class _Participation:
+class _People:
     """The speakers and recordings behind the cells of trials."""
 
     def __init__(self, trials: TrialSet, layouts: Sequence[Layout]) -> None:
@@ -320,14 +313,16 @@ class _Participation:
         self.attempts = None if trials.failures is None else Attempts(trials)
         self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
 
-    def add(self, here: PlacedTrials, failed: Trials | None) -> None:
-        """Note those of one partition."""
+    def add(self, here: PlacedTrials) -> None:
+        """Note those of some trials; of those that failed, nothing but the attempt."""
+        if self.attempts is not None:
+            self.attempts.add(here)
+        if here.have_failed:
+            return
         sides = (here.part.enrol, here.part.test)
         speakers = [self.trials.utterance_speaker.take(side).astype(np.intp) for side in sides]
         for i, one in enumerate(self.layouts):
             self.participants[one].add(speakers, here, i)
-        if self.attempts is not None:
-            self.attempts.add(here.part, failed)
         for side in sides:
             self.used[side] = True
 
@@ -350,81 +345,109 @@ class _Participation:
         """Outcomes of the cells and levels with shares of failed recordings."""
         if self.attempts is None:
             return cells, levels
-        return with_shares(self.attempts, layout, cells, levels)
+        n, (enrolments, recordings) = layout.groups, self.attempts.shares(layout)
+        return [
+            replace(one, enrolments=of_enrol, recordings=of_test)
+            for one, of_enrol, of_test in zip(cells, enrolments, recordings, strict=True)
+        ], [
+            replace(
+                one,
+                enrolments=_whole(enrolments[k * n : (k + 1) * n]),
+                recordings=_whole(recordings[k * n : (k + 1) * n]),
+            )
+            for k, one in enumerate(levels)
+        ]
 
 
-class Matrix(NamedTuple):
-    """False accepts and trials of nontarget pairs by group of either side.
-
-    Attributes
-    ----------
-    errors, trials : integer ndarrays of shape (threshold, enrol group, test group)
-    """
-
-    errors: IntArray
-    trials: IntArray
+def _whole(shares: Sequence[Share | None]) -> Share | None:
+    """The share of all groups of a level."""
+    known = [one for one in shares if one is not None]
+    if len(known) < len(shares):
+        return None
+    return Share(sum(one.count for one in known), sum(one.of for one in known))
 
 
-def count_matrices(
-    trials: TrialSet | TrialCounts,
-    groupings: Sequence[Grouping],
-    thresholds: FloatArray,
-    *,
-    deployed: int | None = None,
-    within: Sequence[Grouping] = (),
-) -> list[tuple[Grouping, str, Matrix]]:
-    """False accepts and trials of nontarget pairs, by group of either side.
-
-    See docs/methods/rates.md#cross-group-matrix.
-
-    Parameters
-    ----------
-    trials, groupings, within
-        As in :func:`count_cells`.
-    thresholds
-        At which trials are accepted; NaN for never.
-    deployed
-        Which of the thresholds stands for the deployed decisions, if one does.
-
-    Returns
-    -------
-    list of (grouping, level, Matrix)
-        The level as the column ``within`` has it.
-    """
-    layouts = [Layout(g, CROSS, w) for w in (None, *within) for g in groupings]
-    errors = [np.zeros((thresholds.size, one.cells), dtype=np.int64) for one in layouts]
-    totals = [np.zeros_like(one) for one in errors]
-    placing = Placing(trials, layouts)
-    for part, which in trials.parts(layouts):
-        kept = part.without_conflicts()
-        kept = kept.take(~kept.target)
-        weight = kept.more.get("count")
-        accepted = [kept.score >= t for t in thresholds]  # never, where the threshold is NaN
-        known: list[NDArray[np.bool_] | None] = [None] * len(accepted)
-        if deployed is not None:
-            decided = trials.decided(kept)
-            accepted[deployed], known[deployed] = decided == 1, decided >= 0
-        for i, at in placing.place(kept, which).at.items():
-            size = layouts[i].cells
-            pair = np.where(at.level < 0, size, at.cells[0])
-            every = _count(pair, size, None, weight)
-            for row, (chosen, seen) in enumerate(zip(accepted, known, strict=True)):
-                errors[i][row] += _count(pair, size, chosen, weight)
-                totals[i][row] += every if seen is None else _count(pair, size, seen, weight)
-    made = []
-    for one, wrong, total in zip(layouts, errors, totals, strict=True):
-        assert one.grouping is not None
-        n = len(one.grouping.groups)
-        by_level = [array.reshape(-1, one.levels, n, n) for array in (wrong, total)]
-        for level, name in enumerate(one.names()):
-            made.append((one.grouping, name, Matrix(*(array[:, level] for array in by_level))))
-    return made
+# --- what became of the trials ----------------------------------------------------------------
 
 
-def _count(
-    cell: Codes, size: int, chosen: NDArray[np.bool_] | None, weight: IntArray | None
-) -> IntArray:
-    """How many of the chosen trials are in each cell; those of the last one are in none."""
-    if chosen is not None:
-        cell, weight = cell[chosen], None if weight is None else weight[chosen]
-    return np.bincount(cell, weight, minlength=size + 1)[:-1].astype(np.int64, copy=False)
+class OutcomeCounts:
+    """Outcomes of `n` cells in the making: of what the trials tell."""
+
+    def __init__(self, trials: TrialSet | TrialCounts, n: int) -> None:
+        def zeros(*size: int) -> IntArray:
+            return np.zeros((n, *size), dtype=np.int64)
+
+        self.trials, self.n = trials, n
+        timed = "seconds" in trials.more
+        self.decided = zeros(2, 2) if trials.has_decisions else None
+        self.levels = zeros(trials.thresholds.size) if "threshold" in trials.more else None
+        self.failed = zeros(2, 2) if trials.failures is not None else None
+        # sum and number; added up in whole millionths, so that the order of adding changes nothing
+        self.seconds = zeros(2) if timed else None
+        self.times = zeros(SECONDS.size) if timed and trials.has_times else None
+
+    def add(self, here: PlacedTrials, cells: Sequence[Codes]) -> None:
+        """Count trials by their cells, which may be several."""
+        part = here.part
+        weight = part.more.get("count")
+        if here.have_failed:
+            assert self.failed is not None
+            stage = part.more["failed"].astype(np.int64) - ACQUIRE
+            for cell in cells:
+                _add(self.failed, cell, 2 * stage + part.target, cell >= 0, weight)
+            return
+        decided = None if self.decided is None else self.trials.decided(part)
+        for cell in cells:
+            inside = cell >= 0
+            if self.decided is not None and decided is not None:
+                known = inside & (decided >= 0)
+                _add(self.decided, cell, 2 * part.target + decided, known, weight)
+            if self.levels is not None:
+                _add(self.levels, cell, part.more["threshold"], inside, weight)
+            if self.seconds is not None:
+                took = part.more["seconds"]
+                known = inside & ~np.isnan(took)
+                if self.times is not None:
+                    code = np.searchsorted(SECONDS, took, "right") - 1
+                    _add(self.times, cell, code, known)
+                    took, timed = np.rint(took * MICRO), known
+                else:
+                    timed = part.more["timed"]
+                for i, what in enumerate((took, timed)):
+                    found = np.bincount(cell[known], what[known], minlength=self.n)
+                    self.seconds[:, i] += found.astype(np.int64)
+
+    def finish(self) -> list[Outcomes]:
+        """What was counted of each cell."""
+        made = []
+        for i in range(self.n):
+            deployed = seconds = levels = None
+            if self.decided is not None:
+                nontarget, target = self.decided[i]
+                used = (nontarget + target) > 0
+                deployed = Counts(np.array([0.0, 1.0])[used], target[used], nontarget[used])
+            if self.levels is not None:
+                named = zip(self.trials.thresholds.tolist(), self.levels[i].tolist(), strict=True)
+                levels = {level: n for level, n in named if n and level == level}  # noqa: PLR0124
+            if self.seconds is not None:
+                total, trials = self.seconds[i].tolist()
+                seconds = total / MICRO, trials, None if self.times is None else self.times[i]
+            failed = None if self.failed is None else self.failed[i]
+            made.append(Outcomes(deployed, levels, failed, seconds))
+        return made
+
+
+def _add(
+    into: IntArray,
+    cell: Codes,
+    code: NDArray[Any],
+    chosen: NDArray[np.bool_],
+    weight: IntArray | None = None,
+) -> None:
+    """Count the codes of chosen trials by cell; the last code stands for -1."""
+    flat = into.reshape(-1)
+    size = flat.size // into.shape[0]
+    cell, code = cell[chosen], code[chosen]
+    at = cell.astype(np.int64) * size + np.where(code < 0, size - 1, code)
+    weight = None if weight is None else weight[chosen]
+    flat += np.bincount(at, weight, minlength=flat.size).astype(np.int64, copy=False)

@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
-from parivox.auditing.cell_counts import count_cells
-from parivox.auditing.counts.sharing import share
+import numpy as np
+
+from parivox.auditing.cell_counts import STAGES, Attempts, Participants, count_cells
+from parivox.auditing.counts.trial_counts import (
+    DECISIONS,
+    FAILURES,
+    LLR,
+    SCORES,
+    SECONDS,
+    SIMILARITY,
+    THRESHOLDS,
+    Note,
+    Seen,
+    TrialCounts,
+    check_links,
+)
+from parivox.auditing.counts.withholding import NONE, SHOWN, hide, hide_levels, words
 from parivox.auditing.inputs import by_name, gather, groups_file_of
+from parivox.auditing.layout import ALLOCATIONS, Layout, groups_of_trials, walk
+from parivox.auditing.outcomes import MICRO
 from parivox.auditing.system import check_polarity
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import several
 from parivox.read.bins import parse_bins
+from parivox.read.counts_file import CountRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.counts.withholding import Bools
+    from parivox.auditing.inputs import Gathered
+    from parivox.auditing.layout import Codes, Sides
+    from parivox.auditing.outcomes import Share
     from parivox.options.typed import OtherCountOptions
+    from parivox.read.bins import Bins
+    from parivox.read.checks import Trials
+    from parivox.read.grouping import Grouping
+    from parivox.read.speakers import Speakers
+    from parivox.read.trialset import TrialSet
+
+_TOGETHER = 16
+_NONE = np.int32(-1)
 
 
 def count(
@@ -91,19 +123,341 @@ def count(
     (name, source), *_ = sources.items()
     is_named = source is not scores
     tell = asked.progress or (lambda _: None)
-    found = gather({name if is_named else ("", ""): source}, asked, file, tell, may_lack=True)
-    assert found.people is not None
+    read = gather({name if is_named else ("", ""): source}, asked, file, tell, may_lack=True)
     tell("counting")
-    made = share(
-        found.sets[0],  # type: ignore[arg-type]
-        found.people,
-        found.groupings,
-        found.levels,
-        bins=bins,
-        least=asked.withhold,
-        llr=asked.llr,
-        similarity=asked.orientation == "similarity",
-        chosen_by=found.chosen_by,
-    )
+    made = _shared(read, asked, bins)
     check_polarity(made, count_cells(made, [], []).everything, asked.orientation)
     return made
+
+
+def _shared(read: Gathered, asked: CountOptions, bins: Bins) -> TrialCounts:
+    """The counts of one list, without groups and levels of too few speakers."""
+    trials, people = read.sets[0], read.people
+    assert trials.has_speakers
+    assert people is not None
+    _check_bins(trials, bins)
+    blocks = _Blocks(trials, read.groupings, read.levels)
+    blocks.withhold(asked.withhold)
+    kinds = {
+        SCORES: trials.is_scored,
+        DECISIONS: trials.has_decisions,
+        THRESHOLDS: "threshold" in trials.more,
+        FAILURES: trials.failures is not None,
+        SECONDS: "seconds" in trials.more,
+        LLR: asked.llr,
+        SIMILARITY: asked.orientation == "similarity",
+    }
+    withheld = blocks.withheld()
+    made = TrialCounts(
+        system=trials.system,
+        list=trials.list,
+        rows=blocks.rows(bins),
+        groupings=tuple(read.groupings),
+        within=tuple(blocks.shown),
+        bins=bins,
+        told=frozenset(kind for kind, is_known in kinds.items() if is_known),
+        least=asked.withhold,
+        withheld=withheld,
+        levels_withheld=blocks.levels_withheld(),
+        sources=(trials.content_sha256,),
+        seen=tuple(blocks.seen(withheld)),
+        notes=tuple(_notes(trials, people, read.groupings, withheld)),
+        chosen_by=read.chosen_by,
+        name=trials.name,
+        provenance=trials.provenance,
+    )
+    check_links(made)
+    return made
+
+
+def _check_bins(trials: TrialSet, bins: Bins) -> None:
+    """Refuse what would be as long as the trials themselves, and edges that mean nothing."""
+    if not trials.is_scored and not bins.is_exact:
+        msg = f"{trials.name}: holds decisions, not scores; leave out --step and --threshold"
+        raise ConfigError(msg)
+    if bins.is_exact and trials.n_partitions > 1:
+        low, high = trials.score_range
+        power = math.ceil(math.log10(max(high - low, 1e-9) / (1 << 16)))
+        msg = (
+            f"{trials.name}: has {trials.n_trials:,} trials, too many to count each score by "
+            f"itself; give the width of bins, as in --step {10.0**power:g}"
+        )
+        raise ConfigError(msg)
+
+
+class _Blocks:
+    """The trials of one list block by block, each of one grouping within levels or none.
+
+    Each block has every trial, with its level and the groups of both sides in ``Trials.more``, -1
+    for those that are withheld; so it is walked as counts of trials are.
+    """
+
+    def __init__(
+        self, trials: TrialSet, groupings: Sequence[Grouping], within: Sequence[Grouping]
+    ) -> None:
+        self.trials, self.groupings, self.within = trials, groupings, within
+        self.outer: list[Grouping | None] = [None, *within]
+        self.groups_of = {id(one): one.on(trials) for one in (*groupings, *within)}
+        self.n = int(trials.utterance_speaker.max(initial=-1)) + 1
+        sizes = [1, *(len(one.groups) for one in within)]
+        # place of each level among those that are shown, -1 for the others and, last, for none
+        self.place = [np.arange(1), *(np.append(np.arange(n), -1) for n in sizes[1:])]
+        self.shown: Sequence[Grouping] = within
+        """The attributes of levels, without the levels that are withheld."""
+        self.least = 0
+        self.level_codes = [np.zeros(one.size, dtype=np.int8) for one in self.place]
+        self.codes = [
+            np.zeros((place.size, len(one.groups) + 1), dtype=np.int8)
+            for place in self.place
+            for one in groupings
+        ]
+
+    def layouts(self) -> list[Layout]:
+        """One for each block."""
+        return [Layout(one, "both", of) for of in (None, *self.shown) for one in self.groupings]
+
+    def parts(self, layouts: Sequence[Layout]) -> Iterator[tuple[Trials, Sequence[int]]]:
+        """Trials as those of one block after the other, and the layouts that they count in."""
+        outer, n = (None, *self.shown), len(self.groupings)
+        which: dict[int, list[int]] = {}
+        for i, one in enumerate(layouts):
+            at = next(k for k, of in enumerate(outer) if of is one.within)
+            k = next((k for k, of in enumerate(self.groupings) if of is one.grouping), 0)
+            which.setdefault(at * n + k, []).append(i)
+        for part in self.trials.partitions():
+            kept = part.without_conflicts()
+            for block, numbers in which.items():
+                failed = None if part.failed is None else self._with_groups(part.failed, block)
+                yield replace(self._with_groups(kept, block), failed=failed), numbers
+
+    def _with_groups(self, part: Trials, block: int) -> Trials:
+        """Trials with the level and the groups of both sides that are shown."""
+        at, k = divmod(block, len(self.groupings))
+        outer, grouping = self.outer[at], self.groupings[k]
+        level = np.zeros(len(part), dtype=np.int32)
+        if outer is not None:
+            (level,) = groups_of_trials(*self.groups_of[id(outer)](part), "both")
+        more: dict[str, Codes] = {"level": self.place[at][level].astype(np.int32)}
+        for name, group in zip(
+            ("enrol_group", "test_group"), self.groups_of[id(grouping)](part), strict=True
+        ):
+            more[name] = np.where(self.codes[block][level, group] == SHOWN, group, _NONE)
+        return replace(part, more={**part.more, **more})
+
+    def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
+        """What gives the groups of both sides, or the level, of the trials of a block."""
+        if any(grouping is one for one in self.shown):
+            return lambda part: (part.more["level"], part.more["level"])
+        return lambda part: (part.more["enrol_group"], part.more["test_group"])
+
+    def withhold(self, least: int) -> None:
+        """Choose the groups and levels that are too small."""
+        self.least = least
+        in_level, used = self._used()
+        everyone = int(in_level[0][0].sum())
+        if everyone < least:
+            msg = (
+                f"{self.trials.name}: its trials are of {everyone} speakers; "
+                f"counts of fewer than {least} are not shared (see --withhold)"
+            )
+            raise DataError(msg)
+        self.level_codes = [hide_levels(speakers, least) for speakers in in_level]
+        n, shown_levels = len(self.groupings), []
+        for at, outer in enumerate(self.within, 1):
+            is_shown = self.level_codes[at][:-1] == SHOWN
+            if is_shown.size and not is_shown.any():
+                msg = (
+                    f"--within {outer.name}: every level has fewer than {least} speakers; leave it "
+                    "out (see --withhold)"
+                )
+                raise ConfigError(msg)
+            self.place[at] = np.append(np.where(is_shown, np.cumsum(is_shown) - 1, -1), -1)
+            kept = np.flatnonzero(is_shown).tolist()
+            groups = tuple(outer.groups[i] for i in kept)
+            parts = tuple(outer.parts[i] for i in kept)
+            shown_levels.append(replace(outer, groups=groups, parts=parts))
+            for mine in used[at * n : (at + 1) * n]:
+                mine[-1] |= mine[:-1][~is_shown].any(axis=0)
+                mine[:-1][~is_shown] = False
+        self.codes = hide(used, self.groupings, least)
+        for at in range(1, len(self.outer)):
+            for code in self.codes[at * n : (at + 1) * n]:
+                code[:-1][self.level_codes[at][:-1] != SHOWN] = NONE
+        self.shown = shown_levels
+
+    def _used(self) -> tuple[list[Bools], list[Bools]]:
+        """Whether a speaker is in a level, and on a side of each group within each level.
+
+        The last level and group stand for none.
+        """
+        n, speaker = self.n, self.trials.utterance_speaker
+        used = [np.zeros((*code.shape, n + 1), dtype=np.bool_) for code in self.codes]
+        sizes = [2, *(one.size for one in self.place[1:])]
+        in_level = [np.zeros((size, n + 1), dtype=np.bool_) for size in sizes]
+        for here in walk(self, self.layouts(), failed=STAGES):
+            (block,) = here.at
+            more = here.part.more
+            for utterance, group in (
+                (here.part.enrol, more["enrol_group"]),
+                (here.part.test, more["test_group"]),
+            ):
+                who = speaker[utterance]
+                in_level[block // len(self.groupings)][more["level"], who] = True
+                used[block][more["level"], group, who] = True
+        return [one[..., :-1] for one in in_level], [one[..., :-1] for one in used]
+
+    def levels_withheld(self) -> dict[tuple[str, str], str]:
+        """Why each level is withheld that is."""
+        return {
+            (one.name, level): words(code, self.least)
+            for one, codes in zip(self.within, self.level_codes[1:], strict=True)
+            for level, code in zip(one.groups, codes.tolist(), strict=False)
+            if code != SHOWN
+        }
+
+    def withheld(self) -> dict[tuple[str, str, str], str]:
+        """Why each group is withheld that is, within each level that is shown."""
+        found = {}
+        for block, code in enumerate(self.codes):
+            at, k = divmod(block, len(self.groupings))
+            outer, one = self.outer[at], self.groupings[k]
+            levels = [""] if outer is None else [f"{outer.name}={of}" for of in outer.groups]
+            for name, place, codes in zip(levels, self.place[at], code.tolist(), strict=False):
+                for group, mine in zip(one.groups, codes, strict=False):
+                    if place >= 0 and mine != SHOWN:
+                        found[one.name, name, group] = words(mine, self.least)
+        return found
+
+    def rows(self, bins: Bins) -> CountRows:
+        """Every block's rows."""
+        trials, layouts = self.trials, self.layouts()
+        held: list[CountRows] = []
+        for here in walk(self, layouts, failed=STAGES):
+            part, more, n = here.part, here.part.more, len(here.part)
+            is_in_level = more["level"] >= 0
+            columns: dict[str, Any] = {
+                "block": np.full(n, next(iter(here.at)), dtype=np.int32),
+                "level": more["level"],
+                "enrol_group": np.where(is_in_level, more["enrol_group"], _NONE),
+                "test_group": np.where(is_in_level, more["test_group"], _NONE),
+                "target": part.target,
+                "failed": np.zeros(n, dtype=np.int8),
+                "value": np.full(n, np.nan),
+                "accepted": np.full(n, -1, dtype=np.int8),
+                "threshold": np.full(n, np.nan),
+                "count": np.ones(n, dtype=np.int64),
+                "microseconds": np.zeros(n, dtype=np.int64),
+                "timed": np.zeros(n, dtype=np.int64),
+            }
+            if here.have_failed:
+                columns["failed"] = more["failed"]
+            else:
+                columns["value"] = bins.of(part.score)
+                if trials.has_decisions:
+                    columns["accepted"] = trials.decided(part)
+                if "threshold" in more:
+                    columns["threshold"] = trials.thresholds[more["threshold"]]
+                if "seconds" in more:
+                    took = more["seconds"]
+                    columns["timed"] = (~np.isnan(took)).astype(np.int64)
+                    micro = np.rint(np.nan_to_num(took) * MICRO)
+                    columns["microseconds"] = micro.astype(np.int64)
+            one = CountRows(columns)
+            held.append(CountRows.total([one]) if trials.n_partitions > 1 else one)
+            if trials.n_partitions > 1 and len(held) > _TOGETHER * len(layouts):
+                held = [CountRows.total(held)]
+        return CountRows.total(held).timed_by_cell()
+
+    def seen(self, withheld: dict[tuple[str, str, str], str]) -> Iterator[Seen]:
+        """Speakers and recordings of each block, then of all trials and of each level."""
+        attempts = None if self.trials.failures is None else Attempts(self.trials)
+        outer = (None, *self.shown)
+        blocks = [
+            (at, of, one)
+            for several in (self.groupings, (None,))
+            for at, of in enumerate(outer)
+            for one in several
+        ]
+        layouts = [
+            Layout(one, rule, of)
+            for _, of, one in blocks
+            for rule in (("",) if one is None else ALLOCATIONS)
+        ]
+        people = [Participants(one, self.n) for one in layouts]
+        for here in walk(self, layouts, failed=STAGES):
+            if attempts is not None and 0 in here.at:  # each block has every trial
+                attempts.add(here)
+            if not here.have_failed:
+                sides = (here.part.enrol, here.part.test)
+                of_sides = [self.trials.utterance_speaker[side] for side in sides]
+                for i in here.at:
+                    people[i].add(of_sides, here, i)
+        counted = zip(layouts, (one.count() for one in people), strict=True)
+        for at, of, one in blocks:
+            is_hidden = [
+                [(one.name, name, group) in withheld for group in one.groups]
+                if one is not None
+                else [False]
+                for name in Layout(one, "", of).names()
+            ]
+            speakers: dict[str, list[list[int | None]]] = {}
+            for layout, rows in islice(counted, 1 if one is None else len(ALLOCATIONS)):
+                speakers[layout.allocation] = [
+                    [None if lost else n for n, lost in zip(row, [*hidden, False], strict=True)]
+                    for row, hidden in zip(rows, is_hidden, strict=True)
+                ]
+            yield Seen(speakers, self._failed(attempts, one, at, is_hidden))
+
+    def _failed(
+        self,
+        attempts: Attempts | None,
+        grouping: Grouping | None,
+        at: int,
+        is_hidden: Sequence[Sequence[bool]],
+    ) -> dict[str, list[list[list[int] | None]]]:
+        """Failed enrolments and recordings of each group that is shown, and of all of these.
+
+        For each level that is shown.
+        """
+        layout = Layout(grouping, "", self.outer[at])
+        n, places = layout.groups, self.place[at].tolist()
+        found: dict[str, list[list[list[int] | None]]] = {"enrolments": [], "recordings": []}
+        none: list[Share | None] = [None] * layout.cells
+        both = (none, none) if attempts is None else attempts.shares(layout)
+        for rows, shares in zip(found.values(), both, strict=True):
+            for level in (level for level in range(layout.levels) if places[level] >= 0):
+                own = shares[level * n : (level + 1) * n]
+                row = [
+                    None if one is None or lost else [one.count, one.of]
+                    for one, lost in zip(own, is_hidden[places[level]], strict=True)
+                ]
+                known = [one for one in row if one is not None]
+                whole = [sum(one[j] for one in known) for j in (0, 1)]
+                rows.append([*row, None if None in own else whole])
+        return found
+
+
+def _notes(
+    trials: TrialSet,
+    people: Speakers,
+    groupings: Sequence[Grouping],
+    withheld: dict[tuple[str, str, str], str],
+) -> Iterator[Note]:
+    """What was read and set aside, per file and per group that is not withheld."""
+    for one in (*trials.data, *people.notes(trials.in_use.tolist())):
+        yield Note(one.source, one.item, one.count, one.note)
+    for item, of_speaker in trials.aside.items():
+        for grouping in groupings:
+            if grouping.of_speaker is None:
+                continue
+            group = grouping.of_speaker[: of_speaker.size]
+            for k, name in enumerate(grouping.groups):
+                count = int(of_speaker[group == k].sum())
+                if count and (grouping.name, "", name) not in withheld:
+                    item_of = f"{item} (by enrolment speaker)"
+                    yield Note("scores", item_of, count, "", grouping.name, name)
+    for grouping in groupings:
+        for unit, value, count in grouping.left_out(trials):
+            source = "scores" if unit == "trials" else unit
+            item = f"{unit} whose {value} is left out by the groups file"
+            yield Note(source, item, count, "", grouping.name)

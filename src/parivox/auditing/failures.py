@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.layout import Placing, cells_of_side
+from parivox.auditing.layout import cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.intervals import rate_interval
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cell_counts import CellCounts
+    from parivox.auditing.cell_counts import Attempts, CellCounts
     from parivox.auditing.draws import Replicated
     from parivox.auditing.layout import Layout, Members
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
-    from parivox.auditing.outcomes import Attempts
     from parivox.auditing.rows import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
@@ -102,14 +101,13 @@ def tally_failures(
     attempts, failed = counts.attempts, counts.levels[0].outcomes.failed
     if attempts is None or failed is None:
         return [(SpeakerFailures(), SpeakerFailures())] * len(layouts)
-    placing = Placing(trials, layouts)
     stages = {stage for stage, lost in zip((ACQUIRE, ENROL), failed, strict=True) if lost.any()}
     # where no trial was lost, those with a score are all that were tried
     attempted: list[Sequence[tuple[SpeakerErrors, SpeakerErrors]]] = [] if stages else [scored]
     for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
         if not attempted or ENROL in stages:
-            walk = placing.walk(some)
-            attempted.append(tally_errors(trials, layouts, walk, found, members))
+            blocks = walk(trials, layouts, failed=some)
+            attempted.append(tally_errors(trials, layouts, blocks, found, members))
     are_many = trials.utterance_speaker.size > MOST_RECORDINGS
     made = []
     for i, (one, both) in enumerate(zip(layouts, members, strict=True)):

@@ -8,11 +8,9 @@ another grouping. Nothing else decides the group of a trial.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-
-from parivox.read.checks import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.core.counts import IntArray
+    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
@@ -37,21 +36,14 @@ BLOCKS, FEWEST_BLOCKS = 1_000, 20
 
 
 class Layout(NamedTuple):
-    """Cells that are counted together: the groups of one grouping, for each level.
-
-    Attributes
-    ----------
-    grouping : Grouping or None
-        None for all trials together.
-    allocation : str
-        One of :data:`ALLOCATIONS`, or :data:`CROSS`; empty for all trials together.
-    within : Grouping or None
-        Whose levels the groups are counted in; None for all trials.
-    """
+    """Cells that are counted together: the groups of one grouping, for each level."""
 
     grouping: Grouping | None
+    """None for all trials together."""
     allocation: str
+    """One of :data:`ALLOCATIONS`, or :data:`CROSS`; empty for all trials together."""
     within: Grouping | None
+    """Whose levels the groups are counted in; None for all trials."""
 
     @property
     def levels(self) -> int:
@@ -90,15 +82,8 @@ def cell_layouts(
 def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0) -> list[Codes]:
     """Group that each trial counts for, -1 for none; a second array where it counts twice.
 
-    Parameters
-    ----------
-    enrol, test : int32 ndarrays of shape (trial,)
-        The groups of both sides, -1 where unknown.
-    allocation : str
-        A nontarget trial between two groups counts for none (``both``), for that of its enrolment
-        or test recording, for ``either`` of them, or in the cell of the pair (``cross``).
-    groups : int
-        How many the grouping has; for ``cross``.
+    A nontarget trial between two of the `groups` counts for none (``both``), for that of its
+    enrolment or test recording, for ``either`` of them, or in the cell of the pair (``cross``).
     """
     if allocation == "enrol":
         return [enrol]
@@ -112,47 +97,36 @@ def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0
 
 
 class Placed(NamedTuple):
-    """Where the trials of one partition count in one layout.
-
-    Attributes
-    ----------
-    cells : list of int32 ndarray
-        Cell of each trial, ``level * groups + group``, -1 for none; a second array where a trial
-        counts twice.
-    level : int32 ndarray
-        Level of each trial that counts in some cell, -1 for the others.
-    """
+    """Where the trials of one block count in one layout."""
 
     cells: list[Codes]
+    """Cell of each, ``level * groups + group``, -1 for none; a second array where one counts
+    twice."""
     level: Codes
+    """Level of each trial that counts in some cell, -1 for the others."""
 
 
-@dataclass(frozen=True, eq=False)
-class PlacedTrials:
-    """Trials of one partition with where each counts.
-
-    Attributes
-    ----------
-    part : Trials
-    at : dict of int to Placed
-        By the number of the layout.
-    sides : dict of int to (int32 ndarray, int32 ndarray)
-        Groups of both sides, -1 for none, by the identity of the grouping.
-    """
+class PlacedTrials(NamedTuple):
+    """Trials of one partition with where each counts."""
 
     part: Trials
     at: dict[int, Placed]
+    """By the number of the layout."""
     sides: dict[int, Sides]
+    """Groups of both sides, -1 for none, by the identity of the grouping."""
+    have_failed: bool
+    """Whether these are trials without score, of recordings that failed."""
 
     def sides_by(self, grouping: Grouping | None) -> Sides:
         """Groups of both sides; all of the one group that there is without a grouping."""
-        return _nowhere(len(self.part)) if grouping is None else self.sides[id(grouping)]
+        if grouping is not None:
+            return self.sides[id(grouping)]
+        everyone = np.zeros(len(self.part), dtype=np.int32)
+        return everyone, everyone
 
     def only(self, layouts: Sequence[int]) -> PlacedTrials:
         """In some of the layouts, numbered anew."""
-        return PlacedTrials(
-            self.part, {i: self.at[one] for i, one in enumerate(layouts)}, self.sides
-        )
+        return self._replace(at={i: self.at[one] for i, one in enumerate(layouts)})
 
 
 class TrialsInParts(Protocol):
@@ -165,49 +139,33 @@ class TrialsInParts(Protocol):
         """What gives the groups of both sides of the rows of a part."""
 
 
-class Placing:
-    """Places the trials of one system in the cells of several layouts.
+def walk(
+    trials: TrialsInParts,
+    layouts: Sequence[Layout],
+    *,
+    failed: Sequence[int] = (),
+    keep_conflicts: bool = False,
+) -> Iterator[PlacedTrials]:
+    """The trials of one system, partition by partition, in the cells of several layouts.
 
-    Parameters
-    ----------
-    trials
-        Encoded trials, counts of them, or a tally.
-    layouts
-        What the cells are.
+    Of each partition come those with a score, without those that contradict others unless these
+    are kept; then, apart, those that `failed` at some stages.
     """
-
-    def __init__(self, trials: TrialsInParts, layouts: Sequence[Layout]) -> None:
-        self.trials, self.layouts = trials, layouts
-        used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
-        self._sides: dict[int, Callable[[Trials], Sides]] = {
-            key: trials.sides(g) for key, g in {id(g): g for g in used}.items()
-        }
-
-    def walk(self, stages: Sequence[int] = ()) -> Iterator[PlacedTrials]:
-        """The trials of every partition that contradict nothing.
-
-        With them come those that failed at some `stages`, which ``more["failed"]`` marks.
-        """
-        for part, which in self.trials.parts(self.layouts):
-            kept = part.without_conflicts()
-            yield self.place(_attempted(kept, stages) if stages else kept, which)
-
-    def place(self, part: Trials, which: Sequence[int] | None = None) -> PlacedTrials:
-        """Trials of one partition in some of the layouts, by default all."""
-        sides = {key: of(part) for key, of in self._sides.items()}
-        which = range(len(self.layouts)) if which is None else which
-        return PlacedTrials(
-            part, {i: placed(self.layouts[i], sides, len(part)) for i in which}, sides
-        )
+    used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
+    sides_of = {key: trials.sides(g) for key, g in {id(g): g for g in used}.items()}
+    for part, which in trials.parts(layouts):
+        blocks = [(part if keep_conflicts else part.without_conflicts(), False)]
+        if failed and part.failed is not None:
+            lost = part.failed.take(np.isin(part.failed.more["failed"], failed))
+            if len(lost):
+                blocks.append((lost, True))
+        for block, have_failed in blocks:
+            sides = {key: of(block) for key, of in sides_of.items()}
+            at = {i: _placed(layouts[i], sides, len(block)) for i in which}
+            yield PlacedTrials(block, at, sides, have_failed)
 
 
-def _nowhere(n: int) -> Sides:
-    """Sides that are all of the one group that there is."""
-    both = np.zeros(n, dtype=np.int32)
-    return both, both
-
-
-def placed(layout: Layout, sides: dict[int, Sides], n: int) -> Placed:
+def _placed(layout: Layout, sides: dict[int, Sides], n: int) -> Placed:
     """Where `n` trials count in a layout, from the groups of both sides by each grouping."""
     grouping = layout.grouping
     if grouping is None:
@@ -243,40 +201,18 @@ def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
     return cell
 
 
-def _attempted(scored: Trials, stages: Sequence[int]) -> Trials:
-    """Scored trials and those that failed at some stages."""
-    lost = scored.failed
-    if lost is None:
-        return scored
-    lost = lost.take(np.isin(lost.more["failed"], stages))
-
-    def both(name: str) -> NDArray[Any]:
-        return np.concatenate((getattr(scored, name), getattr(lost, name)))
-
-    more = {name: np.concatenate((one, lost.more[name])) for name, one in scored.more.items()}
-    more["failed"] = np.concatenate((np.zeros(len(scored), np.int8), lost.more["failed"]))
-    return Trials(
-        both("enrol"), both("test"), both("target"), both("score"), both("conflict"), more
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Members:
     """Who the speakers of a list are: each by itself or, of very many, in blocks.
 
     Blocks are samples of the speakers of a cell, so that its rate varies over blocks as it does
     over speakers: the same variance, told from fewer and larger units.
-
-    Attributes
-    ----------
-    n : int
-        Numbers of members are below this.
-    block : int32 ndarray of shape (speaker,), or None
-        The block of each speaker; None where each is by itself.
     """
 
     n: int
+    """Numbers of members are below this."""
     block: NDArray[np.int32] | None = None
+    """The block of each speaker; None where each is by itself."""
 
     @classmethod
     def of_list(cls, trials: TrialSet, grouping: Grouping | None) -> Members:
@@ -308,8 +244,7 @@ class Members:
 
     def of(self, speaker: NDArray[np.int32]) -> IntArray:
         """Number of each speaker."""
-        found = speaker if self.block is None else self.block[speaker]
-        return found.astype(np.int64)
+        return (speaker if self.block is None else self.block[speaker]).astype(np.int64)
 
     def of_pairs(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> IntArray:
         """Number of each unordered pair of speakers, below ``n * n``."""

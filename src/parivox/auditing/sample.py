@@ -11,7 +11,7 @@ from parivox.auditing.bands import Band, band_rows, bands, points_by_threshold
 from parivox.auditing.draws import Replicated, replicate
 from parivox.auditing.failures import SpeakerFailures, draws_with_failures, tally_failures
 from parivox.auditing.intervals import rate_intervals
-from parivox.auditing.layout import Layout, Members, Placing, cell_layouts
+from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.limits import offender_rows
 from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
@@ -106,16 +106,16 @@ def sample_speakers(
     layouts = cell_layouts(groupings, rules, design.within)
     n = len(layouts)
     layouts += [Layout(g, rule, one) for one in design.strata for g in groupings for rule in rules]
-    walk: Iterable[PlacedTrials] = Placing(trials, layouts).walk()
+    blocks: Iterable[PlacedTrials] = walk(trials, layouts)
     held: list[PlacedTrials] = []
     if trials.is_exact:
-        walk = held = list(walk)
+        blocks = held = list(blocks)
     everyone = Members.of_list(trials, None)
     of_groups = {
         id(g): Members.of_list(trials, g) if everyone.are_blocks else everyone for g in groupings
     }
     members = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
-    tallied = tally_errors(trials, layouts, walk, points.found, members)
+    tallied = tally_errors(trials, layouts, blocks, points.found, members)
     lost = tally_failures(trials, layouts[:n], members[:n], points.found, tallied[:n], tally)
     replicated: Sequence[tuple[Replicated, Replicated]] = []
     bound = 0.0

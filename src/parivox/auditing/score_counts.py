@@ -10,11 +10,11 @@ import numpy as np
 from parivox.core.counts import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.layout import Codes, Placed
+    from parivox.auditing.layout import Codes, Layout, PlacedTrials
     from parivox.core.counts import FloatArray, IntArray
 
 BINS = 1 << 16
@@ -27,35 +27,34 @@ Counted = tuple[list[Counts], list[Counts]]
 class Exact:
     """Counts per distinct score: one sort of the scores, then stable sorts by cell."""
 
-    def __init__(self, sizes: Sequence[tuple[int, int]], width: float = 0.0) -> None:
-        self.sizes, self.width, self.bound = sizes, width, 0.0
+    def __init__(self, layouts: Sequence[Layout], width: float = 0.0) -> None:
+        self.layouts, self.width, self.bound = layouts, width, 0.0
         self.counted: dict[int, Counted] = {}
 
-    def add(
-        self,
-        score: FloatArray,
-        target: NDArray[np.bool_],
-        placed: Mapping[int, Placed],
-        weight: IntArray | None = None,
-    ) -> None:
-        """Count all trials of some layouts, in rising order of their scores; once only."""
-        everything = Counts.from_sorted(score, target, weight)
-        for i, here in placed.items():
-            n_cells, n_levels = self.sizes[i]
-            if n_levels > 1:
-                pooled = _split(score, target, [here.level], n_levels, weight)
-            elif (here.level == 0).all():
+    def add(self, here: PlacedTrials) -> None:
+        """Count all trials of some layouts; once only."""
+        rising = np.argsort(here.part.score)
+        weight = here.part.more.get("count")
+        columns = (
+            here.part.score[rising],
+            here.part.target[rising],
+            None if weight is None else weight[rising],
+        )
+        everything = Counts.from_sorted(*columns)
+        for i, at in here.at.items():
+            n_cells, n_levels = self.layouts[i].cells, self.layouts[i].levels
+            if n_levels == 1 and (at.level == 0).all():
                 pooled = [everything]
             else:
-                pooled = _split(score, target, [here.level], 1, weight)
-            if n_cells == n_levels:
-                self.counted[i] = pooled, pooled
-            else:
-                self.counted[i] = _split(score, target, here.cells, n_cells, weight), pooled
+                pooled = _split(*columns, [at.level[rising]], n_levels)
+            cells = pooled
+            if n_cells != n_levels:
+                cells = _split(*columns, [cell[rising] for cell in at.cells], n_cells)
+            self.counted[i] = cells, pooled
 
     def finish(self) -> list[Counted]:
         """Counts of every layout."""
-        counted = [self.counted[i] for i in range(len(self.sizes))]
+        counted = [self.counted[i] for i in range(len(self.layouts))]
         if self.width:  # each score stands for a bin
             every = (one for pair in counted for cells in pair for one in cells)
             shares = (_largest_share(np.stack((one.nontarget, one.target))) for one in every)
@@ -66,19 +65,16 @@ class Exact:
 def _split(
     score: FloatArray,
     target: NDArray[np.bool_],
+    weight: IntArray | None,
     codes: Sequence[Codes],
     n: int,
-    weight: IntArray | None,
 ) -> list[Counts]:
     """Counts of each cell, from trials in rising order of score."""
     code = codes[0]
-    if len(codes) == 2:  # a trial may count for two groups: merge keeps the order of scores
-        index = np.concatenate((np.arange(score.size), np.arange(score.size)))
-        code = np.concatenate(codes)
-        rank = np.argsort(index, kind="stable")
-        rows = index[rank]
-        code, score, target = code[rank], score[rows], target[rows]
-        weight = None if weight is None else weight[rows]
+    if len(codes) == 2:  # a trial may count for two groups; scores stay in their order
+        code = np.stack(codes, axis=1).reshape(-1)
+        score, target = score.repeat(2), target.repeat(2)
+        weight = None if weight is None else weight.repeat(2)
     by_cell = np.argsort(code.astype(np.int16 if n < 1 << 15 else np.int32), kind="stable")
     ends = np.cumsum(np.bincount(code + 1, minlength=n + 1))
     score, target = score[by_cell], target[by_cell]
@@ -96,40 +92,33 @@ class Binned:
 
     def __init__(
         self,
-        sizes: Sequence[tuple[int, int]],
+        layouts: Sequence[Layout],
         score_range: tuple[float, float],
         thresholds: Iterable[float],
     ) -> None:
-        self.sizes, self.edges = sizes, _edges(score_range, thresholds)
+        self.edges = _edges(score_range, thresholds)
         size = self.edges.size
-        self.levels = [np.zeros((levels, 2, size), dtype=np.int64) for _, levels in sizes]
+        self.levels = [np.zeros((one.levels, 2, size), dtype=np.int64) for one in layouts]
         self.cells = [
-            None if cells == levels else np.zeros((cells, 2, size), dtype=np.int32)
-            for cells, levels in sizes
+            None if one.cells == one.levels else np.zeros((one.cells, 2, size), dtype=np.int32)
+            for one in layouts
         ]
         self.bound = 0.0
         self.width = float(np.diff(self.edges[1:-1]).max(initial=0.0))
 
-    def add(
-        self,
-        score: FloatArray,
-        target: NDArray[np.bool_],
-        placed: Mapping[int, Placed],
-        _: IntArray | None = None,
-    ) -> None:
+    def add(self, here: PlacedTrials) -> None:
         """Count the trials of one partition."""
         size = self.edges.size
-        for start in range(0, score.size, CHUNK):
-            part = slice(start, start + CHUNK)
-            code = np.searchsorted(self.edges, score[part], side="right") - 1
-            code += size * target[part]
-            for i, here in placed.items():
+        for start in range(0, len(here.part), CHUNK):
+            some = slice(start, start + CHUNK)
+            code = np.searchsorted(self.edges, here.part.score[some], side="right") - 1
+            code += size * here.part.target[some]
+            for i, at in here.at.items():
                 levels, cells = self.levels[i], self.cells[i]
-                _count(levels, here.level[part], code)
-                if cells is None:
-                    continue
-                for cell in here.cells:
-                    _count(cells, cell[part], code)
+                _count(levels, at.level[some], code)
+                if cells is not None:
+                    for cell in at.cells:
+                        _count(cells, cell[some], code)
 
     def finish(self) -> list[Counted]:
         """Counts of every layout."""
@@ -151,12 +140,9 @@ class Binned:
 def _count(into: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> None:
     """Add trials, each in its bin, to their cells; -1 is no cell."""
     inside = cell >= 0
-    whole = bool(inside.all())
-    at = (
-        cell.astype(np.int64) * into[0].size + code
-        if whole
-        else (cell[inside].astype(np.int64) * into[0].size + code[inside])
-    )
+    if not inside.all():
+        cell, code = cell[inside], code[inside]
+    at = cell.astype(np.int64) * into[0].size + code
     if into.shape[0] == 1:
         into.reshape(-1)[:] += np.bincount(at, minlength=into.size)
     else:

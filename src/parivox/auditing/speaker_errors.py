@@ -1,16 +1,16 @@
-"""Errors and trials of every cell by speaker (target trials) and by pair of speakers (nontarget).
+"""Errors and trials of every cell: by speaker, by pair of speakers, and between groups.
 
-The counterpart of :mod:`~parivox.auditing.cell_counts` for uncertainty, whose sample are the
-speakers: one more walk over the trials, once the thresholds are known.
+One more walk over the trials, once the thresholds are known. The sample of uncertainty are the
+speakers (target trials) and pairs of speakers (nontarget trials).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.auditing.layout import CROSS, Layout, walk
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.tallies import ByPair, BySpeaker, numbered
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.layout import Layout, Members, PlacedTrials
+    from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.layout import Members, PlacedTrials
     from parivox.auditing.operating_points import Found
     from parivox.auditing.tally import Tally
     from parivox.core.counts import IntArray
-    from parivox.read.checks import Trials
+    from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
     Bools = NDArray[np.bool_]
@@ -46,49 +47,43 @@ class SpeakerErrors(NamedTuple):
 def tally_errors(
     trials: TrialSet | Tally,
     layouts: Sequence[Layout],
-    walk: Iterable[PlacedTrials],
+    blocks: Iterable[PlacedTrials],
     found: Sequence[Found],
     members: Sequence[tuple[Members, Members]],
 ) -> list[tuple[SpeakerErrors, SpeakerErrors]]:
-    """Tally the trials of every layout, by cell and by level.
+    """Tally the trials of every layout, by cell (``level * groups + group``) and by level.
+
+    A level has every trial that counts in one of its cells, once.
 
     Parameters
     ----------
     trials
         The encoded trials, or a tally of them whose thresholds include those of the points.
-    layouts
-        What the cells are of; the first is of all trials.
-    walk
-        The trials, partition by partition, with where they count.
+    layouts, blocks
+        What the cells are of, the first of all trials; :func:`~parivox.auditing.layout.walk`.
     found
         Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
         Where a point was not found, errors mean nothing.
     members
         Of each layout, who the speakers of its cells are, and of its levels.
-
-    Returns
-    -------
-    list of (SpeakerErrors, SpeakerErrors)
-        Of each layout, its cells (``level * groups + group``), and its levels: every trial that
-        counts in one of its cells, once.
     """
     cells = [_Gathering(one.cells, own.n) for one, (own, _) in zip(layouts, members, strict=True)]
     levels = [_Gathering(one.levels, of.n) for one, (_, of) in zip(layouts, members, strict=True)]
-    every = {id(one): one for both in members for one in both}
     apart = [
         one.allocation == "either" or own is not whole  # cells share trials, or not their speakers
         for one, (own, whole) in zip(layouts, members, strict=True)
     ]
-    for here in walk:
-        accepted = _Acceptances.of(trials, here.part, found)
-        classes = {key: _classes(trials, here.part, one) for key, one in every.items()}
+    for here in blocks:
+        accepted = _Acceptances.of(trials, here, found)
+        classes = {
+            id(one): _by_class(trials, here, one)
+            for one in {id(one): one for both in members for one in both}.values()
+        }
         for i, at in here.at.items():
-            adding = [(cells[i], at.cells, members[i][0])]
+            own, whole = members[i]
+            cells[i].add(classes[id(own)], at.cells, accepted)
             if apart[i]:
-                adding.append((levels[i], [at.level], members[i][1]))
-            for into, placed_in, who in adding:
-                for rows, member, is_target in classes[id(who)]:
-                    into.add(rows, member, placed_in, accepted, is_target=is_target)
+                levels[i].add(classes[id(whole)], [at.level], accepted)
     made = []
     for one, many, few, is_apart in zip(layouts, cells, levels, apart, strict=True):
         if not is_apart:
@@ -97,46 +92,81 @@ def tally_errors(
     return made
 
 
-class _Acceptances(NamedTuple):
-    """How the trials of one partition went at the operating points.
+class Matrix(NamedTuple):
+    """False accepts and trials of nontarget pairs, ``[point, enrol group, test group]``."""
 
-    Attributes
-    ----------
-    points : int
-        How many there are.
-    order : intp ndarray of shape (threshold,)
-        Those that are thresholds, in rising order of these.
-    passed : int64 ndarray of shape (trial,)
-        At how many of the thresholds, the lowest first, each trial is accepted.
-    decided : (int, bool ndarray, bool ndarray) or None
-        Which point is the decisions that were made; which trials were accepted, of which it is
-        known.
-    weight : int64 ndarray of shape (trial,), or None
-        How many trials each of them stands for; None for one.
+    errors: IntArray
+    trials: IntArray
+
+
+def count_matrices(
+    trials: TrialSet | TrialCounts,
+    groupings: Sequence[Grouping],
+    found: Sequence[Found],
+    within: Sequence[Grouping] = (),
+) -> list[tuple[Grouping, str, Matrix]]:
+    """False accepts and trials of nontarget pairs, by group of either side.
+
+    See docs/methods/rates.md#cross-group-matrix. Each grouping comes for all trials first, then
+    within every level, named as the column ``within`` has it.
     """
+    layouts = [Layout(g, CROSS, w) for w in (None, *within) for g in groupings]
+    sums = [np.zeros((2, len(found), one.cells), dtype=np.int64) for one in layouts]
+    for here in walk(trials, layouts):
+        accepted = _Acceptances.of(trials, here, found)
+        nontarget = np.flatnonzero(~here.part.target)
+        for i, at in here.at.items():
+            cell = at.cells[0][nontarget]
+            inside = cell >= 0
+            n, errors = accepted.counted(
+                cell[inside], nontarget[inside], layouts[i].cells, is_target=False
+            )
+            sums[i][0] += errors
+            sums[i][1] += n
+    made = []
+    for one, both in zip(layouts, sums, strict=True):
+        assert one.grouping is not None
+        n_groups = len(one.grouping.groups)
+        by_level = both.reshape(2, len(found), one.levels, n_groups, n_groups)
+        for level, name in enumerate(one.names()):
+            made.append((one.grouping, name, Matrix(*by_level[:, :, level])))
+    return made
+
+
+class _Acceptances(NamedTuple):
+    """How the trials of one block went at the operating points."""
 
     points: int
     order: NDArray[np.intp]
+    """Those of the points that are thresholds, in rising order of these."""
     passed: IntArray
+    """At how many of the thresholds, the lowest first, each trial is accepted."""
     decided: tuple[int, Bools, Bools] | None
+    """Which point is the decisions that were made; which trials were accepted, of which it is
+    known."""
     weight: IntArray | None
+    """How many trials each of them stands for; None for one."""
 
     @classmethod
-    def of(cls, trials: TrialSet | Tally, part: Trials, found: Sequence[Found]) -> _Acceptances:
-        """Those of one partition; of trials that failed, nobody is let in."""
-        failed = part.more.get("failed", np.zeros(1, np.int8)) > 0
+    def of(
+        cls, trials: TrialSet | TrialCounts | Tally, here: PlacedTrials, found: Sequence[Found]
+    ) -> _Acceptances:
+        """Those of one block; of trials that failed, nobody is let in."""
+        part = here.part
         scored = [i for i, one in enumerate(found) if one.point.rule != DEPLOYED]
         levels = np.array([found[i].threshold for i in scored])
         order = np.argsort(levels)  # NaN, which lets nobody in, last
         passed = np.searchsorted(levels[order], part.score, side="right")
-        passed[np.broadcast_to(failed, passed.shape)] = 0
+        if here.have_failed:
+            passed[:] = 0
         decided = None
         if len(scored) < len(found):
-            told = trials.decided(part)
             at = next(i for i, one in enumerate(found) if one.point.rule == DEPLOYED)
-            decided = at, (told == 1) & ~failed, (told >= 0) | failed
-        weight = part.more.get("count")
-        return cls(len(found), np.array(scored, dtype=np.intp)[order], passed, decided, weight)
+            rejected = np.zeros(len(part), dtype=np.int8)
+            decisions = rejected if here.have_failed else trials.decided(part)
+            decided = at, decisions == 1, decisions >= 0
+        points = np.array(scored, dtype=np.intp)[order]
+        return cls(len(found), points, passed, decided, part.more.get("count"))
 
     def counted(
         self, at: NDArray[np.integer[Any]], row: NDArray[np.intp], n: int, *, is_target: bool
@@ -180,36 +210,33 @@ class _Acceptances(NamedTuple):
         return np.bincount(at, weight, minlength=n).astype(np.int64, copy=False)
 
 
-@dataclass(frozen=True, eq=False)
-class _Numbered:
-    """Speaker or pair of each trial: its number among those that occur, and their codes."""
+class _Class(NamedTuple):
+    """Target trials by speaker, or nontarget trials by pair of speakers."""
 
-    index: NDArray[np.integer[Any]]
+    rows: NDArray[np.intp]
+    number: NDArray[np.integer[Any]]
+    """Speaker or pair of each row, by its number among those that occur."""
     codes: IntArray
+    """Those that occur, rising."""
 
 
-def _classes(
-    trials: TrialSet | Tally, part: Trials, members: Members
-) -> list[tuple[NDArray[np.intp], _Numbered, bool]]:
-    """Target trials by speaker, nontarget trials by pair."""
-    speaker = trials.utterance_speaker
+def _by_class(trials: TrialSet | Tally, here: PlacedTrials, members: Members) -> list[_Class]:
+    """Nontarget trials by pair, target trials by speaker."""
+    part, speaker = here.part, trials.utterance_speaker
     target, nontarget = np.flatnonzero(part.target), np.flatnonzero(~part.target)
-    own = members.of(speaker[part.enrol[target]])
     pair = members.of_pairs(*(speaker[side[nontarget]] for side in (part.enrol, part.test)))
-    return [
-        (target, _numbered(own, members.n), True),
-        (nontarget, _numbered(pair, members.n * members.n), False),
-    ]
-
-
-def _numbered(codes: IntArray, size: int) -> _Numbered:
-    """Codes below `size`, numbered in rising order of those that occur."""
-    distinct, index = numbered(codes, size)
-    return _Numbered(index, distinct)
+    made = []
+    for rows, code, size in (
+        (nontarget, pair, members.n * members.n),
+        (target, members.of(speaker[part.enrol[target]]), members.n),
+    ):
+        codes, number = numbered(code, size)
+        made.append(_Class(rows, number, codes))
+    return made
 
 
 class _Piece(NamedTuple):
-    """Trials and errors of (cell, member), in rising order; of one partition or of all."""
+    """Trials and errors of (cell, member), in rising order; of one block or of all."""
 
     code: IntArray
     trials: IntArray
@@ -226,75 +253,68 @@ class _Piece(NamedTuple):
         n, wrong = (np.add.reduceat(a[..., order], first, axis=-1) for a in (trials, errors))
         return cls(code[first], n, wrong)
 
+    @classmethod
+    def joined(cls, pieces: Sequence[_Piece]) -> _Piece:
+        """The sum of several."""
+        if len(pieces) == 1:
+            return pieces[0]
+        trials = [one.trials for one in pieces]
+        if len({one.ndim for one in trials}) > 1:  # some decisions are known of all trials
+            trials = [np.broadcast_to(one.trials, one.errors.shape) for one in pieces]
+        return cls.of(
+            np.concatenate([one.code for one in pieces]),
+            np.concatenate(trials, axis=-1),
+            np.concatenate([one.errors for one in pieces], axis=-1),
+        )
+
 
 class _Gathering:
-    """The tallies of one layout in the making, partition by partition."""
+    """The tallies of one layout in the making, block by block: nontarget trials, then target."""
 
-    def __init__(self, n_cells: int, n_speakers: int) -> None:
-        self.n_cells, self.n_speakers = n_cells, n_speakers
-        self.pieces: dict[bool, list[_Piece]] = {True: [], False: []}
+    def __init__(self, n_cells: int, n_members: int) -> None:
+        self.n_cells = n_cells
+        self.reach = n_members * n_members, n_members
+        self.pieces: tuple[list[_Piece], list[_Piece]] = [], []
 
     def add(
         self,
-        rows: NDArray[np.intp],
-        members: _Numbered,
+        classes: Sequence[_Class],
         cells: Sequence[NDArray[np.int32]],
         accepted: _Acceptances,
-        *,
-        is_target: bool,
     ) -> None:
-        """Add the trials of one class; each may be in a second cell too."""
-        span = members.codes.size
-        size = self.n_cells * span
-        code, which = [], []
-        for cell in cells:
-            here = cell[rows]
-            inside = np.flatnonzero(here >= 0)
-            code.append(here[inside].astype(np.int64) * span + members.index[inside])
-            which.append(rows[inside])
-        at, row = np.concatenate(code), np.concatenate(which)
-        used, at = numbered(at, size)
-        n, errors = accepted.counted(at, row, used.size, is_target=is_target)
-        reach = self._reach(is_target=is_target)
-        global_code = used // span * reach + members.codes[used % span]
-        pieces = self.pieces[is_target]
-        pieces.append(_Piece(global_code, n, errors))
-        if len(pieces) > 1 and sum(one.code.size for one in pieces) > _HELD:
-            pieces[:] = [self._joined(is_target=is_target)]
+        """Add the trials of both classes; each may be in a second cell too."""
+        for is_target, (one, reach) in enumerate(zip(classes, self.reach, strict=True)):
+            span = one.codes.size
+            code, which = [], []
+            for cell in cells:
+                here = cell[one.rows]
+                inside = np.flatnonzero(here >= 0)
+                code.append(here[inside].astype(np.int64) * span + one.number[inside])
+                which.append(one.rows[inside])
+            used, at = numbered(np.concatenate(code), self.n_cells * span)
+            n, errors = accepted.counted(
+                at, np.concatenate(which), used.size, is_target=bool(is_target)
+            )
+            whole_code = used // span * reach + one.codes[used % span]
+            pieces = self.pieces[is_target]
+            pieces.append(_Piece(whole_code, n, errors))
+            if len(pieces) > 1 and sum(one.code.size for one in pieces) > _HELD:
+                pieces[:] = [_Piece.joined(pieces)]
 
-    def rolled_up(self, groups: int) -> dict[bool, list[_Piece]]:
+    def rolled_up(self, groups: int) -> tuple[list[_Piece], list[_Piece]]:
         """The same by level, of which each has so many cells."""
-        found = {}
-        for is_target, pieces in self.pieces.items():
-            reach = max(self._reach(is_target=is_target), 1)
-            found[is_target] = [
-                _Piece.of(code // reach // groups * reach + code % reach, n, errors)
-                for code, n, errors in pieces
-            ]
-        return found
-
-    def _reach(self, *, is_target: bool) -> int:
-        """Codes of members are below this."""
-        return self.n_speakers if is_target else self.n_speakers * self.n_speakers
+        nontarget, target = (
+            [_Piece.of(code // n // groups * n + code % n, *sums) for code, *sums in pieces]
+            for n, pieces in zip(np.maximum(self.reach, 1).tolist(), self.pieces, strict=True)
+        )
+        return nontarget, target
 
     def finish(self) -> SpeakerErrors:
         """The tallies."""
-        target, nontarget = (self._joined(is_target=kind) for kind in (True, False))
-        n = max(self.n_speakers, 1)
+        nontarget, target = map(_Piece.joined, self.pieces)
+        n_cells, (_, n) = self.n_cells, np.maximum(self.reach, 1).tolist()
         cell, pair = np.divmod(nontarget.code, n * n)
         return SpeakerErrors(
-            BySpeaker(
-                *(target.code // n, target.code % n, target.errors, target.trials, self.n_cells)
-            ),
-            ByPair(cell, pair // n, pair % n, nontarget.errors, nontarget.trials, self.n_cells),
-        )
-
-    def _joined(self, *, is_target: bool) -> _Piece:
-        pieces = self.pieces[is_target]
-        if len(pieces) == 1:
-            return pieces[0]
-        return _Piece.of(
-            np.concatenate([one.code for one in pieces]),
-            np.concatenate([one.trials for one in pieces], axis=-1),
-            np.concatenate([one.errors for one in pieces], axis=-1),
+            BySpeaker(target.code // n, target.code % n, target.errors, target.trials, n_cells),
+            ByPair(cell, pair // n, pair % n, nontarget.errors, nontarget.trials, n_cells),
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.bias import bias_blocks, bias_rows, shared_values
-from parivox.auditing.cell_counts import count_matrices
 from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.curves import bin_rows, det_rows
 from parivox.auditing.estimates import Estimates
@@ -18,6 +17,7 @@ from parivox.auditing.operating_points import (
     find_all,
 )
 from parivox.auditing.options import OFFENDERS
+from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import measured_cells, withheld
 
 if TYPE_CHECKING:
@@ -261,14 +261,8 @@ def _again(system: System, found: Found, level: Level) -> Found:
 
 def _matrices(rows: Rows, system: System) -> None:
     """False accepts between groups."""
-    rules = [f.point.rule for f in system.points.found]
-    matrices = count_matrices(
-        system.trials,
-        system.design.groupings,
-        np.array([f.threshold for f in system.points.found]),
-        deployed=rules.index(DEPLOYED) if DEPLOYED in rules else None,
-        within=system.design.within,
-    )
+    design = system.design
+    matrices = count_matrices(system.trials, design.groupings, system.points.found, design.within)
     missing = {
         (cells.grouping.name, cells.level.name): cells.missing for cells in system.tally.cells
     }
