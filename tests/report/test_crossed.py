@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.report.sheets.groups import by_system, crosstabs
+from parivox.report.sheets.comparison import by_system, crosstabs
 
 
 def test_a_star_is_of_the_rate_that_has_too_little_and_of_no_other():

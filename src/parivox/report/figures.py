@@ -78,7 +78,7 @@ def write_figures(
 
 def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
     """Every file of the folder."""
-    from parivox.report.sheets.markdown import escaped  # noqa: PLC0415
+    from parivox.report.sheets.paper import markdown_escaped  # noqa: PLC0415
 
     version = audit.record["versions"]["parivox"]
     lines = [f"<!-- Parivox {version}: parivox report --figures -->", "", "# Figures"]
@@ -86,8 +86,10 @@ def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
     for figure, columns in _fitted(audit):
         made |= {f"{figure.id}.{kind}": _as(figure, kind) for kind in formats}
         links = ", ".join(f"[{kind}]({figure.id}.{kind})" for kind in formats)
-        lines += ["", f"## {escaped(figure.title)}", "", escaped(figure.reading), ""]
-        lines += [escaped(figure.description), "", f"For {columns} of a paper: {links}"]
+        title, reading = markdown_escaped(figure.title), markdown_escaped(figure.reading)
+        description = markdown_escaped(figure.description)
+        lines += ["", f"## {title}", "", reading, "", description]
+        lines += ["", f"For {columns} of a paper: {links}"]
     made[_INDEX] = ("\n".join(lines) + "\n").encode()
     return made
 

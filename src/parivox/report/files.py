@@ -100,38 +100,22 @@ def write_tables(
 def tables_as(audit: Audit, kind: str) -> bytes:
     """An audit's tables in a format."""
     if kind == "xlsx":
-        from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - one of three
+        from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - openpyxl is optional
 
         return workbook(audit)
-    if kind == "latex":
-        from parivox.report.sheets.latex import latex  # noqa: PLC0415
+    from parivox.report.sheets import paper  # noqa: PLC0415 - what takes time to load
 
-        return latex(audit).encode()
-    from parivox.report.sheets.markdown import markdown  # noqa: PLC0415
-
-    return markdown(audit).encode()
+    return (paper.latex(audit) if kind == "latex" else paper.markdown(audit)).encode()
 
 
 def check_page(path: str | os.PathLike[str]) -> Path:
-    """The file of a page, if it may be written and all that draws it is installed.
-
-    Raises
-    ------
-    ConfigError
-        If not.
-    """
+    """The file of a page; refused if it may not be written, or what draws it is not installed."""
     need("pages", "vl_convert", "jinja2")
     return _check_file(path, _PAGES[0])
 
 
 def check_tables(path: str | os.PathLike[str], format: str | None = None) -> tuple[Path, str]:  # noqa: A002
-    """The file of tables and their format, if it may be written.
-
-    Raises
-    ------
-    ConfigError
-        If not, or the format is not known.
-    """
+    """The file of tables and their format; refused if it may not be written, or is of no format."""
     kind = format or format_of(path)
     check_format(kind)
     return _check_file(path, TABLES[kind]), kind
@@ -143,19 +127,11 @@ def check_format(format: str) -> None:  # noqa: A002 - the option's word
         msg = f"--format {format!r} is not known; choose from {', '.join(TABLES)}"
         raise ConfigError(msg)
     if format == "xlsx":
-        from parivox.report.sheets.workbook import check_openpyxl  # noqa: PLC0415 - one of three
-
-        check_openpyxl()
+        need("workbooks", "openpyxl", extra="xlsx")
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """The format of tables that the name of a file tells; empty for a page.
-
-    Raises
-    ------
-    ConfigError
-        If it tells none.
-    """
+    """The format of tables that the name of a file tells; empty for a page; refused if none."""
     suffix = Path(os.fsdecode(path)).suffix.lower()
     if suffix in _PAGES:
         return ""
@@ -169,16 +145,10 @@ def format_of(path: str | os.PathLike[str]) -> str:
     raise ConfigError(msg)
 
 
-def need(what: str, *packages: str) -> None:
-    """Refuse to go on without packages; nothing is imported for it.
-
-    Raises
-    ------
-    ConfigError
-        If one of them is not installed.
-    """
+def need(what: str, *packages: str, extra: str = "report") -> None:
+    """Refuse to go on without packages, which are those of an extra; nothing is imported for it."""
     if any(importlib.util.find_spec(one) is None for one in packages):
-        msg = f"{what} need {' and '.join(packages)}: pip install 'parivox[report]'"
+        msg = f"{what} need {' and '.join(packages)}: pip install 'parivox[{extra}]'"
         raise ConfigError(msg)
 
 
@@ -187,10 +157,11 @@ def _check_file(path: str | os.PathLike[str], ending: str) -> Path:
     text = os.fsdecode(path)
     try:
         file = Path(os.path.realpath(text))
-        if file.is_dir() or not text:
-            msg = f"{text or repr(text)}: is a folder; name a file, as in report{ending}"
-            if not text:
-                msg = f"'': names no file; name one, as in report{ending}"
+        if not text:
+            msg = f"'': names no file; name one, as in report{ending}"
+            raise ConfigError(msg)
+        if file.is_dir():
+            msg = f"{text}: is a folder; name a file, as in report{ending}"
             raise ConfigError(msg)
         if not file.parent.is_dir():
             msg = f"{text}: there is no folder {file.parent}; name a file in a folder that exists"
@@ -238,5 +209,5 @@ def _put(file: Path, data: bytes) -> None:
 
 def unwritable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
     """What cannot be written, in a sentence."""
-    told = getattr(error, "strerror", None) or str(error)
-    return ConfigError(f"{os.fsdecode(path)}: cannot be written ({told}); name another")
+    reason = getattr(error, "strerror", None) or str(error)
+    return ConfigError(f"{os.fsdecode(path)}: cannot be written ({reason}); name another")

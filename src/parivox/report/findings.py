@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing.account import POINTS, WITHOUT_TRIALS
 from parivox.auditing.options import parse_gates
+from parivox.core.measures import BOTH
 from parivox.report.scopes import (
-    BOTH,
     RATES,
     differing,
     has_rate,
@@ -21,7 +21,7 @@ from parivox.report.scopes import (
     systems,
     verdicts_of,
 )
-from parivox.report.words import chance, number, percent, short, span
+from parivox.report.words import chance, number, percent, share_of_people, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SET_APART = ("G8", "G9")
 """Checks of a list without which a difference between groups may be one between their trials."""
 _FEW_THRESHOLDS = 5
-_MOST_TOLD = 6
+_MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
 _NO_INTERVAL = "no interval: "
 _OF_ONE_KIND = {"tells", "told", "alike"}
@@ -61,19 +61,18 @@ class Answer(NamedTuple):
 
 def answers(audit: Audit) -> Iterator[Answer]:
     """The answer in sentences, system by system."""
-    every = list(scopes(audit))
     for system in systems(audit):
         name = name_of(system["system"], system["list"])
         yield Answer(name, list(_of_system(audit, system)))
-        for scope in every:
+        for scope in scopes(audit):
             if (scope.system, scope.list) != (system["system"], system["list"]):
                 continue
             rates = rates_of(audit, scope.where)
             for point in points(audit, scope.where):
                 at = point["operating_point"]
-                told = list(_verdicts(audit, {**scope.where, "operating_point": at}, rates))
-                if told:
-                    yield Answer(f"{name}: {scope.grouping} at {at}", told)
+                sentences = list(_verdicts(audit, {**scope.where, "operating_point": at}, rates))
+                if sentences:
+                    yield Answer(f"{name}: {scope.grouping} at {at}", sentences)
 
 
 def of_data(audit: Audit, name: Row) -> str:
@@ -96,13 +95,11 @@ def _of_system(audit: Audit, system: Row) -> Iterator[str]:
         )
     if not points(audit, system):
         yield "No operating point has a threshold, so no group has rates."
-    lists = audit.record.get("list_checks", {})
-    name = "@".join(filter(None, system.values()))
-    twin = next((one for one, checks in lists.items() if checks == lists.get(name)), name)
-    if twin != name and lists[name]:
+    twin, failed = list_checks(audit, system)
+    if twin:
         yield f"The list of trials fails what that of {twin} fails."
         return
-    for check in lists.get(name, ()):
+    for check in failed:
         yield f"The list of trials fails {check['id']} ({check['what']}): {check['sentence']}."
 
 
@@ -124,40 +121,39 @@ def differing_in_words(of: Mapping[str, Row]) -> str:
     """Which groups differ, and of how many it cannot be told."""
     if not of:
         return "–"
-    told = [
+    words = [
         f"{group} {row['verdict']} ({short(row['ratio'])})"
         for group, row in of.items()
         if row["verdict"] in {"worse", "better"}
     ]
     unknown = sum(row["verdict"] == "cannot_tell" for row in of.values())
-    told += [f"cannot tell of {unknown}"] if unknown else []
-    return "; ".join(told) or f"none by more than {next(iter(of.values()))['margin']:g} times"
+    words += [f"cannot tell of {unknown}"] if unknown else []
+    return "; ".join(words) or f"none by more than {next(iter(of.values()))['margin']:g} times"
 
 
 def figures(of: Verdicts, group: str, rates: Rates, at: str) -> str:
     """A group's joint sentence with the figures of what differs."""
-    told = [
+    rates_that_differ = [
         f"{metric.upper()} {percent(rates[group][metric, at]['value'])}, {short(row['ratio'])} "
         f"times {span(row['low'], row['high'])}, p {chance(row['p_holm'])}"
         for metric in RATES
         if (row := of[metric][group])["verdict"] in {"worse", "better"}
     ]
-    return f"{of[BOTH][group]['sentence']}: {'; '.join(told)}"
+    return f"{of[BOTH][group]['sentence']}: {'; '.join(rates_that_differ)}"
 
 
 def grouped(lacking: Mapping[str, str]) -> str:
-    """Groups by what they lack."""
-    order = sorted(lacking.items(), key=lambda pair: (_leading(pair[1]), pair[1], pair[0]))
+    """Groups by what they lack, those of few speakers first."""
+
+    def order(words: str) -> tuple[bool, float, str]:
+        count, _, rest = words.partition(" ")
+        return not rest.startswith("speakers"), float(count), words
+
+    lacks = sorted(lacking.items(), key=lambda one: (*order(one[1]), one[0]))
     return "; ".join(
         f"{', '.join(group for group, _ in same)} ({words})"
-        for words, same in groupby(order, key=lambda pair: pair[1])
+        for words, same in groupby(lacks, key=lambda one: one[1])
     )
-
-
-def _leading(words: str) -> tuple[bool, float]:
-    """To order few speakers first, by how many."""
-    first, _, rest = words.partition(" ")
-    return not rest.startswith("speakers"), float(first)
 
 
 def reference_in_words(audit: Audit) -> str:
@@ -180,14 +176,14 @@ def gates_in_words(audit: Audit) -> str:
 
 def headline(whole: list[Row]) -> str:
     """The EER and the minimum costs of all trials."""
-    told = []
+    values = []
     for row in whole:
         if row["metric"] == "eer" and row["value"] is not None:
-            told.append(f"EER {percent(row['value'])} ({row['definition']})")
+            values.append(f"EER {percent(row['value'])} ({row['definition']})")
         if row["metric"] == "min_cdet_norm" and row["value"] is not None:
-            told.append(f"min cost {row['value']:.4f} ({row['definition']})")
+            values.append(f"min cost {row['value']:.4f} ({row['definition']})")
     reasons = {row["reason"] for row in whole if row["metric"] == "eer"}
-    return ", ".join(told) + "." if told else f"No EER: {', '.join(sorted(reasons))}."
+    return ", ".join(values) + "." if values else f"No EER: {', '.join(sorted(reasons))}."
 
 
 def why_unsure(audit: Audit, name: Row) -> str:
@@ -202,17 +198,14 @@ def why_unsure(audit: Audit, name: Row) -> str:
 
 def set_aside(audit: Audit, name: Row) -> list[str]:
     """What was left out, kept or counted once, but not how much was read."""
-    return [_aside(row) for row in audit.data.where(**name).rows() if _is_noteworthy(row)]
-
-
-def _is_noteworthy(row: Row) -> bool:
-    """Whether a count says more than how much was read."""
-    return (
-        bool(row["count"])
+    return [
+        _aside(row)
+        for row in audit.data.where(**name).rows()
+        if row["count"]
         and not row["group"]
         and row["source"] != "conflicts"
         and row["item"] not in _READ
-    )
+    ]
 
 
 def _aside(row: Row) -> str:
@@ -257,8 +250,8 @@ def deployed_at(audit: Audit, name: Row) -> str:
     levels = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
     if not levels:
         return "decisions"
-    told = [f"{level:.6g}" for level in sorted(levels)]
-    return ", ".join(told) if len(told) <= _FEW_THRESHOLDS else f"{told[0]} to {told[-1]}"
+    words = [f"{level:.6g}" for level in sorted(levels)]
+    return ", ".join(words) if len(words) <= _FEW_THRESHOLDS else f"{words[0]} to {words[-1]}"
 
 
 def contradictions(audit: Audit, name: Row) -> str:
@@ -268,34 +261,40 @@ def contradictions(audit: Audit, name: Row) -> str:
     if not count:
         return "No rows contradict each other: none were set aside."
     values = {row["item"]: row["value"] for row in rows if row["count"] is None}
-    told = []
+    changes = []
     for item, value in values.items():
         found = re.fullmatch("(.*) without contradicting rows", item)
         if found:
-            other = values.get(f"{found[1]} with contradicting rows")
-            is_rate = found[1].split()[0] in {"fpr", "fnr", "eer"}
+            metric = found[1]
+            is_rate = metric.split()[0] in {"fpr", "fnr", "eer"}
             without, with_ = (
-                "–" if one is None else percent(one) if is_rate else f"{one:.4f}"
-                for one in (value, other)
+                percent(one) if is_rate or one is None else f"{one:.4f}"
+                for one in (value, values.get(f"{metric} with contradicting rows"))
             )
-            told.append(f"{found[1]} {without} / {with_}")
-    return (
-        f"{count:,} contradicting rows set aside; without / with them: {', '.join(told)}."
-        if told
-        else f"{count:,} contradicting rows set aside."
-    )
+            changes.append(f"{metric} {without} / {with_}")
+    effect = f"; without / with them: {', '.join(changes)}" if changes else ""
+    return f"{count:,} contradicting rows set aside{effect}."
+
+
+def list_checks(audit: Audit, name: Row) -> tuple[str, list[Row]]:
+    """What a system's list fails, and of which list before it that is said already."""
+    lists = audit.record.get("list_checks", {})
+    own = "@".join(filter(None, name.values()))
+    failed = lists.get(own, [])
+    first = next((one for one, checks in lists.items() if checks == failed), own)
+    return (first if failed and first != own else ""), failed
 
 
 def failed_checks(audit: Audit) -> list[tuple[list[str], list[Row]]]:
     """What lists fail, each with all whose list fails the same."""
-    told: list[tuple[list[str], list[Row]]] = []
+    same: list[tuple[list[str], list[Row]]] = []
     for name, failed in audit.record.get("list_checks", {}).items():
-        same = next((one for one in told if one[1] == failed), None)
-        if same:
-            same[0].append(name)
+        names = next((names for names, checks in same if checks == failed), None)
+        if names is None:
+            same.append(([name], failed))
         else:
-            told.append(([name], failed))
-    return told
+            names.append(name)
+    return same
 
 
 def confounded(audit: Audit, where: Row) -> Iterator[tuple[str, bool]]:
@@ -312,15 +311,15 @@ def confounded(audit: Audit, where: Row) -> Iterator[tuple[str, bool]]:
         return
     grouping = where["grouping"]
     is_one = any(row["attribute"] == grouping for row in rows)  # whose name may hold a +
-    mine = [grouping] if is_one else grouping.split("+")
-    beside = [row for row in rows if row["attribute"] in mine and row["other"] not in mine]
+    own = [grouping] if is_one else grouping.split("+")
+    with_own = [row for row in rows if row["attribute"] in own and row["other"] not in own]
     if is_one:
-        for row in beside:
+        for row in with_own:
             if row["relation"] in {"told", "alike"}:
                 yield f"{row['sentence']}.", False
     of_one_kind = {(r["attribute"], r["other"]) for r in rows if r["relation"] in _OF_ONE_KIND}
-    settled = {row["other"] for row in beside if row["relation"] in _OF_ONE_KIND}
-    for row in sorted(beside, key=lambda row: -row["cramers_v"]):
+    settled = {row["other"] for row in with_own if row["relation"] in _OF_ONE_KIND}
+    for row in sorted(with_own, key=lambda row: -row["cramers_v"]):
         other = row["other"]
         if row["relation"] != "confounded" or other in settled:
             continue
@@ -339,57 +338,53 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
     asked = {**where, "within": "", "metric": "eer", "definition": options["eer"][0]}
     rows = [row for row in audit.groups.where(**asked).rows() if row["group"] != "pooled"]
     known = sorted((r for r in rows if r["high"] is not None), key=lambda row: -row["value"])
-    wanted = "geomean" if len(rows) == 2 else "macro"
+    is_of_two = len(rows) == 2
     ratios: dict[str, dict[str, Row]] = {}
     for row in audit.bias.where(**asked, measure="ratio", zero="none").rows():
         if row["high"] is not None:
             ratios.setdefault(row["reference"], {})[row["group"]] = row
-    reference = next((one for one in (wanted, *_REFERENCES) if one in ratios), None)
+    order = ("geomean" if is_of_two else "macro", *_REFERENCES)
+    reference = next((one for one in order if one in ratios), None)
     if len(known) < 2 or reference is None:
-        lack = [row["group"] for row in rows if row["high"] is None or not row["value"]]
-        if known and lack:
-            told = f"of {', '.join(lack[:_MOST_TOLD])}{' and others' * (len(lack) > _MOST_TOLD)}"
-            yield "cannot be told", f"no interval, or an EER of 0, {told}"
+        lacking = [row["group"] for row in rows if row["high"] is None or not row["value"]]
+        if known and lacking:
+            others = " and others" * (len(lacking) > _MOST_DIFFERING)
+            names = f"{', '.join(lacking[:_MOST_DIFFERING])}{others}"
+            yield "cannot be told", f"no interval, or an EER of 0, of {names}"
         return
-    level = 1 - options["confidence"]
-    if len(rows) == 2 and reference == "geomean":
-        yield from _of_two(known, ratios[reference][known[0]["group"]], level)
-    else:
-        yield from _of_many(known, ratios[reference], _REFERENCES[reference], level, len(rows))
-
-
-def _of_two(rows: Sequence[Row], ratio: Row, level: float) -> Iterator[tuple[str, str]]:
-    """One group against the other, which is their ratio to the geometric mean, squared."""
-    harder, easier = (row["group"] for row in rows)
-    times, low, high = (float(ratio[name]) ** 2 for name in ("value", "low", "high"))
-    told = f"{short(times)} times {easier} {span(low, high)}, p {chance(ratio['p'])}"
-    is_shown = ratio["p"] <= level
-    yield "the harder group", f"{harder}: {told}" if is_shown else f"not resolved: {harder} {told}"
-    for row in rows:
-        yield row["group"], _eer(row)
-
-
-def _of_many(
-    rows: Sequence[Row], ratios: Mapping[str, Row], reference: str, level: float, n: int
-) -> Iterator[tuple[str, str]]:
-    """Groups that are harder or easier than a reference, the furthest off first."""
-    differ = [r for r in rows if r["group"] in ratios and ratios[r["group"]]["p_holm"] <= level]
-    what = "harder or easier"
+    level, of_group = 1 - options["confidence"], ratios[reference]
+    if is_of_two and reference == "geomean":
+        # one group against the other is its ratio to the geometric mean, squared
+        harder, easier = (row["group"] for row in known)
+        ratio = of_group[harder]
+        times, low, high = (float(ratio[name]) ** 2 for name in ("value", "low", "high"))
+        words = f"{short(times)} times {easier} {span(low, high)}, p {chance(ratio['p'])}"
+        is_shown = ratio["p"] <= level
+        answer = f"{harder}: {words}" if is_shown else f"not resolved: {harder} {words}"
+        yield "the harder group", answer
+        yield from ((row["group"], _eer(row)) for row in known)
+        return
+    differ = [
+        row
+        for row in known
+        if row["group"] in of_group and of_group[row["group"]]["p_holm"] <= level
+    ]
+    n, whom = len(rows), _REFERENCES[reference]
     if not differ:
-        yield what, f"no group of {n} is shown to differ from {reference}"
-        yield rows[0]["group"], f"the highest: {_eer(rows[0])}"
-        yield rows[-1]["group"], f"the lowest: {_eer(rows[-1])}"
+        yield "harder or easier", f"no group of {n} is shown to differ from {whom}"
+        yield known[0]["group"], f"the highest: {_eer(known[0])}"
+        yield known[-1]["group"], f"the lowest: {_eer(known[-1])}"
         return
     rest = f"; of {n - len(differ)} it is not resolved" if len(differ) < n else ""
-    yield what, f"{len(differ)} of {n} groups differ from {reference}{rest}"
-    order = sorted(differ, key=lambda row: -abs(math.log(ratios[row["group"]]["value"])))
-    for row in order[:_MOST_TOLD]:
-        ratio = ratios[row["group"]]
+    yield "harder or easier", f"{len(differ)} of {n} groups differ from {whom}{rest}"
+    differ.sort(key=lambda row: -abs(math.log(of_group[row["group"]]["value"])))
+    for row in differ[:_MOST_DIFFERING]:
+        ratio = of_group[row["group"]]
         words = "harder" if ratio["value"] > 1 else "easier"
-        times = f"{short(ratio['value'])} times {span(ratio['low'], ratio['high'])}"
-        yield row["group"], f"{words}: {_eer(row)}, {times}, p {chance(ratio['p_holm'])}"
-    if len(order) > _MOST_TOLD:
-        yield "", f"and {len(order) - _MOST_TOLD} more that differ"
+        times_ = f"{short(ratio['value'])} times {span(ratio['low'], ratio['high'])}"
+        yield row["group"], f"{words}: {_eer(row)}, {times_}, p {chance(ratio['p_holm'])}"
+    if len(differ) > _MOST_DIFFERING:
+        yield "", f"and {len(differ) - _MOST_DIFFERING} more that differ"
 
 
 def _eer(row: Row) -> str:
@@ -401,23 +396,19 @@ def limits(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[str]:
     for point in points:
         at = point["operating_point"]
         asked = {**where, "within": "", "measure": "limit", "operating_point": at}
-        by_limit: dict[tuple[str, float], list[Row]] = {}
+        by_limit: dict[tuple[str, float], dict[str, list[str]]] = {}
         for row in audit.limits.where(**asked).rows():
-            by_limit.setdefault((row["metric"], row["limit"]), []).append(row)
-        for (metric, limit), rows in by_limit.items():
-            told = []
-            for code, words in _LIMITS.items():
-                names = [
-                    f"{row['group']} ({percent(row['value'])} "
-                    f"{span(row['low'], row['high'], times=100)})"
-                    if code == "not_met"
-                    else row["group"]
-                    for row in rows
-                    if row["verdict"] == code
-                ]
-                if names:
-                    told.append(f"{words}: {', '.join(names)}")
-            yield f"Limit of {percent(limit)} on {metric.upper()} at {at}: {'; '.join(told)}."
+            by_verdict = by_limit.setdefault((row["metric"], row["limit"]), {})
+            rate = f" ({percent(row['value'])} {span(row['low'], row['high'], times=100)})"
+            name = f"{row['group']}{rate if row['verdict'] == 'not_met' else ''}"
+            by_verdict.setdefault(row["verdict"], []).append(name)
+        for (metric, limit), by_verdict in by_limit.items():
+            answer = "; ".join(
+                f"{words}: {', '.join(by_verdict[verdict])}"
+                for verdict, words in _LIMITS.items()
+                if verdict in by_verdict
+            )
+            yield f"Limit of {percent(limit)} on {metric.upper()} at {at}: {answer}."
 
 
 def worst_tenth(audit: Audit, where: Row, point: str) -> Iterator[str]:
@@ -429,14 +420,9 @@ def worst_tenth(audit: Audit, where: Row, point: str) -> Iterator[str]:
     )
     if worst and worst[0] is not None:
         yield (
-            f"A tenth of the speakers carries {_whole(worst[0])} of the false rejects at "
-            f"{point}; it would be {_whole(equal[0])} if all were alike."
+            f"A tenth of the speakers carries {share_of_people(worst[0])} of the false rejects at "
+            f"{point}; it would be {share_of_people(equal[0])} if all were alike."
         )
-
-
-def _whole(value: float) -> str:
-    """A share of people, who are too few for more digits."""
-    return f"{100 * value:.0f} %"
 
 
 def trends(audit: Audit, where: Row, point: str) -> Iterator[str]:
@@ -445,16 +431,16 @@ def trends(audit: Audit, where: Row, point: str) -> Iterator[str]:
     rows = audit.bias.where(**asked).rows()
     if not rows:
         return
-    told = []
+    odds = []
     for row in sorted(rows, key=lambda row: [*RATES].index(row["metric"])):
         name = row["metric"].upper()
         if row["value"] is None:
-            told.append(f"{name}: {row['reason']}")
+            odds.append(f"{name}: {row['reason']}")
             continue
-        ratio, *ends = (
+        ratio, low, high = (
             None if row[end] is None else math.exp(row[end]) for end in ("value", "low", "high")
         )
-        chances = f" {span(*ends)}, p {chance(row['p'])}" if ends[1] is not None else ""
+        interval = f" {span(low, high)}, p {chance(row['p'])}" if low is not None else ""
         why = f" ({row['reason']})" if row["reason"] else ""
-        told.append(f"{name} x {short(ratio)}{chances}{why}")
-    yield f"Odds of an error with {rows[0]['group']}, {rows[0]['definition']}: {'; '.join(told)}."
+        odds.append(f"{name} x {short(ratio)}{interval}{why}")
+    yield f"Odds of an error with {rows[0]['group']}, {rows[0]['definition']}: {'; '.join(odds)}."

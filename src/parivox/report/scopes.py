@@ -16,28 +16,6 @@ if TYPE_CHECKING:
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
     Verdicts = Mapping[str, Mapping[str, Row]]
 
-__all__ = [
-    "BOTH",
-    "INTERVAL_IS_SHORT",
-    "IS_REFERENCE",
-    "POOLED",
-    "RATES",
-    "VERDICTS",
-    "Scope",
-    "by_grouping",
-    "differing",
-    "first_point",
-    "has_rate",
-    "lacks",
-    "name_of",
-    "points",
-    "rates_of",
-    "scopes",
-    "small_groups",
-    "systems",
-    "verdicts_of",
-]
-
 RATES = {"fnr": "locked out", "fpr": "impostors in"}
 """Both error rates as a person experiences them."""
 VERDICTS = {
@@ -113,19 +91,19 @@ def first_point(audit: Audit, where: Row) -> str | None:
 
 def by_grouping(every: Sequence[Scope]) -> list[list[Scope]]:
     """Systems that stand beside each other, of each grouping."""
-    found: dict[tuple[str, str], list[Scope]] = {}
+    same: dict[tuple[str, str], list[Scope]] = {}
     for scope in every:
-        found.setdefault((scope.grouping, scope.allocation), []).append(scope)
-    return list(found.values())
+        same.setdefault((scope.grouping, scope.allocation), []).append(scope)
+    return list(same.values())
 
 
 def rates_of(audit: Audit, where: Row) -> dict[str, dict[tuple[str, str], Row]]:
     """Rates of each group by metric and operating point."""
-    found: dict[str, dict[tuple[str, str], Row]] = {}
+    rates: dict[str, dict[tuple[str, str], Row]] = {}
     for metric in ("fpr", "fnr"):
         for row in audit.groups.where(**where, metric=metric, definition="").rows():
-            found.setdefault(row["group"], {})[metric, row["operating_point"]] = row
-    return found
+            rates.setdefault(row["group"], {})[metric, row["operating_point"]] = row
+    return rates
 
 
 def has_rate(metric: str, at: str, rates: Rates) -> bool:
@@ -135,11 +113,11 @@ def has_rate(metric: str, at: str, rates: Rates) -> bool:
 
 def verdicts_of(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
     """Verdicts by metric and group."""
-    found: dict[str, dict[str, Row]] = {}
+    of: dict[str, dict[str, Row]] = {}
     for row in audit.verdicts.where(**where).rows():
         if row["group"]:
-            found.setdefault(row["metric"], {})[row["group"]] = row
-    return found
+            of.setdefault(row["metric"], {})[row["group"]] = row
+    return of
 
 
 def small_groups(audit: Audit, where: Row) -> set[str]:
@@ -149,49 +127,41 @@ def small_groups(audit: Audit, where: Row) -> set[str]:
 
 
 def differing(of: Verdicts) -> list[str]:
-    """The groups that differ, those first that are furthest off."""
+    """The groups that differ, the worse before the better, by the larger ratio that counts."""
+
+    def furthest(group: str) -> float:
+        rows = [of[metric][group] for metric in RATES]
+        return max(
+            float(row["ratio"]) if row["verdict"] == "worse" else -float(row["ratio"])
+            for row in rows
+            if row["verdict"] in {"worse", "better"}
+        )
+
     differ = [group for group, row in of[BOTH].items() if row["verdict"] == "differs"]
-    own = {group: {metric: rows[group] for metric, rows in of.items()} for group in differ}
-    return sorted(differ, key=lambda group: -_furthest(own[group]))
-
-
-def _furthest(own: Mapping[str, Row]) -> float:
-    """The larger of a group's ratios that count; all that are worse before all that are better."""
-    told = [own[metric] for metric in RATES]
-    return max(
-        float(row["ratio"]) if row["verdict"] == "worse" else -float(row["ratio"])
-        for row in told
-        if row["verdict"] in {"worse", "better"}
-    )
+    return sorted(differ, key=lambda group: -furthest(group))
 
 
 def lacks(of: Verdicts, rates: Rates, at: str) -> dict[str, str]:
     """What each under-represented group has too little of, the plainest first."""
-    found = {group: _lacking(group, of, rates, at) for group in rates}
-    return {group: words for group, words in found.items() if words}
-
-
-def _lacking(group: str, of: Verdicts, rates: Rates, at: str) -> str:
-    gates = {
-        metric: of[metric][group]["gates"]
-        for metric in RATES
-        if group in of.get(metric, {}) and rates[group][metric, at]["value"] is not None
-    }
-    first = {metric: words.split("; ")[0] for metric, words in gates.items() if words}
-    if len(set(first.values())) == 1 and (len(first) > 1 or "speakers" in gates[next(iter(first))]):
-        (words, *_) = first.values()
-        return str(words)
-    return ", ".join(f"{words} of {m.upper()}" for m, words in first.items())
+    lacking = {}
+    for group in rates:
+        gates = {
+            metric: of[metric][group]["gates"]
+            for metric in RATES
+            if group in of.get(metric, {}) and rates[group][metric, at]["value"] is not None
+        }
+        first = {metric: words.split("; ")[0] for metric, words in gates.items() if words}
+        plain = list(dict.fromkeys(first.values()))
+        is_of_both = len(first) > 1 or any("speakers" in gates[metric] for metric in first)
+        if len(plain) == 1 and is_of_both:
+            lacking[group] = str(plain[0])
+        elif first:
+            lacking[group] = ", ".join(f"{words} of {m.upper()}" for m, words in first.items())
+    return lacking
 
 
 def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
-    """Refuse to name speakers that the audit did not note.
-
-    Raises
-    ------
-    ConfigError
-        If the option is not known, or the audit was made without it.
-    """
+    """Refuse an option that is not known, and to name speakers that the audit did not note."""
     if speaker_ids not in {"never", "offenders"}:
         msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
         raise ConfigError(msg)

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table as Grid
 
+from parivox.core.measures import BOTH
 from parivox.report.findings import (
     SET_APART,
     confounded,
@@ -18,6 +19,7 @@ from parivox.report.findings import (
     gates_in_words,
     grouped,
     limits,
+    list_checks,
     of_data,
     own_thresholds,
     reference_in_words,
@@ -27,38 +29,64 @@ from parivox.report.findings import (
     worst_tenth,
 )
 from parivox.report.scopes import (
-    BOTH,
+    POOLED,
     RATES,
     differing,
     has_rate,
     lacks,
     name_of,
     rates_of,
+    systems,
     verdicts_of,
 )
-from parivox.report.sheets.as_counted import both_rates, extremes, sizes, worst_of_levels
 from parivox.report.sheets.comparison import pairs
-from parivox.report.sheets.groups import group_rates, levels, operating_points
+from parivox.report.sheets.groups import (
+    both_rates,
+    extremes,
+    group_rates,
+    levels,
+    operating_points,
+    sizes,
+    worst_of_levels,
+)
 from parivox.report.sheets.measures import measure_of, spread, undefined
 from parivox.report.sheets.people import attempts, failures, people, standardised
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.words import GAP, add, percent, show, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rich.console import RenderableType
-    from rich.text import Text
 
     from parivox.auditing.result import Audit
     from parivox.report.scopes import Rates
     from parivox.report.words import Row
 
 _COUNTED_AT = "counted at thresholds "
-_MOST_TOLD = 10
+_MOST_DIFFERING = 10
 """Groups that differ whose figures stand under the answer, at each operating point."""
 _IN_CLOSED_FORM = {"", "speakers", "zero-errors"}
+_POINTS = {
+    "point": "operating point",
+    "threshold": "threshold",
+    "fpr": "FPR",
+    "fnr": "FNR",
+    "cost": "cost",
+    "source": "found on",
+}
+_GROUP_RATES = {
+    "group": "group",
+    "speakers": "speakers",
+    "rate": "",
+    "interval": f"[ ]{GAP}",
+    "counts": f"{GAP}errors/trials",
+    "ratio": f"{GAP}x",
+    "ratio_interval": "[ ]",
+    "p": f"{GAP}p",
+    "verdict": "verdict",
+}
 
 
 def print_summary(audit: Audit, *, out: Path | None = None) -> None:
@@ -67,15 +95,7 @@ def print_summary(audit: Audit, *, out: Path | None = None) -> None:
 
 
 def summary(audit: Audit, *, out: Path | None = None) -> Group:
-    """Everything worth saying at once, as rich shows it.
-
-    Parameters
-    ----------
-    audit
-        The result; only its tables and record are read.
-    out
-        Where the files were written, to be named at the end.
-    """
+    """Everything worth saying at once, as rich shows it; `out` is where the files were written."""
     return Group(*_parts(audit, out))
 
 
@@ -83,13 +103,15 @@ def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
     if audit.record["groupings_chosen_by"] != "user":
         names = ", ".join(audit.record["groupings"])
         yield text(f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']}).")
-    yield from _id_column(audit)
-    reasons: dict[str, None] = {}
-    for entry in audit.record["inputs"]:
-        name = {"system": entry["system"], "list": entry["list"]}
-        reasons[why_unsure(audit, name)] = None
+    for entry in audit.provenance:
+        if entry.get("role") == "speakers":
+            column = entry["columns"]["id"]
+            words = f"column {column!r}" if column else "a column without a name"
+            yield text(f"Speakers are known by {words} of their table.")
+    for name in systems(audit):
         yield from _system(audit, name)
     yield from _comparison(audit)
+    reasons = list(dict.fromkeys(why_unsure(audit, name) for name in systems(audit)))
     for why in filter(None, reasons):
         yield text(
             f"Nothing is said of chance: {why}. Read every ratio as a point value: groups of few "
@@ -115,197 +137,166 @@ def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
         )
 
 
-def _id_column(audit: Audit) -> Iterator[RenderableType]:
-    """By which column of their table the speakers are known."""
-    for entry in audit.provenance:
-        if entry.get("role") == "speakers":
-            column = entry["columns"]["id"]
-            told = f"column {column!r}" if column else "a column without a name"
-            yield text(f"Speakers are known by {told} of their table.")
-
-
 def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
-    """One system on one list."""
-    label = name_of(name["system"], name["list"])
-    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
-    yield text(label, style="bold", apart=True)
+    """One system on one list: its data, operating points and groupings."""
+    key = (name["system"], name["list"])
+    yield text(name_of(*key), style="bold", apart=True)
+    yield from _data(audit, name)
+    points = audit.operating_points.where(**name, within="").rows()
+    yield text(
+        "Thresholds, each one for all groups, found on all trials:"
+        if all(point["source"] == "these trials" for point in points)
+        else "Thresholds, each one for all groups:"
+    )
+    thresholds = operating_points(audit, {key: deployed_at(audit, name)})
+    own = [row for row in thresholds.rows if row[0].text == name_of(*key)]
+    yield from in_terminal(replace(thresholds, rows=own, title="").select(_POINTS))
+    known = [point for point in points if not point["reason"]]
+    if not known:
+        yield text(_no_threshold(audit, name, points))
+    for grouping in audit.record["groupings"]:
+        for allocation in audit.record["options"]["allocate"]:
+            where = {**name, "grouping": grouping, "allocation": allocation}
+            rates = rates_of(audit, {**where, "within": ""})
+            if not rates:
+                continue
+            how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
+            n = len(rates.keys() - {POOLED})
+            yield text(f"{grouping}: {n} groups{how}", style="bold", apart=True)
+            if known:
+                yield from _grouping(audit, where, rates, points, known)
+            else:
+                yield from in_terminal(sizes(rates))
+    if "compat" in audit.record:
+        yield from _compat(audit, name)
+
+
+def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
+    """What was read, what was left out, and what the list fails."""
     yield text(of_data(audit, name))
     counted = audit.data.where(**name, source="counts").rows()
     if counted:
-        yield _counted(counted)
+        files = next(row["count"] for row in counted if row["item"] == "files of counts")
+        items = [row["item"] for row in counted]
+        unknown = [item.partition(": ")[2] for item in items if item.startswith("not ")]
+        n_withheld = sum("withheld" in item for item in items)
+        withheld = f" {n_withheld} groups or levels are withheld." if n_withheld else ""
+        yield text(
+            f"From {files} file{'s' * (files > 1)} of counts, which cannot tell: "
+            f"{'; '.join(unknown)}.{withheld}"
+        )
     aside = set_aside(audit, name)
     if aside:
         yield text("Noted: " + "; ".join(aside) + ".")
     if audit.record["options"].get("conflicts") == "set-aside":
         yield text(contradictions(audit, name))
-    yield from _list_checks(audit, "@".join(filter(None, name.values())))
-    points = audit.operating_points.where(**name, within="").rows()
-    yield text(
-        "Thresholds, each one for all groups, found on all trials:"
-        if all(p["source"] == "these trials" for p in points)
-        else "Thresholds, each one for all groups:"
-    )
-    yield from in_terminal(_points(audit, name))
-    first_found = next((p for p in points if not p["reason"]), None)
-    if first_found is None:
-        yield _no_threshold(points, whole, counted)
-    is_sure = not why_unsure(audit, name)
-    for grouping in audit.record["groupings"]:
-        for allocation in audit.record["options"]["allocate"]:
-            where = {**name, "grouping": grouping, "allocation": allocation}
-            rates = rates_of(audit, {**where, "within": ""})
-            if rates:
-                n = len(rates) - ("pooled" in rates)
-                yield _heading(grouping, allocation, n)
-                if first_found is None:
-                    yield from in_terminal(sizes(rates))
-                    continue
-                yield from _grouping(audit, where, rates, points, first_found, is_sure=is_sure)
-    if "compat" in audit.record:
-        yield from _compat(audit, name)
+    twin, failed = list_checks(audit, name)
+    if twin:
+        yield text(f"The list fails what that of {twin} fails.")
+    elif failed:
+        apart = [row for row in failed if row["id"] in SET_APART]
+        words = [f"Groups are not alike ({row['id']}): {row['sentence']}." for row in apart]
+        others = ", ".join(row["id"] for row in failed if row not in apart)
+        words += [f"The list {'also ' * bool(apart)}fails {others}."] if others else []
+        yield text(" ".join([*words, "parivox trials check tells more."]))
 
 
-def _grouping(
-    audit: Audit, where: Row, rates: Rates, points: list[Row], point: Row, *, is_sure: bool
-) -> Iterator[RenderableType]:
-    """One grouping under one allocation, where there are rates."""
-    at, options = point["operating_point"], audit.record["options"]
-    if is_sure:
-        yield from _answer(audit, where, rates, points)
-        yield from _own_thresholds(audit, where)
-        for words, is_warning in confounded(audit, where):
-            yield text(words, style="yellow" if is_warning else "")
-        yield from _every_group(audit, where, rates, point)
-        yield from map(text, limits(audit, where, points))
-        yield from _shown(people(audit, where, at))
-        yield from map(text, worst_tenth(audit, where, at))
-        yield from _shown(attempts(audit, where, at))
-        yield from map(text, trends(audit, where, at))
-        yield from _shown(standardised(audit, where, rates, at, options["standardise"]))
-    else:
-        yield from _as_counted(audit, where, rates, points, point)
-    yield from _shown(failures(audit, where, rates, at))
-    names = dict.fromkeys(row["within"] for row in audit.operating_points.rows())
-    known = [level for level in names if level and rates_of(audit, {**where, "within": level})]
-    if known:
-        versus = "" if is_sure else ", x the level's own pooled row"
-        yield text(f"Within each level at {at}, same thresholds{versus}:")
-        by_level = {level: rates_of(audit, {**where, "within": level}) for level in known}
-        found = levels(audit, where, known, at) if is_sure else worst_of_levels(by_level, at)
-        if found:
-            yield from in_terminal(found)
-
-
-def _shown(sheets: Iterable[Sheet]) -> Iterator[RenderableType]:
-    for one in sheets:
-        yield from in_terminal(one)
-
-
-def _counted(rows: list[Row]) -> Text:
-    """Of how many files of counts an audit is, and what they cannot tell."""
-    files = next(row["count"] for row in rows if row["item"] == "files of counts")
-    unknown = [row["item"].partition(": ")[2] for row in rows if row["item"].startswith("not ")]
-    withheld = [row for row in rows if "withheld" in row["item"]]
-    lost = f" {len(withheld)} groups or levels are withheld." if withheld else ""
-    return text(
-        f"From {files} file{'s' * (files > 1)} of counts, which cannot tell: "
-        f"{'; '.join(unknown)}.{lost}"
-    )
-
-
-def _no_threshold(points: list[Row], whole: Row, counted: list[Row]) -> Text:
+def _no_threshold(audit: Audit, name: Row, points: list[Row]) -> str:
     """Why there are no rates, and the mend."""
-    reasons = list(dict.fromkeys(point["reason"] for point in points))
-    both = whole["target_trials"] and whole["nontarget_trials"]
-    at = [row["item"] for row in counted if row["item"].startswith(_COUNTED_AT)]
-    mend = f", X one of {at[0].removeprefix(_COUNTED_AT)}" if at else ", or eer" if both else ""
-    return text(
+    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
+    reasons = dict.fromkeys(point["reason"] for point in points)
+    items = [row["item"] for row in audit.data.where(**name, source="counts").rows()]
+    at = [item.removeprefix(_COUNTED_AT) for item in items if item.startswith(_COUNTED_AT)]
+    has_both = whole["target_trials"] and whole["nontarget_trials"]
+    mend = f", X one of {at[0]}" if at else ", or eer" if has_both else ""
+    return (
         f"No operating point has a threshold ({'; '.join(reasons)}), so no group has rates; give "
         f"one with --operating-point threshold=X{mend}."
     )
 
 
-def _heading(grouping: str, allocation: str, n: int) -> Text:
-    how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
-    return text(f"{grouping}: {n} groups{how}", style="bold", apart=True)
-
-
-def _list_checks(audit: Audit, name: str) -> Iterator[Text]:
-    """Checks that the list fails: those that set groups apart in words, the others by id."""
-    lists = audit.record.get("list_checks", {})
-    failed = lists.get(name)
-    if not failed:
-        return
-    first = next(one for one, checks in lists.items() if checks == failed)
-    if first != name:
-        yield text(f"The list fails what that of {first} fails.")
-        return
-    apart = [row for row in failed if row["id"] in SET_APART]
-    told = "".join(f"Groups are not alike ({row['id']}): {row['sentence']}. " for row in apart)
-    others = ", ".join(row["id"] for row in failed if row not in apart)
-    rest = f"The list {'also ' * bool(apart)}fails {others}. " if others else ""
-    yield text(f"{told}{rest}parivox trials check tells more.")
-
-
-def _points(audit: Audit, name: Row) -> Sheet:
-    """The operating points of a system; those without a threshold say why."""
-    heads = ("point", "threshold", "fpr", "fnr", "cost", "source")
-    names = ("operating point", "threshold", "FPR", "FNR", "cost", "found on")
-    key = (name["system"], name["list"])
-    every = operating_points(audit, {key: deployed_at(audit, name)})
-    own = [row for row in every.rows if row[0].text == name_of(*key)]
-    return replace(every, rows=own, title="").select(dict(zip(heads, names, strict=True)))
+def _grouping(
+    audit: Audit, where: Row, rates: Rates, points: list[Row], known: list[Row]
+) -> Iterator[RenderableType]:
+    """One grouping under one allocation, where there are rates; `known` points have a threshold."""
+    at = known[0]["operating_point"]
+    is_sure = not why_unsure(audit, {"system": where["system"], "list": where["list"]})
+    if is_sure:
+        yield from _verdicts(audit, where, rates, known)
+        yield from _own_thresholds(audit, where)
+        for words, is_warning in confounded(audit, where):
+            yield text(words, style="yellow" if is_warning else "")
+        yield from _every_group(audit, where, rates, known[0])
+        yield from map(text, limits(audit, where, points))
+        for sheet in people(audit, where, at):
+            yield from in_terminal(sheet)
+        yield from map(text, worst_tenth(audit, where, at))
+        for sheet in attempts(audit, where, at):
+            yield from in_terminal(sheet)
+        yield from map(text, trends(audit, where, at))
+        attributes = audit.record["options"]["standardise"]
+        for sheet in standardised(audit, where, rates, at, attributes):
+            yield from in_terminal(sheet)
+    else:
+        yield from _as_counted(audit, where, rates, points, known[0])
+    for sheet in failures(audit, where, rates, at):
+        yield from in_terminal(sheet)
+    names = filter(None, dict.fromkeys(row["within"] for row in audit.operating_points.rows()))
+    by_level = {level: rates_of(audit, {**where, "within": level}) for level in names}
+    by_level = {level: of_level for level, of_level in by_level.items() if of_level}
+    if by_level:
+        versus = "" if is_sure else ", x the level's own pooled row"
+        yield text(f"Within each level at {at}, same thresholds{versus}:")
+        found = levels(audit, where, by_level, at) if is_sure else worst_of_levels(by_level, at)
+        if found:
+            yield from in_terminal(found)
 
 
 # ---- where intervals are known
 
 
-def _answer(
-    audit: Audit, where: Row, rates: Rates, points: Sequence[Row]
-) -> Iterator[RenderableType]:
+def _verdicts(audit: Audit, where: Row, rates: Rates, known: list[Row]) -> Iterator[RenderableType]:
     """The verdict on the system at each point, and on the groups that differ."""
-    for point in points:
-        if point["reason"]:
-            continue
+    for point in known:
         at = point["operating_point"]
-        asked = {**where, "within": "", "operating_point": at}
-        system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
+        here = {**where, "within": "", "operating_point": at}
+        system = {row["metric"]: row for row in audit.verdicts.where(**here, group="").rows()}
         if not system:
             reference = audit.record["options"]["reference"][0]
             yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
             continue
         yield text(f"At {at}:", style="bold")
-        made = _pairs(is_close=True)
+        lines = _two_columns(is_close=True)
         by_sentence: dict[str, list[str]] = {}
         for metric, words in RATES.items():
             if has_rate(metric, at, rates):
                 label = f"{words} ({metric.upper()})"
                 by_sentence.setdefault(system[metric]["sentence"], []).append(label)
         for sentence, labels in by_sentence.items():
-            add(made, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
-        of = verdicts_of(audit, asked)
+            add(lines, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
+        of = verdicts_of(audit, here)
         differ = differing(of)
-        for group in differ[:_MOST_TOLD]:
-            add(made, group, figures(of, group, rates, at))
-        if len(differ) > _MOST_TOLD:
-            add(made, "", f"and {len(differ) - _MOST_TOLD} more that differ")
-        yield Padding(made, (0, 0, 0, 2))
+        for group in differ[:_MOST_DIFFERING]:
+            add(lines, group, figures(of, group, rates, at))
+        if len(differ) > _MOST_DIFFERING:
+            add(lines, "", f"and {len(differ) - _MOST_DIFFERING} more that differ")
+        yield Padding(lines, (0, 0, 0, 2))
 
 
 def _own_thresholds(audit: Audit, where: Row) -> Iterator[RenderableType]:
     """Each group's own EER."""
-    made = _pairs()
+    lines = _two_columns()
     for words, sentence in own_thresholds(audit, where):
-        add(made, words, sentence)
-    if made.row_count:
+        add(lines, words, sentence)
+    if lines.row_count:
         yield text(
             "At a threshold of each group's own (EER), to see whom the system finds harder:",
             style="bold",
         )
-        yield Padding(made, (0, 0, 0, 2))
+        yield Padding(lines, (0, 0, 0, 2))
 
 
-def _pairs(*, is_close: bool = False) -> Grid:
+def _two_columns(*, is_close: bool = False) -> Grid:
     """Two columns without heads, of which the second wraps."""
     gap = {"collapse_padding": True} if is_close else {"padding": (0, 2, 0, 0)}
     made = Grid(box=None, show_header=False, pad_edge=False, **gap)
@@ -314,39 +305,26 @@ def _pairs(*, is_close: bool = False) -> Grid:
     return made
 
 
-_HEADS = {
-    "group": "group",
-    "speakers": "speakers",
-    "rate": "",
-    "interval": f"[ ]{GAP}",
-    "counts": f"{GAP}errors/trials",
-    "ratio": f"{GAP}x",
-    "ratio_interval": "[ ]",
-    "p": f"{GAP}p",
-    "verdict": "verdict",
-}
-
-
 def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator[RenderableType]:
     """Every group's figures at one point, and how much groups differ."""
     at, here = point["operating_point"], {**where, "within": ""}
-    of = verdicts_of(audit, {**here, "operating_point": at})
     yield text(f"Every group at {at}, {_threshold(point)}:", apart=True)
     for metric in RATES:
         if has_rate(metric, at, rates):
             sheet = group_rates(audit, here, metric, at)
-            told = sheet.select({**_HEADS, "rate": metric.upper()})
-            for row in told.rows:
+            sheet = sheet.select({**_GROUP_RATES, "rate": metric.upper()})
+            for row in sheet.rows:
                 if row[4].why:
                     row[4] = Cell(row[4].why)
-            yield from in_terminal(told, is_close=True)
+            yield from in_terminal(sheet, is_close=True)
         else:
             reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
             yield text(f"No {metric.upper()}: {', '.join(reasons)}.")
-    lacking = lacks(of, rates, at)
+    at_point = {**here, "operating_point": at}
+    lacking = lacks(verdicts_of(audit, at_point), rates, at)
     if lacking:
         yield text(f"* under-represented: {grouped(lacking)}.")
-    found, notes = spread(audit, {**here, "operating_point": at, "zero": "none"})
+    found, notes = spread(audit, at_point)
     if found:
         yield from in_terminal(found, is_close=True, above=1)
     yield from map(text, notes)
@@ -381,7 +359,7 @@ def _legend(audit: Audit) -> str:
 
 
 def _as_counted(
-    audit: Audit, where: Row, rates: Rates, points: Sequence[Row], point: Row
+    audit: Audit, where: Row, rates: Rates, points: list[Row], point: Row
 ) -> Iterator[RenderableType]:
     """Who fares worst and best at each point, then every group at the first point."""
     found = extremes(rates, points)
@@ -393,21 +371,19 @@ def _as_counted(
         "(locked out); FPR: nontarget trials accepted (impostors let in); x: times pooled"
     )
     yield from in_terminal(both_rates(rates, at, title))
-    yield from _spread(audit, {**where, "operating_point": at, "within": ""})
-
-
-def _spread(audit: Audit, where: Row) -> Iterator[RenderableType]:
-    """The meta-measures in a line, each with its direction."""
-    told = []
     alpha = audit.record["options"]["alpha"][0]
-    for row in audit.meta.where(**where, metric=BOTH, zero="none", alpha=alpha).rows():
+    here = {**where, "within": "", "operating_point": at, "metric": BOTH}
+    measures = []
+    for row in audit.meta.where(**here, zero="none", alpha=alpha).rows():
         one = measure_of(row)
         if one.shown == "first":
-            value = f"undefined ({undefined(row['reason'])})"
-            value = value if row["value"] is None else f"{row['value']:.4g}"
-            told.append(f"{one.short} (alpha {alpha:g}) {value} ({one.fairer} is fairer)")
-    if told:
-        yield text("Spread over groups: " + ", ".join(told) + ".")
+            is_undefined = row["value"] is None
+            value = (
+                f"undefined ({undefined(row['reason'])})" if is_undefined else f"{row['value']:.4g}"
+            )
+            measures.append(f"{one.short} (alpha {alpha:g}) {value} ({one.fairer} is fairer)")
+    if measures:
+        yield text(f"Spread over groups: {', '.join(measures)}.")
 
 
 # ---- two systems, or lists
@@ -421,18 +397,16 @@ def _comparison(audit: Audit) -> Iterator[RenderableType]:
         for split in pair.splits:
             if split.spreads.rows:
                 yield from in_terminal(split.spreads)
-            for metric in RATES:
-                told = [
+            for metric in dict.fromkeys(metric for metric, *_ in split.ranks):
+                shares = [
                     f"{what} {percent(one)} / {percent(other)}"
                     for of, what, one, other in split.ranks
-                    if of == metric.upper()
+                    if of == metric
                 ]
-                if told:
-                    names = " / ".join(pair.names)
-                    yield text(
-                        f"  {metric.upper()}, share of replicates in which {names} is "
-                        f"better: {', '.join(told)}."
-                    )
+                yield text(
+                    f"  {metric}, share of replicates in which {' / '.join(pair.names)} is better: "
+                    f"{', '.join(shares)}."
+                )
 
 
 # ---- another tool's rules
@@ -445,20 +419,16 @@ def _compat(audit: Audit, name: Row) -> Iterator[RenderableType]:
         for row in audit.groups.where(**name).rows()
         if row["definition"].endswith("bt4vt") and row["value"] is not None
     ]
-    other = [row for row in rows if row["reason"]]
-    yield text(f"{audit.record['compat']}.", apart=True)
-    most = [
-        (row["group"], row["metric"], f"{row['value']:.6g}", f"{_exact(row):.6g}")
-        for row in sorted(other, key=_gap, reverse=True)[:5]
+    others = [
+        (row, float(row["value"]), float(row["reason"].removeprefix("exact: ")))
+        for row in rows
+        if row["reason"]
     ]
-    title = f"{len(other)} of its {len(rows)} values differ from the exact ones; most:"
+    others.sort(key=lambda one: -abs(one[1] - one[2]) / max(one[1:]))
+    yield text(f"{audit.record['compat']}.", apart=True)
+    title = f"{len(others)} of its {len(rows)} values differ from the exact ones; most:"
+    most = [
+        (row["group"], row["metric"], f"{value:.6g}", f"{exact:.6g}")
+        for row, value, exact in others[:5]
+    ]
     yield from in_terminal(Sheet.headed(title, ("group", "metric", "bt4vt", "exact"), most))
-
-
-def _exact(row: Row) -> float:
-    return float(row["reason"].removeprefix("exact: "))
-
-
-def _gap(row: Row) -> float:
-    value, exact = float(row["value"]), _exact(row)
-    return abs(value - exact) / max(value, exact)

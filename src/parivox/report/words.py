@@ -23,16 +23,16 @@ LARGEST = 9999.5
 """Ratios above it are told as larger than 9,999."""
 
 
-def show(told: RenderableType) -> None:
+def show(words: RenderableType) -> None:
     """Print: with colours in a terminal, plain lines elsewhere."""
     from rich.console import Console  # noqa: PLC0415 - what takes time to load
 
     if sys.stdout.isatty():
-        Console(highlight=False).print(told)
+        Console(highlight=False).print(words)
         return
     console = Console(highlight=False, width=_PLAIN_WIDTH, no_color=True)
     with console.capture() as captured:
-        console.print(told)
+        console.print(words)
     lines = captured.get().replace(GAP, " ")  # so that it can be searched, and split at blanks
     if console.options.ascii_only:
         lines = lines.translate(_ASCII)
@@ -60,8 +60,8 @@ def grid(*columns: str, left: tuple[int, ...] = (0,), fixed: tuple[int, ...] = (
 
 def add(to: Grid, first: str, *cells: str | Text, dim: bool = False) -> None:
     """Add a row of cells that may hold any name."""
-    told = (cell if isinstance(cell, Text) else text(cell) for cell in cells)
-    to.add_row(text(first, style="dim" if dim else ""), *told)
+    others = (cell if isinstance(cell, Text) else text(cell) for cell in cells)
+    to.add_row(text(first, style="dim" if dim else ""), *others)
 
 
 def number(count: int | None) -> str:
@@ -76,6 +76,11 @@ def percent(value: float | None) -> str:
     if value == 0:
         return "0 %"
     return f"{100 * value:#.3g}".rstrip(".") + " %"
+
+
+def share_of_people(value: float | None) -> str:
+    """A share of people in percent, who are too few for more digits."""
+    return "–" if value is None else f"{100 * value:.0f} %"
 
 
 def short(value: float | None) -> str:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from parivox.report.sheets.latex import escaped, latex
+from parivox.report.sheets.paper import latex, latex_escaped, latex_table
 
 COMMANDS = {
     *("begin", "end", "centering", "footnotesize", "setlength", "tabcolsep", "caption", "label"),
@@ -82,13 +82,12 @@ def test_latin_names_need_no_other_engine(unsure):
 
 
 def test_long_tables_are_cut_where_a_page_ends(odd):
-    from parivox.report.sheets import latex as module
     from parivox.report.sheets.sheet import Column, Sheet
 
     table = Sheet("T", (Column("group", is_words=True), Column("%")), reading="R", sums=1)
     for group in (*(f"g{i}" for i in range(100)), "pooled"):
         table.add(group, "1")
-    parts = list(module._parts(7, table))
+    parts = list(latex_table(7, table))
     assert len(parts) == 3
     assert sum(part.count(r"\caption") for part in parts) == 1
     assert [part.count("continued") for part in parts] == [0, 1, 1]
@@ -98,9 +97,9 @@ def test_long_tables_are_cut_where_a_page_ends(odd):
 
 
 def test_escapes():
-    assert escaped("a--b") == "a-{}-b"
-    assert escaped("“50 %”, ~5") == r"“50 \%”, \textasciitilde{}5"
-    assert escaped("?`'") == r"?\textasciigrave{}\char39{}"
+    assert latex_escaped("a--b") == "a-{}-b"
+    assert latex_escaped("“50 %”, ~5") == r"“50 \%”, \textasciitilde{}5"
+    assert latex_escaped("?`'") == r"?\textasciigrave{}\char39{}"
 
 
 def test_the_same_audit_gives_the_same_text(odd):

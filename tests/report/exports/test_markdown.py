@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from parivox.report.sheets.markdown import escaped, markdown
+from parivox.report.sheets.paper import markdown, markdown_escaped
 
 
 def tables(text):
@@ -86,7 +86,7 @@ def test_the_same_audit_gives_the_same_text(odd):
     ],
 )
 def test_escapes(text, shown):
-    assert escaped(text) == shown
+    assert markdown_escaped(text) == shown
 
 
 def test_a_measure_without_p_is_named_with_the_reason(odd):

@@ -19,7 +19,7 @@ from parivox.core.counts import Curve
 from parivox.report.binned import binned
 from parivox.report.page.measures import EXPLORED
 from parivox.report.scopes import by_grouping, points, scopes
-from parivox.report.sheets.groups import audited_points
+from parivox.report.sheets.comparison import audited_points
 from parivox.report.words import chance
 
 if TYPE_CHECKING:

@@ -149,7 +149,9 @@ def _levels(audit: Audit, scope: Scope, at: str) -> list[Sheet]:
     """Which groups differ within each level of ``--within``."""
     rows = audit.operating_points.where(operating_point=at).rows()
     names = filter(None, dict.fromkeys(row["within"] for row in rows))
-    found = tables.levels(audit, scope.where, names, at)
+    rates = {level: rates_of(audit, {**scope.where, "within": level}) for level in names}
+    known = {level: of for level, of in rates.items() if of}
+    found = tables.levels(audit, scope.where, known, at)
     title = f"{scope.label} within each level, at {at} and the same thresholds"
     return [replace(found, title="").of(title)] if found else []
 
@@ -174,7 +176,7 @@ def crosstabs(audit: Audit) -> list[Crossed]:
     made = []
     for scope in scopes(audit):
         at = first_point(audit, scope.where)
-        sheets = [] if at is None else tables.crosstabs(audit, scope.where, at)
+        sheets = [] if at is None else comparison.crosstabs(audit, scope.where, at)
         if sheets:
             made.append(Crossed(f"{scope.label} at {at}", [*map(_named, sheets)]))
     return made
@@ -195,7 +197,7 @@ def by_system(audit: Audit) -> list[Crossed]:
             if (at := first_point(audit, name)) is not None
         ]
         at = ", ".join(dict.fromkeys(at for _, at in asked))
-        sheets = tables.by_system(audit, first.of, asked)
+        sheets = comparison.by_system(audit, first.of, asked)
         made.append(Crossed(f"{first.of} at {at}", [*map(_named, sheets)]))
     return made
 

@@ -1,10 +1,10 @@
-"""Tables of groups: rates at one threshold and at their own, two attributes crossed, levels."""
+"""Tables of groups: rates at one threshold, each with its interval or as counted; at their own."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from parivox.core import verdict
 from parivox.core.measures import MEASURES
@@ -31,10 +31,10 @@ from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import chance, number, percent, short, span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from parivox.auditing.result import Audit
-    from parivox.report.scopes import Rates, Verdicts
+    from parivox.report.scopes import Rates
     from parivox.report.words import Row
 
 
@@ -57,17 +57,17 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
     )
     for row in audit.operating_points.where(within="").rows():
         name = (row["system"], row["list"])
-        told = UNDEFINED if row["threshold"] is None else f"{row['threshold']:.6g}"
-        if row["threshold"] is None and not row["reason"]:
-            told = deployed.get(name, UNDEFINED)
+        threshold = UNDEFINED if row["reason"] else deployed.get(name, UNDEFINED)
+        if row["threshold"] is not None:
+            threshold = f"{row['threshold']:.6g}"
         missing = {"fpr": "no impostor trials", "fnr": "no own trials"}
         lack = {} if row["reason"] else {k: w for k, w in missing.items() if row[k] is None}
         cost = UNDEFINED if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}"
         made.add(
             name_of(*name),
             row["operating_point"],
-            told,
-            *(Cell(_share(row[metric]), why=lack.get(metric, "")) for metric in missing),
+            threshold,
+            *(Cell(share(row[metric]), why=lack.get(metric, "")) for metric in missing),
             Cell(cost, why="; ".join(lack.values())),
             row["reason"] or row["source"],
         )
@@ -101,29 +101,31 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
     for group in order:
         row, verdict_ = rates[group][metric, at], of.get(metric, {}).get(group)
         compared = against.get(group)
+        why = row["reason"] if row["value"] is None else ""
         made.add(
             Cell(group, "*" if verdict_ and verdict_["gates"] else ""),
             _verdict(verdict_),
             number(row["speakers"]),
-            Cell(_share(row["value"]), why=row["reason"] if row["value"] is None else ""),
-            _interval(row),
-            Cell(_counts(row), why=row["reason"] if row["value"] is None else ""),
+            Cell(share(row["value"]), why=why),
+            interval_of(row),
+            Cell(errors_over_trials(row), why=why),
             *_worth(row),
             *(_against(compared, others) if compared else (Cell(""),) * 3),
         )
     return made
 
 
-def _share(value: float | None) -> str:
+def share(value: float | None) -> str:
     """A fraction in percent, without the sign."""
     return percent(value).removesuffix(" %")
 
 
-def _counts(row: Row) -> str:
+def errors_over_trials(row: Row) -> str:
+    """The counts of a rate."""
     return UNDEFINED if row["trials"] is None else f"{number(row['errors'])}/{row['trials']:,}"
 
 
-def _interval(row: Row) -> Cell:
+def interval_of(row: Row) -> Cell:
     """A rate's interval in percent, marked where it may be too short, or why there is none."""
     if row["value"] is None:
         return Cell(UNDEFINED)
@@ -244,170 +246,40 @@ def _notes(audit: Audit, rates: Rates, lacking: Mapping[str, str], at: str) -> I
     yield from (f"{reason}: {', '.join(groups)}." for reason, groups in missing.items())
 
 
-# ---- two attributes, or systems, against each other
-
-
-class _Rates(NamedTuple):
-    """A grouping at an operating point: its rates, and its verdicts."""
-
-    rates: Rates
-    judged: Verdicts
-    at: str
-
-    @classmethod
-    def of(cls, audit: Audit, where: Row, at: str) -> _Rates:
-        return cls(rates_of(audit, where), verdicts_of(audit, {**where, "operating_point": at}), at)
-
-    def cell(self, group: str, metric: str) -> Cell:
-        """A rate with its interval, else with its counts; a star if there is too little."""
-        row = self.rates.get(group, {}).get((metric, self.at))
-        if row is None:
-            return Cell(UNDEFINED, why="no one: there is no such group")
-        if row["value"] is None:
-            return Cell(UNDEFINED, why=row["reason"])
-        verdict_ = self.judged.get(metric, {}).get(group)
-        star = "*" * bool(verdict_ and verdict_["gates"])
-        speakers = "" if row["speakers"] is None else f"{row['speakers']:,}\u00a0sp."
-        if row["high"] is None:
-            return Cell(f"{_share(row['value'])} ({_counts(row)})", star, below=speakers)
-        interval = _interval(row)
-        below = f"{_counts(row)}, {speakers}" if speakers else _counts(row)
-        told = f"{_share(row['value'])} {interval.text}{interval.mark}"
-        return Cell(told, star, below=below)
-
-
-def audited_points(audit: Audit, where: Row, points: Sequence[str]) -> Sheet:
-    """Both rates of every group at each of several operating points."""
-    each = [_Rates.of(audit, where, at) for at in points]
-    groups = sorted(rates_of(audit, where), key=lambda group: (group == POOLED, group))
-    return Sheet(
-        "",
-        [
-            Column("group", is_words=True),
-            *(Column(f"{metric.upper()}, %, at {at}") for at in points for metric in RATES),
-        ],
-        [
-            [Cell(group), *(one.cell(group, metric) for one in each for metric in RATES)]
-            for group in groups
-        ],
-        sums=int(POOLED in groups),
-    )
-
-
-_IN_CELLS = (
-    "In each cell the rate in percent, with its interval, else with errors/trials. "
-    f"* under-represented; {UNDEFINED} no such group, or no trials."
-)
-
-
-def crosstabs(audit: Audit, where: Row, at: str) -> list[Sheet]:
-    """Both rates of an intersection of two attributes; its margins, where they were audited.
-
-    The attribute of more values runs down.
-    """
-    values = _values(audit, where)
-    if len(values) != 2 or not all(values.values()):
-        return []
-    down, across = sorted(values, key=lambda name: -len(values[name]))
-    is_turned = next(iter(values)) != down
-    own = _Rates.of(audit, where, at)
-    margin = {name: _Rates.of(audit, {**where, "grouping": name}, at) for name in values}
-    lacking = [name for name in (down, across) if not margin[name].rates]
-    heads = (*values[across], *(() if down in lacking else ("all",)))
-    name = name_of(where["system"], where["list"])
-    made = []
-    for metric in RATES:
-        rows = []
-        for value in values[down]:
-            pairs = [(value, other) for other in values[across]]
-            groups = ["+".join(pair[::-1] if is_turned else pair) for pair in pairs]
-            cells = [own.cell(group, metric) for group in groups]
-            rows.append([Cell(value), *[*cells, margin[down].cell(value, metric)][: len(heads)]])
-        if across not in lacking:
-            total = [margin[across].cell(other, metric) for other in values[across]]
-            rows.append([Cell("all"), *[*total, own.cell(POOLED, metric)][: len(heads)]])
-        made.append(
-            Sheet(
-                f"{name}: {RATES[metric]} ({metric.upper()}), %, {down} by {across} at {at}",
-                [Column(down, is_words=True), *(Column(head, across) for head in heads)],
-                rows,
-                _IN_CELLS,
-                [
-                    f"No margin of {one}, which was not audited by itself: add --by {one}."
-                    for one in lacking
-                ],
-                sums=int(across not in lacking),
-                is_sortable=True,
-            )
-        )
-    return made
-
-
-def by_system(audit: Audit, grouping: str, found: Sequence[tuple[Row, str]]) -> Iterator[Sheet]:
-    """Both rates of each group in every system and list, each at an operating point."""
-    each = [_Rates.of(audit, where, at) for where, at in found]
-    groups = {group for one in each for group in one.rates}
-    order = sorted(groups, key=lambda group: (group == POOLED, group))
-    points = ", ".join(dict.fromkeys(at for _, at in found))
-    for metric, words in RATES.items():
-        yield Sheet(
-            f"{grouping}: {words} ({metric.upper()}), %, by system at {points}",
-            [
-                Column("group", is_words=True),
-                *(Column(name_of(where["system"], where["list"])) for where, _ in found),
-            ],
-            [[Cell(group), *(one.cell(group, metric) for one in each)] for group in order],
-            _IN_CELLS,
-            sums=int(POOLED in groups),
-            is_sortable=True,
-        )
-
-
-def _values(audit: Audit, where: Row) -> dict[str, list[str]]:
-    """Values of each attribute of an intersection, whatever signs stand in them.
-
-    The means over one attribute are told by attribute and value, so that names of groups, which
-    may hold a plus sign of their own, need not be taken apart.
-    """
-    found: dict[str, dict[str, None]] = {name: {} for name in where["grouping"].split("+")}
-    for row in audit.bias.where(**where, measure="mean_difference").rows():
-        name, _, value = row["group"].partition("=")
-        found.setdefault(name, {})[value] = None
-    return {name: sorted(values) for name, values in found.items()}
-
-
 # ---- at thresholds of their own, and within levels
 
 
 def own_thresholds(audit: Audit, where: Row) -> Sheet | None:
     """EER and minimum cost of each group: how hard it is for the system."""
     columns: list[Column] = []
-    cells: dict[tuple[str, int], list[Cell]] = {}
+    of_column: list[dict[str, list[Cell]]] = []
     speakers: dict[str, str] = {}
     for metric in ("eer", "min_cdet_norm"):
-        rows = audit.groups.where(**where, metric=metric).rows()
+        table = audit.groups.where(**where, metric=metric)
         times, unit = (100, ", %") if metric == "eer" else (1, "")
-        for definition in dict.fromkeys(row["definition"] for row in rows):
+        for definition in dict.fromkeys(row["definition"] for row in table.rows()):
             head = f"{MEASURES[metric].label}{unit} ({definition})"
             columns += [Column(head), Column("Interval")]
-            for row in (one for one in rows if one["definition"] == definition):
+            of_column.append({})
+            for row in table.where(definition=definition).rows():
                 speakers.setdefault(row["group"], number(row["speakers"]))
                 value = row["value"]
-                told = UNDEFINED if value is None else f"{times * value:#.3g}".rstrip(".")
+                figure = UNDEFINED if value is None else f"{times * value:#.3g}".rstrip(".")
                 limits = "" if value is None else span(row["low"], row["high"], times=times)
-                cells[row["group"], len(columns)] = [
-                    Cell(told, why=row["reason"]),
-                    Cell(limits, why=row["note"]),
-                ]
+                cells = [Cell(figure, why=row["reason"]), Cell(limits, why=row["note"])]
+                of_column[-1][row["group"]] = cells
     if not columns:
         return None
-    places = range(2, len(columns) + 1, 2)
     none = [Cell(""), Cell("")]
     return Sheet(
         "Each group at the threshold that suits it best",
         [Column("Group", is_words=True), Column("Speakers"), *columns],
         [
-            [Cell(group), Cell(n), *(one for at in places for one in cells.get((group, at), none))]
+            [
+                Cell(group),
+                Cell(n),
+                *(cell for cells in of_column for cell in cells.get(group, none)),
+            ]
             for group, n in speakers.items()
         ],
         sums=int(POOLED in speakers),
@@ -415,27 +287,105 @@ def own_thresholds(audit: Audit, where: Row) -> Sheet | None:
     ).filled(keeps_reasons=True)
 
 
-def levels(audit: Audit, where: Row, names: Iterable[str], at: str) -> Sheet | None:
-    """Which groups differ within each level of ``--within``."""
-    found = {level: rates_of(audit, {**where, "within": level}) for level in names}
-    found = {level: rates for level, rates in found.items() if rates}
-    known = [m for m in RATES if any(has_rate(m, at, rates) for rates in found.values())]
-    if not found:
+def levels(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet | None:
+    """Which groups differ within each level of ``--within``, of which the rates are given."""
+    known = [metric for metric in RATES if any(has_rate(metric, at, one) for one in of.values())]
+    if not of:
         return None
     columns = [Column("within", is_words=True, is_whole=True)]
     for metric in known:
         columns.append(Column(metric.upper()))
         columns.append(Column("groups that differ (x)", is_words=True, is_wide=True))
     made = Sheet("", columns)
-    for level, rates in found.items():
-        of = verdicts_of(audit, {**where, "within": level, "operating_point": at})
+    for level, rates in of.items():
+        verdicts = verdicts_of(audit, {**where, "within": level, "operating_point": at})
         cells = []
         for metric in known:
             pooled = rates[POOLED][metric, at]
             interval = span(pooled["low"], pooled["high"], times=100)
-            cells += [
-                f"{percent(pooled['value'])} {interval}",
-                differing_in_words(of.get(metric, {})),
-            ]
+            cells.append(f"{percent(pooled['value'])} {interval}")
+            cells.append(differing_in_words(verdicts.get(metric, {})))
         made.add(level, *cells)
     return made
+
+
+# ---- where nothing is known but rates: no intervals, and so no verdicts
+
+
+def both_rates(rates: Rates, at: str, title: str) -> Sheet:
+    """Every group at a point, the highest FNR first, each rate in times that of all together."""
+    heads = ("group", "speakers", "FNR", "errors / trials", "x", "FPR", "errors / trials", "x")
+    groups = [group for group in rates if group != POOLED]
+    rows = []
+    for group in [*sorted(groups, key=lambda g: -(rates[g]["fnr", at]["value"] or 0)), POOLED]:
+        cells = [group, number(rates[group]["fnr", at]["speakers"])]
+        for metric in ("fnr", "fpr"):
+            row, pooled = rates[group][metric, at], rates[POOLED][metric, at]["value"]
+            cells += (
+                (UNDEFINED, row["reason"], UNDEFINED)
+                if row["value"] is None
+                else (percent(row["value"]), _spaced_counts(row), _times(row["value"], pooled))
+            )
+        rows.append(cells)
+    return Sheet.headed(title, heads, rows)
+
+
+def _spaced_counts(row: Row) -> str:
+    return f"{row['errors']:,} / {row['trials']:,}"
+
+
+def _times(value: float, pooled: float | None) -> str:
+    return f"{value / pooled:.2f}" if pooled else UNDEFINED
+
+
+def sizes(rates: Rates) -> Sheet:
+    """How many speakers and trials each group has, where there are no rates."""
+    keys = ("speakers", "target_trials", "nontarget_trials")
+    first = {group: next(iter(found.values())) for group, found in rates.items()}
+    rows = [(group, *(number(row[key]) for key in keys)) for group, row in first.items()]
+    return Sheet.headed("", ("group", "speakers", "target trials", "nontarget trials"), rows)
+
+
+def extremes(rates: Rates, points: Iterable[Row]) -> Sheet:
+    """Who fares worst and best at each point."""
+    heads = ("at", "who", "group", "rate", "x pooled", "errors / trials, speakers")
+    made = Sheet.headed("", heads, words=(1, 2, 3, 6))
+    for point in points:
+        at = point["operating_point"]
+        for metric, words in (("fnr", "locked out"), ("fpr", "let impostors in")):
+            ranked = _ranked(rates, metric, at)
+            pooled = rates[POOLED][metric, at]["value"]
+            if len(ranked) < 2 or not pooled or ranked[0]["value"] == ranked[-1]["value"]:
+                continue
+            for word, row in (("most", ranked[-1]), ("least", ranked[0])):
+                whom = "" if row["speakers"] is None else f", {row['speakers']:,} speakers"
+                rate = (percent(row["value"]), _times(row["value"], pooled))
+                who = f"{words} {word}"
+                made.add(at, who, row["group"], *rate, f"{_spaced_counts(row)}{whom}")
+    return made
+
+
+def worst_of_levels(of: Mapping[str, Rates], at: str) -> Sheet:
+    """Who fares worst within each level, against the level's own pooled row."""
+    columns = [Column("within", is_words=True, is_whole=True)]
+    for metric, words in (("FNR", "locked out most"), ("FPR", "let impostors in most")):
+        columns += [Column(metric), Column(words, is_words=True), Column("x"), Column("errors")]
+    made = Sheet("", columns)
+    for level, rates in of.items():
+        cells = []
+        for metric in RATES:
+            pooled, ranked = rates[POOLED][metric, at]["value"], _ranked(rates, metric, at)
+            cells.append(percent(pooled))
+            if not ranked or not pooled:
+                cells += [UNDEFINED] * 3
+                continue
+            worst = ranked[-1]
+            cells += [worst["group"], _times(worst["value"], pooled), f"{worst['errors']:,}"]
+        made.add(level, *cells)
+    return made
+
+
+def _ranked(rates: Rates, metric: str, at: str) -> list[Row]:
+    """Rows of the groups that have a rate, the lowest first."""
+    rows = [one[metric, at] for group, one in rates.items() if group != POOLED]
+    return sorted((row for row in rows if row["value"] is not None), key=lambda row: row["value"])

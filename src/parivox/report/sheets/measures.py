@@ -10,7 +10,7 @@ from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import GAP, chance, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.words import Row
@@ -42,6 +42,11 @@ def undefined(reason: str) -> str:
     return _REASONS.get(reason, reason)
 
 
+def _why_undefined(row: Row) -> str:
+    """Why a meta-measure has no value; empty where it has one."""
+    return "" if row["value"] is not None else undefined(row["reason"])
+
+
 def _no_p(row: Row) -> str:
     """Why a meta-measure that has a value has no p; empty where it has one."""
     if row["value"] is None or row["p"] is not None:
@@ -63,6 +68,23 @@ def _place(row: Row) -> tuple[bool, int, int]:
     return not is_quoted, at, [*_OF].index(row["metric"])
 
 
+def _of_one_alpha(audit: Audit, where: Row) -> list[Row]:
+    """Measures of both rates, those that weigh them by the first alpha, in their order."""
+    alpha = audit.record["options"]["alpha"][0]
+    rows = audit.meta.where(**{**where, "zero": "none"}).rows()
+    of = [row for row in rows if row["metric"] in _OF and row["alpha"] in {None, alpha}]
+    return sorted(of, key=_place)
+
+
+def _weighted(name: str, row: Row) -> str:
+    """A name with the weight of the rates, if they are weighed."""
+    return name if row["alpha"] is None else f"{name}, alpha {row['alpha']:g}"
+
+
+def _fairer(row: Row) -> str:
+    return "higher" if row["higher_is_fairer"] else "lower"
+
+
 def _figure(value: float | None) -> str:
     """A measure, which has no unit, to three digits."""
     if value is None:
@@ -81,8 +103,8 @@ def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
     ]
     sizes = {row["gated"]: row["groups"] for row in at_point if row["metric"] == BOTH}
     has_gated = sizes.get(True) != sizes.get(False)
-    told = [row for row in at_point if not row["gated"] or has_gated or _differs(row, at_point)]
-    told.sort(key=lambda r: (*_place(r), -1 if r["alpha"] is None else r["alpha"], r["gated"]))
+    chosen = [row for row in at_point if not row["gated"] or has_gated or _differs(row, at_point)]
+    chosen.sort(key=lambda r: (*_place(r), -1 if r["alpha"] is None else r["alpha"], r["gated"]))
     made = []
     for words, shown in (("Measures", ("first", "quoted")), ("Further measures", ("further",))):
         sheet = Sheet.headed(
@@ -91,7 +113,7 @@ def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
                 *("Measure", "Groups", "Value", "Varies within", "Fair system: mean"),
                 *("95 % within", "p", "Fairer", "Least", "Most"),
             ),
-            (_cells(row) for row in told if measure_of(row).shown in shown),
+            (_cells(row) for row in chosen if measure_of(row).shown in shown),
             words=(1, 8, 9, 10),
         )
         made += [sheet.filled()] if sheet.rows else []
@@ -108,35 +130,33 @@ def _differs(row: Row, rows: Sequence[Row]) -> bool:
 
 
 def _cells(row: Row) -> Iterator[str | Cell]:
-    one = measure_of(row)
+    """A measure with its interval, beside what a fair system would show, or why it lacks them."""
+    one, value = measure_of(row), row["value"]
     label = f"{one.label} of {row['metric'].upper()}" if row["metric"] in RATES else one.label
     if one.takes == "grid":
         label = f"{label} over {row['operating_point']}"
     if row["definition"]:
         label = f"{label} ({row['definition']})"
-    yield label if row["alpha"] is None else f"{label}, alpha {row['alpha']:g}"
+    yield _weighted(label, row)
     yield f"{number(row['groups'])} ({'without *' if row['gated'] else 'all'})"
-    is_there = row["value"] is not None
-    yield Cell(_figure(row["value"]), why=undefined(row["reason"]))
+    yield Cell(_figure(value), why=undefined(row["reason"]))
     if row["high"] is not None:
         yield f"[{_figure(row['low'])}, {_figure(row['high'])}]"
+    elif value is None:
+        yield ""
     else:
-        why = row["note"] or "no interval: none is known to be right for it"
-        yield Cell(UNDEFINED, why=why) if is_there else ""
-    if not is_there:
-        yield from ("", "")
-    elif row["floor_95"] is None:
-        none = Cell(UNDEFINED, why="no floor: no fair system was drawn for it")
-        yield from (none, none)
+        yield Cell(UNDEFINED, why=row["note"] or "no interval: none is known to be right for it")
+    if value is None:
+        yield from ("", "", "")
     else:
-        is_beyond = (row["value"] < row["floor_95"]) == row["higher_is_fairer"] and (
-            row["value"] != row["floor_95"]
-        )
-        yield _figure(row["floor_mean"])
-        yield f"{_figure(row['floor_95'])}{' ▲ exceeded' * is_beyond}"
-    why = _no_p(row)
-    yield Cell(UNDEFINED, why=f"no p: {why}") if why else chance(row["p"]) if is_there else ""
-    yield "higher" if row["higher_is_fairer"] else "lower"
+        why = "no floor: no fair system was drawn for it"
+        floor, is_fairer_above = row["floor_95"], row["higher_is_fairer"]
+        is_beyond = floor is not None and (value < floor if is_fairer_above else value > floor)
+        yield Cell(_figure(row["floor_mean"] if floor is not None else None), why=why)
+        yield Cell(f"{_figure(floor)}{' ▲ exceeded' * is_beyond}", why=why)
+        why = _no_p(row)
+        yield Cell(UNDEFINED, why=f"no p: {why}") if why else chance(row["p"])
+    yield _fairer(row)
     yield row["low_group"] or ""
     yield row["high_group"] or ""
 
@@ -146,22 +166,21 @@ def _cells(row: Row) -> Iterator[str | Cell]:
 
 def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     """Every meta-measure of both rates at an operating point, of the groups that count."""
-    alpha = audit.record["options"]["alpha"][0]
-    asked = {**where, "operating_point": at, "zero": "none"}
-    rows = [
-        row
-        for row in audit.meta.where(**asked).rows()
-        if row["metric"] in _OF and row["alpha"] in {None, alpha}
-    ]
-    counted = [row for row in rows if row["gated"]]
-    is_gated = any(row["value"] is not None for row in counted)
-    rows = counted if is_gated else [row for row in rows if not row["gated"]]
-    rows.sort(key=_place)
+    rows = _of_one_alpha(audit, {**where, "operating_point": at})
+    is_gated = any(row["gated"] and row["value"] is not None for row in rows)
+    rows = [row for row in rows if row["gated"] == is_gated]
     whose = "groups that are not under-represented" if is_gated else "all groups"
-    missing = _by_reason((undefined(r["reason"] or r["note"]), r) for r in rows if not _is_there(r))
-    no_p = _by_reason((reason, row) for row in rows if (reason := _no_p(row)))
-    if all(row["floor_95"] is None for row in rows):
-        no_p = {}
+    has_floors = any(row["floor_95"] is not None for row in rows)
+    lacks = [
+        (f"Undefined, as {undefined(row['reason'] or row['note'])}", row)
+        for row in rows
+        if row["value"] is None
+    ]
+    if has_floors:
+        lacks += [(f"No p, as {reason}", row) for row in rows if (reason := _no_p(row))]
+    missing: dict[str, list[str]] = {}
+    for what, row in lacks:
+        missing.setdefault(what, []).append(f"{measure_of(row).short} of {_OF[row['metric']]}")
     return Sheet(
         f"{name_of(where['system'], where['list'])}: spread over {where['grouping']} at {at}, "
         f"{whose}",
@@ -171,42 +190,24 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
             *map(Column, ("groups", "value", "fair, mean", "fair, 95 %", "p")),
             Column("fairer", is_words=True),
         ),
-        [[*map(Cell, _on_paper(row))] for row in rows if _is_there(row)],
-        _FLOORS if any(row["floor_mean"] is not None for row in rows) else _PLAIN,
         [
-            *(f"Undefined, as {reason}: {', '.join(of)}." for reason, of in missing.items()),
-            *(f"No p, as {reason}: {', '.join(of)}." for reason, of in no_p.items()),
+            [
+                Cell(_weighted(measure_of(row).label, row)),
+                Cell(_OF[row["metric"]]),
+                Cell(number(row["groups"])),
+                *(Cell(_figure(row[name])) for name in ("value", "floor_mean", "floor_95")),
+                Cell(chance(row["p"])),
+                Cell(_fairer(row)),
+            ]
+            for row in rows
+            if row["value"] is not None
         ],
+        _FLOORS if any(row["floor_mean"] is not None for row in rows) else _PLAIN,
+        [f"{what}: {', '.join(names)}." for what, names in missing.items()],
     ).filled()
 
 
-def _is_there(row: Row) -> bool:
-    return row["value"] is not None
-
-
-def _on_paper(row: Row) -> tuple[str, ...]:
-    name = measure_of(row).label
-    return (
-        name if row["alpha"] is None else f"{name}, alpha {row['alpha']:g}",
-        _OF[row["metric"]],
-        number(row["groups"]),
-        *(_figure(row[column]) for column in ("value", "floor_mean", "floor_95")),
-        chance(row["p"]),
-        "higher" if row["higher_is_fairer"] else "lower",
-    )
-
-
-def _by_reason(rows: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for reason, row in rows:
-        found.setdefault(reason, []).append(f"{measure_of(row).short} of {_OF[row['metric']]}")
-    return found
-
-
 # ---- in the terminal
-
-
-_WHOSE = {"without *": " without *", "all groups": " of all groups"}
 
 
 def spread(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
@@ -214,41 +215,30 @@ def spread(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
 
     `where` holds an operating point. The sheet is None where no measure has a value.
     """
-    alpha = audit.record["options"]["alpha"][0]
-    rows = [
-        row
-        for row in audit.meta.where(**where).rows()
-        if measure_of(row).shown == "first"
-        and row["metric"] in _OF
-        and row["alpha"] in {None, alpha}
-    ]
-    rows.sort(key=_place)
     every: dict[str, dict[bool, Row]] = {}
-    for row in rows:
-        name = measure_of(row).short
-        label = name if row["metric"] == BOTH else f"{name} of {_OF[row['metric']]}"
-        every.setdefault(label, {})[row["gated"]] = row
+    for row in _of_one_alpha(audit, where):
+        if measure_of(row).shown == "first":
+            name = measure_of(row).short
+            label = name if row["metric"] == BOTH else f"{name} of {_OF[row['metric']]}"
+            every.setdefault(label, {})[row["gated"]] = row
     if not every:
         return None, []
-    blocks = [("all groups", False)]
+    blocks = {"all groups": False}
     title = ""
-    if any(found[True]["groups"] != found[False]["groups"] for found in every.values()):
-        if any(_is_there(found[True]) for found in every.values()):
-            blocks.insert(0, ("without *", True))
+    if any(by_gate[True]["groups"] != by_gate[False]["groups"] for by_gate in every.values()):
+        if any(by_gate[True]["value"] is not None for by_gate in every.values()):
+            blocks = {"without *": True, "all groups": False}
         else:
             title = "Groups without * are too few for a spread; of all groups:"
-    heads = [GAP + head for name, _ in blocks for head in ("n", name, "floor, 95 %", "p")]
+    heads = [GAP + head for name in blocks for head in ("n", name, "floor, 95 %", "p")]
     made = Sheet.headed(title, ("spread", *heads, f"{GAP}fairer"))
-    for label, found in every.items():
-        weighted = label if found[False]["alpha"] is None else f"{label}, alpha {alpha:g}"
-        cells = [cell for _, is_gated in blocks for cell in _against_floor(found[is_gated])]
-        cells.append("higher" if found[False]["higher_is_fairer"] else "lower")
-        if any(_is_there(found[is_gated]) for _, is_gated in blocks):
-            made.add(weighted, *cells)
-    missing = _lacking(
-        every, blocks, lambda row: "" if _is_there(row) else undefined(row["reason"])
-    )
-    return (made if made.rows else None), [*missing, *_lacking(every, blocks, _no_p, "No p")]
+    for label, by_gate in every.items():
+        rows = [by_gate[is_gated] for is_gated in blocks.values()]
+        if any(row["value"] is not None for row in rows):
+            cells = [cell for row in rows for cell in _against_floor(row)]
+            made.add(_weighted(label, by_gate[False]), *cells, _fairer(by_gate[False]))
+    undefined_ones = _lacking(every, blocks, _why_undefined, "Undefined")
+    return (made if made.rows else None), [*undefined_ones, *_lacking(every, blocks, _no_p, "No p")]
 
 
 def _against_floor(row: Row) -> tuple[str, str, str, str]:
@@ -268,21 +258,19 @@ def _decimals(value: float) -> str:
 
 def _lacking(
     every: Mapping[str, Mapping[bool, Row]],
-    blocks: Sequence[tuple[str, bool]],
+    blocks: Mapping[str, bool],
     reason_of: Callable[[Row], str],
-    what: str = "Undefined",
+    what: str,
 ) -> Iterator[str]:
     """Which measures lack something, by the reason."""
     missing: dict[str, dict[str, list[str]]] = {}
-    for label, found in every.items():
-        for name, is_gated in blocks:
-            reason = reason_of(found[is_gated])
+    for label, by_gate in every.items():
+        for name, is_gated in blocks.items():
+            reason = reason_of(by_gate[is_gated])
             if reason:
                 missing.setdefault(reason, {}).setdefault(name, []).append(label)
     for reason, by_block in missing.items():
         is_same = len(by_block) == len(blocks) and len(set(map(tuple, by_block.values()))) == 1
-        told = (
-            ", ".join(labels) + ("" if is_same else _WHOSE[name])
-            for name, labels in by_block.items()
-        )
-        yield f"{what}, as {reason}: {'; '.join(dict.fromkeys(told))}."
+        whose = {"without *": " without *", "all groups": " of all groups"}
+        labels = (", ".join(of) + ("" if is_same else whose[name]) for name, of in by_block.items())
+        yield f"{what}, as {reason}: {'; '.join(dict.fromkeys(labels))}."

@@ -24,56 +24,36 @@ _SIGNS = {"worse": "▲ ", "better": "▼ "}
 
 
 class Cell(NamedTuple):
-    """What stands in a row under a head.
-
-    Attributes
-    ----------
-    text : str
-        A figure or words; a dash where it is undefined, nothing where the column does not apply.
-    mark : str
-        Behind it: ``*`` of a group that is too small, ``~`` of an interval that may be too short.
-    why : str
-        Why there is a dash.
-    verdict : str
-        ``worse``, ``better``, ``cannot_tell``: how it is coloured; the text says it, too.
-    below : str
-        What a page has room for in a line of its own.
-    """
+    """What stands in a row under a head."""
 
     text: str
+    """A figure or words; a dash where it is undefined, nothing where the column does not apply."""
     mark: str = ""
+    """Behind it: ``*`` of a group that is too small, ``~`` of an interval that may be too short."""
     why: str = ""
+    """Why there is a dash."""
     verdict: str = ""
+    """``worse``, ``better``, ``cannot_tell``: how it is coloured; the text says it, too."""
     below: str = ""
+    """What a page has room for in a line of its own."""
 
 
 class Column(NamedTuple):
-    """A head and what stands under it.
-
-    Attributes
-    ----------
-    head : str
-    over : str
-        What stands over the head and its neighbours.
-    unit : str
-        Of the figures: a terminal writes it behind them, all else into the head.
-    is_words : bool
-        Words stand to the left, figures to the right.
-    is_wide : bool
-        Words that may take several lines.
-    is_whole : bool
-        Words that a narrow terminal does not wrap.
-    key : str
-        What a sheet is asked for it by.
-    """
+    """A head and what stands under it."""
 
     head: str
     over: str = ""
+    """What stands over the head and its neighbours."""
     unit: str = ""
+    """Of the figures: a terminal writes it behind them, all else into the head."""
     is_words: bool = False
+    """Words stand to the left, figures to the right."""
     is_wide: bool = False
+    """Words that may take several lines."""
     is_whole: bool = False
+    """Words that a narrow terminal does not wrap."""
     key: str = ""
+    """What a sheet is asked for it by."""
 
     @property
     def heading(self) -> str:
@@ -83,34 +63,22 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table; the first column names its rows.
-
-    Attributes
-    ----------
-    title : str
-        What it shows; may be empty.
-    columns : sequence of Column
-    rows : list of lists of Cell
-    reading : str
-        How to read it.
-    notes : sequence of str
-        What the marks in it stand for, and why cells are empty.
-    sums : int
-        How many rows at the end are of all the others together; they stay there.
-    is_sortable : bool
-        Whether a page lets its reader order the rows.
-    is_stacked : bool
-        Whether a phone shows rows as lists, for what every reader must see whole.
-    """
+    """A table; the first column names its rows."""
 
     title: str
+    """What it shows; may be empty."""
     columns: Sequence[Column]
     rows: list[list[Cell]] = field(default_factory=list)
     reading: str = ""
+    """How to read it."""
     notes: Sequence[str] = ()
+    """What the marks in it stand for, and why cells are empty."""
     sums: int = 0
+    """How many rows at the end are of all the others together; they stay there."""
     is_sortable: bool = False
+    """Whether a page lets its reader order the rows."""
     is_stacked: bool = False
+    """Whether a phone shows rows as lists, for what every reader must see whole."""
 
     @classmethod
     def headed(
@@ -191,19 +159,19 @@ class Sheet:
     def on_page(self) -> list[list[Cell]]:
         """Rows as a page shows them: marks set apart, dashes with the mark of their reason."""
         notes = self.footnotes
-        return [[_on_page(cell, notes) for cell in row] for row in self.rows]
+
+        def shown(cell: Cell) -> Cell:
+            mark = f" {cell.mark}" if cell.mark else ""
+            if cell.text == UNDEFINED and cell.why:
+                mark = f"{GAP}{notes[cell.why]}"
+            return cell._replace(text=f"{_SIGNS.get(cell.verdict, '')}{cell.text}{mark}")
+
+        return [[shown(cell) for cell in row] for row in self.rows]
 
     @property
     def on_paper(self) -> list[list[str]]:
         """Rows as a paper prints them: a dash wherever there is nothing."""
         return [[f"{cell.text or UNDEFINED}{cell.mark}" for cell in row] for row in self.rows]
-
-
-def _on_page(cell: Cell, notes: Mapping[str, str]) -> Cell:
-    mark = f" {cell.mark}" if cell.mark else ""
-    if cell.text == UNDEFINED and cell.why:
-        mark = f"{GAP}{notes[cell.why]}"
-    return cell._replace(text=f"{_SIGNS.get(cell.verdict, '')}{cell.text}{mark}")
 
 
 def in_terminal(
@@ -233,10 +201,9 @@ def in_terminal(
 
 
 def _in_terminal(cell: Cell, column: Column, *, is_close: bool) -> str:
-    told = cell.text
     if is_close:
-        before = GAP if told and column.head.startswith(GAP) else ""
+        before = GAP if cell.text and column.head.startswith(GAP) else ""
         after = GAP if column.head.endswith(GAP) else ""
-        return f"{before}{told}{cell.mark or after}"
-    unit = f" {column.unit}" if column.unit and told not in {"", UNDEFINED} else ""
-    return f"{told}{unit}{cell.mark}"
+        return f"{before}{cell.text}{cell.mark or after}"
+    unit = f" {column.unit}" if column.unit and cell.text not in {"", UNDEFINED} else ""
+    return f"{cell.text}{unit}{cell.mark}"

@@ -12,7 +12,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.schema import CURVES
-from parivox.errors import ConfigError, shown
+from parivox.errors import shown
 from parivox.report.findings import answers
 
 if TYPE_CHECKING:
@@ -41,47 +41,22 @@ _MOST_ROWS, _MOST_CHARACTERS = (1 << 20) - 1, 32_767
 _WIDE = {"group": 24, "sentence": 60, "reason": 30, "note": 40, "item": 40, "metric": 16}
 
 
-def check_openpyxl() -> None:
-    """Refuse to go on without the package that writes workbooks.
-
-    Raises
-    ------
-    ConfigError
-        If it is not installed.
-    """
-    try:
-        import openpyxl  # noqa: F401, PLC0415 - an optional dependency
-    except ImportError as error:
-        msg = "workbooks need openpyxl: pip install 'parivox[xlsx]'"
-        raise ConfigError(msg) from error
-
-
 def workbook(audit: Audit) -> bytes:
-    """The bytes of the workbook.
-
-    Raises
-    ------
-    ConfigError
-        If openpyxl is not installed.
-    """
-    check_openpyxl()
+    """The bytes of the workbook."""
     from openpyxl import Workbook  # noqa: PLC0415 - an optional dependency
 
     book = Workbook(write_only=True)
     kept_out = {*CURVES, _OF_PEOPLE}
     tables = {name: table for name, table in audit.tables().items() if name not in kept_out}
-    _explain(book.create_sheet("about"), audit, tables)
+    about = book.create_sheet("about")
+    about.column_dimensions["A"].width, about.column_dimensions["B"].width = 28, 110
+    for row in _about(audit, tables):
+        about.append([_cell(about, value) for value in row])
     for name, table in tables.items():
         if len(table) <= _MOST_ROWS:
             _fill(book.create_sheet(name), table)
     book.properties.creator = CREATOR
     return _dated(book)
-
-
-def _explain(sheet: Any, audit: Audit, tables: dict[str, Table]) -> None:
-    sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 28, 110
-    for row in _about(audit, tables):
-        sheet.append([_cell(sheet, value) for value in row])
 
 
 def _about(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, ...]]:
@@ -148,8 +123,8 @@ def _dated(book: Any) -> bytes:
     again = io.BytesIO()
     with zipfile.ZipFile(made) as old, zipfile.ZipFile(again, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
-            told = about if name == "docProps/core.xml" else old.read(name)
+            content = about if name == "docProps/core.xml" else old.read(name)
             entry = zipfile.ZipInfo(name, date_time=(2000, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, told)
+            new.writestr(entry, content)
     return again.getvalue()
