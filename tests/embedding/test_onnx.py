@@ -371,11 +371,11 @@ def test_an_exported_system_is_the_same_system(onnx, optional, waveforms, tmp_pa
     torch = optional("torch")
     from parivox.embedding.systems.published import PUBLISHED, PublishedSystem
     from parivox.embedding.systems.published.export import export_onnx
-    from parivox.embedding.systems.published.resnetse34 import light
+    from parivox.embedding.systems.published.resnets import ResNetSE34L
 
     torch.manual_seed(3)
     recipe = PUBLISHED["resnetse34l"].recipe
-    network = light({"fc.weight": (512, 128), "sap_linear.weight": (128, 128)}).eval()
+    network = ResNetSE34L(512, deviation=False).eval()
     front = FRONTENDS["clova40"]
     theirs = PublishedSystem("resnetse34l", network, front, recipe, device="cpu", provenance={})
     export_onnx(theirs, tmp_path / "light.onnx")

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from parivox.embedding.systems.published import PUBLISHED, load_published, published_name
+from parivox.embedding.systems.published import PUBLISHED, load_published
 from parivox.errors import ConfigError, DataError
 
 
@@ -25,7 +25,7 @@ def light(torch):
     """A seeded state of ResNetSE34L."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        module = importlib.import_module("parivox.embedding.systems.published.resnetse34")
+        module = importlib.import_module("parivox.embedding.systems.published.resnets")
         return module.ResNetSE34L(512, deviation=False).state_dict()
 
 
@@ -82,7 +82,7 @@ def test_every_container_gives_the_same_network(torch, light, saved, container, 
     loaded = system.network.state_dict()
     assert loaded.keys() == light.keys()
     assert all(torch.equal(loaded[key], light[key]) for key in light)
-    assert published_name(path) == "resnetse34l"
+    assert system.name == "resnetse34l"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert system.provenance["weights_sha256"] == digest
     assert system.provenance["parameters"] == 1_437_078

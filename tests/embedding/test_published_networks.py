@@ -236,8 +236,8 @@ def test_the_two_ecapas_share_no_key(torch):
 
 def test_the_last_group_passes_through_taoruijies_block_and_the_first_speechbrains(torch):
     x = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 64, 30)).astype(np.float32))
-    one = module("ecapa").Block(64, 2).eval().res2(x)
-    other = module("ecapa").Res2(64, 2).eval()(x)
+    one = module("tdnns").TaoRuijieBlock(64, 2).eval().res2(x)
+    other = module("tdnns").Res2(64, 2).eval()(x)
     torch.testing.assert_close(one[:, 56:], x[:, 56:], rtol=0, atol=0)
     assert not torch.isclose(one[:, :56], x[:, :56]).all(dim=2).any()
     torch.testing.assert_close(other[:, :8], x[:, :8], rtol=0, atol=0)
@@ -246,17 +246,17 @@ def test_the_last_group_passes_through_taoruijies_block_and_the_first_speechbrai
 
 def test_a_signal_that_stays_the_same_is_pooled_as_itself(torch):
     steady = torch.linspace(-1, 1, 1536)[None, :, None].expand(2, 1536, 20)
-    ecapa = module("ecapa").ECAPA(512).eval()
+    ecapa = module("tdnns").TaoRuijieECAPA(512).eval()
     mean, deviation = ecapa.pooled(steady).chunk(2, dim=1)
     torch.testing.assert_close(mean, steady[..., 0], rtol=0, atol=1e-5)
     torch.testing.assert_close(deviation, torch.full_like(mean, 0.01), rtol=0, atol=1e-4)
-    light = module("resnetse34").ResNetSE34L(512, deviation=False).eval()
+    light = module("resnets").ResNetSE34L(512, deviation=False).eval()
     frames = torch.linspace(-1, 1, 128).expand(2, 20, 128)
     torch.testing.assert_close(light.pooled(frames), frames[:, 0], rtol=0, atol=1e-5)
 
 
 def test_attention_weighs_frames(torch):
-    light = module("resnetse34").ResNetSE34L(512, deviation=False).eval()
+    light = module("resnets").ResNetSE34L(512, deviation=False).eval()
     with torch.no_grad():
         light.sap_linear.weight.copy_(torch.eye(128))
         light.sap_linear.bias.zero_()
@@ -269,9 +269,9 @@ def test_attention_weighs_frames(torch):
 
 def test_squeeze_and_excitation_of_zero_weights_halves(torch):
     for scaling, shape in [
-        (module("resnetse34").SqueezeExcitation(16), (2, 16, 5, 7)),
-        (module("ecapa").SqueezeExcitation(16), (2, 16, 7)),
-        (module("ecapa").SpeechBrainExcitation(16), (2, 16, 7)),
+        (module("resnets").SqueezeExcitation(16), (2, 16, 5, 7)),
+        (module("tdnns").SqueezeExcitation(16), (2, 16, 7)),
+        (module("tdnns").SpeechBrainExcitation(16), (2, 16, 7)),
     ]:
         for parameter in scaling.parameters():
             torch.nn.init.zeros_(parameter)
@@ -280,7 +280,7 @@ def test_squeeze_and_excitation_of_zero_weights_halves(torch):
 
 
 def test_fusion_of_zero_weights_adds_and_of_large_ones_takes_the_first_twice(torch):
-    fusion = module("eres2net").Fusion(8).eval()
+    fusion = module("resnets").Fusion(8).eval()
     one, other = torch.randn(2, 1, 8, 5, 6, generator=torch.Generator().manual_seed(0))
     for parameter in fusion.parameters():
         torch.nn.init.zeros_(parameter)
@@ -291,7 +291,7 @@ def test_fusion_of_zero_weights_adds_and_of_large_ones_takes_the_first_twice(tor
 
 def test_what_leaves_a_block_of_eres2net_is_cut_at_20(torch):
     block = built("eres2net, base 192").layer1[0]
-    block = type(block)(32, 32, 1, module("eres2net").BASE, fused=False).eval()
+    block = type(block)(32, 32, 1, module("resnets").BASE, fused=False).eval()
     x = 1000 * torch.randn(1, 32, 8, 9, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         out = block(x)
@@ -300,6 +300,6 @@ def test_what_leaves_a_block_of_eres2net_is_cut_at_20(torch):
 
 def test_segments_of_100_frames_and_a_partial_one(torch):
     x = torch.arange(250.0).expand(2, 3, 250)
-    found = module("campplus").segment_means(x)
+    found = module("tdnns").segment_means(x)
     expected = torch.tensor([49.5] * 100 + [149.5] * 100 + [224.5] * 50).expand(2, 3, 250)
     torch.testing.assert_close(found, expected)

@@ -2,7 +2,7 @@
 
 See docs/references.md#papers.
 
-Networks stand in a module each and need torch; none is imported before it is asked for.
+Networks stand in modules of their own and need torch; none is imported before it is asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from parivox.errors import ConfigError, DataError
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
-    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
@@ -33,44 +32,33 @@ if TYPE_CHECKING:
     from parivox.embedding.frontends import FrontEnd
     from parivox.embedding.systems.published.checkpoint import Shapes
 
+    T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Published:
-    """One published system.
-
-    Attributes
-    ----------
-    title : str
-        As its publishers call it.
-    repository : str
-        Where the code, and a pointer to the weights, was published.
-    licence : str
-        Of the code.
-    network : str
-        ``module:function`` that builds the form of the network that a checkpoint's shapes tell.
-    telling : str
-        A key that the checkpoints of no other system here have.
-    frontend : str
-        See :data:`parivox.embedding.frontends.FRONTENDS`.
-    recipe : Recipe
-    """
+    """One published system."""
 
     title: str
+    """As its publishers call it."""
     repository: str
-    licence: str
+    """Where the code, and a pointer to the weights, was published."""
     network: str
+    """Module and class of the network, which is made `of_shapes` of a checkpoint."""
     telling: str
+    """A key that the checkpoints of no other system here have."""
     frontend: str
+    """One of :data:`parivox.embedding.frontends.FRONTENDS`."""
     recipe: Recipe
 
     def build(self, shapes: Shapes) -> nn.Module:
         """The network without values, on torch's device ``meta``, ready to be loaded."""
         import torch  # noqa: PLC0415 - heavy
 
-        module, _, function = self.network.partition(":")
-        formed = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+        module, _, name = self.network.partition(":")
+        kind = getattr(importlib.import_module(f"{__name__}.{module}"), name)
         with torch.device("meta"):
-            network: nn.Module = formed(shapes)
+            network: nn.Module = kind.of_shapes(shapes)
         return network.eval()
 
 
@@ -83,68 +71,47 @@ _TEN_CROPS = Recipe(
     unit=True,
 )
 """400 frames; a file of up to that length is repeated to one sample more."""
-
 _WHOLE_AND_FIVE = Recipe(
     "ecapa-published", crops=5, crop_samples=48_240, least_samples=48_240, unit=True
 )
 """The whole recording and 300 frames."""
-
 _WHOLE = Recipe("cosine")
 
-_CLOVA = "clovaai/voxceleb_trainer"
-_3D_SPEAKER = "modelscope/3D-Speaker"
+_CLOVA = "clovaai/voxceleb_trainer"  # MIT
+_TAORUIJIE = "TaoRuijie/ECAPA-TDNN"  # MIT
+_SPEECHBRAIN = "speechbrain/speechbrain"  # Apache-2.0
+_3D_SPEAKER = "modelscope/3D-Speaker"  # Apache-2.0
 
 PUBLISHED: dict[str, Published] = {
     "resnetse34l": Published(
-        "ResNetSE34L",
-        _CLOVA,
-        "MIT",
-        "resnetse34:light",
-        "sap_linear.weight",
-        "clova40",
-        _TEN_CROPS,
+        "ResNetSE34L", _CLOVA, "resnets:ResNetSE34L", "sap_linear.weight", "clova40", _TEN_CROPS
     ),
     "resnetse34v2": Published(
-        "ResNetSE34V2",
-        _CLOVA,
-        "MIT",
-        "resnetse34:second",
-        "attention.3.weight",
-        "clova64",
-        _TEN_CROPS,
+        "ResNetSE34V2", _CLOVA, "resnets:ResNetSE34V2", "attention.3.weight", "clova64", _TEN_CROPS
     ),
     "ecapa": Published(
         "ECAPA-TDNN (TaoRuijie)",
-        "TaoRuijie/ECAPA-TDNN",
-        "MIT",
-        "ecapa:taoruijie",
+        _TAORUIJIE,
+        "tdnns:TaoRuijieECAPA",
         "fc6.weight",
         "ecapa80",
         _WHOLE_AND_FIVE,
     ),
     "ecapa-speechbrain": Published(
         "ECAPA-TDNN (SpeechBrain)",
-        "speechbrain/speechbrain",
-        "Apache-2.0",
-        "ecapa:speechbrain",
+        _SPEECHBRAIN,
+        "tdnns:SpeechBrainECAPA",
         "asp.tdnn.conv.conv.weight",
         "speechbrain80",
         _WHOLE,
     ),
     "campplus": Published(
-        "CAM++",
-        _3D_SPEAKER,
-        "Apache-2.0",
-        "campplus:formed",
-        "xvector.tdnn.linear.weight",
-        "kaldi80",
-        _WHOLE,
+        "CAM++", _3D_SPEAKER, "tdnns:CAMPlusPlus", "xvector.tdnn.linear.weight", "kaldi80", _WHOLE
     ),
     "eres2net": Published(
         "ERes2Net",
         _3D_SPEAKER,
-        "Apache-2.0",
-        "eres2net:first",
+        "resnets:ERes2Net",
         "fuse_mode12.local_att.0.weight",
         "kaldi80",
         _WHOLE,
@@ -152,8 +119,7 @@ PUBLISHED: dict[str, Published] = {
     "eres2netv2": Published(
         "ERes2NetV2",
         _3D_SPEAKER,
-        "Apache-2.0",
-        "eres2net:second",
+        "resnets:ERes2NetV2",
         "fuse34.local_att.0.weight",
         "kaldi80",
         _WHOLE,
@@ -170,14 +136,13 @@ def recognised(keys: Iterable[str]) -> str | None:
     >>> recognised(["conv1.weight", "fc6.weight"])
     'ecapa'
     """
-    held = set(keys)
-    return next((name for name, each in PUBLISHED.items() if each.telling in held), None)
+    there = set(keys)
+    return next((name for name, each in PUBLISHED.items() if each.telling in there), None)
 
 
 _LEAST_SECONDS = 0.25
 """No publisher states one. Every network then has three frames or more to pool, where two are
 the least that have a standard deviation."""
-
 _FRAMES = 8192
 """In a batch, some 80 s; a longer part goes alone."""
 
@@ -201,12 +166,8 @@ class PublishedSystem(NetworkSystem):
         device: str,
         provenance: Mapping[str, Any],
     ) -> None:
-        self.name = name
-        self.network = network
-        self.frontend = frontend
-        self.recipe = recipe
-        self.device = device
-        self.provenance = provenance
+        self.name, self.network, self.frontend, self.recipe = name, network, frontend, recipe
+        self.device, self.provenance = device, provenance
         self.sample_rate = frontend.sample_rate
         self.scoring = recipe.scoring
 
@@ -215,9 +176,12 @@ class PublishedSystem(NetworkSystem):
 
     def _vectors(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch  # noqa: PLC0415 - heavy
+        from torch.backends import cudnn  # noqa: PLC0415 - heavy
 
+        on_cuda = self.device.startswith("cuda")  # there: the same every time, in full float32
+        exact = cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False)
         try:
-            with torch.inference_mode(), self._exact():
+            with torch.inference_mode(), exact if on_cuda else nullcontext():
                 out = self.network(torch.from_numpy(features).to(self.device))
         except torch.cuda.OutOfMemoryError as error:  # which is no failure of the recording
             parts, frames = features.shape[:2]
@@ -230,17 +194,6 @@ class PublishedSystem(NetworkSystem):
         vectors: NDArray[np.float32] = out.cpu().numpy()
         return vectors
 
-    def _exact(self) -> AbstractContextManager[None]:
-        """On accelerators: the same every time, in full float32."""
-        from torch.backends import cudnn  # noqa: PLC0415 - heavy
-
-        if self.device.startswith("cuda"):
-            return cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False)
-        return nullcontext()
-
-
-_T = TypeVar("_T")
-
 
 def load_published(
     name: str,
@@ -251,49 +204,42 @@ def load_published(
 ) -> PublishedSystem:
     """A published system with the weights of a checkpoint file.
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`PUBLISHED`. Sizes of a network are told by the file.
-    path : path-like
-        The checkpoint as it was published, in any of the containers that
-        :func:`~parivox.embedding.systems.published.checkpoint.read_state` names.
-    frontend : str, optional
-        Another than the published one: 3D-Speaker's ECAPA-TDNN has SpeechBrain's layout, but was
-        trained on ``kaldi80``.
-    device : str
-        As torch calls it.
-
-    Raises
-    ------
-    ConfigError
-        When the name, the front end or the device is unknown, or torch is not installed.
-    DataError
-        When the file does not hold exactly that network.
+    The sizes of a network are told by the file. A `frontend` other than the published one:
+    3D-Speaker's ECAPA-TDNN has SpeechBrain's layout, but was trained on ``kaldi80``. A `device` is
+    called as torch calls it. It is an error if torch is not installed, or the file does not hold
+    exactly that network.
     """
     entry = _chosen(PUBLISHED, name, "system")
     front = _chosen(FRONTENDS, frontend or entry.frontend, "front end")
-    if front.bins != FRONTENDS[entry.frontend].bins:
+    bins = FRONTENDS[entry.frontend].bins
+    if front.bins != bins:
         msg = (
             f"the front end {front.name} makes {front.bins} features of a frame, and {entry.title} "
-            f"takes {FRONTENDS[entry.frontend].bins}; leave it out for {entry.frontend}"
+            f"takes {bins}; leave it out for {entry.frontend}"
         )
         raise ConfigError(msg)
-    _needs_torch(name)
+    if find_spec("torch") is None:
+        msg = f"{name} needs torch; install it with: pip install 'parivox[torch]'"
+        raise ConfigError(msg)
     import torch  # noqa: PLC0415 - heavy
 
     path = Path(path)
     state = read_state(path)
-    held = recognised(state)
-    if held != name:
+    other = recognised(state)
+    if other != name:
         first = ", ".join(repr(key) for key in list(state)[:3])
-        found = f"{PUBLISHED[held].title} ({held})" if held else f"keys of no system, as {first}"
-        mend = f"name it {held}:{path}" if held else "give the checkpoint as it was published"
+        found = f"{PUBLISHED[other].title} ({other})" if other else f"keys of no system, as {first}"
+        mend = f"name it {other}:{path}" if other else "give the checkpoint as it was published"
         msg = f"{path}: holds {found}, expected {entry.title} ({name}); {mend}"
         raise DataError(msg)
     network = entry.build(shapes_of(state))
     load_strictly(network, state, path, entry.title)
-    _move(network, device)
+    try:
+        network.to(device)
+    except (RuntimeError, AssertionError):
+        what = "no CUDA device" if device == "cuda" else f"no device {device!r}"
+        msg = f"{what} is there for torch; leave --device out to run on the CPU"
+        raise ConfigError(msg) from None
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     provenance = {
@@ -309,28 +255,7 @@ def load_published(
     return PublishedSystem(name, network, front, entry.recipe, device=device, provenance=provenance)
 
 
-def published_name(path: str | os.PathLike[str]) -> str | None:
-    """The name of the system whose checkpoint a file is, told by its keys; None if of none."""
-    _needs_torch("a checkpoint")
-    return recognised(read_state(Path(path)))
-
-
-def _move(network: nn.Module, device: str) -> None:
-    try:
-        network.to(device)
-    except (RuntimeError, AssertionError):
-        what = "no CUDA device" if device == "cuda" else f"no device {device!r}"
-        msg = f"{what} is there for torch; leave --device out to run on the CPU"
-        raise ConfigError(msg) from None
-
-
-def _needs_torch(what: str) -> None:
-    if find_spec("torch") is None:
-        msg = f"{what} needs torch; install it with: pip install 'parivox[torch]'"
-        raise ConfigError(msg)
-
-
-def _chosen(known: Mapping[str, _T], name: str, what: str) -> _T:
+def _chosen(known: Mapping[str, T], name: str, what: str) -> T:
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=2)

@@ -31,18 +31,13 @@ def read_state(path: Path) -> dict[str, Tensor]:
 
     All containers are understood: bare; under ``model`` or ``model_state_dict``; keys that start
     with ``module.``, ``__S__.`` or ``speaker_encoder.``. Losses and constants of front ends are
-    left out.
-
-    Raises
-    ------
-    DataError
-        When there is no such file, when it is damaged or holds more than tensors, or when it is
-        no state dict.
+    left out. It is an error if there is no such file, or it is damaged, holds more than tensors or
+    is no state dict.
     """
     import torch  # noqa: PLC0415 - heavy
 
     state: dict[str, Tensor] = {}
-    for key, value in _held(path).items():
+    for key, value in _content(path).items():
         name = str(key).replace("module.", "")
         for wrapping in _WRAPPINGS:
             name = name.removeprefix(wrapping)
@@ -58,12 +53,12 @@ def read_state(path: Path) -> dict[str, Tensor]:
     return state
 
 
-def _held(path: Path) -> dict[Any, Any]:
+def _content(path: Path) -> dict[Any, Any]:
     """What a file holds under names, without the container around it."""
     import torch  # noqa: PLC0415 - heavy
 
     try:
-        held = torch.load(path, map_location="cpu", weights_only=True)
+        content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         msg = f"{path}: there is no such file; give the checkpoint as it was published"
         raise DataError(msg) from None
@@ -78,12 +73,12 @@ def _held(path: Path) -> dict[Any, Any]:
         )
         raise DataError(msg) from None
     for container in _CONTAINERS:
-        if isinstance(held, dict) and isinstance(held.get(container), dict):
-            held = held[container]
-    if not isinstance(held, dict) or not held:
-        msg = f"{path}: holds {type(held).__name__}, expected a state dict: tensors by name"
+        if isinstance(content, dict) and isinstance(content.get(container), dict):
+            content = content[container]
+    if not isinstance(content, dict) or not content:
+        msg = f"{path}: holds {type(content).__name__}, expected a state dict: tensors by name"
         raise DataError(msg)
-    return held
+    return content
 
 
 def shapes_of(state: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
@@ -107,10 +102,8 @@ def size(shapes: Shapes, key: str, *, axis: int = 0, otherwise: int) -> int:
 def load_strictly(network: nn.Module, state: Mapping[str, Tensor], path: Path, title: str) -> None:
     """Give a network (on torch's device ``meta``) its tensors, if they are exactly its own.
 
-    Raises
-    ------
-    DataError
-        When a key is missing, unknown or of another shape or kind, or values are not finite.
+    A key that is missing, unknown or of another shape or kind is an error, as are values that are
+    not finite.
     """
     expected = network.state_dict()
     wrong = _differences(shapes_of(expected), shapes_of(state))
@@ -140,9 +133,9 @@ def _differences(expected: Shapes, found: Shapes) -> list[str]:
         for key, shape in expected.items()
         if found.get(key, shape) != shape
     ]
-    told = [("lacks", missing), ("holds the unknown", unknown), ("holds", shaped)]
+    differences = [("lacks", missing), ("holds the unknown", unknown), ("holds", shaped)]
     return [
-        f"{verb} {those[0]}" + (f" (and {len(those) - 1} more)" if those[1:] else "")
-        for verb, those in told
-        if those
+        f"{verb} {keys[0]}" + (f" (and {len(keys) - 1} more)" if keys[1:] else "")
+        for verb, keys in differences
+        if keys
     ]

@@ -32,18 +32,9 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
     ``parivox.sample_rate``, ``parivox.scoring``, ``parivox.recipe`` (as JSON, see
     :class:`~parivox.embedding.systems.recipe.Recipe`) and ``parivox.weights_sha256``.
 
-    Returns
-    -------
-    float
-        The largest difference to torch over batches of other sizes and lengths than it was
-        traced with, relative to the largest value.
-
-    Raises
-    ------
-    DataError
-        When the difference is above 1e-4; nothing is written.
-    ConfigError
-        When onnx or onnxruntime is not installed, or the place cannot be written to.
+    Given back is the largest difference to torch over batches of other sizes and lengths than it
+    was traced with, relative to the largest value; above 1e-4 it is an error, and nothing is
+    written.
     """
     path = Path(path)
     onnx, onnxruntime = _extra("onnx", "torch"), _extra("onnxruntime", "onnx")
