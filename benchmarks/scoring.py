@@ -201,8 +201,8 @@ def embedding_report(
     """Embed with ge2e, and return a Markdown table and its gates."""
     import torch
 
-    from parivox.embedding.systems.ge2e.network import Network, OnnxNetwork
-    from parivox.embedding.systems.ge2e.weights import weights_of
+    from parivox.embedding.systems.ge2e import Network, OnnxNetwork
+    from parivox.embedding.systems.ge2e_weights import weights_of
 
     torch.set_num_threads(1)
     weights = weights_of()

@@ -12,10 +12,16 @@ import pytest
 from scipy.signal import stft
 
 from parivox.embedding.frontends import FRONTENDS
-from parivox.embedding.systems.ge2e import GE2E, load_ge2e, window_starts
-from parivox.embedding.systems.ge2e import weights as module
-from parivox.embedding.systems.ge2e.network import Network, OnnxNetwork, onnx_bytes
-from parivox.embedding.systems.ge2e.weights import read_legacy
+from parivox.embedding.systems import ge2e_weights as module
+from parivox.embedding.systems.ge2e import (
+    GE2E,
+    Network,
+    OnnxNetwork,
+    load_ge2e,
+    onnx_bytes,
+    window_starts,
+)
+from parivox.embedding.systems.ge2e_weights import read_legacy
 from parivox.embedding.voices import draw_voice, speak
 from parivox.errors import ConfigError, DataError
 

@@ -9,7 +9,7 @@ import pytest
 
 from parivox import eer
 from parivox.embedding.systems.ge2e import load_ge2e
-from parivox.embedding.systems.ge2e.weights import cached_file
+from parivox.embedding.systems.ge2e_weights import cached_file
 from parivox.embedding.voices import RATE, draw_voice, speak
 
 

@@ -16,7 +16,7 @@ import soundfile
 
 import parivox as pv
 from parivox import eer
-from parivox.embedding.systems.ge2e.weights import cached_file
+from parivox.embedding.systems.ge2e_weights import cached_file
 from parivox.embedding.voices import RATE, draw_voice, speak
 
 pytestmark = pytest.mark.slow

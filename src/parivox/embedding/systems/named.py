@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.embedding.systems.callables import load_object, system_of
 from parivox.embedding.systems.ge2e import load_ge2e
-from parivox.embedding.systems.ge2e.weights import cached_file
+from parivox.embedding.systems.ge2e_weights import cached_file
 from parivox.embedding.systems.onnx import load_onnx
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.embedding.systems.published import PUBLISHED, load_published

@@ -7,21 +7,22 @@ those of :class:`Declared`; ``--frontend`` goes before both.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import mmap
 from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parivox.embedding.frontends import FRONTENDS
-from parivox.embedding.systems.onnx_weights import external_data, weights_sha256
 from parivox.embedding.systems.protocol import SystemFailed, check_scoring
 from parivox.embedding.systems.recipe import NetworkSystem, Recipe
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,51 +30,93 @@ if TYPE_CHECKING:
 
 WAVEFORM = "waveform"
 """The front end of networks that take samples themselves."""
+_PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
+    "cpu": ("CPUExecutionProvider", {}),
+    "cuda": ("CUDAExecutionProvider", {"use_tf32": "0", "cudnn_conv_algo_search": "DEFAULT"}),
+}
+"""Of each device, onnxruntime's name, and what keeps it to float32 and to one algorithm."""
+_VALUES = 1 << 20
+"""Numbers in a batch: 80 s of waveforms, or two minutes of 80 bins."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What an ONNX file takes and gives.
-
-    Attributes
-    ----------
-    frontend : str
-        What its frames are, one of :data:`~parivox.embedding.frontends.FRONTENDS`, or ``waveform``.
-    sample_rate : int
-        In Hz; that of the front end, and 16,000 of waveforms, unless declared.
-    input : str
-        The input that takes frames or samples; the first, unless declared.
-    lengths : str
-        An input that takes the length of each recording, if it has one: whole numbers as frames or
-        samples, others as a share of the longest, which is always 1.
-    output : str
-        The output with the vectors; the only one, unless declared.
-    scoring : str
-        How vectors are compared: as the recipe says, unless declared.
-    recipe : Recipe
-        Which parts of a recording are embedded: the whole, unless declared as a JSON object.
-    least_seconds : float
-        Shorter recordings are ``too_short``.
-    """
+    """What an ONNX file takes and gives."""
 
     frontend: str = ""
+    """What its frames are: a front end, or ``waveform``."""
     sample_rate: int = 0
+    """In Hz; that of the front end, and 16,000 of waveforms, unless declared."""
     input: str = ""
+    """The input that takes frames or samples; the first, unless declared."""
     lengths: str = ""
+    """An input that takes the length of each recording, if it has one: whole numbers as frames or
+    samples, others as a share of the longest, which is always 1."""
     output: str = ""
+    """The output with the vectors; the only one, unless declared."""
     scoring: str = ""
+    """How vectors are compared: as the recipe says, unless declared."""
     recipe: Recipe = field(default_factory=lambda: Recipe("cosine"))
+    """Which parts of a recording are embedded: the whole, unless declared as a JSON object."""
     least_seconds: float = 0.25
+    """Shorter recordings are ``too_short``."""
+
+
+def load_onnx(
+    path: Path, *, frontend: str | None = None, sample_rate: int | None = None, device: str = "cpu"
+) -> OnnxSystem:
+    """Open a file, and check that what it takes is declared.
+
+    `frontend` is in the place of a declared one, `sample_rate` (in Hz) of networks that take
+    waveforms, `device` is ``cpu`` or ``cuda``. It is an error if onnxruntime or the device is not
+    there, the file cannot be run, or its inputs are not declared, or otherwise than they are.
+    """
+    session = _session(path, device)
+    declared = _declared_by(path, session)
+    if frontend:
+        declared = replace(declared, frontend=frontend)
+    declared = _completed(path, session, declared, sample_rate)
+    return OnnxSystem(path, session, declared, device=device)
+
+
+def _session(path: Path, device: str) -> Any:
+    try:
+        import onnxruntime  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        msg = f"{path}: needs onnxruntime; install it with: pip install 'parivox[onnx]'"
+        raise ConfigError(msg) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.use_deterministic_compute = device != "cpu"
+    provider, exact = _PROVIDERS.get(device, (device, {}))
+    is_there = provider in onnxruntime.get_available_providers()
+    if is_there:
+        try:
+            external_data(path)
+            session = onnxruntime.InferenceSession(
+                str(path), options, providers=[provider], provider_options=[exact]
+            )
+        except DataError:
+            raise
+        except Exception as error:
+            msg = (
+                f"{path}: is no ONNX file that onnxruntime {onnxruntime.__version__} can run "
+                f"({_brief(error)}); export it again, or install a newer onnxruntime"
+            )
+            raise DataError(msg) from error
+        is_there = provider in session.get_providers()  # it falls back without a word
+    if not is_there:
+        msg = (
+            f"no {device.upper()} device is there for onnxruntime; leave --device out to run on "
+            "the CPU, or install onnxruntime-gpu"
+        )
+        raise ConfigError(msg)
+    return session
 
 
 def _declared_by(path: Path, session: Any) -> Declared:
-    """What the metadata and the JSON file beside it say; the latter goes before.
-
-    Raises
-    ------
-    DataError
-        If either cannot be read, or declares something that is not known.
-    """
+    """What the metadata and the JSON file beside it say; the latter goes before."""
     known = {each.name for each in fields(Declared)}
     metadata = session.get_modelmeta().custom_metadata_map
     said: dict[str, Any] = {
@@ -86,12 +129,12 @@ def _declared_by(path: Path, session: Any) -> Declared:
         if _declaration_file(path).is_file():
             where = _declaration_file(path)
             said |= {**json.loads(where.read_bytes())}
-        numbers: dict[str, Callable[[Any], Any]] = {
+        types: dict[str, Callable[[Any], Any]] = {
             "sample_rate": int,
             "least_seconds": float,
             "recipe": lambda r: Recipe(**r),
         }
-        values = {name: numbers.get(name, str)(value) for name, value in said.items()}
+        values = {name: types.get(name, str)(value) for name, value in said.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         msg = (
             f"{where}: what it declares cannot be read ({error}); write a JSON object, as in "
@@ -105,55 +148,52 @@ def _declared_by(path: Path, session: Any) -> Declared:
     return Declared(**values)
 
 
-def _completed(path: Path, session: Any, given: Declared, sample_rate: int | None) -> Declared:
-    """The same with every name filled in.
-
-    Raises
-    ------
-    ConfigError
-        If something must be declared; it shows what the file has.
-    """
+def _completed(path: Path, session: Any, declared: Declared, sample_rate: int | None) -> Declared:
+    """The same with every name filled in; what must be declared is an error that shows the file."""
     inputs, outputs = session.get_inputs(), session.get_outputs()
-    if given.frontend not in {WAVEFORM, *FRONTENDS}:
-        unknown = f"front end {given.frontend!r} is not known"
-        what = unknown if given.frontend else "its front end is not declared"
+    beside = _declaration_file(path)
+    if declared.frontend not in {WAVEFORM, *FRONTENDS}:
+        unknown = f"front end {declared.frontend!r} is not known"
+        what = unknown if declared.frontend else "its front end is not declared"
         msg = (
             f"{path}: {what}; it takes {_listed(inputs)}: give --frontend with one of {WAVEFORM}, "
             f"{', '.join(FRONTENDS)}"
         )
         raise ConfigError(msg)
-    needed = 1 + bool(given.lengths)
+    needed = 1 + bool(declared.lengths)
     if len(inputs) != needed:
+        example = f'{{"input": "{inputs[0].name}", "lengths": "{inputs[-1].name}"}}'
         msg = (
             f"{path}: takes {_listed(inputs)}, expected {needed} of them; declare which is which "
-            f'in {_declaration_file(path)}, as in {{"input": "{inputs[0].name}", "lengths": '
-            f'"{inputs[-1].name}"}}'
+            f"in {beside}, as in {example}"
         )
         raise ConfigError(msg)
-    if len(outputs) > 1 and not given.output:
+    if len(outputs) > 1 and not declared.output:
         msg = (
-            f"{path}: gives {_listed(outputs)}; declare which holds the vectors in "
-            f'{_declaration_file(path)}, as in {{"output": "{outputs[-1].name}"}}'
+            f"{path}: gives {_listed(outputs)}; declare which holds the vectors in {beside}, as in "
+            f'{{"output": "{outputs[-1].name}"}}'
         )
         raise ConfigError(msg)
-    others = [one for one in inputs if one.name != given.lengths]
-    found = replace(
-        given, input=given.input or others[0].name, output=given.output or outputs[0].name
+    others = [one for one in inputs if one.name != declared.lengths]
+    complete = replace(
+        declared,
+        input=declared.input or others[0].name,
+        output=declared.output or outputs[0].name,
+        scoring=check_scoring(declared.scoring or declared.recipe.scoring, str(path)),
     )
-    _value_named(inputs, found.input, path)
-    _value_named(outputs, found.output, path)
-    if found.lengths:
-        _value_named(inputs, found.lengths, path)
-    front = FRONTENDS.get(found.frontend)
-    rate = sample_rate or found.sample_rate or (front.sample_rate if front else 16_000)
+    _value_named(inputs, complete.input, path)
+    _value_named(outputs, complete.output, path)
+    if complete.lengths:
+        _value_named(inputs, complete.lengths, path)
+    front = FRONTENDS.get(complete.frontend)
+    rate = sample_rate or complete.sample_rate or (front.sample_rate if front else 16_000)
     if front is not None and rate != front.sample_rate:
         msg = (
             f"{path}: {rate:,} Hz do not go with the front end {front.name}, which takes "
             f"{front.sample_rate:,}; leave the rate out, recordings are resampled"
         )
         raise ConfigError(msg)
-    scoring = check_scoring(found.scoring or found.recipe.scoring, str(path))
-    return replace(found, sample_rate=rate, scoring=scoring)
+    return replace(complete, sample_rate=rate)
 
 
 def _declaration_file(path: Path) -> Path:
@@ -162,13 +202,7 @@ def _declaration_file(path: Path) -> Path:
 
 
 def _value_named(values: Sequence[Any], name: str, path: Path) -> Any:
-    """The input or output of this name.
-
-    Raises
-    ------
-    ConfigError
-        If there is none.
-    """
+    """The input or output of this name; it is an error if there is none."""
     found = next((value for value in values if value.name == name), None)
     if found is None:
         msg = f"{path}: has no {name!r}, it has {_listed(values)}; declare one of them"
@@ -182,65 +216,16 @@ def _listed(values: Sequence[Any]) -> str:
 
 
 def _shape(shape: Sequence[Any]) -> str:
-    """A shape as it is written."""
     return f"({', '.join(map(str, shape))})"
 
 
-_PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
-    "cpu": ("CPUExecutionProvider", {}),
-    "cuda": ("CUDAExecutionProvider", {"use_tf32": "0", "cudnn_conv_algo_search": "DEFAULT"}),
-}
-"""Of each device, onnxruntime's name, and what keeps it to float32 and to one algorithm."""
-_VALUES = 1 << 20
-"""Numbers in a batch: 80 s of waveforms, or two minutes of 80 bins."""
-
-
-def load_onnx(
-    path: Path, *, frontend: str | None = None, sample_rate: int | None = None, device: str = "cpu"
-) -> OnnxSystem:
-    """Open a file, and check that what it takes is declared.
-
-    Parameters
-    ----------
-    path
-        The ONNX file.
-    frontend
-        In the place of a declared one.
-    sample_rate
-        In Hz, of networks that take waveforms.
-    device
-        ``cpu`` or ``cuda``.
-
-    Raises
-    ------
-    ConfigError
-        If onnxruntime or the device is not there, or the inputs are not declared, or otherwise
-        than they are.
-    DataError
-        If the file is no ONNX that can be run.
-    """
-    session = _session(path, device)
-    declared = _declared_by(path, session)
-    if frontend:
-        declared = replace(declared, frontend=frontend)
-    declared = _completed(path, session, declared, sample_rate)
-    return OnnxSystem(path, session, declared, device=device)
+def _brief(error: Exception) -> str:
+    """The first line of what onnxruntime says."""
+    return str(error).strip().partition("\n")[0][-300:]
 
 
 class OnnxSystem(NetworkSystem):
-    """An ONNX file as an embedding system.
-
-    Parameters
-    ----------
-    path
-        The file, of which, with the files of its weights, the hash is recorded.
-    session
-        It, opened.
-    declared
-        Complete: every input and output is named.
-    device
-        On which the session runs.
-    """
+    """An ONNX file, opened as a session, whose inputs and outputs are declared by name."""
 
     def __init__(
         self, path: Path, session: Any, declared: Declared, *, device: str = "cpu"
@@ -271,19 +256,17 @@ class OnnxSystem(NetworkSystem):
         if self.declared.lengths:
             kind = _value_named(self.session.get_inputs(), self.declared.lengths, self.path).type
             is_whole = "int" in kind
-            feed[self.declared.lengths] = np.full(
-                len(features),
-                features.shape[1] if is_whole else 1,
-                np.dtype(kind[7:-1] if is_whole else np.float32),
-            )
+            length = features.shape[1] if is_whole else 1
+            type_ = np.dtype(kind[7:-1] if is_whole else np.float32)
+            feed[self.declared.lengths] = np.full(len(features), length, type_)
+        beside = _declaration_file(self.path)
         try:
             found = np.asarray(self.session.run([self.declared.output], feed)[0])
         except Exception as error:
             msg = (
                 f"{self.name} failed on {_shape(feed[self.declared.input].shape)} in "
                 f"{self.declared.input!r}: {_brief(error)}; it takes "
-                f"{_listed(self.session.get_inputs())}: declare it in "
-                f"{_declaration_file(self.path)}"
+                f"{_listed(self.session.get_inputs())}: declare it in {beside}"
             )
             raise SystemFailed(msg) from error
         if found.ndim == 1 and len(features) == 1:
@@ -292,49 +275,10 @@ class OnnxSystem(NetworkSystem):
             msg = (
                 f"{self.name} gave {_shape(found.shape)} of {found.dtype} in "
                 f"{self.declared.output!r} for {len(features)} recordings; expected (recording, "
-                "dimension): declare another output in "
-                f"{_declaration_file(self.path)}"
+                f"dimension): declare another output in {beside}"
             )
             raise ConfigError(msg)
         return found.reshape(len(features), -1, found.shape[-1]).astype(np.float32)
-
-
-def _session(path: Path, device: str) -> Any:
-    try:
-        import onnxruntime  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        msg = f"{path}: needs onnxruntime; install it with: pip install 'parivox[onnx]'"
-        raise ConfigError(msg) from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    options.use_deterministic_compute = device != "cpu"
-    provider, exact = _PROVIDERS.get(device, (device, {}))
-    if provider not in onnxruntime.get_available_providers():
-        raise _no_device(device)
-    try:
-        external_data(path)
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=[provider], provider_options=[exact]
-        )
-    except DataError:
-        raise
-    except Exception as error:
-        msg = (
-            f"{path}: is no ONNX file that onnxruntime {onnxruntime.__version__} can run "
-            f"({_brief(error)}); export it again, or install a newer onnxruntime"
-        )
-        raise DataError(msg) from error
-    if provider not in session.get_providers():  # it falls back without a word
-        raise _no_device(device)
-    return session
-
-
-def _no_device(device: str) -> ConfigError:
-    return ConfigError(
-        f"no {device.upper()} device is there for onnxruntime; leave --device out to run on the "
-        "CPU, or install onnxruntime-gpu"
-    )
 
 
 def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Array], Array], int]:
@@ -384,6 +328,108 @@ def _fits(axes: str, shape: Sequence[Any], bins: int) -> bool:
     )
 
 
-def _brief(error: Exception) -> str:
-    """The first line of what onnxruntime says."""
-    return str(error).strip().partition("\n")[0][-300:]
+# A model is one protobuf message, whose tensors may be kept in files of any name beside it. Only
+# what leads to a tensor is read of the message, and nothing needs the package ``onnx``.
+
+_TENSOR, _ENTRY = "TensorProto", "StringStringEntryProto"
+_FIELDS: dict[str, dict[int, str]] = {
+    "ModelProto": {7: "GraphProto", 20: "TrainingInfoProto", 25: "FunctionProto"},
+    "GraphProto": {1: "NodeProto", 5: _TENSOR, 15: "SparseTensorProto"},
+    "TrainingInfoProto": {1: "GraphProto", 2: "GraphProto"},
+    "FunctionProto": {7: "NodeProto", 11: "AttributeProto"},
+    "NodeProto": {5: "AttributeProto"},
+    "AttributeProto": {
+        5: _TENSOR,
+        6: "GraphProto",
+        10: _TENSOR,
+        11: "GraphProto",
+        22: "SparseTensorProto",
+        23: "SparseTensorProto",
+    },
+    "SparseTensorProto": {1: _TENSOR, 2: _TENSOR},
+    _TENSOR: {13: _ENTRY},
+}
+"""Fields of each message, by number, that hold the messages which lead to a tensor's file."""
+_KEY, _VALUE = 1, 2
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_DEEPEST = 100
+"""As deep as protobuf reads messages in messages."""
+
+
+def weights_sha256(path: Path) -> str:
+    """Hash of a model and of every file that holds tensors of it."""
+    found = hashlib.sha256()
+    for part in (path, *external_data(path)):
+        with part.open("rb") as file:
+            found.update(hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()
+
+
+def external_data(path: Path) -> list[Path]:
+    """Files beside a model that hold tensors of it, each once, by their names in it.
+
+    A location outside the model's folder, or that is no file, is a DataError; what is no protobuf
+    message of a model is a ValueError.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        locations = sorted(set(_locations(data, 0, len(data), "ModelProto", 0)))
+    found = []
+    for location in locations:
+        parts = PurePosixPath(location), PureWindowsPath(location)
+        is_outside = any(part.anchor or ".." in part.parts for part in parts)
+        if is_outside or not (path.parent / location).is_file():
+            why = "outside its folder" if is_outside else "where there is no such file"
+            mend = "export it again, with its weights beside it"
+            msg = f"{path}: keeps weights in {location!r}, {why}; {mend}"
+            raise DataError(msg)
+        found.append(path.parent / location)
+    return found
+
+
+def _locations(data: mmap.mmap, at: int, end: int, message: str, depth: int) -> Iterator[str]:
+    """Every ``location`` among the external data of the tensors in a message."""
+    if depth > _DEEPEST:
+        msg = "its messages are nested too deep"
+        raise ValueError(msg)
+    inner = _FIELDS[message]
+    for number, first, last in _fields(data, at, end):
+        if inner.get(number) == _ENTRY:
+            entry = {key: data[start:stop] for key, start, stop in _fields(data, first, last)}
+            if entry.get(_KEY) == b"location":
+                yield entry.get(_VALUE, b"").decode()
+        elif number in inner:
+            yield from _locations(data, first, last, inner[number], depth + 1)
+
+
+def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Number, beginning and end of the fields of a message that have a length."""
+    while at < end:
+        tag, at = _varint(data, at, end)
+        kind = tag & 7
+        if kind == _VARINT:
+            _, at = _varint(data, at, end)
+            continue
+        if kind not in {_FIXED64, _FIXED32, _BYTES}:
+            msg = f"at byte {at:,} stands no field of a message"
+            raise ValueError(msg)
+        length = {_FIXED64: 8, _FIXED32: 4}.get(kind, 0)
+        if kind == _BYTES:
+            length, at = _varint(data, at, end)
+        if length > end - at:
+            msg = f"it ends within the field at byte {at:,}"
+            raise ValueError(msg)
+        if kind == _BYTES:
+            yield tag >> 3, at, at + length
+        at += length
+
+
+def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
+    """A number of at most 64 bits, and where it ends."""
+    value = 0
+    for place in range(min(10, end - at)):
+        byte = data[at + place]
+        value |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return value, at + place + 1
+    msg = f"at byte {at:,} stands no number"
+    raise ValueError(msg)

@@ -1,23 +1,112 @@
-"""The network of GE2E: three LSTMs and a linear layer, in NumPy, and as a graph for onnxruntime.
+"""The embedded default: Resemblyzer's GE2E encoder, small and old, so that the chain runs anywhere.
 
-ONNX files are messages of protocol buffers: fields of a number, a kind and a value. Of these the
-graph needs few, so that neither the package ``onnx`` nor torch is needed to write them.
+The method is of 2018, and today's systems make far fewer errors. What it is for is to try the
+whole chain, and to have one system that everybody can run and repeat. Its network, three LSTMs and
+a linear layer, runs in NumPy, or as a graph in onnxruntime.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib.util
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.embedding.frontends import FRONTENDS
+from parivox.embedding.systems.ge2e_weights import LAYERS, SIZE, hash_of, weights_of
+
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     Array = NDArray[np.float32]
 
-LAYERS, SIZE = 3, 256
+FRONT = FRONTENDS["ge2e40"]
+HOP = 160
+"""Samples from one frame to the next."""
+FRAMES, STEP = 160, 77
+"""Frames of a window, and from one to the next: 1.6 s, 1.3 windows a second."""
+COVERED = 0.75
+"""Of a last window, the least part that the recording must cover."""
+
+
+def load_ge2e(weights: str | os.PathLike[str] | None = None) -> GE2E:
+    """The system, with onnxruntime where it is installed and NumPy elsewhere.
+
+    The weights are of a file, or of the user's cache, which is filled through pip the first time.
+    """
+    found = weights_of(weights)
+    has_runtime = importlib.util.find_spec("onnxruntime") is not None
+    network = OnnxNetwork(found) if has_runtime else Network(found)
+    return GE2E(network, hash_of(found))
+
+
+class GE2E:
+    """The encoder as an embedding system: no VAD, no change of level.
+
+    `network` takes windows (window, 160, 40) to vectors (window, 256) before ReLU.
+    """
+
+    name = "ge2e"
+    sample_rate = FRONT.sample_rate
+    scoring = "cosine"
+    least_seconds = FRAMES * HOP / FRONT.sample_rate / 4  # a quarter of a window
+
+    def __init__(self, network: Network | OnnxNetwork, weights_sha256: str) -> None:
+        self.network = network
+        self.provenance: Mapping[str, Any] = {
+            "system": "ge2e: Resemblyzer 0.1.4's GE2E encoder, without its VAD and change of level",
+            "weights_sha256": weights_sha256,
+            "frontend": FRONT.name,
+            "windows": {"frames": FRAMES, "step": STEP, "least_covered": COVERED},
+            "runtime": network.runtime,
+        }
+
+    def embed(self, waveforms: Sequence[Array]) -> Array:
+        """Vectors of unit length, of shape (recording, 1, 256).
+
+        A vector is the mean over a recording's windows, each of unit length. Windows of all
+        recordings go through the network together.
+        """
+        views: list[Array] = []
+        owners: list[int] = []
+        for at, waveform in enumerate(waveforms):
+            starts = window_starts(len(waveform))
+            lacking = max(0, (starts[-1] + FRAMES) * HOP - len(waveform))
+            mel = FRONT(np.pad(waveform, (0, lacking)))
+            views += [mel[start : start + FRAMES] for start in starts]
+            owners += [at] * len(starts)
+        vectors = np.empty((len(views), SIZE), np.float32)
+        for start in range(0, len(views), self.network.batch):
+            some = slice(start, start + self.network.batch)
+            vectors[some] = _unit(np.maximum(self.network(np.stack(views[some])), 0))
+        sums = np.zeros((len(waveforms), SIZE), np.float32)
+        np.add.at(sums, owners, vectors)
+        return _unit(sums)[:, None]
+
+
+def window_starts(samples: int) -> list[int]:
+    """First frames of the windows of a recording; there is always one.
+
+    Examples
+    --------
+    >>> window_starts(16_000), window_starts(48_000)
+    ([0], [0, 77, 154])
+    """
+    frames = samples // HOP + 1  # frames that begin before the end, or at it
+    starts = list(range(0, max(1, frames - FRAMES + STEP + 1), STEP))
+    covered = (samples - starts[-1] * HOP) / (FRAMES * HOP)
+    return starts[:-1] if covered < COVERED and len(starts) > 1 else starts
+
+
+def _unit(vectors: Array) -> Array:
+    """Of length 1; zero stays zero."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+
+
 _STEPS = 16
 """Frames whose inputs are multiplied at once, so that the products stay in the cache."""
 
@@ -27,21 +116,9 @@ class Network:
 
     The four gates of a layer are one product and one hyperbolic tangent: a logistic function is
     a tangent of half its argument, and halving weights loses nothing.
-
-    Parameters
-    ----------
-    weights
-        Arrays by the names of the published file.
-
-    Attributes
-    ----------
-    runtime : str
-        What multiplies, and its version.
-    batch : int
-        Windows at once that are fastest.
     """
 
-    batch = 64
+    batch = 64  # windows at once that are fastest
     runtime = f"numpy {np.__version__}"
 
     def __init__(self, weights: Mapping[str, Array]) -> None:
@@ -95,6 +172,9 @@ def _run(frames: Array, inputs: Array, recurrent: Array, bias: Array) -> Array:
     return states
 
 
+# ONNX files are messages of protocol buffers: fields of a number, a kind and a value. Of these the
+# graph needs few, so that neither the package ``onnx`` nor torch is needed to write them.
+
 _IR_VERSION, _OPSET = 8, 13
 _FLOAT, _INT64 = 1, 7
 """Types of elements."""
@@ -103,7 +183,7 @@ _BY_INT = 2
 
 
 class OnnxNetwork:
-    """The network of :class:`~parivox.embedding.systems.ge2e.network.Network` in onnxruntime."""
+    """The same network in onnxruntime."""
 
     batch = 16
 
@@ -128,7 +208,13 @@ def onnx_bytes(weights: Mapping[str, Array]) -> bytes:
     nodes, tensors = [], [_tensor("axis", np.array([1])), _tensor("first", np.array([0]))]
     last = "frames"
     for at in range(LAYERS):
-        arrays = _lstm(weights, at)
+        order = np.concatenate([np.arange(SIZE) + gate * SIZE for gate in (0, 3, 1, 2)])
+        biases = [weights[f"lstm.bias_{kind}_l{at}"][order] for kind in ("ih", "hh")]
+        arrays = {  # gates as input, output, forget, cell; one direction in front
+            f"inputs{at}": weights[f"lstm.weight_ih_l{at}"][order][None],
+            f"recurrent{at}": weights[f"lstm.weight_hh_l{at}"][order][None],
+            f"biases{at}": np.concatenate(biases)[None],
+        }
         tensors += [_tensor(name, array) for name, array in arrays.items()]
         size = _number(3, SIZE) + _number(20, _BY_INT)
         outputs = (f"all{at}", f"last{at}")
@@ -150,17 +236,6 @@ def onnx_bytes(weights: Mapping[str, Array]) -> bytes:
     )
     opset = _message(8, _text(1, "") + _number(2, _OPSET))
     return _number(1, _IR_VERSION) + _message(7, graph) + opset
-
-
-def _lstm(weights: Mapping[str, Array], at: int) -> dict[str, Array]:
-    """What ONNX's LSTM takes: gates as input, output, forget, cell; one direction in front."""
-    order = np.concatenate([np.arange(SIZE) + gate * SIZE for gate in (0, 3, 1, 2)])
-    biases = [weights[f"lstm.bias_{kind}_l{at}"][order] for kind in ("ih", "hh")]
-    return {
-        f"inputs{at}": weights[f"lstm.weight_ih_l{at}"][order][None],
-        f"recurrent{at}": weights[f"lstm.weight_hh_l{at}"][order][None],
-        f"biases{at}": np.concatenate(biases)[None],
-    }
 
 
 def _varint(value: int) -> bytes:

