@@ -8,7 +8,7 @@ import soundfile
 import soxr
 
 from parivox.embedding.audio import ATTRIBUTES, Excerpt, decode
-from parivox.embedding.hashes import sha256_of
+from parivox.embedding.recordings import audio_sha256
 from parivox.errors import DataError
 
 RATE = 16_000
@@ -186,7 +186,7 @@ def test_attributes_do_not_depend_on_blocks(tmp_path, monkeypatch):
 def test_a_file_that_changes_is_hashed_again(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"one")
-    first = sha256_of(str(path))
+    first = audio_sha256(str(path))
     path.write_bytes(b"another")
     assert len(first) == 64
-    assert sha256_of(str(path)) != first
+    assert audio_sha256(str(path)) != first

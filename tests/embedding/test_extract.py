@@ -210,7 +210,7 @@ def test_an_outcome_without_a_hash_is_not_that_of_another_file(folder, crashing,
     rewrite(folder / "new.wav", soundfile.read(folder / "s1/01.wav")[0][:4_000])
     (out / "seen.parquet").unlink()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parivox.embedding.hashes.hash_or_none", lambda _: None)
+        patch.setattr("parivox.embedding.recordings.audio_sha256", lambda _: None)
         run = embed(folder, small.load, out, workers=1)
     assert run.statuses == {"ok": 31}
 

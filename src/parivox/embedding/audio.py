@@ -32,46 +32,31 @@ _BLOCK = 1 << 18  # samples of all channels that are decoded at once
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Which part of which file a recording is.
-
-    Attributes
-    ----------
-    path : str
-    channel : int or None
-        Counted from 1; None where the file has one, or all are alike.
-    start, end : float or None
-        In seconds; None where the file begins or ends.
-    """
+    """Which part of which file a recording is."""
 
     path: str
     channel: int | None = None
+    """Counted from 1; None where the file has one, or all are alike."""
     start: float | None = None
+    """In seconds; None where the file begins."""
     end: float | None = None
+    """In seconds; None where it ends."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """What became of a recording.
-
-    Attributes
-    ----------
-    status : str
-        One of :data:`STATUSES`.
-    reason : str
-        Why it is not ``ok``; empty where it is.
-    waveform : ndarray of shape (sample,), float32
-        Mono, at the rate that was asked for; empty where the status is not ``ok``.
-    attributes : dict
-        Those of :data:`parivox.embedding.audio.ATTRIBUTES` that could be measured.
-    is_passing : bool
-        Whether the machine failed rather than the recording, so that another run may fare better.
-    """
+    """What became of a recording."""
 
     status: str
+    """One of :data:`STATUSES`."""
     reason: str = ""
+    """Why it is not ``ok``; empty where it is."""
     waveform: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    """Mono, at the rate that was asked for; empty where the status is not ``ok``."""
     attributes: dict[str, float] = field(default_factory=dict)
+    """Those of :data:`ATTRIBUTES` that could be measured."""
     is_passing: bool = False
+    """Whether the machine failed rather than the recording, so that another run may fare better."""
 
 
 class _Failed(Exception):  # noqa: N818 - an outcome, which never leaves this module
@@ -85,26 +70,12 @@ def decode(
     least_seconds: float = 0.0,
     longest_seconds: float = LONGEST_SECONDS,
 ) -> Decoded:
-    """Decode a recording in blocks, measure it, and resample one channel.
+    """Decode a recording in blocks, measure it, and resample one channel to `rate`, in Hz.
 
-    Parameters
-    ----------
-    recording
-        WAV (A-law and mu-law, too), Sphere, FLAC, Ogg, Opus, MP3 or what else libsndfile reads,
-        known by its content.
-    rate
-        In Hz, of the waveform.
-    least_seconds
-        Shorter recordings are ``too_short``.
-    longest_seconds
-        Longer ones are ``unreadable``; no more than this is ever decoded.
-
-    Raises
-    ------
-    DataError
-        If the channels of the file differ and none is chosen.
-    ConfigError
-        As :func:`check_decoders`.
+    It is WAV (A-law and mu-law, too), Sphere, FLAC, Ogg, Opus, MP3 or what else libsndfile reads,
+    known by its content. Shorter ones than `least_seconds` are ``too_short``, longer ones than
+    `longest_seconds`, of which no more is ever decoded, ``unreadable``. It is an error if the
+    channels of the file differ and none is chosen.
     """
     check_decoders()
     try:
@@ -112,19 +83,13 @@ def decode(
     except _Failed as failed:
         return Decoded(*failed.args)
     except (OSError, MemoryError) as error:
-        return Decoded("unreadable", _told(error), is_passing=True)
+        return Decoded("unreadable", _reason(error), is_passing=True)
     except (RuntimeError, TypeError, ValueError, ArithmeticError) as error:
-        return Decoded("unreadable", _told(error))  # whatever a decoder says of foreign bytes
+        return Decoded("unreadable", _reason(error))  # whatever a decoder says of foreign bytes
 
 
 def check_decoders() -> None:
-    """Load what decodes and resamples.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be loaded; otherwise every recording would seem unreadable.
-    """
+    """Load what decodes and resamples; without it, every recording would seem unreadable."""
     for name in ("soundfile", "soxr"):
         try:
             import_module(name)
@@ -135,6 +100,7 @@ def check_decoders() -> None:
 
 def _decoded(recording: Excerpt, rate: int, least: float, longest: float) -> Decoded:
     import soundfile  # noqa: PLC0415 - what takes time to load
+    import soxr  # noqa: PLC0415 - what takes time to load
 
     with open(recording.path, "rb") as file:  # noqa: PTH123 - any bytes may be a name
         if not os.fstat(file.fileno()).st_size:
@@ -145,19 +111,21 @@ def _decoded(recording: Excerpt, rate: int, least: float, longest: float) -> Dec
             if not RATES[0] <= native <= RATES[1]:
                 _fail("unreadable", f"its header claims {native:,} samples per second")
             if recording.channel is not None and recording.channel > sound.channels:
-                told = "one channel" if sound.channels == 1 else f"{sound.channels} channels"
-                _fail("unreadable", f"has {told}, so none with number {recording.channel}")
-            meter, resampler = Meter(native), _Resampler(native, rate)
+                count = "one channel" if sound.channels == 1 else f"{sound.channels} channels"
+                _fail("unreadable", f"has {count}, so none with number {recording.channel}")
+            meter, parts = Meter(native), []
+            stream = None if native == rate else soxr.ResampleStream(native, rate, 1, "float32")
             for block in _blocks(sound, recording, longest):
                 odd = block.size - int(np.isfinite(block).sum())
-                if odd:
-                    told = f"{odd:,} samples are not finite"
-                    _fail("non_finite", told, {"native_rate": native})  # the rest was not measured
+                if odd:  # the rest was not measured
+                    _fail("non_finite", f"{odd:,} samples are not finite", {"native_rate": native})
                 meter.add(block)
-                resampler.add(block)
+                parts.append(block if stream is None else stream.resample_chunk(block))
     found = meter.attributes()
     _judge(found, least)
-    waveform = resampler.finish()
+    if stream is not None:
+        parts.append(stream.resample_chunk(np.empty(0, dtype=np.float32), last=True))
+    waveform = np.concatenate(parts)
     if not np.isfinite(waveform).all():
         _fail("non_finite", "its samples are too large to be resampled", found)
     return Decoded("ok", "", waveform, found)
@@ -166,8 +134,8 @@ def _decoded(recording: Excerpt, rate: int, least: float, longest: float) -> Dec
 def _judge(found: dict[str, float], least: float) -> None:
     """Fail a recording in which there is nothing to embed, as its attributes tell."""
     if not found["duration"] or found["duration"] < least:
-        least_told = f", of {least:g} s that the system needs" if least else ""
-        _fail("too_short", f"lasts {found['duration']:.3g} s{least_told}", found)
+        needed = f", of {least:g} s that the system needs" if least else ""
+        _fail("too_short", f"lasts {found['duration']:.3g} s{needed}", found)
     if found["level"] < SILENT_DBFS:
         _fail("silent", f"its level is below {SILENT_DBFS:g} dBFS", found)
     if found["net_speech"] < LEAST_SPEECH_SECONDS:
@@ -180,7 +148,7 @@ def _fail(status: str, reason: str, measured: dict[str, float] | None = None) ->
     raise _Failed(status, reason, np.empty(0, np.float32), measured or {})
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """What a decoder says; libsndfile has words for two failures that mean another thing."""
     words = str(getattr(error, "error_string", "") or getattr(error, "strerror", "") or error)
     words = " ".join(words.split()).rstrip(".")
@@ -230,27 +198,6 @@ def _one_channel(block: NDArray[np.float32], recording: Excerpt) -> NDArray[np.f
     return np.ascontiguousarray(block[:, 0])
 
 
-class _Resampler:
-    """Takes blocks at one rate and gives the whole at another."""
-
-    def __init__(self, native: int, rate: int) -> None:
-        self.parts: list[NDArray[np.float32]] = []
-        self.stream: Any = None
-        if native != rate:
-            import soxr  # noqa: PLC0415 - what takes time to load
-
-            self.stream = soxr.ResampleStream(native, rate, 1, dtype="float32")
-
-    def add(self, block: NDArray[np.float32]) -> None:
-        self.parts.append(block if self.stream is None else self.stream.resample_chunk(block))
-
-    def finish(self) -> NDArray[np.float32]:
-        if self.stream is not None:
-            nothing = np.empty(0, dtype=np.float32)
-            self.parts.append(self.stream.resample_chunk(nothing, last=True))
-        return np.concatenate(self.parts)
-
-
 ATTRIBUTES = ("duration", "native_rate", "bandwidth", "level", "clipping", "net_speech")
 """Seconds, Hz, Hz, dB of full scale, share of samples, seconds; in the order of the table."""
 CLIPPED = 0.999
@@ -267,11 +214,6 @@ _TINY = 1e-30
 
 class Meter:
     """Adds up what a recording sounds like, in memory that hardly grows with its length.
-
-    Parameters
-    ----------
-    rate
-        Samples per second.
 
     Examples
     --------

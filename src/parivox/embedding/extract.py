@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import time
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders
-from parivox.embedding.hashes import HASHES, STAT, hashed, hashes_of, read_hashes, with_stat
 from parivox.embedding.probe import probe
-from parivox.embedding.progress import Pace, Parts, find_parts, plan_parts
-from parivox.embedding.recordings import COLUMNS, read_source
+from parivox.embedding.recordings import (
+    COLUMNS,
+    EXCERPT,
+    HASHES,
+    STAT,
+    hashed,
+    hashes_of,
+    read_hashes,
+    read_source,
+    with_stat,
+)
 from parivox.embedding.store import (
     FOUND,
     PARTS,
+    PLAN,
+    PLAN_TABLE,
     Store,
     Vectors,
     arranged,
@@ -38,7 +52,6 @@ from parivox.shown import Shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.embedding.systems.protocol import VerifyingSystem
@@ -51,9 +64,9 @@ BATCH = 64
 """Recordings in a batch: what an interruption costs, times the workers."""
 _KEY = ("audio_sha256", "_channel", "start", "end")  # what makes two recordings the same audio
 _OUTCOME = (*(c for c in FOUND if c != "audio_sha256"), "_from", "_at")
-_EXCERPT = ("path", "channel", "start", "end")
 _RECORDED = ("runtime", "providers", "torch")  # what ran a network, which changes no vector
 _OLD = -1  # where an embedding stands that the store has already
+_BYTES_A_SECOND = 32_000  # of 16 kHz and 16 bit, to compare excerpts with files
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +150,8 @@ def embed(
         msg = f"{loaded.name}: makes no embeddings but compares recordings; give it to score"
         raise ConfigError(msg)
     options = {"longest_seconds": longest_seconds}
+    has_affinity = hasattr(os, "sched_getaffinity")  # to processors that this process may use
+    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     folder = Path(out)
     recordings = with_stat(wanted.table.drop(FOUND, strict=False))
     with writing(folder):
@@ -144,7 +159,7 @@ def embed(
         if "probe" not in run.about:
             progress("probing the system")
             run.about["probe"] = probe(loaded).to_json()
-        new = run.finish(load, workers or _processors(), batch)
+        new = run.finish(load, workers or processors, batch)
     store = open_store(folder)
     asked = store.table.join(wanted.table.select("utterance"), on="utterance", how="semi")
     counts = dict(asked["status"].value_counts().iter_rows())
@@ -161,14 +176,14 @@ class _Run:
     ) -> None:
         self.folder, self.about, self.wanted, self.tell = folder, about, wanted, tell
         recover(folder)
-        self.store, self.unfinished = find_store(folder), find_parts(folder / PARTS)
+        self.store, self.unfinished = find_store(folder), _find_parts(folder / PARTS)
         for one in (self.store, self.unfinished):
             if one is not None:
                 _check_alike(folder, one.about, about)
                 self.about |= {"probe": one.about.get("probe", {})}  # when it was begun
-        self.seen = read_hashes(folder / HASHES)
+        self.hashes = read_hashes(folder / HASHES)
         if self.store is None:
-            self.seen = self.seen.clear()
+            self.hashes = self.hashes.clear()
 
     def finish(self, load: Load, workers: int, batch: int) -> int:
         """Embed what is left to do; gives how many recordings the store did not have."""
@@ -186,74 +201,68 @@ class _Run:
         parts.drop()
         return parts.plan.height
 
-    def _planned(self, batch: int) -> tuple[pl.DataFrame, Parts]:
-        """What was found of recordings that the store has, and the plan of all others."""
-        told = self._hashed().with_columns(_channel=pl.col("channel").fill_null(1))
-        have = self._known_audio()
-        met = told.join(
-            have.unique(_KEY, keep="first", maintain_order=True),
-            on=_KEY,
-            how="left",
-            nulls_equal=True,
-        )
-        known = met.filter(pl.col("status").is_not_null()).drop("_channel")
-        todo = self.wanted.join(known, on="utterance", how="anti", maintain_order="left")
-        return known, plan_parts(self.folder / PARTS, todo, batch, self.about)
+    def _planned(self, batch: int) -> tuple[pl.DataFrame, _Parts]:
+        """What was found of recordings whose audio the store has, and the plan of all others.
 
-    def _known_audio(self) -> pl.DataFrame:
-        """What the store knows of each piece of audio."""
+        Batches are of recordings of much the same size of their files, the largest first.
+        """
         if self.store is None:
             schema = {**COLUMNS, **FOUND, "_channel": pl.Int64, "_from": pl.Int64, "_at": pl.Int64}
-            return pl.DataFrame(schema=schema).select(*_KEY, *_OUTCOME)
-        table = self.store.table.with_columns(
-            _channel=pl.col("channel").fill_null(1), _from=pl.lit(_OLD, pl.Int64), _at="row"
-        )
-        # without a hash the machine failed, not the recording: that is tried again
-        return table.drop_nulls("audio_sha256").select(*_KEY, *_OUTCOME)
+            audio, may_be_known = pl.DataFrame(schema=schema), pl.lit(value=False)
+        else:
+            audio = self.store.table.with_columns(
+                _channel=pl.col("channel").fill_null(1), _from=pl.lit(_OLD, pl.Int64), _at="row"
+            )
+            audio = audio.drop_nulls("audio_sha256")  # else the machine failed: that is tried again
+            sizes = self.hashes["_size"]
+            may_be_known = pl.col("_size").is_in(sizes.implode()) | pl.lit(not len(sizes))
+        audio = audio.select(*_KEY, *_OUTCOME).unique(_KEY, keep="first", maintain_order=True)
+        wanted = hashed(self.wanted, self.hashes, self.tell, where=may_be_known)
+        wanted = wanted.with_columns(_channel=pl.col("channel").fill_null(1))
+        known = wanted.join(audio, on=_KEY, nulls_equal=True).drop("_channel")
+        todo = self.wanted.join(known, on="utterance", how="anti", maintain_order="left")
+        seconds = pl.col("end") - pl.col("start").fill_null(0)
+        size = pl.min_horizontal("_size", seconds * _BYTES_A_SECOND)
+        plan = todo.sort(size, "utterance", descending=[True, False], maintain_order=True)
+        number = pl.int_range(pl.len(), dtype=pl.Int64) // batch
+        return known, _Parts(self.folder / PARTS, plan.with_columns(_part=number), self.about)
 
-    def _hashed(self) -> pl.DataFrame:
-        """The recordings with the hash of their file, where the store may have its audio."""
-        where = pl.lit(self.store is not None)
-        if self.seen.height:
-            where &= pl.col("_size").is_in(self.seen["_size"].implode())
-        return hashed(self.wanted, self.seen, self.tell, where=where)
-
-    def _embed(self, parts: Parts, load: Load, workers: int) -> None:
-        """Do the batches that are not done."""
-        done = parts.done()
-        todo = [k for k in range(len(parts.batches)) if k not in set(done)]
-        pace = Pace(parts.plan.height, sum(map(_bytes, parts.batches)), self.tell)
-        for number in done:
-            pace.skip(parts.batches[number].height, _bytes(parts.batches[number]))
+    def _embed(self, parts: _Parts, load: Load, workers: int) -> None:
+        """Do the batches that are not done, and tell after each how far the run is."""
+        sizes = [int(batch["_size"].sum()) for batch in parts.batches]
+        todo = [k for k in range(len(sizes)) if k not in set(parts.done())]
+        done = parts.plan.height - sum(parts.batches[k].height for k in todo)
+        left, read, seconds = sum(sizes[k] for k in todo), 0, 0.0
         longest = self.about["options"]["longest_seconds"]
         batches = (
-            Batch(
-                k,
-                [Excerpt(*row) for row in parts.batches[k].select(_EXCERPT).iter_rows()],
-                longest,
-            )
+            Batch(k, [Excerpt(*row) for row in parts.batches[k].select(EXCERPT).rows()], longest)
             for k in todo
         )
+        began = time.monotonic()
         for one in do_batches(batches, partial(_embedding, load), workers):
             parts.keep(one.number, one.found, one.vectors)
-            rows = parts.batches[one.number]
-            seconds = sum(told.get("duration", 0.0) for told in one.found)
-            pace.add(rows.height, _bytes(rows), seconds)
+            done += parts.batches[one.number].height
+            left -= sizes[one.number]
+            read += sizes[one.number]
+            seconds += sum(found.get("duration", 0.0) for found in one.found)
+            took = max(time.monotonic() - began, 1e-9)
+            words = f"{done:,} of {parts.plan.height:,} recordings"
+            words += f", {seconds / took:,.0f} times as fast as they last"
+            if left > 0 < read:
+                words += f", {_lasting(took * left / read)} left"
+            self.tell(words)
 
-    def _commit(self, parts: Parts, known: pl.DataFrame | None = None) -> None:
+    def _commit(self, parts: _Parts, known: pl.DataFrame | None = None) -> None:
         """Take what is done into the store, beside what it has of other utterances."""
         done = parts.done() if parts.plan.height else []
-        fresh = [
-            pl.concat([parts.batches[k], parts.found(k)], how="horizontal").with_columns(
-                _from=pl.lit(k, pl.Int64), _at="row"
-            )
-            for k in done
-        ]
-        new = [*([] if known is None else [known]), *fresh]
+        new = [] if known is None else [known]
+        for k in done:
+            found = parts.found(k).with_columns(_from=pl.lit(k, pl.Int64), _at="row")
+            new.append(pl.concat([parts.batches[k], found], how="horizontal"))
         if not new:
             return
         table = pl.concat(new, how="diagonal_relaxed")
-        seen = hashes_of(pl.concat([self.seen, table.select(*STAT, "audio_sha256")]))
+        hashes = hashes_of(pl.concat([self.hashes, table.select(*STAT, "audio_sha256")]))
         if self.store is not None:
             others = self.store.table.join(table, on="utterance", how="anti")
             others = others.with_columns(_from=pl.lit(_OLD, pl.Int64), _at="row")
@@ -267,15 +276,16 @@ class _Run:
         if self.store is None or not whole.equals(self.store.table):
             self.tell("writing the store")
             ok = table.filter(pl.col("row") >= 0)
-            sources = {k: _loader(parts, k) for k in done}
+            sources: dict[int, Callable[[], NDArray[np.float32]]]
+            sources = {k: partial(parts.vectors, k) for k in done}
             if self.store is not None:
-                sources[_OLD] = _loader(self.store)
+                sources[_OLD] = partial(getattr, self.store, "vectors")
             vectors = Vectors(sources, ok["_from"].to_numpy(), ok["_at"].to_numpy())
             commit(self.folder, whole, vectors, self.about)
             self.store = find_store(self.folder)
-        if not seen.equals(self.seen):
-            save(self.folder / HASHES, seen)
-            self.seen = seen
+        if not hashes.equals(self.hashes):
+            save(self.folder / HASHES, hashes)
+            self.hashes = hashes
 
 
 def _embedding(load: Load) -> Callable[[Batch, InHand], Done]:
@@ -285,13 +295,84 @@ def _embedding(load: Load) -> Callable[[Batch, InHand], Done]:
     return lambda batch, in_hand: embed_batch(batch, system, in_hand)
 
 
-def _loader(of: Parts | Store, number: int = _OLD) -> Callable[[], NDArray[np.float32]]:
-    """What opens an array of embeddings."""
-    return (lambda: of.vectors) if isinstance(of, Store) else (lambda: of.vectors(number))
+def _lasting(seconds: float) -> str:
+    """A duration in words.
+
+    Examples
+    --------
+    >>> [_lasting(s) for s in (3.2, 200, 9_000)]
+    ['3 s', '3 min', '2.5 h']
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3600:.1f} h"
 
 
-def _bytes(recordings: pl.DataFrame) -> int:
-    return int(recordings["_size"].sum())
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The planned batches of a run, in a folder, and what was found of those that are done.
+
+    The plan depends on the recordings alone: not on the number of workers, nor on interruptions. A
+    batch is done once its table has its name; an interrupted one is done again as a whole.
+    """
+
+    path: Path
+    plan: pl.DataFrame
+    """The recordings in the order in which they are done, with the number of their batch,
+    ``_part``."""
+    about: dict[str, Any]
+    """The system and the options."""
+
+    @cached_property
+    def batches(self) -> list[pl.DataFrame]:
+        """The recordings of each batch, without ``_part``."""
+        return self.plan.partition_by("_part", maintain_order=True, include_key=False)
+
+    def done(self) -> list[int]:
+        """Numbers of the batches that are done."""
+        return [k for k in range(len(self.batches)) if self._table(k).exists()]
+
+    def start(self) -> None:
+        """Write the plan down; whatever was in the folder is gone."""
+        self.drop()
+        self.path.mkdir()
+        save(self.path / PLAN_TABLE, self.plan)
+        save(self.path / PLAN, self.about)
+
+    def keep(self, number: int, found: list[dict[str, Any]], vectors: NDArray[np.float32]) -> None:
+        """Keep what was found of a batch's recordings; ``row`` counts within the batch."""
+        save(self._table(number).with_suffix(".npy"), vectors)
+        save(self._table(number), pl.DataFrame(found, schema=FOUND))
+
+    def found(self, number: int) -> pl.DataFrame:
+        """What was found of the recordings of a batch that is done."""
+        return pl.read_parquet(self._table(number))
+
+    def vectors(self, number: int) -> NDArray[np.float32]:
+        """Their embeddings, shape (row, crop, dimension)."""
+        array: NDArray[np.float32] = np.load(self._table(number).with_suffix(".npy"))
+        return array
+
+    def drop(self) -> None:
+        """Forget the run."""
+        if self.path.is_dir():
+            (self.path / PLAN).unlink(missing_ok=True)  # without which it is no plan
+            shutil.rmtree(self.path)
+
+    def _table(self, number: int) -> Path:
+        return self.path / f"{number:06d}.parquet"
+
+
+def _find_parts(path: Path) -> _Parts | None:
+    """The unfinished run in a folder, None where there is none; one that is damaged is an error."""
+    if not (path / PLAN).is_file():
+        return None
+    try:
+        about = json.loads((path / PLAN).read_text(encoding="utf-8"))
+        return _Parts(path, pl.read_parquet(path / PLAN_TABLE), about)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        msg = f"{path}: is no plan of an unfinished run; delete this folder, and embed again"
+        raise DataError(msg) from error
 
 
 def _check_alike(folder: Path, there: dict[str, Any], now: dict[str, Any]) -> None:
@@ -299,9 +380,10 @@ def _check_alike(folder: Path, there: dict[str, Any], now: dict[str, Any]) -> No
     compared = []
     for about in (there, now):
         system = {name: value for name, value in about["system"].items() if name != "name"}
-        told = system.get("provenance")
-        if isinstance(told, dict):
-            system["provenance"] = {name: told[name] for name in told if name not in _RECORDED}
+        if isinstance(system.get("provenance"), dict):
+            system["provenance"] = dict(system["provenance"])
+            for name in _RECORDED:
+                system["provenance"].pop(name, None)
         compared.append(dict(_leaves({"system": system, "options": about["options"]})))
     old, new = compared
     odd = [key for key in {**old, **new} if old.get(key) != new.get(key)]
@@ -332,10 +414,3 @@ def _check(channel: int | None, longest: float, workers: int | None, batch: int)
     if not 0 < longest <= 86_400:
         msg = f"--longest is {longest:g}; give seconds, up to a day"
         raise ConfigError(msg)
-
-
-def _processors() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -32,46 +32,20 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class FrontEnd:
-    """One published way from a waveform to what its network sees, normalisation included.
-
-    Attributes
-    ----------
-    name : str
-        As options and the metadata of exported networks call it.
-    bins : int
-        Features of a frame.
-    features : callable
-        From float64 samples of shape (sample,) to features of shape (frame, bins).
-    least_samples : int
-        Fewer samples make no frame.
-    sample_rate : int
-        In Hz.
-    """
+    """One published way from a waveform to what its network sees, normalisation included."""
 
     name: str
+    """As options and the metadata of exported networks call it."""
     bins: int
+    """Features of a frame."""
     features: Callable[[Array], Array]
+    """From float64 samples of shape (sample,) to features of shape (frame, bins)."""
     least_samples: int = _LENGTH
+    """Fewer samples make no frame."""
     sample_rate: int = _RATE
 
     def __call__(self, waveform: Waveform) -> NDArray[np.float32]:
-        """The features of one recording.
-
-        Parameters
-        ----------
-        waveform : ndarray of shape (sample,)
-            Mono samples in [-1, 1] at ``sample_rate``.
-
-        Returns
-        -------
-        ndarray of shape (frame, bins)
-            In float32, whatever it was computed in.
-
-        Raises
-        ------
-        DataError
-            When the waveform is not one row of samples, or too short for a frame.
-        """
+        """Features (frame, bins) of mono samples (sample,) in [-1, 1]; too few are an error."""
         samples = np.asarray(waveform, dtype=np.float64)
         if samples.ndim != 1:
             msg = (

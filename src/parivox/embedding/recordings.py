@@ -1,4 +1,4 @@
-"""Which recordings there are: a folder, a table, or a Kaldi list.
+"""Which recordings there are: a folder, a table, or a Kaldi list; and hashes of their files.
 
 Shell pipes of Kaldi lists are never run. Those that only unpack one file are understood as that
 file.
@@ -6,10 +6,12 @@ file.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ from parivox.errors import DataError
 from parivox.read.metadata import SPEAKER, UTTERANCE, check_filled, find_column, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 COLUMNS = {
@@ -33,6 +35,7 @@ COLUMNS = {
     "path": pl.String,
 }
 """What is known of a recording before it is decoded."""
+EXCERPT = ("path", "channel", "start", "end")
 SOUNDS = frozenset(
     (
         *("wav", "wave", "w64", "rf64", "flac", "ogg", "oga", "opus", "mp3", "sph", "nist"),
@@ -43,26 +46,29 @@ SOUNDS = frozenset(
 """Endings of files that are recordings; some cannot be read, and that is told of each."""
 FILE = ("file", "path", "filename", "filepath", "wav", "audio", "audiofile", "audiopath")
 _RECORDING = ("recording", "recordingid", "session", "sessionid", "video", "videoid")
+HASHES = "seen.parquet"
+"""The table of hashes that are known by size and time, so that files are not read again."""
+STAT = ("path", "_size", "_modified")
+"""A file is what it was as long as these are."""
+_HASHES = {
+    "path": pl.String,
+    "_size": pl.Int64,
+    "_modified": pl.Int64,
+    "audio_sha256": pl.String,
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The recordings to embed.
-
-    Attributes
-    ----------
-    name : str
-        As the user gave it.
-    table : DataFrame
-        The columns of :data:`COLUMNS`, then any others of a table as text; a recording a row,
-        sorted by ``utterance``. ``file`` is as the source has it, ``path`` opens it.
-    passed_over : int
-        Files of a folder that are no recordings by their ending.
-    """
+    """The recordings to embed."""
 
     name: str
+    """As the user gave it."""
     table: pl.DataFrame
+    """The columns of :data:`COLUMNS`, then any others of a table as text; a recording a row,
+    sorted by ``utterance``. ``file`` is as the source has it, ``path`` opens it."""
     passed_over: int = 0
+    """Files of a folder that are no recordings by their ending."""
 
 
 def read_source(source: Any, *, channel: int | None = None) -> Source:
@@ -417,3 +423,75 @@ def _opened(scp: Path, number: int, value: str) -> dict[str, object]:
     if not path.is_absolute() and not path.exists():
         path = scp.parent / value
     return {"file": value, "path": str(path), "channel": channel}
+
+
+def with_stat(recordings: pl.DataFrame) -> pl.DataFrame:
+    """Recordings with the size and time of the file at their ``path``; none may have gone."""
+    try:
+        stats = [os.stat(path) for path in recordings["path"]]  # noqa: PTH116 - a million paths
+    except OSError as error:
+        msg = f"{error.filename}: has gone ({error.strerror}); run the same command again"
+        raise DataError(msg) from error
+    return recordings.with_columns(
+        _size=pl.Series([one.st_size for one in stats], dtype=pl.Int64),
+        _modified=pl.Series([one.st_mtime_ns for one in stats], dtype=pl.Int64),
+    )
+
+
+def read_hashes(path: Path) -> pl.DataFrame:
+    """Files whose hash is known; none where the table is not there, or damaged."""
+    try:
+        return pl.read_parquet(path).select(
+            pl.col(name).cast(kind) for name, kind in _HASHES.items()
+        )
+    except (OSError, pl.exceptions.PolarsError):
+        return pl.DataFrame(schema=_HASHES)
+
+
+def hashes_of(recordings: pl.DataFrame) -> pl.DataFrame:
+    """The files of recordings that have ``audio_sha256``, as :func:`read_hashes` gives them."""
+    last = recordings.select(*STAT, "audio_sha256").unique("path", keep="last")
+    return last.drop_nulls().sort("path")
+
+
+def hashed(
+    recordings: pl.DataFrame,
+    known: pl.DataFrame,
+    tell: Callable[[str], None],
+    *,
+    where: pl.Expr | None = None,
+) -> pl.DataFrame:
+    """Recordings with the hash of their file, ``audio_sha256``; null where it cannot be read.
+
+    Recordings are as :func:`with_stat` gives them, and files that are `known` need no hashing. Of
+    the others those are hashed, and told to be, of which `where` holds; the rest stay null.
+    """
+    found = recordings.join(known, on=STAT, how="left", maintain_order="left")
+    is_new = pl.col("audio_sha256").is_null()
+    paths = found.filter(is_new if where is None else is_new & where)["path"].unique()
+    if not len(paths):
+        return found
+    tell(f"hashing {len(paths):,} files")
+    hashes = pl.Series([audio_sha256(path) for path in paths], dtype=pl.String)
+    fresh = pl.DataFrame({"path": paths, "_sha256": hashes})
+    return found.join(fresh, on="path", how="left", maintain_order="left").with_columns(
+        audio_sha256=pl.coalesce("audio_sha256", "_sha256")
+    ).drop("_sha256")  # fmt: skip
+
+
+def audio_sha256(path: str) -> str | None:
+    """Hash of a file's bytes, computed once while the file stays as it is.
+
+    None where it cannot be read, which decoding it will tell.
+    """
+    try:
+        stat = os.stat(path)  # noqa: PTH116 - any bytes may be a name
+        return _sha256_of(path, stat.st_size, stat.st_mtime_ns)
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _sha256_of(path: str, size: int, modified: int) -> str:  # noqa: ARG001 - what keeps it apart
+    with open(path, "rb") as file:  # noqa: PTH123 - any bytes may be a name
+        return hashlib.file_digest(file, "sha256").hexdigest()

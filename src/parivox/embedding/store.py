@@ -79,7 +79,16 @@ class Store:
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
         """Embeddings of shape (row, crop, dimension), left on disk."""
-        return _mapped(_at(self.path, VECTORS))
+        path = _at(self.path, VECTORS)
+        try:
+            found: NDArray[np.float32] = np.load(path, mmap_mode="r")
+        except (OSError, ValueError) as error:
+            msg = f"{path}: cannot be read ({_short(error)}); embed again into another folder"
+            raise DataError(msg) from error
+        if found.dtype != np.float32 or found.ndim != 3:
+            msg = f"{path}: holds {found.dtype} of shape {found.shape}, not float32 of three axes"
+            raise DataError(msg)
+        return found
 
 
 def find_store(path: Path) -> Store | None:
@@ -122,34 +131,27 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     found = find_store(Path(path))
     if found is None:
         unfinished = Path(path, PARTS).is_dir()
-        told = "holds a run of parivox embed that is not finished" if unfinished else "is no store"
+        what = "holds a run of parivox embed that is not finished" if unfinished else "is no store"
         mend = "run it again to finish it" if unfinished else "make one with parivox embed"
-        msg = f"{path}: {told} of embeddings; {mend}"
+        msg = f"{path}: {what} of embeddings; {mend}"
         raise DataError(msg)
     return found
 
 
 def check_store(path: str | os.PathLike[str]) -> Store:
-    """Check that a store is whole, and that its bytes are those that were written.
-
-    Raises
-    ------
-    DataError
-        If it is not.
-    """
+    """A store that is whole: its bytes are those that were written, else it is an error."""
     store = open_store(path)
     for name in (TABLE, VECTORS):
-        told = str(store.about["files"].get(name, ""))
+        written = str(store.about["files"].get(name, ""))
         try:
-            with _at(store.path, name).open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+            found = _sha256(_at(store.path, name))
         except OSError as error:
             msg = f"{store.path / name}: cannot be read ({error.strerror}); embed again elsewhere"
             raise DataError(msg) from error
-        if found != told:
+        if found != written:
             msg = (
                 f"{_at(store.path, name)}: its sha256 is {found[:12]}..., and that of what was "
-                f"written {told[:12]}...; embed again into another folder"
+                f"written {written[:12]}...; embed again into another folder"
             )
             raise DataError(msg)
     rows = store.table.filter(pl.col("row") >= 0)["row"]
@@ -161,15 +163,14 @@ def check_store(path: str | os.PathLike[str]) -> Store:
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Embeddings from several arrays, put together in the order of a table.
-
-    Each array, of shape (row, crop, dimension), is opened by its number in `sources`; `source` and
-    `at`, of shape (row,), say in which of them, and where in it, each row stands.
-    """
+    """Embeddings from several arrays, put together in the order of a table."""
 
     sources: dict[int, Callable[[], NDArray[np.float32]]] = field(default_factory=dict)
+    """What opens each array, of shape (row, crop, dimension)."""
     source: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """In which of them each row stands."""
     at: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Where in it."""
 
     def write(self, path: Path) -> None:
         """Write them as one array, holding one source at a time in memory."""
@@ -198,11 +199,11 @@ def arranged(table: pl.DataFrame) -> pl.DataFrame:
     table = table.sort("utterance")
     is_ok = pl.col("row") >= 0
     rows = pl.when(is_ok).then(is_ok.cum_sum().cast(pl.Int64) - 1).otherwise(-1)
-    unsaid = {  # an audit takes a table that tells the speaker of each, or of none
+    empty = {  # an audit takes a table that tells the speaker of each, or of none
         *(["speaker"] if table["speaker"].null_count() else ()),
         *(["recording"] if table["recording"].null_count() == table.height else ()),
     }
-    return table.with_columns(row=rows).drop(unsaid).rechunk()
+    return table.with_columns(row=rows).drop(empty).rechunk()
 
 
 def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, Any]) -> None:
@@ -215,7 +216,14 @@ def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, A
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
     try:
-        _write_aside(aside, table, vectors, about)
+        _write_parquet(table, aside / TABLE)
+        vectors.write(aside / VECTORS)
+        hashes = {name: _sha256(aside / name) for name in (TABLE, VECTORS)}
+        failed = table.filter(pl.col("row") < 0).select(
+            recording="utterance", stage=pl.lit("acquire"), reason="status"
+        )
+        (aside / FAILURES).write_text(failed.write_csv() if failed.height else "", encoding="utf-8")
+        save(aside / ABOUT, {"version": VERSION, **about, "files": hashes})
     except OSError:
         shutil.rmtree(aside, ignore_errors=True)  # of a full disk, above all
         raise
@@ -223,19 +231,9 @@ def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, A
     recover(path)
 
 
-def _write_aside(aside: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, Any]) -> None:
-    _write_parquet(table, aside / TABLE)
-    vectors.write(aside / VECTORS)
-    hashes = {}
-    for name in (TABLE, VECTORS):
-        with (aside / name).open("rb") as file:
-            hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
-    failed = table.filter(pl.col("row") < 0).select(
-        recording="utterance", stage=pl.lit("acquire"), reason="status"
-    )
-    (aside / FAILURES).write_text(failed.write_csv() if failed.height else "", encoding="utf-8")
-    whole = {"version": VERSION, **about, "files": hashes}
-    save(aside / ABOUT, whole)
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def recover(path: Path) -> None:
@@ -273,15 +271,12 @@ def save(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) 
 def writing(path: Path) -> Iterator[None]:
     """Hold the folder of a store, which is made if need be, against other writers.
 
-    Raises
-    ------
-    DataError
-        If another process writes to it, it cannot be written, or it holds something else.
+    It is an error if another process writes to it, it cannot be written, or holds something else.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as held:
-            if not hold(path, held):
+        with contextlib.ExitStack() as lock:
+            if not hold(path, lock):
                 msg = (
                     f"{path}: another process is writing to it; wait for it, or choose another "
                     "--out"
@@ -297,8 +292,8 @@ def writing(path: Path) -> Iterator[None]:
         raise DataError(msg) from error
 
 
-def hold(folder: Path, held: contextlib.ExitStack) -> bool:
-    """Hold a folder, which must be there, until `held` is closed or the process ends.
+def hold(folder: Path, lock: contextlib.ExitStack) -> bool:
+    """Hold a folder, which must be there, until `lock` is closed or the process ends.
 
     False if another process holds it, or has just removed it. Where a system has no such locks,
     every process may have it.
@@ -309,7 +304,7 @@ def hold(folder: Path, held: contextlib.ExitStack) -> bool:
         return True
     try:
         number = os.open(folder, os.O_RDONLY)
-        held.callback(os.close, number)
+        lock.callback(os.close, number)
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(number), folder.stat())
     except (BlockingIOError, FileNotFoundError):
@@ -336,18 +331,6 @@ def _at(path: Path, name: str) -> Path:
     """Where a file of the store lies, even if a change was interrupted."""
     following = path / _NEXT / name
     return following if following.exists() else path / name
-
-
-def _mapped(path: Path) -> NDArray[np.float32]:
-    try:
-        found = np.load(path, mmap_mode="r")
-    except (OSError, ValueError) as error:
-        msg = f"{path}: cannot be read ({_short(error)}); embed again into another folder"
-        raise DataError(msg) from error
-    if found.dtype != np.float32 or found.ndim != 3:
-        msg = f"{path}: holds {found.dtype} of shape {found.shape}, not float32 of three axes"
-        raise DataError(msg)
-    return found  # type: ignore[no-any-return]
 
 
 def _write_parquet(table: pl.DataFrame, path: Path) -> None:

@@ -39,47 +39,28 @@ _SCALE = {"f": 1.15, "m": 1.0}
 
 @dataclass(frozen=True)
 class Voice:
-    """One speaker.
-
-    Attributes
-    ----------
-    pitch : float
-        In Hz, on average.
-    scale : float
-        Of all resonances: above 1 for a short vocal tract.
-    offsets : tuple of float
-        Of each resonance, a factor.
-    bandwidth : float
-        A factor: above 1 for dull resonances.
-    tilt : float
-        Pole of the low pass that the source goes through, from 0 (bright) to 1.
-    breath : float
-        Level of the noise in the source.
-    intonation : float
-        Standard deviation of the pitch's logarithm in a sentence.
-    pace : float
-        Syllables per second.
-    """
+    """One speaker."""
 
     pitch: float
+    """In Hz, on average."""
     scale: float
+    """Of all resonances: above 1 for a short vocal tract."""
     offsets: tuple[float, ...]
+    """Of each resonance, a factor."""
     bandwidth: float
+    """A factor: above 1 for dull resonances."""
     tilt: float
+    """Pole of the low pass that the source goes through, from 0 (bright) to 1."""
     breath: float
+    """Level of the noise in the source."""
     intonation: float
+    """Standard deviation of the pitch's logarithm in a sentence."""
     pace: float
+    """Syllables per second."""
 
 
 def draw_voice(seed: int, gender: str = "f") -> Voice:
-    """The voice of this number.
-
-    Parameters
-    ----------
-    seed
-        The same number is the same voice.
-    gender : {"f", "m"}
-        What pitch and vocal tract are drawn around.
+    """The voice of this number, with pitch and vocal tract drawn around those of ``f`` or ``m``.
 
     Examples
     --------
@@ -100,21 +81,9 @@ def draw_voice(seed: int, gender: str = "f") -> Voice:
 
 
 def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
-    """A sentence of no words.
+    """A sentence of no words, of shape (sample,) in [-1, 1], at :data:`RATE`.
 
-    Parameters
-    ----------
-    voice
-        Who speaks.
-    seconds
-        How long.
-    seed
-        What is said, and how.
-
-    Returns
-    -------
-    ndarray of float32 of shape (sample,)
-        In [-1, 1], at :data:`RATE`.
+    The seed tells what is said, and how.
 
     Examples
     --------
@@ -125,7 +94,7 @@ def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
     draw = np.random.default_rng((seed, 11))
     size = round(seconds * RATE)
     at = np.arange(-(-size // _HOP) + _WIDTH // _HOP) * _HOP / RATE  # of each frame, in seconds
-    resonances, loudness, pitch = _said(voice, at, draw)
+    resonances, loudness, pitch = _sentence(voice, at, draw)
     source = _source(voice, np.repeat(pitch, _HOP), draw)
     window = np.hanning(_WIDTH + 1)[:-1]
     frames = np.lib.stride_tricks.sliding_window_view(source, _WIDTH)[::_HOP]
@@ -142,7 +111,7 @@ def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
     return np.asarray(np.clip(whole * level, -1, 1), dtype=np.float32)
 
 
-def _said(
+def _sentence(
     voice: Voice, at: NDArray[np.float64], draw: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Resonances (frame, 4), loudness (frame,) and pitch (frame,) of a sentence."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from parivox.embedding.audio import Decoded, decode
-from parivox.embedding.hashes import hash_or_none
+from parivox.embedding.recordings import audio_sha256
 from parivox.embedding.systems.protocol import SystemFailed
 from parivox.errors import DataError, ParivoxError
 
@@ -45,52 +45,32 @@ _NOTHING = np.empty(0, dtype=np.float32)
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Recordings that a worker has in hand together.
-
-    Attributes
-    ----------
-    number : int
-    recordings : sequence of Excerpt
-    longest_seconds : float
-        Recordings that are longer are not read.
-    crashed : mapping
-        Why recordings, by their place, are not to be decoded again.
-    """
+    """Recordings that a worker has in hand together."""
 
     number: int
     recordings: Sequence[Excerpt]
     longest_seconds: float
+    """Recordings that are longer are not read."""
     crashed: Mapping[int, str] = field(default_factory=dict)
+    """Why recordings, by their place, are not to be decoded again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """A batch that is done.
-
-    Attributes
-    ----------
-    number : int
-    found : list of dict
-        Of each recording: what :data:`parivox.embedding.store.FOUND` names; its ``row`` counts
-        within ``vectors``, and it has no hash where another run may fare better.
-    vectors : ndarray of shape (row, crop, dimension), float32
-    """
+    """A batch that is done."""
 
     number: int
     found: list[dict[str, Any]]
+    """Of each recording: what :data:`parivox.embedding.store.FOUND` names; its ``row`` counts
+    within ``vectors``, and it has no hash where another run may fare better."""
     vectors: NDArray[np.float32]
+    """Of shape (row, crop, dimension)."""
 
 
 def decode_batch(
     batch: Batch, rate: int, least_seconds: float, in_hand: InHand = lambda _: None
 ) -> Iterator[Decoded]:
-    """Decode the recordings of a batch in turn; `in_hand` is told the place of each before that.
-
-    Raises
-    ------
-    DataError
-        If the channels of a recording differ.
-    """
+    """Decode the recordings of a batch in turn; `in_hand` is told the place of each before that."""
     for place, recording in enumerate(batch.recordings):
         if place in batch.crashed:
             yield Decoded("unreadable", batch.crashed[place], is_passing=True)
@@ -105,38 +85,34 @@ def embed_batch(batch: Batch, system: EmbeddingSystem, in_hand: InHand = lambda 
     """Decode and embed the recordings of a batch.
 
     `in_hand` is told the place of each recording before it is decoded, and None before any are
-    embedded.
-
-    Raises
-    ------
-    DataError
-        If the channels of a recording differ, or the system does not do what it must.
+    embedded. It is an error if the channels of a recording differ, or if the system does not do
+    what it must.
     """
     outcomes: list[Decoded] = []
     vectors: dict[int, Vector] = {}
-    held: dict[int, Vector] = {}
+    waveforms: dict[int, Vector] = {}
 
-    def embed_held() -> None:
+    def embed_waveforms() -> None:
         in_hand(None)
-        for place, result in _embedded(system, held).items():
+        for place, result in _embedded(system, waveforms).items():
             if isinstance(result, Decoded):
                 outcomes[place] = replace(result, attributes=outcomes[place].attributes)
             else:
                 vectors[place] = result
-        held.clear()
+        waveforms.clear()
 
-    heard = decode_batch(batch, system.sample_rate, system.least_seconds, in_hand)
-    for place, decoded in enumerate(heard):
+    every = decode_batch(batch, system.sample_rate, system.least_seconds, in_hand)
+    for place, decoded in enumerate(every):
         if decoded.status == "ok":
-            held[place] = decoded.waveform
+            waveforms[place] = decoded.waveform
         outcomes.append(replace(decoded, waveform=_NOTHING))
-        if sum(map(len, held.values())) > SECONDS_AT_ONCE * system.sample_rate:
-            embed_held()
-    embed_held()
+        if sum(map(len, waveforms.values())) > SECONDS_AT_ONCE * system.sample_rate:
+            embed_waveforms()
+    embed_waveforms()
     rows = {place: row for row, place in enumerate(sorted(vectors))}
     found = [
         {
-            "audio_sha256": None if outcome.is_passing else hash_or_none(recording.path),
+            "audio_sha256": None if outcome.is_passing else audio_sha256(recording.path),
             "status": outcome.status,
             "reason": outcome.reason,
             "row": rows.get(place, -1),
@@ -144,32 +120,41 @@ def embed_batch(batch: Batch, system: EmbeddingSystem, in_hand: InHand = lambda 
         }
         for place, (recording, outcome) in enumerate(zip(batch.recordings, outcomes, strict=True))
     ]
-    return Done(batch.number, found, _stacked(system, [vectors[place] for place in sorted(rows)]))
+    shapes = {vector.shape for vector in vectors.values()}
+    if len(shapes) > 1:
+        msg = (
+            f"{system.name}: makes embeddings of different shapes, {sorted(shapes)}; those of a "
+            "system must be alike"
+        )
+        raise DataError(msg)
+    none = np.empty((0, 1, 0), dtype=np.float32)
+    stacked = np.stack([vectors[place] for place in rows]) if rows else none
+    return Done(batch.number, found, stacked)
 
 
-def _embedded(system: EmbeddingSystem, held: dict[int, Vector]) -> dict[int, Vector | Decoded]:
+def _embedded(system: EmbeddingSystem, waveforms: dict[int, Vector]) -> dict[int, Vector | Decoded]:
     """Embedding of each waveform, or what became of it instead."""
-    if not held:
+    if not waveforms:
         return {}
     try:
-        made = _checked(system, list(held.values()))
+        made = _checked(system, list(waveforms.values()))
     except Exception as error:  # whatever a foreign system raises
         if isinstance(error, ParivoxError) and not isinstance(error, SystemFailed):
             raise
         cause = error.__cause__ if isinstance(error, SystemFailed) and error.__cause__ else error
-        if len(held) == 1:
-            told = f"the system raised {type(cause).__name__}: {str(cause)[:200]}"
-            return dict.fromkeys(held, Decoded("unreadable", told))
-        alone = {place: _embedded(system, {place: wave})[place] for place, wave in held.items()}
+        if len(waveforms) == 1:
+            reason = f"the system raised {type(cause).__name__}: {str(cause)[:200]}"
+            return dict.fromkeys(waveforms, Decoded("unreadable", reason))
+        alone = {at: _embedded(system, {at: one})[at] for at, one in waveforms.items()}
         if all(isinstance(one, Decoded) for one in alone.values()):
             msg = (
-                f"{system.name}: raised {type(cause).__name__} for {len(held)} recordings in turn: "
-                f"{str(cause)[:300]}; try parivox systems check"
+                f"{system.name}: raised {type(cause).__name__} for {len(waveforms)} recordings in "
+                f"turn: {str(cause)[:300]}; try parivox systems check"
             )
             raise DataError(msg) from error
         return alone
     found: dict[int, Vector | Decoded] = {}
-    for place, vector in zip(held, made, strict=True):
+    for place, vector in zip(waveforms, made, strict=True):
         if not np.isfinite(vector).all():
             found[place] = Decoded("non_finite", "the system made a vector that is not finite")
         elif not vector.any(axis=-1).all():
@@ -189,17 +174,6 @@ def _checked(system: EmbeddingSystem, waveforms: list[Vector]) -> Vector:
         )
         raise DataError(msg)
     return made
-
-
-def _stacked(system: EmbeddingSystem, vectors: list[Vector]) -> Vector:
-    shapes = {vector.shape for vector in vectors}
-    if len(shapes) > 1:
-        msg = (
-            f"{system.name}: makes embeddings of different shapes, {sorted(shapes)}; those of a "
-            "system must be alike"
-        )
-        raise DataError(msg)
-    return np.stack(vectors) if vectors else np.empty((0, 1, 0), dtype=np.float32)
 
 
 DECODING_SECONDS = 300.0
@@ -226,22 +200,10 @@ def do_batches(
 ) -> Generator[T]:
     """Do batches in worker processes, in whatever order they are done; one worker keeps theirs.
 
-    Workers go on with the next batches while the caller has a result in hand, and wait there: no
-    more than a result of each is ever held.
-
-    Parameters
-    ----------
-    batches
-        In the order in which they are begun.
-    begin
-        Called once in each worker, gives what does a batch; it must be picklable.
-    workers
-        How many processes at most, of one thread each.
-
-    Raises
-    ------
-    ParivoxError
-        What a worker raises: the channels of a recording differ, or the system fails.
+    Batches are begun in their order, by `workers` processes at most, of one thread each. In each
+    of these `begin`, which must be picklable, is called once and gives what does a batch. Workers
+    go on with the next batches while the caller has a result in hand, and wait there: no more than
+    a result of each is ever held. What a worker raises is raised here.
     """
     coming = iter(batches)
     again: list[Batch] = []
@@ -263,7 +225,9 @@ def do_batches(
                     yield finished.pop(0).made
                 if len(free) == len(crew):
                     return
-                finished.extend(_heard(crew))
+                ready = connection.wait([worker.line for worker in crew], timeout=1.0)
+                speaking = [worker for worker in crew if worker.line in ready]
+                finished.extend(one for worker in speaking for one in worker.hear())
                 for worker in [one for one in crew if one.is_lost()]:
                     again.append(worker.what_is_left())
                     worker.end()
@@ -276,29 +240,20 @@ def do_batches(
                 worker.end()
 
 
-def _heard(crew: Sequence[_Worker]) -> Iterator[_Finished[Any]]:
-    """Wait until any worker says something, and take it."""
-    ready = connection.wait([worker.line for worker in crew], timeout=1.0)
-    for worker in crew:
-        done = worker.hear() if worker.line in ready else None
-        if done is not None:
-            yield done
-
-
 class _Worker:
     """One process, as its parent sees it."""
 
     def __init__(self, begin: Callable[[], Any], folder: Path) -> None:
         context = get_context("spawn")
         self.line, theirs = context.Pipe()
-        number, words = tempfile.mkstemp(dir=folder)
+        number, name = tempfile.mkstemp(dir=folder)
         os.close(number)
-        self.words = Path(words)  # what it prints
+        self.printed = Path(name)  # what it prints
         self.batch: Batch | None = None
         self.at: int | None = None
         self.since = time.monotonic()
         self.is_gone = False
-        self.process = context.Process(target=_work, args=(theirs, begin, words), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, begin, name), daemon=True)
         with _environment(ONE_THREAD):
             self.process.start()
         theirs.close()
@@ -308,22 +263,22 @@ class _Worker:
         with contextlib.suppress(OSError):  # it is gone, which is heard next
             self.line.send(batch)
 
-    def hear(self) -> _Finished[Any] | None:
+    def hear(self) -> list[_Finished[Any]]:
         """Take what it says: which recording it has in hand, a batch that is done, an error."""
         try:
-            said = self.line.recv()
+            message = self.line.recv()
         except (EOFError, OSError):
             self.process.join(_PATIENCE)
             self.is_gone = True
-            return None
+            return []
         self.since = time.monotonic()
-        if isinstance(said, ParivoxError):
-            raise said
-        if isinstance(said, _Finished):
+        if isinstance(message, ParivoxError):
+            raise message
+        if isinstance(message, _Finished):
             self.batch = self.at = None
-            return said
-        self.at = said
-        return None
+            return [message]
+        self.at = message
+        return []
 
     def is_lost(self) -> bool:
         """Whether it has ended, or is at one recording for ever."""
@@ -335,22 +290,20 @@ class _Worker:
 
         It is an error if the process ended while it was not decoding.
         """
-        code = self.process.exitcode
+        code = _named(self.process.exitcode)
         if self.batch is None or self.at is None:
-            raise DataError(self._last_words())
-        told = "decoding it never ended"
-        if self.is_gone:
-            told = f"decoding it ended the process ({_named(code)})"
-        return replace(self.batch, crashed={**self.batch.crashed, self.at: told})
-
-    def _last_words(self) -> str:
-        lines = self.words.read_text(encoding="utf-8", errors="replace").strip().split("\n")
-        said = f": {lines[-1][:300]}" if lines[-1] else ""
-        return (
-            f"a worker process ended, and not by decoding ({_named(self.process.exitcode)}){said}; "
-            "if memory ran out, leave it more: embed takes fewer --workers or a smaller --batch; "
-            "what is finished is kept"
+            lines = self.printed.read_text(encoding="utf-8", errors="replace").strip().split("\n")
+            last = f": {lines[-1][:300]}" if lines[-1] else ""
+            msg = (
+                f"a worker process ended, and not by decoding ({code}){last}; if memory ran out, "
+                "leave it more: embed takes fewer --workers or a smaller --batch; what is finished "
+                "is kept"
+            )
+            raise DataError(msg)
+        reason = (
+            f"decoding it ended the process ({code})" if self.is_gone else "decoding it never ended"
         )
+        return replace(self.batch, crashed={**self.batch.crashed, self.at: reason})
 
     def end(self) -> None:
         """End the process, whatever it does."""
@@ -362,10 +315,10 @@ class _Worker:
         self.process.join(_PATIENCE)
 
 
-def _work(line: Connection, begin: Callable[[], Any], words: str) -> None:
+def _work(line: Connection, begin: Callable[[], Any], name: str) -> None:
     """Do batches until there are no more; this is what a worker runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
-    printed = os.open(words, os.O_WRONLY | os.O_APPEND)
+    printed = os.open(name, os.O_WRONLY | os.O_APPEND)
     os.dup2(printed, 1)
     os.dup2(printed, 2)  # where decoders complain of foreign bytes
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):

@@ -16,8 +16,15 @@ import numpy as np
 import polars as pl
 
 from parivox.embedding.audio import LONGEST_SECONDS, Decoded, Excerpt, check_decoders
-from parivox.embedding.hashes import HASHES, hashed, hashes_of, read_hashes, with_stat
-from parivox.embedding.recordings import read_source
+from parivox.embedding.recordings import (
+    EXCERPT,
+    HASHES,
+    hashed,
+    hashes_of,
+    read_hashes,
+    read_source,
+    with_stat,
+)
 from parivox.embedding.store import save
 from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import Batch, decode_batch, do_batches
@@ -109,7 +116,7 @@ def score_with_system(
     needed = pl.concat([enrolments.recordings, listed.test]).unique().sort()
     found = with_stat(_recordings_of(needed, read_source(recordings, channel=channel), listed.name))
     found = hashed(found, read_hashes(Parts.folder_of(path) / HASHES), progress)
-    excerpts = [Excerpt(*row) for row in found.select("path", "channel", "start", "end").rows()]
+    excerpts = [Excerpt(*row) for row in found.select(EXCERPT).rows()]
     audio = found.select("audio_sha256", "channel", "start", "end").rows()
     plan = {
         "format": FORMAT,
@@ -167,7 +174,7 @@ def _recordings_of(needed: pl.Series, source: Source, name: str) -> pl.DataFrame
             "them, or make the ids alike"
         )
         raise DataError(msg)
-    return source.table[place].select("path", "channel", "start", "end")
+    return source.table[place].select(EXCERPT)
 
 
 def _in_pieces(
