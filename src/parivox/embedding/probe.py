@@ -33,28 +33,17 @@ _SEEDS = (("f", 1), ("m", 2), ("f", 3), ("m", 4))
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found.
-
-    Attributes
-    ----------
-    check : str
-        Which: ``finite``, ``distinct``, ``repeated``, ``later``, ``batched``, ``shuffled``,
-        ``quieter``, ``longer``.
-    verdict : {"ok", "note", "fault"}
-        A note is worth knowing, a fault breaks what an audit rests on.
-    difference : float, optional
-        The largest between two vectors, as a share of their length; between two scores as it is.
-    cosine : float, optional
-        The least between two vectors of one recording; of ``distinct``, the least between voices.
-    words : str
-        What it means.
-    """
+    """What one check found."""
 
     check: str
     verdict: str
+    """``ok``; ``note``, which is worth knowing; ``fault``, which breaks what an audit rests on."""
     difference: float | None
+    """The largest between two vectors, as a share of their length; between two scores as it is."""
     cosine: float | None
+    """The least between two vectors of one recording; of ``distinct``, the least between voices."""
     words: str
+    """What it means."""
 
 
 @dataclass(frozen=True)
@@ -110,35 +99,75 @@ def _voices(rate: int, least_seconds: float) -> list[Waveform]:
 
 
 def _embedding(system: EmbeddingSystem, voices: Sequence[Waveform]) -> list[Finding]:
-    alone = _alone(system, voices)
-    broken = _broken(alone)
-    if broken:
-        return [broken]
+    def alone(waveforms: Sequence[Waveform]) -> NDArray[np.float64]:
+        return np.concatenate([_flat(system.embed([one])) for one in waveforms])
+
+    first = alone(voices)
+    if broken := _broken(first):
+        return [Finding("finite", "fault", None, None, broken)]
     found = [Finding("finite", "ok", None, None, "every vector is finite and not zero")]
-    units = alone / np.linalg.norm(alone, axis=1, keepdims=True)
-    apart = units @ units.T
-    least = float(apart[~np.eye(len(apart), dtype=bool)].max())
-    constant = least > MOST_ALIKE
-    told = "different voices have the same vector", "voices have vectors of their own"
-    words = told[not constant]
-    found.append(Finding("distinct", "fault" if constant else "ok", None, least, words))
-    backwards = list(range(len(voices)))[::-1]
-    same = {
-        "repeated": (_alone(system, voices), "the same audio twice"),
-        "batched": (_flat(system.embed(voices)), "alone and in a batch"),
-        "shuffled": (_flat(system.embed([voices[at] for at in backwards]))[backwards],
-                     "in a batch of another order"),
-        "later": (_alone(system, voices), "the same audio after everything else"),
-    }  # fmt: skip
-    for check, (vectors, how) in same.items():
-        found.append(_judged(check, alone, vectors, f"{how}: the vectors", TOLERANCE))
-    changed = {
-        "quieter": ([one * np.float32(0.5) for one in voices], "half as loud"),
-        "longer": ([np.tile(one, 2) for one in voices], "said twice"),
-    }
-    for check, (waveforms, how) in changed.items():
-        found.append(_judged(check, alone, _alone(system, waveforms), f"{how}: the vectors", None))
+    units = first / np.linalg.norm(first, axis=1, keepdims=True)
+    nearest = float((units @ units.T)[~np.eye(len(units), dtype=bool)].max())
+    if nearest > MOST_ALIKE:
+        words = "different voices have the same vector"
+        found.append(Finding("distinct", "fault", None, nearest, words))
+    else:
+        words = "voices have vectors of their own"
+        found.append(Finding("distinct", "ok", None, nearest, words))
+    in_a_batch = _flat(system.embed(voices))
+    backwards = _flat(system.embed(voices[::-1]))[::-1]
+    for check, again, how in (
+        ("repeated", alone(voices), "the same audio twice"),
+        ("batched", in_a_batch, "alone and in a batch"),
+        ("shuffled", backwards, "in a batch of another order"),
+        ("later", alone(voices), "the same audio after everything else"),
+    ):
+        found.append(_compared(check, first, again, how, TOLERANCE))
+    quieter = alone([one * np.float32(0.5) for one in voices])
+    longer = alone([np.tile(one, 2) for one in voices])
+    found.append(_compared("quieter", first, quieter, "half as loud", None))
+    found.append(_compared("longer", first, longer, "said twice", None))
     return found
+
+
+def _flat(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Crops side by side, so that a recording is one row."""
+    return np.asarray(vectors, np.float64).reshape(len(vectors), -1)
+
+
+def _broken(vectors: NDArray[np.float64]) -> str:
+    """That some are not finite, or zero; empty if none is."""
+    infinite = int((~np.isfinite(vectors).all(axis=1)).sum())
+    zero = int((~vectors.any(axis=1)).sum())
+    if not infinite and not zero:
+        return ""
+    what = "not finite" if infinite else "zero"
+    return f"{infinite or zero} of {len(vectors)} vectors are {what}"
+
+
+def _compared(
+    check: str,
+    first: NDArray[np.float64],
+    again: NDArray[np.float64],
+    how: str,
+    tolerance: float | None,
+) -> Finding:
+    """Compare vectors; without a tolerance they may differ, which is noted."""
+    fault = _broken(again)
+    if again.shape != first.shape:
+        fault = f"are of shape {again.shape}, not {first.shape}"
+    if fault:
+        return Finding(check, "fault", None, None, f"{how}: the vectors: {fault}")
+    lengths = np.linalg.norm(first, axis=1), np.linalg.norm(again, axis=1)
+    away = float((np.linalg.norm(again - first, axis=1) / np.maximum(*lengths)).max())
+    cosine = float(((first * again).sum(axis=1) / (lengths[0] * lengths[1])).min())
+    if tolerance is None:
+        ok = cosine >= LEAST_ALIKE
+        words = f"the vectors {'stay alike' if ok else 'move'}, cosine from {cosine:.4f}"
+        return Finding(check, "ok" if ok else "note", away, cosine, f"{how}: {words}")
+    ok = away <= tolerance
+    words = f"{'are the same, within' if ok else 'differ by'} {away:.2g} of their length"
+    return Finding(check, "ok" if ok else "fault", away, cosine, f"{how}: the vectors {words}")
 
 
 def _verifying(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[Finding]:
@@ -168,51 +197,6 @@ def _verifying(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[Find
         found.append(Finding(check, "ok" if ok else "fault", away, None, words))
     quiet = scores([one * np.float32(0.5) for one in voices])
     away, spread = float(np.abs(quiet - first).max()), float(np.std(first))
-    ok = away <= spread
     words = f"half as loud: scores move by up to {away:.2g}, and vary by {spread:.2g} over pairs"
-    found.append(Finding("quieter", "ok" if ok else "note", away, None, words))
+    found.append(Finding("quieter", "ok" if away <= spread else "note", away, None, words))
     return found
-
-
-def _alone(system: EmbeddingSystem, voices: Sequence[Waveform]) -> NDArray[np.float64]:
-    return np.concatenate([_flat(system.embed([one])) for one in voices])
-
-
-def _flat(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Crops side by side, so that a recording is one row."""
-    return np.asarray(vectors, np.float64).reshape(len(vectors), -1)
-
-
-def _broken(vectors: NDArray[np.float64]) -> Finding | None:
-    """That some are not finite, or zero."""
-    bad = ~np.isfinite(vectors).all(axis=1)
-    zero = ~vectors.any(axis=1)
-    if not (bad | zero).any():
-        return None
-    what = "not finite" if bad.any() else "zero"
-    words = f"{int((bad if bad.any() else zero).sum())} of {len(vectors)} vectors are {what}"
-    return Finding("finite", "fault", None, None, words)
-
-
-def _judged(
-    check: str,
-    first: NDArray[np.float64],
-    again: NDArray[np.float64],
-    what: str,
-    tolerance: float | None,
-) -> Finding:
-    """Compare vectors; without a tolerance they may differ, which is noted."""
-    broken = _broken(again) if again.shape == first.shape else None
-    if broken or again.shape != first.shape:
-        words = broken.words if broken else f"are of shape {again.shape}, not {first.shape}"
-        return Finding(check, "fault", None, None, f"{what}: {words}")
-    lengths = np.linalg.norm(first, axis=1), np.linalg.norm(again, axis=1)
-    away = float((np.linalg.norm(again - first, axis=1) / np.maximum(*lengths)).max())
-    cosine = float(((first * again).sum(axis=1) / (lengths[0] * lengths[1])).min())
-    if tolerance is None:
-        ok = cosine >= LEAST_ALIKE
-        told = f"{what} {'stay alike' if ok else 'move'}, cosine from {cosine:.4f}"
-        return Finding(check, "ok" if ok else "note", away, cosine, told)
-    ok = away <= tolerance
-    told = f"{what} {'are the same, within' if ok else 'differ by'} {away:.2g} of their length"
-    return Finding(check, "ok" if ok else "fault", away, cosine, told)
