@@ -7,9 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox.trials import check
-from parivox.trials.findings import CHECKS, THRESHOLDS
-from parivox.trials.lists import read_list
-from parivox.trials.remarks import shared_with
+from parivox.trials.guidelines import CHECKS, THRESHOLDS
 
 SMALL = {"G2": 1, "G7": 2}
 
@@ -190,11 +188,14 @@ def test_findings_and_json_hold_no_speaker():
 
 
 def test_a_development_list_that_leaks():
-    one = read_list({"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/1", "b/z/1"]})
+    one = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/1", "b/z/1"]}
     other = {"enrol": ["b/z/1", "c/v/1", "a/w/9"], "test": ["a/x/1", "c/v/2", "a/y/7"]}
-    assert shared_with(one, other) == (2, 3, 2, 1)  # the trial stands there the other way round
+    found = check(one, development=other)["leakage"].sentence
+    # the trial stands there the other way round
+    assert found == "2 speakers, 3 recordings, 2 utterances, 1 trials"
     apart = {"enrol": ["c/v/1"], "test": ["c/v/2"]}
-    assert shared_with(one, apart) == (0, 0, 0, 0)
+    found = check(one, development=apart)["leakage"].sentence
+    assert found == "0 speakers, 0 recordings, 0 utterances, 0 trials"
 
 
 def test_a_development_list_whose_ids_tell_no_speakers():

@@ -2,25 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.read.checks import DUPLICATES
-from parivox.trials.counts import count_list, count_speakers
-from parivox.trials.description import described
-from parivox.trials.findings import THRESHOLDS, Checked, as_table, parse_thresholds
+from parivox.read.table import Table
+from parivox.shown import Shown
+from parivox.trials.counts import count_list
+from parivox.trials.description import described, to_json
 from parivox.trials.grades import hardest, parse_mix
-from parivox.trials.guidelines import guidelines
+from parivox.trials.guidelines import THRESHOLDS, guidelines
 from parivox.trials.lists import read_list
-from parivox.trials.remarks import detectable, overlap, remarks, shared_with
+from parivox.trials.remarks import detectable, overlap, remarks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from parivox.trials.findings import Finding
+    from parivox.trials.guidelines import Finding
     from parivox.trials.lists import TrialList
-    from parivox.trials.remarks import Overlap
+
+_COLUMNS = {
+    "id": "str",
+    "what": "str",
+    "verdict": "str",
+    "statistic": "float",
+    "threshold": "float",
+    "offenders": "int",
+    "sentence": "str",
+    "mend": "str",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Checked(Shown):
+    """What a list can and cannot show.
+
+    Attributes
+    ----------
+    name : str
+        The file.
+    groupings, graded_by : tuple of str
+        What trials were grouped by, and what defines their difficulty.
+    findings : tuple of Finding
+    tables : dict of str to Table
+        ``checks``, which holds the findings, and those of a
+        :class:`~parivox.trials.description.Description`.
+    """
+
+    name: str
+    groupings: tuple[str, ...]
+    graded_by: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    tables: dict[str, Table]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        """Checks that failed."""
+        return tuple(one for one in self.findings if one.verdict == "fail")
+
+    def __getitem__(self, id: str) -> Finding:  # noqa: A002 - what findings call it
+        return {one.id: one for one in self.findings}[id]
+
+    def to_json(self) -> str:
+        """Findings and tables as JSON, a column a list; infinite values as "inf"."""
+        head = {
+            "list": self.name,
+            "by": self.groupings,
+            "grade_by": self.graded_by,
+            "passed": self.passed,
+        }
+        return to_json(head, self.tables)
 
 
 def check(
@@ -94,6 +150,13 @@ def check(
     >>> found["G2"].verdict, found["G2"].sentence
     ('fail', '1 of 2 speakers enrol in fewer than 1: 0 to 1')
     """
+    levels = _parse_thresholds(thresholds)
+    if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
+        msg = f"variants={variants!r} are not several lists; give them as in ['list-2.txt']"
+        raise ConfigError(msg)
+    if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
+        msg = f"pilot={pilot!r} is no plan; make one of an audit, pv.plan('audit/')"
+        raise ConfigError(msg)
     reading = {
         "speakers": speakers,
         "utterances": utterances,
@@ -101,108 +164,59 @@ def check(
         "columns": columns,
         "conflicts": conflicts,
     }
-    levels = parse_thresholds(thresholds)
-    _check_kinds(variants, pilot)
-    found = read_list(trials, by=by, grade_by=grade_by, **reading)
-    wished = None if mix is None else _wished_mix(mix, found)
-    lists = {found.trials.content_sha256}
-    for one in variants:
-        lists.add(read_list(one, by=(), **reading).trials.content_sha256)
-    common = None if development is None else shared_with(found, development, **reading)
-    return check_list(
-        found,
-        levels,
-        mix=wished,
-        lists=len(lists),
-        common=common,
-        pilot=pilot,
-        speaker_ids=speaker_ids,
-    )
-
-
-def check_list(
-    found: TrialList,
-    thresholds: Mapping[str, float],
-    *,
-    mix: Mapping[int, float] | None = None,
-    lists: int = 1,
-    common: Overlap | None = None,
-    pilot: Any = None,
-    speaker_ids: bool = False,
-) -> Checked:
-    """Check a list that was read.
-
-    Parameters
-    ----------
-    found, thresholds
-        The list, and what every check is held against.
-    mix, lists
-        As :func:`parivox.trials.guidelines.guidelines` takes them.
-    common
-        What it shares with a development list.
-    pilot
-        As :func:`check` has it.
-    speaker_ids
-        Whether the table of speakers names them.
-    """
-    counted = count_list(found)
-    speakers = count_speakers(found, counted)
-    about = described(found, counted, speaker_ids=speaker_ids)
+    listed = read_list(trials, by=by, grade_by=grade_by, **reading)
+    wished = None
+    if mix is not None:
+        if not listed.agreements:
+            msg = (
+                "--mix: no nontarget trial has a grade, as no attribute is known; give --speakers, "
+                "or name attributes with --grade-by"
+            )
+            raise ConfigError(msg)
+        wished = parse_mix(mix, hardest(len(listed.agreements)))
+    lists = {listed.trials.content_sha256}
+    lists |= {read_list(one, by=(), **reading).trials.content_sha256 for one in variants}
+    shared = [] if development is None else [overlap(listed, development, **reading)]
+    counts = count_list(listed)
+    about = described(counts, speaker_ids=speaker_ids)
     findings = (
-        *guidelines(
-            found,
-            counted,
-            speakers,
-            thresholds,
-            mix=mix,
-            lists=lists,
-            duplicates=_duplicates(found),
-        ),
-        *remarks(about, speakers),
-        *([] if common is None else [overlap(common)]),
+        *guidelines(counts, levels, mix=wished, lists=len(lists), duplicates=_duplicates(listed)),
+        *remarks(about, counts.speakers),
+        *shared,
         *([] if pilot is None else detectable(about, pilot)),
     )
-    tables = {"checks": as_table(findings), **about.tables}
+    rows = [asdict(one) for one in findings]
+    cells = {name: [row[name] for row in rows] for name in _COLUMNS}
+    tables = {"checks": Table.of(cells, _COLUMNS), **about.tables}
     return Checked(about.name, about.groupings, about.graded_by, findings, tables)
 
 
-def _check_kinds(variants: Any, pilot: Any) -> None:
-    """Refuse variants that are no sequence of lists, and a pilot that is no plan."""
-    if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
-        msg = f"variants={variants!r} are not several lists; give them as in ['list-2.txt']"
-        raise ConfigError(msg)
-    if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
-        msg = f"pilot={pilot!r} is no plan; make one of an audit, pv.plan('audit/')"
-        raise ConfigError(msg)
-
-
-def _wished_mix(mix: Mapping[str, float] | str, found: TrialList) -> dict[int, float]:
-    """Wished shares of the grades of nontarget trials."""
-    if not found.agreements:
-        msg = (
-            "--mix: no nontarget trial has a grade, as no attribute is known; give --speakers, or "
-            "name attributes with --grade-by"
-        )
-        raise ConfigError(msg)
-    return parse_mix(mix, hardest(len(found.agreements)))
-
-
-def failed_checks(found: TrialList) -> list[Finding]:
+def failed_checks(listed: TrialList) -> list[Finding]:
     """Checks that a list fails at the usual thresholds."""
-    counted = count_list(found)
-    return [
-        one
-        for one in guidelines(
-            found,
-            counted,
-            count_speakers(found, counted),
-            THRESHOLDS,
-            duplicates=_duplicates(found),
-        )
-        if one.verdict == "fail"
-    ]
+    findings = guidelines(count_list(listed), THRESHOLDS, duplicates=_duplicates(listed))
+    return [one for one in findings if one.verdict == "fail"]
 
 
-def _duplicates(found: TrialList) -> int:
+def _duplicates(listed: TrialList) -> int:
     """Number of rows that repeat another."""
-    return sum(note.count for note in found.trials.data if note.item == DUPLICATES)
+    return sum(note.count for note in listed.trials.data if note.item == DUPLICATES)
+
+
+def _parse_thresholds(asked: Any) -> dict[str, float]:
+    """Thresholds of all checks: those asked for, else the usual ones."""
+    if asked is not None and not isinstance(asked, Mapping):
+        msg = f"thresholds={asked!r} is no mapping; give one, as in {{'G2': 100}}"
+        raise ConfigError(msg)
+    levels = dict(THRESHOLDS)
+    for name, value in (asked or {}).items():
+        if name not in levels:
+            msg = f"--threshold {name!r} is no check; choose from {', '.join(levels)}"
+            raise ConfigError(msg)
+        try:
+            levels[name] = float(value)
+        except (TypeError, ValueError):
+            levels[name] = -1.0
+        if not 0 <= levels[name] < float("inf"):
+            msg = f"--threshold {name}={value!r}: is no number from 0; write it as in G2=100"
+            raise ConfigError(msg)
+    return levels

@@ -7,7 +7,7 @@ than trials, so that checks and tables take no time once these are counted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,47 +18,31 @@ from parivox.trials.grades import grade_codes
 from parivox.trials.lists import alike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
-    from parivox.trials.lists import TrialList
+    from parivox.trials.lists import Agreement, TrialList
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Codes = NDArray[np.int32]
     Flags = NDArray[np.int8]
 
-HELD = 4_000_000
-"""Keys that are held before they are added up."""
-DENSE = 16
-"""Keys that there may be for each trial, up to which all of them are counted."""
+WAITING = 4_000_000
+"""Keys that wait before they are added up."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Trials alike in everything that counts, with how many there are; shape (cell,) each.
+    """Trials alike in everything that counts, with how many there are; shape (cell,) each."""
 
-    Attributes
-    ----------
-    enrol, test : int32
-        Speaker of either side; equal for target trials.
-    recording : int8
-        Of target trials, whether both sides are of one recording: 1, 0, -1 for unknown.
-    shared : int8 of shape (attribute, cell)
-        Whether both sides share the value of each attribute that defines difficulty.
-    enrol_group, test_group : int32
-        -1 for none.
-    count : int64
-    """
-
-    enrol: Codes
+    enrol: Codes  # speaker of either side; equal for target trials
     test: Codes
-    recording: Flags
-    shared: Flags
-    enrol_group: Codes
+    recording: Flags  # of target trials, whether both sides are of one recording: 1, 0, -1 unknown
+    shared: Flags  # [attribute, cell]: whether both sides share each that defines difficulty
+    enrol_group: Codes  # -1 for none
     test_group: Codes
     count: Ints
 
@@ -82,210 +66,41 @@ class Cells:
     def total(self, key: NDArray[np.integer], n: int) -> Ints:
         """Trials by a key from 0 to below `n`; those below 0 are left out."""
         known = key >= 0
-        found = np.bincount(key[known], self.count[known], minlength=n)
-        return found.astype(np.int64)
+        return np.bincount(key[known], self.count[known], minlength=n).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class ListCounts:
-    """Counts of a list.
+    """Counts of a list."""
 
-    Attributes
-    ----------
-    cells : Cells
-        Without groups.
-    by : list of Cells
-        Likewise for each grouping of the list, with its groups.
-    reversed : (int, int)
-        Nontarget and target trials whose reverse is in the list, too; one of the two is counted.
-    itself : int
-        Trials of an utterance with itself.
-    uses : int64 ndarray of shape (utterance,)
-        Trials that each utterance takes part in.
-    """
-
-    cells: Cells
-    by: list[Cells]
+    listed: TrialList
+    cells: Cells  # without groups
+    by: list[Cells]  # likewise for each grouping of the list, with its groups
     reversed: tuple[int, int]
-    itself: int
-    uses: Ints = field(repr=False)
+    """Nontarget and target trials whose reverse is in the list, too; one of the two is counted."""
+    itself: int  # trials of an utterance with itself
+    uses: Ints  # trials that each utterance takes part in
 
-
-def count_list(found: TrialList) -> ListCounts:
-    """Count the trials of a list, block by block.
-
-    Examples
-    --------
-    >>> from parivox.trials.lists import read_list
-    >>> trials = {"enrol": ["a/x/1", "a/x/1", "a/y/1"], "test": ["a/x/2", "b/y/1", "b/y/1"]}
-    >>> counted = count_list(read_list(trials))
-    >>> counted.cells.enrol.tolist(), counted.cells.test.tolist(), counted.cells.count.tolist()
-    ([0, 0], [0, 1], [1, 2])
-    """
-    n = len(found.people.ids)
-    agree = [one for one in found.agreements if one.of_speaker is None]
-    base = _KeyCounts(n, 3 ** len(agree), 1)
-    apart = {i: _KeyCounts(n, 3 ** len(agree), len(one.groups) + 1) for i, one in _apart(found)}
-    sides = {i: found.groupings[i].on(found.trials) for i in apart}
-    tell = [one.on(found.trials) for one in agree]
-    speaker = found.trials.utterance_speaker
-    uses = np.zeros(speaker.size, dtype=np.int64)
-    reversed_, itself = np.zeros(2, dtype=np.int64), 0
-    last: tuple[int, int] | None = None
-    for block in found.blocks():
-        if not len(block):
-            continue
-        enrol, test = block.enrol, block.test
-        uses += np.bincount(enrol, minlength=uses.size)
-        uses += np.bincount(test, minlength=uses.size)
-        back = (enrol[1:] == test[:-1]) & (test[1:] == enrol[:-1])
-        reversed_ += np.bincount(block.target[1:][back], minlength=2)
-        reversed_[int(block.target[0])] += last == (int(test[0]), int(enrol[0]))
-        last = int(enrol[-1]), int(test[-1])
-        own = enrol == test
-        itself += int(own.sum())
-        uses -= np.bincount(enrol[own], minlength=uses.size)
-        key = _key(block, found, speaker, n, tell)
-        base.add(key)
-        for i, adding in apart.items():
-            one, other = sides[i](block)
-            width = adding.groups
-            adding.add((key * width + one + 1) * width + other + 1)
-    cells = _decoded(base, found, agree)
-    by = [
-        _decoded(apart[i], found, agree) if i in apart else _grouped(cells, one)
-        for i, one in enumerate(found.groupings)
-    ]
-    return ListCounts(cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
-
-
-def _apart(found: TrialList) -> list[tuple[int, Grouping]]:
-    """Groupings of trials or recordings, which the speakers do not determine."""
-    return [(i, one) for i, one in enumerate(found.groupings) if one.of_speaker is None]
-
-
-def _key(
-    block: Trials,
-    found: TrialList,
-    speaker: Codes,
-    n: int,
-    tell: Sequence[Callable[[Trials], Flags]],
-) -> Ints:
-    """One number for all that counts of each trial, but groups."""
-    key = speaker.take(block.enrol).astype(np.int64)
-    key *= n
-    key += speaker.take(block.test)
-    key *= 3
-    recording = found.same_recording(block)
-    recording[~block.target] = 0
-    key += recording
-    key += 1
-    for one in tell:
-        key *= 3
-        key += one(block)
-        key += 1
-    return key
-
-
-class _KeyCounts:
-    """Keys and how often they occur."""
-
-    def __init__(self, speakers: int, shared: int, groups: int) -> None:
-        self.speakers, self.shared, self.groups = speakers, shared, groups
-        self._space = max(speakers, 1) ** 2 * 3 * shared * groups**2
-        if math.log2(self._space) > 62:
-            msg = (
-                f"{speakers:,} speakers and {groups - 1:,} groups that are not of speakers make "
-                "too many combinations to count; group by fewer values, or by bands of a number"
-            )
-            raise ConfigError(msg)
-        self._found = np.empty(0, dtype=np.int64)
-        self._counts = np.empty(0, dtype=np.int64)
-        self._held: list[Ints] = []
-
-    def add(self, keys: Ints) -> None:
-        """Add trials."""
-        self._held.append(keys)
-        if sum(map(len, self._held)) > HELD:
-            self.total()
-
-    def total(self) -> tuple[Ints, Ints]:
-        """Every key and how often it occurs."""
-        if self._held:
-            found, counts = self._counted(np.concatenate(self._held))
-            self._held = []
-            if self._found.size:
-                keys, counts = (
-                    np.concatenate(both) for both in ((self._found, found), (self._counts, counts))
-                )
-                order = np.argsort(keys, kind="stable")
-                keys = keys[order]
-                first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-                found, counts = keys[first], np.add.reduceat(counts[order], first)
-            self._found, self._counts = found, counts
-        return self._found, self._counts
-
-    def _counted(self, keys: Ints) -> tuple[Ints, Ints]:
-        if self._space > DENSE * keys.size:
-            return np.unique(keys, return_counts=True)
-        every = np.bincount(keys)  # quicker than to sort them, where so few differ
-        found = np.flatnonzero(every)
-        return found, every[found]
-
-
-def _decoded(adding: _KeyCounts, found: TrialList, agree: Sequence[object]) -> Cells:
-    """What the keys stand for."""
-    key, count = adding.total()
-    group = np.full((2, key.size), -1, dtype=np.int32)
-    if adding.groups > 1:
-        for side in (1, 0):
-            key, code = np.divmod(key, adding.groups)
-            group[side] = code - 1
-    told = {}
-    for one in reversed(agree):
-        key, code = np.divmod(key, 3)
-        told[id(one)] = code - 1
-    key, recording = np.divmod(key, 3)
-    enrol, test = (side.astype(np.int32) for side in np.divmod(key, adding.speakers))
-    shared = np.empty((len(found.agreements), key.size), dtype=np.int8)
-    for i, one in enumerate(found.agreements):
-        of = one.of_speaker
-        shared[i] = told[id(one)] if of is None else alike(of[enrol], of[test])
-    return Cells(enrol, test, (recording - 1).astype(np.int8), shared, group[0], group[1], count)
-
-
-def _grouped(cells: Cells, grouping: Grouping) -> Cells:
-    """Cells with the groups of their speakers."""
-    of = grouping.of_speaker
-    assert of is not None
-    one, other = (of[side].astype(np.int32) for side in (cells.enrol, cells.test))
-    return Cells(cells.enrol, cells.test, cells.recording, cells.shared, one, other, cells.count)
-
-
-MOST = 10_000_000
-"""Groups times speakers that are marked in a table; of more, pairs are sorted."""
+    @cached_property
+    def speakers(self) -> SpeakerCounts:
+        """What each speaker takes part in."""
+        n, cells = len(self.listed.people.ids), self.cells
+        target, other = cells.take(cells.target), cells.take(~cells.target)
+        sides = (target, target.enrol), (other, other.enrol), (other, other.test)
+        own, enrolled, tested = (of.total(side, n) for of, side in sides)
+        there = np.flatnonzero(own + enrolled + tested)
+        return SpeakerCounts(self, there, own[there], enrolled[there], tested[there])
 
 
 @dataclass(frozen=True, eq=False)
 class SpeakerCounts:
-    """Speakers who take part, and in how much; shape (speaker,) each.
+    """Speakers who take part, and in how much; shape (speaker,) each."""
 
-    Attributes
-    ----------
-    speaker : int64
-        Index into the table of speakers.
-    target, nontarget : int64
-        Trials that they enrol in.
-    tested : int64
-        Nontarget trials that they are the test side of.
-    """
-
-    speaker: Ints
-    target: Ints
+    counts: ListCounts
+    speaker: Ints  # index into the table of speakers
+    target: Ints  # trials that they enrol in
     nontarget: Ints
-    tested: Ints
-    _found: TrialList = field(repr=False)
-    _counted: ListCounts = field(repr=False)
+    tested: Ints  # nontarget trials that they are the test side of
 
     @property
     def enrolled(self) -> Ints:
@@ -305,51 +120,155 @@ class SpeakerCounts:
     @cached_property
     def partners(self) -> Ints:
         """Other speakers whom they are compared with."""
-        cells = self._counted.cells.take(~self._counted.cells.target)
+        cells = self.counts.cells.take(~self.counts.cells.target)
         one, other = cells.enrol.astype(np.int64), cells.test.astype(np.int64)
-        n = len(self._found.people.ids)
+        n = len(self.counts.listed.people.ids)
         both = np.unique(np.concatenate((one * n + other, other * n + one)))
         return np.bincount(both // n, minlength=n)[self.speaker]
 
     @property
     def utterances(self) -> Ints:
         """Their utterances in the list."""
-        used = self._counted.uses > 0
-        speaker = self._found.trials.utterance_speaker[used]
-        return np.bincount(speaker, minlength=len(self._found.people.ids))[self.speaker]
+        listed = self.counts.listed
+        speaker = listed.trials.utterance_speaker[self.counts.uses > 0]
+        return np.bincount(speaker, minlength=len(listed.people.ids))[self.speaker]
 
     @cached_property
     def recordings(self) -> Ints:
         """Their recordings in the list; -1 where not all are known."""
-        used, n = self._counted.uses > 0, len(self._found.people.ids)
-        speaker, recording = self._found.trials.utterance_speaker[used], self._found.recording[used]
-        found = distinct_by_group(speaker[recording >= 0], recording[recording >= 0], n)
-        found[np.bincount(speaker[recording < 0], minlength=n) > 0] = -1
-        return found[self.speaker]
+        listed, used = self.counts.listed, self.counts.uses > 0
+        speaker = listed.trials.utterance_speaker[used]
+        n = len(listed.people.ids)
+        return recordings_by_group(speaker, listed.recording[used], n)[self.speaker]
 
 
-def count_speakers(found: TrialList, counted: ListCounts) -> SpeakerCounts:
-    """Count what each speaker takes part in."""
-    n, cells = len(found.people.ids), counted.cells
-    target, other = cells.take(cells.target), cells.take(~cells.target)
-    sides = (target, target.enrol), (other, other.enrol), (other, other.test)
-    mine, enrolled, tested = (of.total(side, n) for of, side in sides)
-    there = np.flatnonzero(mine + enrolled + tested)
-    return SpeakerCounts(there, mine[there], enrolled[there], tested[there], found, counted)
+def count_list(listed: TrialList) -> ListCounts:
+    """Count the trials of a list, block by block.
+
+    >>> from parivox.trials.lists import read_list
+    >>> trials = {"enrol": ["a/x/1", "a/x/1", "a/y/1"], "test": ["a/x/2", "b/y/1", "b/y/1"]}
+    >>> cells = count_list(read_list(trials)).cells
+    >>> cells.enrol.tolist(), cells.test.tolist(), cells.count.tolist()
+    ([0, 0], [0, 1], [1, 2])
+    """
+    n = len(listed.people.ids)
+    agreements = [one for one in listed.agreements if one.of_speaker is None]
+    shared = [one.on(listed.trials) for one in agreements]
+    base = _KeyCounts(n, 3 ** len(agreements), 1)
+    # groupings of trials or recordings, which the speakers do not determine
+    apart = {
+        i: (_KeyCounts(n, 3 ** len(agreements), len(one.groups) + 1), one.on(listed.trials))
+        for i, one in enumerate(listed.groupings)
+        if one.of_speaker is None
+    }
+    speaker = listed.trials.utterance_speaker
+    uses = np.zeros(speaker.size, dtype=np.int64)
+    reversed_, itself = np.zeros(2, dtype=np.int64), 0
+    last: tuple[int, int] | None = None
+    for block in listed.blocks():
+        if not len(block):
+            continue
+        enrol, test = block.enrol, block.test
+        uses += np.bincount(enrol, minlength=uses.size)
+        uses += np.bincount(test, minlength=uses.size)
+        back = (enrol[1:] == test[:-1]) & (test[1:] == enrol[:-1])
+        reversed_ += np.bincount(block.target[1:][back], minlength=2)
+        reversed_[int(block.target[0])] += last == (int(test[0]), int(enrol[0]))
+        last = int(enrol[-1]), int(test[-1])
+        own = enrol == test
+        itself += int(own.sum())
+        uses -= np.bincount(enrol[own], minlength=uses.size)
+        # one number for all that counts of each trial, but groups
+        key = speaker.take(enrol).astype(np.int64) * n + speaker.take(test)
+        recording = np.where(block.target, listed.same_recording(block), 0)
+        for flags in (recording, *(one(block) for one in shared)):
+            key *= 3
+            key += flags
+            key += 1
+        base.add(key)
+        for adding, sides in apart.values():
+            one, other = sides(block)
+            adding.add((key * adding.groups + one + 1) * adding.groups + other + 1)
+    cells = _decoded(base, listed, agreements)
+    by = [
+        _decoded(apart[i][0], listed, agreements) if i in apart else _grouped(cells, one)
+        for i, one in enumerate(listed.groupings)
+    ]
+    return ListCounts(listed, cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
+
+
+class _KeyCounts:
+    """Keys and how often they occur."""
+
+    def __init__(self, speakers: int, shared: int, groups: int) -> None:
+        self.speakers, self.groups = speakers, groups
+        if math.log2(max(speakers, 1) ** 2 * 3 * shared * groups**2) > 62:
+            msg = (
+                f"{speakers:,} speakers and {groups - 1:,} groups that are not of speakers make "
+                "too many combinations to count; group by fewer values, or by bands of a number"
+            )
+            raise ConfigError(msg)
+        self._keys = np.empty(0, dtype=np.int64)
+        self._counts = np.empty(0, dtype=np.int64)
+        self._waiting: list[Ints] = []
+
+    def add(self, keys: Ints) -> None:
+        """Add trials."""
+        self._waiting.append(keys)
+        if sum(map(len, self._waiting)) > WAITING:
+            self.total()
+
+    def total(self) -> tuple[Ints, Ints]:
+        """Every key and how often it occurs."""
+        if self._waiting:
+            more, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
+            keys = np.concatenate((self._keys, more))
+            self._keys, place = np.unique(keys, return_inverse=True)
+            counts = np.concatenate((self._counts, counts))
+            self._counts = np.bincount(place, counts, self._keys.size).astype(np.int64)
+            self._waiting = []
+        return self._keys, self._counts
+
+
+def _decoded(adding: _KeyCounts, listed: TrialList, agreements: Sequence[Agreement]) -> Cells:
+    """What the keys stand for."""
+    key, count = adding.total()
+    group = np.full((2, key.size), -1, dtype=np.int32)
+    if adding.groups > 1:
+        for side in (1, 0):
+            key, code = np.divmod(key, adding.groups)
+            group[side] = code - 1
+    flags = {}
+    for one in reversed(agreements):
+        key, code = np.divmod(key, 3)
+        flags[one.name] = code - 1
+    key, recording = np.divmod(key, 3)
+    enrol, test = (side.astype(np.int32) for side in np.divmod(key, adding.speakers))
+    shared = np.empty((len(listed.agreements), key.size), dtype=np.int8)
+    for i, one in enumerate(listed.agreements):
+        of = one.of_speaker
+        shared[i] = flags[one.name] if of is None else alike(of[enrol], of[test])
+    return Cells(enrol, test, (recording - 1).astype(np.int8), shared, group[0], group[1], count)
+
+
+def _grouped(cells: Cells, grouping: Grouping) -> Cells:
+    """Cells with the groups of their speakers."""
+    of = grouping.of_speaker
+    assert of is not None
+    one, other = (of[side].astype(np.int32) for side in (cells.enrol, cells.test))
+    return replace(cells, enrol_group=one, test_group=other)
 
 
 def share_of(part: ArrayLike, whole: ArrayLike) -> Floats:
     """Parts over wholes; NaN where a whole is 0."""
     one, other = np.broadcast_arrays(np.asarray(part, dtype=float), np.asarray(whole, dtype=float))
-    found: Floats = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
-    return found
+    share: Floats = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
+    return share
 
 
 def effective_number(trials: NDArray[np.integer]) -> float:
-    """Effective number of speakers, (sum n)^2 / sum n^2 over their numbers of trials.
+    """Effective number of speakers, (sum n)^2 / sum n^2 over their numbers of trials; 0 of none.
 
-    Examples
-    --------
     >>> effective_number(np.array([10, 10, 10])), effective_number(np.array([28, 1, 1]))
     (3.0, 1.1450381679389312)
     """
@@ -360,19 +279,20 @@ def effective_number(trials: NDArray[np.integer]) -> float:
 
 def speakers_by_group(cells: Cells, k: int) -> Ints:
     """Speakers of each of `k` groups, on either side."""
-    group, speaker = (
-        np.concatenate(one)
-        for one in ((cells.enrol_group, cells.test_group), (cells.enrol, cells.test))
-    )
-    return distinct_by_group(group, speaker, k)
+    group = np.concatenate((cells.enrol_group, cells.test_group))
+    return distinct_by_group(group, np.concatenate((cells.enrol, cells.test)), k)
 
 
-def distinct_by_group(group: NDArray[np.int32], who: NDArray[np.int32], k: int) -> Ints:
+def recordings_by_group(group: Codes, recording: Codes, k: int) -> Ints:
+    """Recordings of each of `k` groups, or speakers; -1 where not all are known."""
+    known = recording >= 0
+    distinct = distinct_by_group(group[known], recording[known], k)
+    distinct[np.bincount(group[~known], minlength=k) > 0] = -1
+    return distinct
+
+
+def distinct_by_group(group: Codes, who: Codes, k: int) -> Ints:
     """Distinct speakers, or recordings, of each of `k` groups; -1 is none."""
     width = int(who.max(initial=0)) + 1
     key = group[group >= 0].astype(np.int64) * width + who[group >= 0]
-    if k * width > MOST:
-        return np.bincount(np.unique(key) // width, minlength=k)
-    there = np.zeros((k, width), dtype=bool)
-    there.ravel()[key] = True
-    return np.asarray(there.sum(axis=1))
+    return np.bincount(np.unique(key) // width, minlength=k)

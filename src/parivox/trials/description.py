@@ -13,9 +13,9 @@ from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.counts import (
     count_list,
-    count_speakers,
     distinct_by_group,
     effective_number,
+    recordings_by_group,
     share_of,
     speakers_by_group,
 )
@@ -26,14 +26,10 @@ from parivox.trials.writing import LABELS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from parivox.read.grouping import Grouping, OfAttribute
-    from parivox.trials.counts import Cells, ListCounts, SpeakerCounts
-    from parivox.trials.lists import TrialList
+    from parivox.trials.counts import Cells, Codes, Ints, ListCounts
 
-    Ints = NDArray[np.int64]
-    Block = dict[str, Any]
+    Columns = dict[str, Any]
 
 ALL = "all"
 """The group of every trial."""
@@ -113,10 +109,10 @@ class Description(Shown):
 
 
 def to_json(head: Mapping[str, Any], tables: Mapping[str, Table]) -> str:
-    """What is told of a list, and its tables, a line each."""
-    told = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
+    """What is said of a list, and its tables, a line each."""
+    first = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
     body = ",\n".join(f"  {json.dumps(name)}: {one.to_json()}" for name, one in tables.items())
-    return f'{told},\n "tables": {{\n{body}\n }}\n}}\n'
+    return f'{first},\n "tables": {{\n{body}\n }}\n}}\n'
 
 
 def describe(
@@ -147,7 +143,7 @@ def describe(
     >>> found.tables["groups"].to_dict()["utterance_share"]
     [1.0, 0.6666666666666666, 0.3333333333333333]
     """
-    found = read_list(
+    listed = read_list(
         trials,
         speakers=speakers,
         utterances=utterances,
@@ -157,29 +153,29 @@ def describe(
         columns=columns,
         conflicts=conflicts,
     )
-    return described(found, count_list(found), speaker_ids=speaker_ids)
+    return described(count_list(listed), speaker_ids=speaker_ids)
 
 
-def described(found: TrialList, counted: ListCounts, *, speaker_ids: bool = False) -> Description:
+def described(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
     """What a list holds, from its counts."""
-    speakers = count_speakers(found, counted)
-    views = list(_views(found, counted))
-    blocks = {
-        "list": [_of_list(found, counted, speakers)],
-        "groups": [_of_groups(found, counted, view) for view in views],
+    listed, views = counts.listed, list(_views(counts))
+    rows = {
+        "list": [_of_list(counts)],
+        "groups": [_of_groups(counts, view) for view in views],
         "grades": [_of_grades(view) for view in views],
-        "within": [_within(part, view) for part in found.attributes for view in views],
+        "within": [_within(part, view) for part in listed.attributes for view in views],
         "matrix": [_matrix(view) for view in views[1:]],
-        "reuse": [_reuse(found, counted, speakers)],
-        "speakers": [_of_each(found, speakers)],
+        "reuse": [_reuse(counts)],
+        "speakers": [_of_each(counts)],
     }
     tables = {}
     for name, columns in TABLES.items():
         kept = {one: kind for one, kind in columns.items() if speaker_ids or one != "speaker"}
-        cells = {one: [cell for of in blocks[name] for cell in of[one]] for one in kept}
+        cells = {one: [cell for of in rows[name] for cell in of[one]] for one in kept}
         tables[name] = Table.of(cells, kept)
-    groupings = tuple(one.name for one in found.groupings)
-    return Description(found.name, groupings, tuple(one.name for one in found.agreements), tables)
+    groupings = tuple(one.name for one in listed.groupings)
+    graded_by = tuple(one.name for one in listed.agreements)
+    return Description(listed.name, groupings, graded_by, tables)
 
 
 class _View(NamedTuple):
@@ -190,46 +186,53 @@ class _View(NamedTuple):
     cells: Cells
     grouping: Grouping | None = None
 
+    @property
+    def named(self) -> Columns:
+        """The columns that name the groups."""
+        return {"grouping": [self.name] * len(self.groups), "group": list(self.groups)}
 
-def _views(found: TrialList, counted: ListCounts) -> Iterator[_View]:
+
+def _views(counts: ListCounts) -> Iterator[_View]:
     """All trials as one group, then every grouping."""
-    nought = np.zeros(counted.cells.enrol.size, dtype=np.int32)
-    yield _View(ALL, (ALL,), replace(counted.cells, enrol_group=nought, test_group=nought))
-    for one, cells in zip(found.groupings, counted.by, strict=True):
+    zeros = np.zeros(counts.cells.enrol.size, dtype=np.int32)
+    yield _View(ALL, (ALL,), replace(counts.cells, enrol_group=zeros, test_group=zeros))
+    for one, cells in zip(counts.listed.groupings, counts.by, strict=True):
         yield _View(one.name, one.groups, cells, one)
 
 
-def _of_list(found: TrialList, counted: ListCounts, speakers: SpeakerCounts) -> Block:
-    told = {note.item: note.count for note in found.trials.data}
-    used = counted.uses > 0
-    grade = counted.cells.grade
+def _of_list(counts: ListCounts) -> Columns:
+    listed, speakers, used = counts.listed, counts.speakers, counts.uses > 0
+    notes = {note.item: note.count for note in listed.trials.data}
+    recording = listed.recording[used]
     items = {
-        "trials": counted.cells.count.sum(),
+        "trials": counts.cells.count.sum(),
         "target trials": speakers.target.sum(),
         "nontarget trials": speakers.nontarget.sum(),
         "speakers": speakers.speaker.size,
         "utterances": used.sum(),
-        "recordings": np.unique(found.recording[used & (found.recording >= 0)]).size,
-        "utterances of unknown recording": (found.recording[used] < 0).sum(),
-        "trials of unknown grade": counted.cells.count[grade == 0].sum(),
-        "exact duplicates": told.get(DUPLICATES, 0),
-        "reversed target trials": counted.reversed[1],
-        "reversed nontarget trials": counted.reversed[0],
-        "trials of an utterance with itself": counted.itself,
-        "rows set aside": told.get(CONFLICTS, 0),
+        "recordings": np.unique(recording[recording >= 0]).size,
+        "utterances of unknown recording": (recording < 0).sum(),
+        "trials of unknown grade": counts.cells.count[counts.cells.grade == 0].sum(),
+        "exact duplicates": notes.get(DUPLICATES, 0),
+        "reversed target trials": counts.reversed[1],
+        "reversed nontarget trials": counts.reversed[0],
+        "trials of an utterance with itself": counts.itself,
+        "rows set aside": notes.get(CONFLICTS, 0),
     }
     return {"item": list(items), "count": [int(n) for n in items.values()]}
 
 
-def _of_groups(found: TrialList, counted: ListCounts, view: _View) -> Block:
+def _of_groups(counts: ListCounts, view: _View) -> Columns:
     """Sizes of the groups, and their shares of all that is in some group."""
     k, cells = len(view.groups), view.cells
     target, other = cells.take(cells.target), cells.take(~cells.target)
     trivial, graded = target.take(target.recording == 1), target.take(target.recording >= 0)
     speakers = speakers_by_group(cells, k)
-    counts = {
+    utterances, recordings = _utterances(counts, view)
+    sizes = {
         "speakers": speakers,
-        **dict(zip(("utterances", "recordings"), _utterances(found, counted, view), strict=True)),
+        "utterances": utterances,
+        "recordings": recordings,
         "trials": cells.total(cells.enrol_group, k),
         "target": target.total(target.enrol_group, k),
         "nontarget": other.total(other.enrol_group, k),
@@ -238,43 +241,45 @@ def _of_groups(found: TrialList, counted: ListCounts, view: _View) -> Block:
         "never_test": speakers - distinct_by_group(other.test_group, other.test, k),
     }
     shares = {
-        f"{name.removesuffix('s')}_share": share_of(counts[name], counts[name].sum())
+        f"{name.removesuffix('s')}_share": share_of(sizes[name], sizes[name].sum())
         for name in ("speakers", "utterances", "trials", "target", "nontarget")
     }
-    shares["trivial_share"] = share_of(counts["trivial"], graded.total(graded.enrol_group, k))
-    each = [effective_number(_parts(cells, group)) for group in range(k)]
-    known = {name: [int(n) if n >= 0 else None for n in one] for name, one in counts.items()}
-    return {**_named(view), **known, **shares, "effective_speakers": each}
+    shares["trivial_share"] = share_of(sizes["trivial"], graded.total(graded.enrol_group, k))
+    effective = [effective_number(_parts(cells, group)) for group in range(k)]
+    known = {name: _where_known(of) for name, of in sizes.items()}
+    return {**view.named, **known, **shares, "effective_speakers": effective}
+
+
+def _where_known(numbers: Ints) -> list[int | None]:
+    return [int(n) if n >= 0 else None for n in numbers]
 
 
 def _parts(cells: Cells, group: int) -> Ints:
     """Trials that each speaker takes part in, as one of the group."""
     enrol, test = cells.enrol_group == group, (cells.test_group == group) & ~cells.target
     n = int(max(cells.enrol.max(initial=0), cells.test.max(initial=0))) + 1
-    found = cells.take(enrol).total(cells.enrol[enrol], n)
-    return found + cells.take(test).total(cells.test[test], n)
+    enrolled = cells.take(enrol).total(cells.enrol[enrol], n)
+    return enrolled + cells.take(test).total(cells.test[test], n)
 
 
-def _utterances(found: TrialList, counted: ListCounts, view: _View) -> tuple[Ints, Ints]:
+def _utterances(counts: ListCounts, view: _View) -> tuple[Ints, Ints]:
     """Utterances and recordings of each group; -1 where they are in none, or not known."""
-    k, used = len(view.groups), counted.uses > 0
+    k, used, trials = len(view.groups), counts.uses > 0, counts.listed.trials
+    group: Codes
     if view.grouping is None:
         group = np.zeros(used.size, dtype=np.int32)
     elif view.grouping.is_of_trials:
         return np.full(k, -1), np.full(k, -1)
     elif view.grouping.of_speaker is not None:
-        group = view.grouping.of_speaker[found.trials.utterance_speaker]
+        group = view.grouping.of_speaker[trials.utterance_speaker]
     else:
-        group = view.grouping.of_utterance(found.trials)
+        group = view.grouping.of_utterance(trials)
     used &= group >= 0
-    group, recording = group[used], found.recording[used]
-    known = recording >= 0
-    recordings = distinct_by_group(group[known], recording[known], k)
-    recordings[np.bincount(group[~known], minlength=k) > 0] = -1
-    return np.bincount(group, minlength=k), recordings
+    group, recording = group[used], counts.listed.recording[used]
+    return np.bincount(group, minlength=k), recordings_by_group(group, recording, k)
 
 
-def _of_grades(view: _View) -> Block:
+def _of_grades(view: _View) -> Columns:
     """Trials of each group by label and grade."""
     k, cells = len(view.groups), view.cells
     top = highest(len(cells.shared)) + 1
@@ -292,21 +297,21 @@ def _of_grades(view: _View) -> Block:
     }
 
 
-def _within(part: OfAttribute, view: _View) -> Block:
+def _within(part: OfAttribute, view: _View) -> Columns:
     """Nontarget trials of each group by whether both speakers share the value of an attribute."""
     of, k = part.of_speaker, len(view.groups)
     assert of is not None
     other = view.cells.take(~view.cells.target)
     same = alike(of[other.enrol], of[other.test])
-    found = {
+    trials = {
         name: other.total(np.where(same == code, other.enrol_group, -1), k)
         for name, code in (("same", 1), ("different", 0), ("unknown", -1))
     }
-    share = share_of(found["same"], found["same"] + found["different"])
-    return {"attribute": [part.attribute.text] * k, **_named(view), **found, "same_share": share}
+    share = share_of(trials["same"], trials["same"] + trials["different"])
+    return {"attribute": [part.attribute.text] * k, **view.named, **trials, "same_share": share}
 
 
-def _matrix(view: _View) -> Block:
+def _matrix(view: _View) -> Columns:
     """Nontarget trials by the groups of both sides; only what occurs."""
     k, other = len(view.groups), view.cells.take(~view.cells.target)
     known = (other.enrol_group >= 0) & (other.test_group >= 0)
@@ -321,11 +326,11 @@ def _matrix(view: _View) -> Block:
     }
 
 
-def _reuse(found: TrialList, counted: ListCounts, speakers: SpeakerCounts) -> Block:
+def _reuse(counts: ListCounts) -> Columns:
     """How often what there is occurs."""
-    used = counted.uses > 0
-    recording = found.recording[used]
-    of_recording = np.bincount(recording[recording >= 0], counted.uses[used][recording >= 0])
+    speakers, used = counts.speakers, counts.uses > 0
+    recording, uses = counts.listed.recording[used], counts.uses[used]
+    of_recording = np.bincount(recording[recording >= 0], uses[recording >= 0])
     each = {
         "trials of a speaker as enrolment": speakers.enrolled,
         "trials of a speaker as test side": speakers.as_test,
@@ -335,29 +340,26 @@ def _reuse(found: TrialList, counted: ListCounts, speakers: SpeakerCounts) -> Bl
         "utterances of a speaker": speakers.utterances,
         "recordings of a speaker": speakers.recordings[speakers.recordings >= 0],
         "uses of a recording": of_recording[of_recording > 0],
-        "trials of an utterance": counted.uses[used],
+        "trials of an utterance": uses,
     }
-    told = {name: numbers for name, numbers in each.items() if numbers.size}
+    each = {name: numbers for name, numbers in each.items() if numbers.size}
     return {
-        "of": list(told),
-        "number": [numbers.size for numbers in told.values()],
-        "least": [float(numbers.min()) for numbers in told.values()],
-        "median": [float(np.median(numbers)) for numbers in told.values()],
-        "most": [float(numbers.max()) for numbers in told.values()],
+        "of": list(each),
+        "number": [numbers.size for numbers in each.values()],
+        "least": [float(numbers.min()) for numbers in each.values()],
+        "median": [float(np.median(numbers)) for numbers in each.values()],
+        "most": [float(numbers.max()) for numbers in each.values()],
     }
 
 
-def _of_each(found: TrialList, speakers: SpeakerCounts) -> Block:
+def _of_each(counts: ListCounts) -> Columns:
+    speakers = counts.speakers
     return {
-        "speaker": [found.people.ids[i] for i in speakers.speaker],
+        "speaker": [counts.listed.people.ids[i] for i in speakers.speaker],
         "enrol_target": speakers.target,
         "enrol_nontarget": speakers.nontarget,
         "test_nontarget": speakers.tested,
         "partners": speakers.partners,
         "utterances": speakers.utterances,
-        "recordings": [int(n) if n >= 0 else None for n in speakers.recordings],
+        "recordings": _where_known(speakers.recordings),
     }
-
-
-def _named(view: _View) -> Block:
-    return {"grouping": [view.name] * len(view.groups), "group": list(view.groups)}

@@ -6,7 +6,7 @@ and what differences between groups could be detected if speakers vary as in a p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from parivox.core.planning import Sample, detectable_ratio
 from parivox.errors import ConfigError, DataError
 from parivox.trials.counts import effective_number, share_of
 from parivox.trials.description import ALL
-from parivox.trials.findings import Finding, number_of, percent, range_of, share_range
+from parivox.trials.guidelines import Finding, percent, range_of, share_range
 from parivox.trials.lists import read_list, recording_names
 
 if TYPE_CHECKING:
@@ -31,17 +31,13 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 UNLIKE = 0.02
-"""Shares by speakers and by trials that differ by more are told of."""
+"""Shares by speakers and by trials that differ by more are to be mended."""
+_CLASS = {"fnr": ("target", 1), "fpr": ("nontarget", 2)}
+"""Trials whose errors a rate counts, and the speakers of such a trial."""
 
 
 def remarks(about: Description, speakers: SpeakerCounts) -> Iterator[Finding]:
-    """Findings that neither pass nor fail: sides, reuse, speakers, recordings, grades, shares.
-
-    Parameters
-    ----------
-    about, takers
-        What the list holds, and its speakers.
-    """
+    """Findings on sides, reuse, speakers, recordings, grades and shares."""
     yield _sides(speakers, about)
     yield _reuse(about.tables["reuse"])
     yield _effective(about, speakers)
@@ -49,7 +45,19 @@ def remarks(about: Description, speakers: SpeakerCounts) -> Iterator[Finding]:
     yield _unknown(about)
     for name in dict.fromkeys(about.tables["within"].to_dict()["attribute"]):
         yield _within(name, about.tables["within"])
-    yield from _shares(about)
+    for name in about.groupings:
+        yield _shares(name, about.tables["groups"].where(grouping=name).rows())
+
+
+def _remark(
+    id: str,  # noqa: A002 - what findings call it
+    what: str,
+    statistic: float | None,
+    sentence: str,
+    mend: str = "",
+) -> Finding:
+    number = None if statistic is None else float(statistic)
+    return Finding(id, what, "told", number, None, 0, sentence, mend)
 
 
 def _sides(speakers: SpeakerCounts, about: Description) -> Finding:
@@ -74,71 +82,57 @@ def _sides(speakers: SpeakerCounts, about: Description) -> Finding:
 
 def _reuse(table: Table) -> Finding:
     rows = {row["of"]: row for row in table.rows()}
-    kinds = {
-        "a speaker is compared with": "speakers whom a speaker is compared with",
-        "an utterance is in": "trials of an utterance",
-        "a recording is used": "uses of a recording",
-    }
-    words = [
-        f"{kind} {range_of(np.array([rows[of]['least'], rows[of]['most']], dtype=int))} {unit} "
-        f"(median {rows[of]['median']:,.0f})"
-        for (kind, of), unit in zip(kinds.items(), ("others", "trials", "times"), strict=True)
-        if of in rows
-    ]
+    words = []
+    for what, of, unit in (
+        ("a speaker is compared with", "speakers whom a speaker is compared with", "others"),
+        ("an utterance is in", "trials of an utterance", "trials"),
+        ("a recording is used", "uses of a recording", "times"),
+    ):
+        if row := rows.get(of):
+            each = range_of(np.array([row["least"], row["most"]], dtype=int))
+            words.append(f"{what} {each} {unit} (median {row['median']:,.0f})")
     most = rows["trials of an utterance"]["most"]
     return _remark("reuse", "how often things are used", most, "; ".join(words))
 
 
 def _effective(about: Description, speakers: SpeakerCounts) -> Finding:
     number = effective_number(speakers.part)
-    rows = [row for row in about.tables["groups"].rows() if row["grouping"] != ALL]
-    rows = [row for row in rows if row["speakers"]]
-    worst = ""
+    words = (
+        f"trials are spread as if there were {number:,.1f} speakers, of {speakers.speaker.size:,}"
+    )
+    rows = about.tables["groups"].rows()
+    rows = [row for row in rows if row["grouping"] != ALL and row["speakers"]]
     if rows:
         least = min(rows, key=lambda row: row["effective_speakers"] / row["speakers"])
-        worst = (
-            f"; furthest off: {least['group']}, {least['effective_speakers']:.1f} of "
-            f"{least['speakers']:,}"
-        )
-    return _remark(
-        "effective",
-        "effective number of speakers",
-        number,
-        f"trials are spread as if there were {number:,.1f} speakers, of {speakers.speaker.size:,}"
-        f"{worst}",
-    )
+        n = f"{least['effective_speakers']:.1f} of {least['speakers']:,}"
+        words += f"; furthest off: {least['group']}, {n}"
+    return _remark("effective", "effective number of speakers", number, words)
 
 
 def _recordings(speakers: SpeakerCounts) -> Finding:
     known = speakers.recordings[speakers.recordings >= 0]
     what = "recordings for each speaker"
-    lost = speakers.speaker.size - known.size
     if not known.size:
-        return _remark(
-            "recordings",
-            what,
-            None,
-            "no recording is known",
-            "give --utterances with a column recording",
-        )
+        mend = "give --utterances with a column recording"
+        return _remark("recordings", what, None, "no recording is known", mend)
     single = int((known == 1).sum())
     words = f"{range_of(known)} (median {np.median(known):g}); "
-    words += f"{number_of(single, 'speaker')} with one only"
-    if lost:
-        words += f"; of {lost:,} speakers they are not all known"
+    words += f"{single:,} speaker{'s' * (single != 1)} with one only"
+    if unknown := speakers.speaker.size - known.size:
+        words += f"; of {unknown:,} speakers they are not all known"
     return _remark("recordings", what, float(known.min()), words)
 
 
 def _unknown(about: Description) -> Finding:
     counts = dict(zip(*about.tables["list"].to_dict().values(), strict=True))
-    lost = counts["trials of unknown grade"]
+    unknown = counts["trials of unknown grade"]
     by = " and ".join(about.graded_by) or "no attribute"
-    share = share_of(lost, counts["trials"])
-    words = f"graded by {by}; {lost:,} trials ({percent(float(share))}) are of grade n.k."
-    mend = "complete the tables of speakers and of utterances" if lost else ""
+    share = share_of(unknown, counts["trials"])
+    words = f"graded by {by}; {unknown:,} trials ({percent(float(share))}) are of grade n.k."
+    mend = "complete the tables of speakers and of utterances" if unknown else ""
     if not about.graded_by:
         mend = "give --speakers, or name attributes with --grade-by"
-    return _remark("grades", "grades that are known", float(lost), words, mend)
+    return _remark("grades", "grades that are known", float(unknown), words, mend)
 
 
 def _within(attribute: str, table: Table) -> Finding:
@@ -160,106 +154,63 @@ def _within(attribute: str, table: Table) -> Finding:
     return _remark(f"within {attribute}", what, whole["same_share"], words)
 
 
-def _shares(about: Description) -> Iterator[Finding]:
+def _shares(name: str, rows: Sequence[Row]) -> Finding:
     """Groups counted by speakers and by utterances, as Table 2 of docs/references.md#paper-001."""
-    for name in about.groupings:
-        rows = about.tables["groups"].where(grouping=name).rows()
-        gaps = [(row["trial_share"] or 0) - (row["speaker_share"] or 0) for row in rows]
-        at = int(np.argmax(np.abs(gaps)))
-        if not any(gaps):
-            words = "every group has the same share of speakers and of trials"
-            yield _remark(f"shares {name}", f"shares of {name}", 0.0, words)
-            continue
-        row = rows[at]
-        utterances = row["utterance_share"]
-        words = f"{row['group']} is {percent(row['speaker_share'])} of the speakers, "
-        if utterances is not None:
-            words += f"{percent(utterances)} of the utterances, "
-        words += f"{percent(row['trial_share'])} of the trials; others are less far off"
-        is_off = abs(gaps[at]) > UNLIKE
-        mend = "weight speakers equally, or draw as many trials for each" if is_off else ""
-        yield _remark(f"shares {name}", f"shares of {name}", abs(gaps[at]), words, mend)
+    gaps = [(row["trial_share"] or 0) - (row["speaker_share"] or 0) for row in rows]
+    if not any(gaps):
+        words = "every group has the same share of speakers and of trials"
+        return _remark(f"shares {name}", f"shares of {name}", 0.0, words)
+    at = int(np.argmax(np.abs(gaps)))
+    row, gap = rows[at], abs(gaps[at])
+    words = f"{row['group']} is {percent(row['speaker_share'])} of the speakers, "
+    if row["utterance_share"] is not None:
+        words += f"{percent(row['utterance_share'])} of the utterances, "
+    words += f"{percent(row['trial_share'])} of the trials; others are less far off"
+    mend = "weight speakers equally, or draw as many trials for each" if gap > UNLIKE else ""
+    return _remark(f"shares {name}", f"shares of {name}", gap, words, mend)
 
 
-def overlap(common: Overlap) -> Finding:
-    """What the list and a development list share."""
-    return _remark(
-        "leakage",
-        "shared with the development list",
-        float(common.speakers),
-        f"{common.speakers:,} speakers, {common.recordings:,} recordings, "
-        f"{common.utterances:,} utterances, {common.trials:,} trials",
-        "leave them out of one of the lists" if common.speakers or common.trials else "",
-    )
+def overlap(listed: TrialList, other: Any, **reading: Any) -> Finding:
+    """What a list and a development list share; a trial and its reverse are one.
 
-
-def _remark(
-    id: str,  # noqa: A002 - what findings call it
-    what: str,
-    statistic: float | None,
-    sentence: str,
-    mend: str = "",
-) -> Finding:
-    number = None if statistic is None else float(statistic)
-    return Finding(id, what, "told", number, None, 0, sentence, mend)
-
-
-class Overlap(NamedTuple):
-    """What two lists have in common: numbers of speakers, recordings, utterances, trials."""
-
-    speakers: int
-    recordings: int
-    utterances: int
-    trials: int
-
-
-def shared_with(found: TrialList, other: Any, **reading: Any) -> Overlap:
-    """Count what two lists have in common; a trial and its reverse are one.
-
-    Parameters
-    ----------
-    found
-        The list.
-    other
-        The development list; its ids name speakers as those of `found` do.
-    reading
-        Tables that tell its speakers and recordings where its ids do not.
-
-    Examples
-    --------
-    >>> one = read_list({"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"]})
-    >>> shared_with(one, {"enrol": ["c/z/1", "a/x/3"], "test": ["c/z/2", "c/z/1"]})
-    Overlap(speakers=1, recordings=1, utterances=0, trials=0)
+    Ids of both name the same speakers. `reading` has the tables that tell the speakers and
+    recordings of the other list where its ids do not.
     """
     try:
         theirs = read_list(other, by=(), columns=reading.get("columns"))
     except DataError:  # as the ids do not name their speakers
         theirs = read_list(other, by=(), **reading)
-    place = found.trials.utterance_ids.where(theirs.trials.utterance_ids.series())
-    n = len(found.trials.utterance_ids)
-    pairs = np.unique(np.concatenate([_pairs(one.enrol, one.test, n) for one in found.blocks()]))
-    met = [_pairs(place[one.enrol], place[one.test], n) for one in theirs.blocks()]
-    return Overlap(
-        _in_both(found, theirs, ["speaker"]),
-        _in_both(found, theirs, ["speaker", "recording"]),
-        int((place >= 0).sum()),
-        int(np.isin(pairs, np.concatenate(met)).sum()),
+    place = listed.trials.utterance_ids.where(theirs.trials.utterance_ids.series())
+    n = len(listed.trials.utterance_ids)
+    pairs = [_pairs(one.enrol, one.test, n) for one in listed.blocks()]
+    other_pairs = [_pairs(place[one.enrol], place[one.test], n) for one in theirs.blocks()]
+    speakers = _in_both(listed, theirs, ["speaker"])
+    recordings = _in_both(listed, theirs, ["speaker", "recording"])
+    utterances = int((place >= 0).sum())
+    trials = int(np.isin(np.unique(np.concatenate(pairs)), np.concatenate(other_pairs)).sum())
+    return _remark(
+        "leakage",
+        "shared with the development list",
+        speakers,
+        f"{speakers:,} speakers, {recordings:,} recordings, {utterances:,} utterances, "
+        f"{trials:,} trials",
+        "leave them out of one of the lists" if speakers or trials else "",
     )
 
 
-def _in_both(found: TrialList, theirs: TrialList, columns: list[str]) -> int:
+def _in_both(listed: TrialList, theirs: TrialList, columns: list[str]) -> int:
     """How many distinct and known values some columns share."""
-    mine, yours = (_named(one).select(columns).drop_nulls().unique() for one in (found, theirs))
+    mine, yours = (_named(one).select(columns).drop_nulls().unique() for one in (listed, theirs))
     return mine.join(yours, on=columns, how="semi").height
 
 
-def _named(found: TrialList) -> pl.DataFrame:
+def _named(listed: TrialList) -> pl.DataFrame:
     """Names of the speaker and of the recording of each utterance."""
-    trials = found.trials
+    trials = listed.trials
     table = None if trials.recordings is None else trials.recordings.table
     speaker = trials.utterance_speaker
     ids = trials.utterance_ids.series()
-    names = pl.Series(found.people.ids, dtype=pl.String).gather(speaker)
+    names = pl.Series(listed.people.ids, dtype=pl.String).gather(speaker)
     return pl.DataFrame({"speaker": names, "recording": recording_names(ids, table, speaker)})
 
 
@@ -269,20 +220,11 @@ def _pairs(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> NDArray
     return np.where(low < 0, -1, low * n + high)
 
 
-_CLASS = {"fnr": ("target", 1), "fpr": ("nontarget", 2)}
-"""Trials whose errors a rate counts, and the speakers of such a trial."""
-
-
 def detectable(about: Description, pilot: Any) -> Iterator[Finding]:
     """The least ratio of a group's rate to that of all others that would be detected.
 
-    Parameters
-    ----------
-    about
-        What the list holds.
-    pilot
-        A :class:`~parivox.auditing.plan.Plan` made of a pilot: its rates, correlations within
-        speakers, power and confidence count, not its numbers of speakers and trials.
+    Of the plan made of a pilot, its rates, correlations within speakers, power and confidence
+    count, not its numbers of speakers and trials.
     """
     rows = [row for row in pilot.groups.rows() if not row["within"]]
     if not rows:
@@ -333,16 +275,16 @@ def _of_rate(
     name = f"detectable {metric} {grouping}"
     if len(ratios) < 2:
         words = f"the pilot does not tell how {metric.upper()} of these groups varies"
-        return Finding(name, what, "told", sentence=words, mend="make a pilot of these groups")
-    seen = {group: ratio for group, ratio in ratios.items() if np.isfinite(ratio)}
-    never = len(ratios) - len(seen)
-    worst = max(seen.values(), default=None)
+        return _remark(name, what, None, words, "make a pilot of these groups")
+    finite = {group: ratio for group, ratio in ratios.items() if np.isfinite(ratio)}
+    never = len(ratios) - len(finite)
     words = "none is"
-    if seen:
-        low, high = (pick(seen, key=seen.__getitem__) for pick in (min, max))
-        words = f"from x {seen[low]:.2f} ({low}) to x {seen[high]:.2f} ({high})"
+    if finite:
+        low, high = (pick(finite, key=finite.__getitem__) for pick in (min, max))
+        words = f"from x {finite[low]:.2f} ({low}) to x {finite[high]:.2f} ({high})"
     words += f" at a power of {how['power']:g}"
     if never:
         words += f"; of {never:,} groups none, however large"
     mend = "more speakers in these groups: parivox plan tells how many" if never else ""
+    worst = max(finite.values(), default=None)
     return Finding(name, what, "told", worst, None, never, words, mend)
