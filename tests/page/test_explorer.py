@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from parivox import Counts, cdet, min_cdet, parse_cost
 from parivox.core import bias
 from parivox.core.measures import meta_measures
-from parivox.report.binned import binned
+from parivox.report.charts.curves import binned
 from parivox.report.page.measures import EXPLORED
 from parivox.report.words import chance, percent, short, span
 

@@ -10,10 +10,11 @@ import pytest
 from parivox.errors import ConfigError
 from parivox.report import charts
 from parivox.report.charts import curves
-from parivox.report.charts.axes import simplified, ticks
 from parivox.report.charts.chosen import choose
+from parivox.report.charts.curves import simplified
 from parivox.report.charts.det import _places
-from parivox.report.charts.forest import forest
+from parivox.report.charts.grammar import ticks
+from parivox.report.charts.groups import forest
 from parivox.report.charts.matrix import matrix
 from parivox.report.charts.sweep import crossings
 
@@ -114,7 +115,7 @@ def test_an_order_of_groups_is_by_value_or_by_name(of):
 
 
 def test_a_det_curve_passes_through_the_audited_point(pair):
-    found = curves.of(pair, "one", "", "group", "both")
+    found = curves.curves_of(pair, "one", "", "group", "both")
     at = int(np.searchsorted(found.thresholds, pair.operating_points.rows()[0]["threshold"]))
     domain = (0.001, 0.5)
     x, y = curves.line(found.fpr[0], found.fnr[0], domain)
@@ -132,7 +133,7 @@ def _distance(point, first, last):
 
 def test_a_band_encloses_its_curve(pair):
     rows = pair.bands.where(system="one", grouping="group", group="f").rows()
-    found = curves.of(pair, "one", "", "group", "both")
+    found = curves.curves_of(pair, "one", "", "group", "both")
     at = found.groups.index("f")
     domain = (0.02, 0.5)
     area = curves.band(rows, domain)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from parivox.report import charts
-from parivox.report.charts.against import _name as name_groups
+from parivox.report.charts.comparison import _name as name_groups
 
 pytestmark = pytest.mark.slow
 
@@ -245,9 +245,9 @@ def looks(text, tag, *names):
 
 @pytest.mark.parametrize("scale", ["dashes", "shapes"])
 def test_where_colours_recur_dashes_and_shapes_do_not(scale):
-    names = [f"s{i}" for i in range(30)]
-    colours, others = (getattr(charts.PAPER, of)(names)["range"] for of in ("colours", scale))
-    assert len({(a, str(b)) for a, b in zip(colours, others, strict=True)}) == len(names)
+    n = 30
+    colours, others = (getattr(charts.PAPER, of)(n) for of in ("colours", scale))
+    assert len({(a, str(b)) for a, b in zip(colours, others, strict=True)}) == n
 
 
 def test_names_beside_dots_meet_no_dot_and_no_name():

@@ -10,19 +10,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parivox.report.charts.against import against
+from parivox.errors import ConfigError
 from parivox.report.charts.chart import Chart, Figure, figures_of
-from parivox.report.charts.comparison import accuracy, differences, ranks
+from parivox.report.charts.comparison import against, differences, ranks
 from parivox.report.charts.det import det, together
-from parivox.report.charts.distributions import distributions
 from parivox.report.charts.draw import pdf, png, spec, svg
-from parivox.report.charts.forest import forest
-from parivox.report.charts.groups import failures, levels, speakers
+from parivox.report.charts.groups import failures, forest, levels, speakers
 from parivox.report.charts.matrix import matrix
-from parivox.report.charts.measures import measures
+from parivox.report.charts.measures import accuracy, measures
+from parivox.report.charts.scores import distributions, thresholds
 from parivox.report.charts.sweep import over_alpha, over_fpr
-from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, altair, theme
-from parivox.report.charts.thresholds import thresholds
+from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,38 +44,17 @@ __all__ = [
 ]
 
 _KINDS = (
-    speakers,
-    forest,
-    levels,
-    failures,
-    thresholds,
-    together,
-    det,
-    distributions,
-    matrix,
-    measures,
-    over_alpha,
-    over_fpr,
-    accuracy,
-    against,
-    differences,
-    ranks,
+    *(speakers, forest, levels, failures, thresholds, together, det, distributions, matrix),
+    *(measures, over_alpha, over_fpr, accuracy, against, differences, ranks),
 )
 """Every kind of chart, in the order of the page."""
-_BY_NAME = {one.method: one for one in _KINDS}
+_BY_NAME = {kind.method: kind for kind in _KINDS}
 
 
 def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
     """Every figure that makes sense for an audit, each at the first operating point.
 
     Figures for which the audit lacks something are left out.
-
-    Parameters
-    ----------
-    audit
-        What to draw.
-    theme
-        How it looks: as a page by default, or ``theme(for_page=False, width=3.5)``.
     """
     return figures_of(audit, _KINDS, theme)
 
@@ -110,6 +87,11 @@ class Charts:
         return f"<Charts: {', '.join(_BY_NAME)}>"
 
 
-def _altair(drawn: Chart, audit: Audit, **asked: Any) -> Any:
+def _altair(kind: Chart, audit: Audit, **asked: Any) -> Any:
     """The chart as an object, which a notebook shows and which can be restyled."""
-    return altair().Chart.from_dict(drawn(audit, **asked))
+    try:
+        import altair as alt  # noqa: PLC0415 - an optional dependency
+    except ImportError as error:
+        msg = "charts need altair: pip install 'parivox[report]'"
+        raise ConfigError(msg) from error
+    return alt.Chart.from_dict(kind(audit, **asked))

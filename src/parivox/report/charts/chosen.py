@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.result import system_name
 from parivox.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -14,9 +15,17 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
 
 Row = dict[str, Any]
+Subject = tuple[str, str]
+"""A system and a list."""
+Pair = tuple[Subject, Subject]
+
 RATES = {"fnr": "locked out (FNR)", "fpr": "impostors in (FPR)"}
 _READABLE = 30
 """So many groups at most are a grouping that charts choose by themselves."""
+_CUT, _LABEL, _SHORT = 40, 22, 24
+"""Letters of a name in a sentence, beside a mark, and of a system in a legend."""
+_JOINER = "\u200d"
+"""Of emoji; none ends a name that is cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +42,8 @@ class Chosen:
     @property
     def where(self) -> dict[str, str]:
         """To ask the audit's tables with."""
-        return {
-            "system": self.system,
-            "list": self.list,
-            "grouping": self.grouping,
-            "allocation": self.allocation,
-            "within": "",
-        }
+        names = ("system", "list", "grouping", "allocation")
+        return {name: getattr(self, name) for name in names} | {"within": ""}
 
     @property
     def at(self) -> dict[str, str]:
@@ -49,30 +53,23 @@ class Chosen:
     @property
     def label(self) -> str:
         """The system, and the list if it has a name."""
-        return named(self.system, self.list)
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """What the grouping is made of."""
-        return tuple(self.grouping.split("+"))
+        return system_name(self.system, self.list)
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """Every group, in the audit's order, without the pooled row."""
-        return groups_of(self.audit, self.where)
+        return _groups(self.audit, self.where)
 
     @cached_property
-    def gates(self) -> dict[str, str]:
-        """What each group lacks, of those that lack anything."""
-        rows = rows_of(self.audit, "verdicts", **self.at)
-        judged = [row for row in rows if row["metric"] in {"fpr+fnr", *RATES}]
-        judged.sort(key=lambda row: ("fpr+fnr", *RATES).index(row["metric"]))
-        return {row["group"]: row["gates"] for row in judged if row["group"] and row["gates"]}
+    def gates(self) -> set[str]:
+        """Groups that have too little for either rate to count."""
+        return self.few("fpr+fnr", *RATES)
 
-    def few(self, metric: str) -> set[str]:
-        """Groups that have too little for this rate to count."""
-        judged = [r for r in rows_of(self.audit, "verdicts", **self.at) if r["metric"] == metric]
-        return {row["group"] for row in judged if row["group"] and row["gates"]}
+    def few(self, *metrics: str) -> set[str]:
+        """Groups that have too little for these rates to count."""
+        rows = rows_of(self.audit, "verdicts", **self.at)
+        judged = [row for row in rows if row["metric"] in metrics and row["gates"]]
+        return {row["group"] for row in judged if row["group"]}
 
     @cached_property
     def _labels(self) -> dict[str, str]:
@@ -100,53 +97,29 @@ class Chosen:
         asked = {**self.where, "metric": metric, "definition": definition}
         return {row["group"]: row for row in rows_of(self.audit, "groups", **asked)}
 
-    @cached_property
-    def threshold(self) -> float | None:
-        """The score from which trials are accepted at the operating point."""
-        asked = {"system": self.system, "list": self.list, "operating_point": self.point}
-        rows = rows_of(self.audit, "operating_points", **asked, within="")
-        return rows[0]["threshold"] if rows else None
 
-
-def named(system: str, listed: str) -> str:
-    """A system, and its list if that has a name.
-
-    Examples
-    --------
-    >>> named("V2", ""), named("V2", "H")
-    ('V2', 'V2@H')
-    """
-    return f"{system}@{listed}" if listed else system
-
-
-def subjects(audit: Audit) -> list[tuple[str, str]]:
+def subjects(audit: Audit) -> list[Subject]:
     """Every system and list."""
     return [(one["system"], one["list"]) for one in audit.record["inputs"]]
 
 
 @lru_cache(maxsize=1)
-def _asked(_audit: Audit) -> dict[tuple[Any, ...], list[Row]]:
-    """Answers of one audit, as charts and their words ask for the same."""
+def _answers(_audit: Audit) -> dict[tuple[Any, ...], list[Row]]:
+    """Answers of one audit, as charts of several widths ask for the same."""
     return {}
 
 
 def rows_of(audit: Audit, table: str, **where: object) -> list[Row]:
     """Rows of a table of an audit; the same list each time, which is not to be changed."""
-    known, asked = _asked(audit), (table, *where.items())
+    known, asked = _answers(audit), (table, *where.items())
     if asked not in known:
         known[asked] = getattr(audit, table).where(**where).rows()
     return known[asked]
 
 
-@lru_cache(maxsize=256)
-def _names(audit: Audit, *where: tuple[str, str]) -> tuple[str, ...]:
-    names = audit.groups.where(**dict(where)).to_dict()["group"]
-    return tuple(dict.fromkeys(name for name in names if name != "pooled"))
-
-
-def groups_of(audit: Audit, where: dict[str, str]) -> tuple[str, ...]:
-    """Groups of a system, list, grouping and allocation, in the audit's order."""
-    return _names(audit, *where.items())
+def _groups(audit: Audit, where: dict[str, str]) -> tuple[str, ...]:
+    names = dict.fromkeys(row["group"] for row in rows_of(audit, "groups", **where))
+    return tuple(name for name in names if name != "pooled")
 
 
 def widest(audit: Audit) -> str:
@@ -155,11 +128,9 @@ def widest(audit: Audit) -> str:
     system, listed = subjects(audit)[0]
     for grouping in audit.record["groupings"]:
         where = {"system": system, "list": listed, "grouping": grouping, "within": ""}
-        sizes[grouping] = len(groups_of(audit, where))
-    fitting = {name: size for name, size in sizes.items() if size <= _READABLE}
-    if fitting:
-        return max(fitting, key=lambda name: fitting[name])
-    return min(sizes, key=lambda name: sizes[name])
+        sizes[grouping] = len(_groups(audit, where))
+    fitting = [name for name, size in sizes.items() if size <= _READABLE]
+    return max(fitting, key=sizes.__getitem__) if fitting else min(sizes, key=sizes.__getitem__)
 
 
 def choose(
@@ -171,51 +142,34 @@ def choose(
     allocation: str | None = None,
     operating_point: str | None = None,
 ) -> Chosen:
-    """What to show; what is not told is the first that the audit has.
+    """What to show; what is not asked for is the first that the audit has.
 
-    Raises
-    ------
-    ConfigError
-        If the audit does not have it.
+    A `ConfigError` if the audit does not have what is asked for.
     """
-    if not audit.record["groupings"]:
+    groupings = audit.record["groupings"]
+    if not groupings:
         msg = "the audit has no groups; audit again with --by"
         raise ConfigError(msg)
-    of = [one for one in subjects(audit) if system is None or one[0] == system]
-    systems = [one for one, _ in subjects(audit)]
-    _known("system", system, systems)
-    _known("list", list, [listed for _, listed in of])
-    found, listed = next(one for one in of if list is None or one[1] == list)
-    groupings = audit.record["groupings"]
-    grouping = _known("by", by, groupings) or widest(audit)
+    of = subjects(audit)
+    _check("system", system, [one for one, _ in of])
+    of = [one for one in of if system is None or one[0] == system]
+    _check("list", list, [listed for _, listed in of])
+    chosen, listed = next(one for one in of if list is None or one[1] == list)
+    _check("by", by, groupings)
     allocations = audit.record["options"]["allocate"]
-    asked = {"system": found, "list": listed, "within": ""}
-    rows = rows_of(audit, "operating_points", **asked)
+    _check("allocation", allocation, allocations)
+    rows = rows_of(audit, "operating_points", system=chosen, list=listed, within="")
     points = [row["operating_point"] for row in rows]
+    _check("operating_point", operating_point, points)
     with_threshold = [row["operating_point"] for row in rows if row["threshold"] is not None]
-    first = next(iter(with_threshold or points), "")
-    return Chosen(
-        audit,
-        found,
-        listed,
-        grouping,
-        _known("allocation", allocation, allocations) or allocations[0],
-        _known("operating_point", operating_point, points) or first,
-    )
+    point = operating_point or next(iter(with_threshold or points), "")
+    return Chosen(audit, chosen, listed, by or widest(audit), allocation or allocations[0], point)
 
 
-def _known(name: str, asked: str | None, known: Sequence[str]) -> str | None:
+def _check(name: str, asked: str | None, known: Sequence[str]) -> None:
     if asked is not None and asked not in known:
         have = ", ".join(repr(one) for one in dict.fromkeys(known)) or "none"
-        msg = shown(f"{name} {asked!r} is not in this audit; it has {have}")
-        raise ConfigError(msg)
-    return asked
-
-
-_CUT = 40
-_JOINER = "\u200d"
-"""Of emoji; none ends a name that is cut."""
-_LABEL = 22
+        raise ConfigError(shown(f"{name} {asked!r} is not in this audit; it has {have}"))
 
 
 def cut(name: str, most: int = _CUT) -> str:
@@ -224,14 +178,18 @@ def cut(name: str, most: int = _CUT) -> str:
     return safe if len(safe) <= most else f"{safe[: most - 1].rstrip(_JOINER)}…"
 
 
+def short_name(of: Subject, most: int = _SHORT) -> str:
+    """A system, and its list if that has a name, as a legend has room for it."""
+    return cut(system_name(*of), most)
+
+
 def kept(chosen: Chosen, most: int) -> list[str]:
     """Groups to draw, in the audit's order: of very many those with the most speakers."""
     if len(chosen.groups) <= most:
         return [*chosen.groups]
     rows = rows_of(chosen.audit, "groups", **chosen.where)
     sizes = {row["group"]: row["speakers"] or 0 for row in rows}
-    ranked = sorted(chosen.groups, key=lambda name: -sizes[name])
-    first = set(ranked[:most])
+    first = set(sorted(chosen.groups, key=lambda name: -sizes[name])[:most])
     return [name for name in chosen.groups if name in first]
 
 
@@ -241,15 +199,8 @@ def left_out(chosen: Chosen, most: int) -> str:
     return f" Of {n} groups, the {most} with the most speakers are drawn." if n > most else ""
 
 
-# ---- two systems, or lists, against each other
-
-
-Subject = tuple[str, str]
-Pair = tuple[Subject, Subject]
-
-
 def paired(chosen: Chosen, pair: Pair | None) -> Pair:
-    """The pair that is asked for, or the first two that the audit has."""
+    """The two systems or lists that are asked for, or the first two that the audit has."""
     known = subjects(chosen.audit)
     if pair is not None and not set(pair) <= set(known):
         msg = f"pair {pair} is not in this audit; it has {known}"
@@ -258,18 +209,3 @@ def paired(chosen: Chosen, pair: Pair | None) -> Pair:
         msg = "the audit is of one system and list; there is nothing to compare it with"
         raise ConfigError(msg)
     return pair or (known[0], known[1])
-
-
-def better(of: Subject) -> str:
-    """What is said where this one is better."""
-    return f"{cut(named(*of), 24)} errs less"
-
-
-def between(one: Subject, other: Subject) -> dict[str, str]:
-    """To ask the table of comparisons with."""
-    return {
-        "system": one[0],
-        "list": one[1],
-        "other_system": other[0],
-        "other_list": other[1],
-    }

@@ -1,42 +1,26 @@
-"""Charts of systems, or lists, against each other: group by group, by rank, by spread."""
+"""Charts of two systems, or lists, against each other: group by group, by bias, by rank."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain
-from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
+from parivox.report.charts import grammar as vl
+from parivox.report.charts.chart import OF_ALL, Drawing, chart
 from parivox.report.charts.chosen import (
     RATES,
     Chosen,
     Pair,
     Row,
-    better,
-    between,
+    Subject,
     cut,
     kept,
-    named,
+    left_out,
     paired,
     rows_of,
-    subjects,
-)
-from parivox.report.charts.grammar import (
-    amount,
-    beside,
-    facets,
-    heading,
-    inline,
-    interval,
-    layered,
-    mark,
-    names_axis,
-    names_down,
-    panel,
-    scale,
-    word,
-    words,
+    short_name,
 )
 from parivox.report.charts.theme import room
 from parivox.report.words import percent, short, span
@@ -46,189 +30,226 @@ if TYPE_CHECKING:
 
     from parivox.report.charts.theme import Theme
 
-
-# ---- how often systems err against how much their groups differ
-
-
-_LABELS = 110
-"""Room for the labels of two panels and between them."""
-
-
-@chart("compared", per="several", asks=OF_ALL)
-def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
-    """Rate of all against the spread between groups, of every system and list."""
-    inks = theme.inks
-    found = _spreads(chosen)
-    names = [*dict.fromkeys(row["c"] for rows in found.values() for row in rows)]
-    side = (theme.width - _LABELS) // 2
-    drawn = [row for rows in found.values() for row in rows]
-    most = max(float(row["yh"] if "yh" in row else row["y"]) for row in drawn)
-    y = {
-        "scale": {"domain": [0, round(most * 1.08, 4) or 1], "nice": False},
-        "title": "spread (tau_log)",
-    }
-    legend = {"columns": theme.columns(names, beside=_LABELS / 2)}
-    colour, shape = (
-        word("c", title=None, scale=of(names), legend=legend)
-        for of in (theme.colours, theme.shapes)
-    )
-    panels = []
-    for metric, rows in found.items():
-        values = [row[n] for row in rows for n in ("x", "xl", "xh") if n in row]
-        low, high = log_domain(values, most=1)
-        x = as_logs(f"{metric.upper()} of all (%)", low, high, labelOverlap=True)
-        here = {"x": amount("x", **x), "y": amount("y", **y)}
-        wide = {**here, "x": amount("xl", **x), "x2": {"field": "xh"}, "color": colour}
-        high_ = {**here, "y": amount("yl", **y), "y2": {"field": "yh"}, "color": colour}
-        floor = {**here, "y": amount("f", **y)}
-        marks = [
-            mark("rule", wide, when="isValid(datum.xh)", strokeWidth=1.2),
-            mark("rule", high_, when="isValid(datum.yh)", strokeWidth=1.2),
-            mark(
-                "tick",
-                floor,
-                when="isValid(datum.f)",
-                thickness=2,
-                width=16,
-                orient="horizontal",
-                color=inks.muted,
-            ),
-            mark(
-                "point",
-                {**here, "color": colour, "shape": shape},
-                size=70,
-                filled=True,
-                opacity=1,
-            ),
-        ]
-        panels.append(
-            layered(marks, data=inline(rows), width=side, height=170, title=heading(RATES[metric]))
-        )
-    return Drawing(theme.of(beside(panels, 16)), _words_accuracy(chosen))
-
-
-def _words_accuracy(chosen: Chosen) -> Words:
-    """Words for the figure of accuracy and spread."""
-    parts = [
-        f"{row['c']}: {metric.upper()} of all {percent(row['x'])}, spread {short(row['y'])} "
-        f"{span(row.get('yl'), row.get('yh'))}, of {row['n']} groups"
-        for metric, rows in _spreads(chosen).items()
-        for row in rows
-    ]
-    return Words(
-        f"Accurate and even? {cut(chosen.grouping)} at {cut(chosen.point)}",
-        "To the left a system errs less, further down its groups differ less: the lower left is "
-        "best on both. Bars are intervals; the grey tick is what 95 of 100 fair systems stay "
-        "below. The spread is that of the logarithm of rates beyond what speakers make of it "
-        "(0.69 is as if groups differed twofold), of the groups that pass the gates. A rate that "
-        "the operating point holds is the same in all systems.",
-        "; ".join(parts) + ".",
-    )
-
-
-def _spreads(chosen: Chosen) -> dict[str, list[Row]]:
-    """Pooled rate and spread of every system, by metric."""
-    audit = chosen.audit
-    found: dict[str, list[Row]] = {}
-    for metric in RATES:
-        for system, listed in subjects(audit):
-            at = {**chosen.at, "system": system, "list": listed, "metric": metric, "definition": ""}
-            spread = rows_of(audit, "meta", **at, measure="tau_log", gated=True)
-            whole = rows_of(audit, "groups", **at, group="pooled")
-            if not spread or not whole or spread[0]["value"] is None or not whole[0]["value"]:
-                continue
-            row: Row = {"c": cut(named(system, listed), 24), "x": whole[0]["value"]}
-            row |= {"y": spread[0]["value"], "n": spread[0]["groups"]}
-            for axis, of in (("x", whole[0]), ("y", spread[0])):
-                if of["low"] is not None and of["high"] is not None:
-                    row |= {f"{axis}l": of["low"], f"{axis}h": of["high"]}
-            if spread[0]["floor_95"] is not None:
-                row["f"] = spread[0]["floor_95"]
-            found.setdefault(metric, []).append(row)
-    if not found:
-        msg = f"no system has a spread between groups of {chosen.grouping} at {chosen.point}"
-        raise ConfigError(msg)
-    return found
-
-
-# ---- two systems or lists compared group by group, on what both share
-
+    Box = tuple[float, float, float, float]
 
 MOST = 40
 """Groups drawn at most."""
+
+
+def _compared(chosen: Chosen, pair: Pair, **more: str) -> list[Row]:
+    """Rows of the comparison of two systems by one grouping."""
+    (system, listed), (other, other_list) = pair
+    asked = {"system": system, "list": listed, "other_system": other, "other_list": other_list}
+    asked |= {"grouping": chosen.grouping, "allocation": chosen.allocation, "within": ""}
+    return rows_of(chosen.audit, "comparison", **asked, **more)
+
+
+# ---- the bias of one against that of the other
+
+
+_LABELS = 10.4
+"""Times the size of type, room for the labels of two panels and between them."""
+_LARGEST = 300
+"""Pixels that a side of a panel has at most."""
+_OF_A_GROUP = 8
+"""Pixels of a side that a group takes at least: many are too much for a narrow chart."""
+_DOT, _OFF = 4, 7
+"""Pixels from the middle of a dot to its edge, and to its name."""
+
+
+@chart("compared", per="pair", asks=OF_ALL)
+def against(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
+    """Each group's ratio to the reference in one system against that in another.
+
+    As Fig. 5 of docs/references.md#paper-001.
+    """
+    pair = paired(chosen, pair)
+    by_metric = _ratios(chosen, pair)
+    parts = []
+    for metric, rows in by_metric.items():
+        far = sorted(rows, key=lambda row: -abs(math.log(row["x"] / row["y"])))[:2]
+        words = "; ".join(f"{row['group']} {row['s']}" for row in far)
+        parts.append(f"{RATES[metric]}, furthest apart: {words}")
+    values = [row[axis] for rows in by_metric.values() for row in rows for axis in "xy"]
+    low, high = vl.log_domain([*(value / 1.7 for value in values), *(1.7 * v for v in values)])
+    low, high = max(low, 0.05), min(high, 20)
+    side = min((theme.width - _LABELS * theme.size) // 2, _LARGEST)
+    if theme.is_narrow:
+        side = max(side, *(_OF_A_GROUP * len(rows) for rows in by_metric.values()))
+    reference = chosen.audit.record["options"]["reference"][0]
+    reference = {"others": "everyone else", "pooled": "all"}.get(reference, cut(reference))
+    titles = [f"{short_name(of, 20)}: times {reference}" for of in pair]
+    marks = _against_marks(titles, low, high, theme)
+    panels = []
+    for metric, rows in by_metric.items():
+        for row in rows:
+            ends = row.keys() & {"x", "y", "xl", "xh", "yl", "yh"}
+            row |= {name: min(max(row[name], low), high) for name in ends}
+        _name(rows, (low, high), side, theme.size - 1.5)
+        rows.sort(key=lambda row: not row["few"])
+        panels.append(vl.panel(marks, rows, RATES[metric], width=side, height=side))
+    a, b = (short_name(of, 40) for of in pair)
+    return Drawing(
+        theme.of(vl.in_a_row(panels, 16)),
+        f"Bias of {a} against {b}: {cut(chosen.grouping)} at {cut(chosen.point)}",
+        f"A dot is a group: how many times the rate of {reference} it has in {a} (to the "
+        f"right) and in {b} (upwards), with both intervals. On the dashed diagonal both systems "
+        "treat it alike; upper right: worse off in both; upper left or lower right: only one of "
+        "them disfavours it. Hollow dots, marked *, rest on too few people or errors."
+        + left_out(chosen, MOST),
+        ". ".join(parts) + ".",
+    )
+
+
+def _against_marks(titles: Sequence[str], low: float, high: float, theme: Theme) -> list[vl.Spec]:
+    """Dots with intervals both ways, over the diagonal and the lines of no bias."""
+    inks = theme.inks
+    x, y = (vl.as_logs(title, low, high, percent=False, labelOverlap=True) for title in titles)
+    of_x, of_y = ({"title": title} for title in titles)  # one layer tells the axes
+    here = {"x": vl.amount("x", **x), "y": vl.amount("y", **y)}
+    diagonal = {
+        "x": vl.amount("a", **of_x),
+        "x2": {"field": "b"},
+        "y": vl.amount("a", **of_y),
+        "y2": {"field": "b"},
+    }
+    faint = {"strokeOpacity": {"condition": {"test": "datum.few", "value": 0.35}, "value": 0.9}}
+    hollow = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
+    tooltip = [vl.word("group"), vl.word("s", title="ratios")]
+    wide = {**here, "x": vl.amount("xl", **of_x), "x2": {"field": "xh"}, **faint}
+    tall = {**here, "y": vl.amount("yl", **of_y), "y2": {"field": "yh"}, **faint}
+    cross: vl.Spec = {"color": inks.muted, "strokeWidth": 1}
+    thin: vl.Spec = {"rows": [{"c": 1}], "color": inks.muted, "strokeWidth": 0.8}
+    ends = [{"a": low * 1.0001, "b": high / 1.0001}]
+    dot: vl.Spec = {"size": 42, "opacity": 1, "stroke": inks.series[0], "strokeWidth": 1.5}
+    name: vl.Spec = {
+        "align": {"expr": "datum.near"},
+        "dx": {"expr": f"datum.near == 'left' ? {_OFF} : -{_OFF}"},
+        "dy": -_OFF,
+        "fontSize": theme.size - 1.5,
+    }
+    return [
+        vl.mark("rule", diagonal, rows=ends, color=inks.ink, strokeDash=[4, 3]),
+        vl.mark("rule", {"x": vl.amount("c", **of_x)}, **thin),
+        vl.mark("rule", {"y": vl.amount("c", **of_y)}, **thin),
+        vl.mark("rule", wide, when="isValid(datum.xh)", **cross),
+        vl.mark("rule", tall, when="isValid(datum.yh)", **cross),
+        vl.mark("point", {**here, "fill": hollow, "tooltip": tooltip}, **dot),
+        vl.mark("text", {**here, "text": {"field": "group"}}, when="datum.near", **name),
+    ]
+
+
+def _ratios(chosen: Chosen, pair: Pair) -> dict[str, list[Row]]:
+    """Groups with a ratio in both, by metric."""
+    sides = [replace(chosen, system=system, list=listed) for system, listed in pair]
+    reference = chosen.audit.record["options"]["reference"][0]
+    by_metric: dict[str, list[Row]] = {}
+    for metric in RATES:
+        of_x, of_y = (
+            {
+                row["group"]: row
+                for row in rows_of(chosen.audit, "bias", **side.at, measure="ratio", zero="none")
+                if (row["metric"], row["reference"]) == (metric, reference)
+                and row["value"] is not None
+                and 0 < row["value"] < math.inf
+            }
+            for side in sides
+        )
+        few = sides[0].few(metric) | sides[1].few(metric)
+        for group in kept(chosen, MOST):
+            if group not in of_x or group not in of_y:
+                continue
+            made: Row = {"group": chosen.marked(group), "few": group in few}
+            words = []
+            for axis, row in (("x", of_x[group]), ("y", of_y[group])):
+                made[axis] = row["value"]
+                if row["low"] is not None and row["high"] is not None:
+                    made[f"{axis}l"] = max(row["low"], 1e-6)
+                    made[f"{axis}h"] = min(row["high"], 1e6)
+                words.append(f"{short(row['value'])} {span(row['low'], row['high'])}")
+            made["s"] = " and ".join(words)
+            by_metric.setdefault(metric, []).append(made)
+    if not by_metric:
+        msg = f"no group of {chosen.grouping} has a ratio in both at {chosen.point}"
+        raise ConfigError(msg)
+    return by_metric
+
+
+def _name(rows: Sequence[Row], ends: tuple[float, float], side: float, size: float) -> None:
+    """Name the groups furthest off, left or right of their dots, where no name or dot is met."""
+    least, most = map(math.log, ends)
+    scale = side / (most - least)
+    places = [[scale * (math.log(row[axis]) - least) for axis in "xy"] for row in rows]
+    taken = [(x - _DOT, x + _DOT, y - _DOT, y + _DOT) for x, y in places]
+    order = sorted(range(len(rows)), key=lambda i: -max(abs(math.log(rows[i][a])) for a in "xy"))
+    for i in (i for i in order if not rows[i]["few"]):
+        (x, y), long = places[i], room([rows[i]["group"]], size)
+        for align, start in (("left", x + _OFF), ("right", x - _OFF - long)):
+            box = (start, start + long, y + _OFF - size / 2, y + _OFF + size / 2)
+            others = taken[:i] + taken[i + 1 :]
+            if start >= 0 and box[1] <= side and not any(_meet(box, one) for one in others):
+                taken.append(box)
+                rows[i]["near"] = align
+                break
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+# ---- group by group, on what both share
+
+
 _ROW = 17
+_UNSURE = "no sure difference"
 
 
 @chart("compared", per="pair", asks=OF_ALL)
 def differences(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
     """Paired comparison of two systems group by group: one's rate over the other's."""
     inks = theme.inks
-    one, other = paired(chosen, pair)
-    found = _differences(chosen, one, other)
-    names = [*dict.fromkeys(row["group"] for rows in found.values() for row in rows)]
-    values = [
-        row[n] for rows in found.values() for row in rows for n in ("v", "l", "h") if n in row
-    ]
-    low, high = log_domain([*values, 1.0])
+    pair = paired(chosen, pair)
+    by_metric = _differences(chosen, pair)
+    names = [*dict.fromkeys(row["group"] for rows in by_metric.values() for row in rows)]
+    values = [row.get(n, 1.0) for rows in by_metric.values() for row in rows for n in "vlh"]
+    low, high = vl.log_domain([*values, 1.0])
     low, high = max(low, 0.02), min(high, 50)
-    width = (theme.width - 20 - room(names, theme.size)) // len(found) - 12
-    states = [better(one), "no sure difference", better(other)]
-    columns = theme.columns(states, beside=room(names, theme.size))
-    colour, shape = (
-        word("is", title=None, scale=scale(states, drawn_as), legend={"columns": columns})
-        for drawn_as in (
-            (inks.series[0], inks.muted, inks.series[1]),
-            ("triangle-left", "circle", "triangle-right"),
-        )
-    )
-    x = as_logs("times", low, high, percent=False, labelOverlap=True)
+    beside = room(names, theme.size)
+    size = {
+        "width": (theme.width - 20 - beside) // len(by_metric) - 12,
+        "height": _ROW * len(names),
+    }
+    states = [_errs_less(pair[0]), _UNSURE, _errs_less(pair[1])]
+    legend = {"columns": theme.columns(states, beside=beside)}
+    inks_of = inks.series[0], inks.muted, inks.series[1]
+    shapes = ("triangle-left", "circle", "triangle-right")
+    colour, shape = vl.drawn_as("is", states, inks_of, shapes, legend=legend)
+    x = vl.as_logs("times", low, high, percent=False, labelOverlap=True)
     same = {"title": x["title"]}
-    panels = []
-    for place, (metric, rows) in enumerate(found.items()):
+    hollow: vl.Spec = {"filled": False, "fill": inks.paper, "color": inks.muted, "opacity": 1}
+    panels, parts = [], []
+    for place, (metric, rows) in enumerate(by_metric.items()):
         for row in rows:
-            row |= {n: min(max(row[n], low), high) for n in ("v", "l", "h") if n in row}
-        y = names_down(names, inks.ink if place == 0 else "")
-        even = {"x": {"datum": 1, "type": "quantitative", **same}}
+            row |= {n: min(max(row[n], low), high) for n in "vlh" if n in row}
+        y = vl.names_down(names, inks.ink if place == 0 else "")
+        at = {"y": y, "x": vl.amount("v", **x), "color": colour, "shape": shape}
+        unsure = {"y": y, "x": vl.amount("v", **same)}
         marks = [
-            mark("rule", even, rows=[{}], color=inks.ink, strokeDash=[4, 3]),
-            interval({"y": y, "x": amount("l", **same), "color": colour}, width=1.3),
-            mark(
-                "point",
-                {"y": y, "x": amount("v", **x), "color": colour, "shape": shape},
-                when="isValid(datum.h)",
-                size=46,
-                filled=True,
-                opacity=1,
-            ),
-            mark(
-                "point",
-                {"y": y, "x": amount("v", **same)},
-                when="!isValid(datum.h)",
-                size=30,
-                filled=False,
-                fill=inks.paper,
-                color=inks.muted,
-                opacity=1,
-            ),
+            vl.dashed({"x": vl.datum(1, **same)}, inks.ink),
+            vl.interval({"y": y, "x": vl.amount("l", **same), "color": colour}),
+            vl.dots(at, 46, when="isValid(datum.h)"),
+            vl.mark("point", unsure, when="!isValid(datum.h)", size=30, **hollow),
         ]
-        panels.append(panel(marks, rows, RATES[metric], width=width, height=_ROW * len(names)))
-    return Drawing(
-        theme.of(beside(panels, 12), view={"stroke": None}), _words_differences(chosen, pair)
-    )
-
-
-def _words_differences(chosen: Chosen, pair: Pair | None = None) -> Words:
-    """Words for the figure of paired differences."""
-    one, other = paired(chosen, pair)
-    a, b = cut(named(*one)), cut(named(*other))
-    parts = []
-    for metric, rows in _differences(chosen, one, other).items():
+        panels.append(vl.panel(marks, rows, RATES[metric], **size))
         counts = [
-            f"{sum(row['is'] == better(of) for row in rows)} groups err less in {cut(named(*of))}"
-            for of in (one, other)
+            f"{sum(row['is'] == _errs_less(of) for row in rows)} groups err less in "
+            f"{short_name(of, 40)}"
+            for of in pair
         ]
         parts.append(f"{RATES[metric]}: {', '.join(counts)}, of {len(rows)}")
-    return Words(
+    a, b = (short_name(of, 40) for of in pair)
+    return Drawing(
+        theme.of(vl.in_a_row(panels, 12), view={"stroke": None}),
         f"{a} over {b}, group by group: {cut(chosen.grouping)} at {cut(chosen.point)}",
         f"How many times the rate in {b} a group's rate in {a} is, compared on what both share, "
         f"with interval. Left of the dashed line the group fares better in {a}, right of it in "
@@ -238,34 +259,35 @@ def _words_differences(chosen: Chosen, pair: Pair | None = None) -> Words:
     )
 
 
-def _differences(
-    chosen: Chosen, one: tuple[str, str], other: tuple[str, str]
-) -> dict[str, list[Row]]:
-    """Log ratios of two systems by group, by metric."""
-    found: dict[str, list[Row]] = {}
-    asked = between(one, other) | {"grouping": chosen.grouping, "allocation": chosen.allocation}
-    asked |= {"operating_point": chosen.point, "measure": "value", "definition": "", "within": ""}
-    names = kept(chosen, MOST)
+def _errs_less(of: Subject) -> str:
+    """What is said where this one is better."""
+    return f"{short_name(of)} errs less"
+
+
+def _differences(chosen: Chosen, pair: Pair) -> dict[str, list[Row]]:
+    """Ratios of two systems by group, by metric."""
+    by_metric: dict[str, list[Row]] = {}
     for metric in RATES:
-        rows = rows_of(chosen.audit, "comparison", **asked, metric=metric)
-        by = {row["group"]: row for row in rows if row["log_ratio"] is not None}
-        for name in [name for name in names if name in by]:
-            row = by[name]
-            drawn: Row = {"group": chosen.marked(name), "v": math.exp(row["log_ratio"])}
-            state = "no sure difference"
+        asked = {"operating_point": chosen.point, "measure": "value", "definition": ""}
+        rows = _compared(chosen, pair, **asked, metric=metric)
+        by_group = {row["group"]: row for row in rows if row["log_ratio"] is not None}
+        for group in [group for group in kept(chosen, MOST) if group in by_group]:
+            row = by_group[group]
+            made: Row = {"group": chosen.marked(group), "v": math.exp(row["log_ratio"])}
+            made["is"] = _UNSURE
             if row["log_low"] is not None and row["log_high"] is not None:
-                limits = (math.exp(max(min(row[n], 14), -14)) for n in ("log_low", "log_high"))
-                drawn["l"], drawn["h"] = limits
-                if drawn["h"] < 1 or drawn["l"] > 1:
-                    state = better(one if drawn["h"] < 1 else other)
-            found.setdefault(metric, []).append({**drawn, "is": state})
-    if not found:
+                for end in ("low", "high"):
+                    made[end[0]] = math.exp(max(min(row[f"log_{end}"], 14), -14))
+                if made["h"] < 1 or made["l"] > 1:
+                    made["is"] = _errs_less(pair[0] if made["h"] < 1 else pair[1])
+            by_metric.setdefault(metric, []).append(made)
+    if not by_metric:
         msg = f"the audit compares no group of {chosen.grouping}; audit again with --compare"
         raise ConfigError(msg)
-    return found
+    return by_metric
 
 
-# ---- which of two systems or lists is better, and how sure that is
+# ---- which of the two is better, and how sure that is
 
 
 _RANKS = {
@@ -281,82 +303,44 @@ _NEITHER = "neither"
 def ranks(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
     """How often one system comes out better than another when speakers are drawn anew."""
     inks = theme.inks
-    one, other = paired(chosen, pair)
-    found = _ranks(chosen, one, other)
-    names = [cut(named(*one), 24), cut(named(*other), 24)]
-    order = [*dict.fromkeys(row["metric"] for row in found)]
-    rows = []
-    for row in found:
-        first, second = row["value"], row["other"] or 0
-        place = {"m": row["metric"], "p": row["what"]}
-        ends = ((names[0], 0, first), (_NEITHER, first, 1 - second), (names[1], 1 - second, 1))
-        rows += [
-            {**place, "c": name, "i": i, "a": a, "b": b, "s": f"{100 * (b - a):.0f}"}
-            for i, (name, a, b) in enumerate(ends)
-            if b - a > 1e-9
-        ]
-    states = [names[0], _NEITHER, names[1]]
-    columns = theme.columns(states, beside=room(order, theme.size) + room(["better"], theme.size))
-    fill, stroke = (
-        word("c", title="better", scale=scale(states, drawn_as), legend={"columns": columns})
-        for drawn_as in (
-            (inks.series[0], inks.grid, inks.paper),
-            (inks.series[0], inks.grid, inks.series[1]),
-        )
+    pair = paired(chosen, pair)
+    a, b = (short_name(of, 40) for of in pair)
+    states = [short_name(pair[0]), _NEITHER, short_name(pair[1])]
+    shares = _ranks(chosen, pair)
+    order = [*dict.fromkeys(row["m"] for row in shares)]
+    rows, parts = [], []
+    for row in shares:
+        one, other = row["value"], row["other"]
+        parts.append(f"{row['p']}, by {row['m']}: {a} {percent(one)}, {b} {percent(other)}")
+        ends = (0, one, 1 - other, 1)
+        for i, name in enumerate(states):
+            share = ends[i + 1] - ends[i]
+            if share > 1e-9:
+                part = {"m": row["m"], "p": row["p"], "c": name, "i": i, "s": f"{100 * share:.0f}"}
+                middle = (ends[i] + ends[i + 1]) / 2
+                rows.append({**part, "a": ends[i], "b": ends[i + 1], "mid": middle})
+    beside = room(order, theme.size)
+    columns = theme.columns(states, beside=beside + room(["better"], theme.size))
+    fills = (inks.series[0], inks.grid, inks.paper)
+    strokes = (inks.series[0], inks.grid, inks.series[1])
+    fill, stroke = vl.drawn_as(
+        "c", states, fills, strokes, title="better", legend={"columns": columns}
     )
-    y = word("m", title=None, axis=names_axis(inks.muted), scale={"domain": order})
-    x = amount(
-        "a",
-        title="of draws",
-        axis={"format": "%", "values": [0, 0.5, 1], "grid": False},
-        scale={"domain": [0, 1]},
-    )
+    y = vl.names_down(order, inks.muted, "m")
+    axis = {"format": "%", "values": [0, 0.5, 1], "grid": False}
+    x = vl.amount("a", title="of draws", axis=axis, scale={"domain": [0, 1]})
     panels = [title for title in _RANKS.values() if any(row["p"] == title for row in rows)]
-    width = (theme.width - 24 - room(order, theme.size)) // len(panels) - 16
-    wide = room(["00"], theme.size) / width
-    for row in rows:
-        row["mid"] = (row["a"] + row["b"]) / 2
-    marks = [
-        mark(
-            "bar",
-            {
-                "y": y,
-                "x": x,
-                "x2": {"field": "b"},
-                "fill": fill,
-                "stroke": stroke,
-            },
-            height={"band": 0.72},
-            strokeWidth=1.2,
-        ),
-        *(
-            words(
-                "s",
-                {"y": y, "x": amount("mid", title=x["title"])},
-                size=theme.size - 1.5,
-                when=f"datum.b - datum.a > {wide:.3f} && datum.i === {place}",
-                color=ink,
-            )
-            for place, ink in ((0, inks.paper), (2, inks.ink))
-        ),
-    ]
-    panel = layered(marks, width=width, height=22 * len(order))
+    width = (theme.width - 24 - beside) // len(panels) - 16
+    bar = {"y": y, "x": x, "x2": {"field": "b"}, "fill": fill, "stroke": stroke}
+    middle = {"y": y, "x": vl.amount("mid", title=x["title"])}
+    marks = [vl.mark("bar", bar, height={"band": 0.72}, strokeWidth=1.2)]
+    has_room = f"datum.b - datum.a > {room(['00'], theme.size) / width:.3f}"
+    for i, ink in ((0, inks.paper), (2, inks.ink)):
+        when = f"{has_room} && datum.i === {i}"
+        marks.append(vl.words("s", middle, size=theme.size - 1.5, when=when, color=ink))
+    panel = vl.layered(marks, width=width, height=22 * len(order))
     return Drawing(
-        theme.of({**facets(panel, "p", panels, len(panels), 14), "data": inline(rows)}),
-        _words_ranks(chosen, pair),
-    )
-
-
-def _words_ranks(chosen: Chosen, pair: Pair | None = None) -> Words:
-    """Words for the figure of ranks."""
-    one, other = paired(chosen, pair)
-    a, b = cut(named(*one)), cut(named(*other))
-    parts = [
-        f"{row['what']}, by {row['metric']}: {a} {percent(row['value'])}, "
-        f"{b} {percent(row['other'])}"
-        for row in _ranks(chosen, one, other)
-    ]
-    return Words(
+        theme.of({**vl.facets(panel, "p", panels, len(panels), 14), "data": vl.inline(rows)}),
         f"Which is better, and how sure that is: {a} or {b}, by {cut(chosen.grouping)}",
         "Had other speakers been tested, which system would have come out better: with fewer "
         "errors, with groups that differ less, or both? Each bar is "
@@ -368,20 +352,19 @@ def _words_ranks(chosen: Chosen, pair: Pair | None = None) -> Words:
     )
 
 
-def _ranks(chosen: Chosen, one: tuple[str, str], other: tuple[str, str]) -> Sequence[Row]:
-    asked = between(one, other) | {"grouping": chosen.grouping, "allocation": chosen.allocation}
+def _ranks(chosen: Chosen, pair: Pair) -> list[Row]:
+    """Shares of draws in which either is better, by what (`p`) and by which metric (`m`)."""
+    compared = _compared(chosen, pair)
     rows = []
-    compared = rows_of(chosen.audit, "comparison", **asked, within="")
     for metric, called in _CALLED.items():
-        for measure, told in _RANKS.items():
+        for measure, what in _RANKS.items():
             for row in compared:
-                if (row["metric"], row["measure"]) != (metric, measure) or row["value"] is None:
-                    continue
-                if row["operating_point"] not in {"", chosen.point}:
-                    continue
-                at = f" at {cut(row['operating_point'], 12)}" if row["operating_point"] else ""
-                what = {"metric": called + at, "what": told}
-                rows.append({**what, "value": row["value"], "other": row["other"] or 0})
+                point = row["operating_point"]
+                is_asked = (row["metric"], row["measure"]) == (metric, measure)
+                if is_asked and row["value"] is not None and point in {"", chosen.point}:
+                    name = f"{called} at {cut(point, 12)}" if point else called
+                    shares = {"value": row["value"], "other": row["other"] or 0}
+                    rows.append({"m": name, "p": what, **shares})
     if not rows:
         msg = "the audit has no ranks; audit again with --compare and intervals"
         raise ConfigError(msg)

@@ -8,27 +8,18 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
-from parivox.report.charts.axes import across, probit_axis
-from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
+from parivox.report.charts import grammar as vl
+from parivox.report.charts.chart import OF_ONE, Drawing, chart
 from parivox.report.charts.chosen import (
     Chosen,
     Row,
+    Subject,
     cut,
     kept,
     left_out,
-    named,
     rows_of,
+    short_name,
     subjects,
-)
-from parivox.report.charts.grammar import (
-    Spec,
-    amount,
-    facets,
-    inline,
-    layered,
-    mark,
-    scale,
-    word,
 )
 from parivox.report.charts.theme import room
 from parivox.report.words import percent
@@ -37,8 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.binned import Binned
+    from parivox.report.charts.curves import Binned
     from parivox.report.charts.theme import Theme
+
+    Domain = tuple[float, float]
 
 MOST = 36
 """Groups drawn at most."""
@@ -48,6 +41,7 @@ _OWN = "own smallest cost"
 _AT = "threshold at"
 _LABELS = 46
 """Room for the labels at the left of panels."""
+_SHAPES = ("square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
 
 
 @chart("det", per="system", asks=OF_ONE)
@@ -57,17 +51,17 @@ def det(chosen: Chosen, theme: Theme) -> Drawing:
     A grouping by several attributes has a panel for each value of one and a colour for each value
     of the others.
     """
-    binned = curves.of(chosen.audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
+    audit, subject = chosen.audit, (chosen.system, chosen.list)
+    binned = curves.curves_of(audit, *subject, chosen.grouping, chosen.allocation)
     domain = _domain([binned])
     places = _places(chosen)
     rows = [
         row
         for group, (panel, line) in places.items()
         if group in binned.groups
-        for row in _rows(chosen.audit, binned, binned.groups.index(group), panel, line, domain)
+        for row in _rows(audit, binned, binned.groups.index(group), panel, line, domain)
     ]
-    last = len(binned.groups) - 1
-    x, y = curves.line(binned.fpr[last], binned.fnr[last], domain)
+    x, y = curves.line(binned.fpr[-1], binned.fnr[-1], domain)
     rows += [
         {"k": "line", "p": panel, "c": _ALL, "x": x, "y": y}
         for panel in dict.fromkeys(panel for panel, _ in places.values())
@@ -76,31 +70,8 @@ def det(chosen: Chosen, theme: Theme) -> Drawing:
         msg = f"no group of {chosen.grouping} has both kinds of trials: it takes both for a curve"
         raise ConfigError(msg)
     names = [*dict.fromkeys(line for _, line in places.values()), _ALL]
-    return Drawing(_chart(rows, names, domain, chosen.audit, theme), _words(chosen))
-
-
-@chart("det", per="audit", name="det-systems")
-def together(chosen: Chosen, theme: Theme) -> Drawing:
-    """DET curves of all trials of every system and list in one panel."""
-    found = [(one, curves.of(chosen.audit, *one, "all")) for one in subjects(chosen.audit)]
-    domain = _domain([one for _, one in found])
-    rows = [
-        row
-        for one, its in found
-        for row in _rows(chosen.audit, its, 0, "", cut(named(*one)), domain)
-    ]
-    if not rows:
-        msg = "no system has both kinds of trials: it takes both for a curve"
-        raise ConfigError(msg)
     return Drawing(
-        _chart(rows, [cut(named(*one)) for one, _ in found], domain, chosen.audit, theme),
-        _words_together(chosen),
-    )
-
-
-def _words(chosen: Chosen) -> Words:
-    """Words for the figure of one system's groups."""
-    return Words(
+        _drawn(rows, names, domain, audit, theme),
         f"Every threshold at once: {cut(chosen.label)} by {cut(chosen.grouping)}",
         "Each curve is a group: to the left fewer impostors get in, below fewer people are locked "
         "out, so the lower curve is better served. Shades are intervals, without "
@@ -108,34 +79,45 @@ def _words(chosen: Chosen) -> Words:
         "Filled marks are the audited thresholds; where marks of one shape lie apart, one "
         "threshold does not treat groups alike. Hollow circles are where a group would cost least. "
         "Marks on the edge lie beyond it." + left_out(chosen, MOST),
-        _points_told(chosen.audit, (chosen.system, chosen.list)),
+        _points_in_words(audit, subject),
     )
 
 
-def _words_together(chosen: Chosen) -> Words:
-    """Words for the figure of all systems and lists."""
+@chart("det", per="audit", name="det-systems")
+def together(chosen: Chosen, theme: Theme) -> Drawing:
+    """DET curves of all trials of every system and list in one panel."""
     audit = chosen.audit
-    return Words(
+    names = {one: short_name(one, 40) for one in subjects(audit)}
+    every = {one: curves.curves_of(audit, *one, "all") for one in names}
+    domain = _domain([*every.values()])
+    rows = [
+        row for one, name in names.items() for row in _rows(audit, every[one], 0, "", name, domain)
+    ]
+    if not rows:
+        msg = "no system has both kinds of trials: it takes both for a curve"
+        raise ConfigError(msg)
+    return Drawing(
+        _drawn(rows, [*names.values()], domain, audit, theme),
         "Every threshold at once: all systems and lists",
         "Each curve is a system, or a list: to the left fewer impostors get in, below fewer people "
         "are locked out, so the lower curve errs less. Shades are intervals. Filled marks are the "
         "audited thresholds, hollow circles where a system would cost least.",
-        " ".join(_points_told(audit, one) for one in subjects(audit)),
+        " ".join(_points_in_words(audit, one) for one in names),
     )
 
 
-def _points_told(audit: Audit, of: tuple[str, str]) -> str:
+def _points_in_words(audit: Audit, of: Subject) -> str:
     rows = rows_of(audit, "operating_points", system=of[0], list=of[1], within="")
-    told = [
+    points = [
         f"at {cut(row['operating_point'])} FPR {percent(row['fpr'])} and FNR {percent(row['fnr'])}"
         for row in rows
     ]
-    return f"{cut(named(*of))}, all trials: {'; '.join(told)}."
+    return f"{short_name(of, 40)}, all trials: {'; '.join(points)}."
 
 
-def _domain(found: Sequence[Binned]) -> tuple[float, float]:
+def _domain(every: Sequence[Binned]) -> Domain:
     """Rates that the axes span: where most groups still have some errors."""
-    sizes = [n for one in found for n in (*one.n_target, *one.n_nontarget) if n]
+    sizes = [n for one in every for n in (*one.n_target, *one.n_nontarget) if n]
     least = 3 / float(np.median(sizes)) if sizes else 0.001
     return float(np.clip(least, 2e-5, 0.02)), 0.5
 
@@ -143,145 +125,97 @@ def _domain(found: Sequence[Binned]) -> tuple[float, float]:
 def _places(chosen: Chosen) -> dict[str, tuple[str, str]]:
     """The panel and the line of each group."""
     groups = kept(chosen, MOST)
-    parts = [tuple(group.split("+")) for group in groups]
     if len(groups) <= _IN_ONE:
         return {group: ("", cut(group)) for group in groups}
-    if len(chosen.attributes) > 1 and all(len(part) == len(chosen.attributes) for part in parts):
+    n = len(chosen.grouping.split("+"))
+    parts = [group.split("+") for group in groups]
+    if n > 1 and all(len(part) == n for part in parts):
         sizes = [len(set(values)) for values in zip(*parts, strict=True)]
-        across = sizes.index(max(sizes))
-        lines = {"+".join(part[:across] + part[across + 1 :]) for part in parts}
-        if len(lines) <= _IN_ONE:
+        panels = [part.pop(sizes.index(max(sizes))) for part in parts]
+        lines = ["+".join(part) for part in parts]
+        if len({*lines}) <= _IN_ONE:
             return {
-                group: (cut(part[across], 24), cut("+".join(part[:across] + part[across + 1 :])))
-                for group, part in zip(groups, parts, strict=True)
+                group: (cut(panel, 24), cut(line))
+                for group, panel, line in zip(groups, panels, lines, strict=True)
             }
     return {group: (cut(chosen.marked(group), 24), "this group") for group in groups}
 
 
-def _rows(
-    audit: Audit, binned: Binned, at: int, panel: str, name: str, domain: tuple[float, float]
-) -> list[Row]:
+def _rows(audit: Audit, of: Binned, at: int, panel: str, name: str, domain: Domain) -> list[Row]:
     """The line of one group, its band, and its marks."""
-    fpr, fnr = binned.fpr[at], binned.fnr[at]
+    fpr, fnr = of.fpr[at], of.fnr[at]
     where = {"p": panel, "c": name}
     x, y = curves.line(fpr, fnr, domain)
     if not x:
         return []
-    asked = {
-        "system": binned.system,
-        "list": binned.list,
-        "grouping": binned.grouping,
-        "allocation": binned.allocation,
-        "group": binned.groups[at],
-    }
-    nodes = rows_of(audit, "bands", **asked)
+    subject = {"system": of.system, "list": of.list}
+    group = {"grouping": of.grouping, "allocation": of.allocation, "group": of.groups[at]}
+    nodes = rows_of(audit, "bands", **subject, **group)
     made: list[Row] = [
         {"k": "band", **where, **curves.band(nodes, domain)},
         {"k": "line", **where, "x": x, "y": y},
     ]
-    of = {"system": binned.system, "list": binned.list, "within": ""}
     marks = {
-        row["operating_point"]: int(np.searchsorted(binned.thresholds, row["threshold"]))
-        for row in rows_of(audit, "operating_points", **of)
+        row["operating_point"]: int(np.searchsorted(of.thresholds, row["threshold"]))
+        for row in rows_of(audit, "operating_points", **subject, within="")
         if row["threshold"] is not None
     }
-    best = curves.own_minimum(binned, audit.record["options"]["cost"][0])
-    marks |= {} if best is None else {_OWN: int(best[at])}
+    best = curves.own_minimum(of, audit.record["options"]["cost"][0])
+    if best is not None:
+        marks[_OWN] = int(best[at])
     for what, place in marks.items():
-        k = min(place, binned.thresholds.size - 1)
-        made.append(
-            {
-                "k": "own" if what == _OWN else "at",
-                **where,
-                "m": cut(what),
-                "x": curves.place(fpr[k : k + 1], domain),
-                "y": curves.place(fnr[k : k + 1], domain),
-                "t": f"FPR {percent(float(fpr[k]))} ({binned.fp[at, k]:,} of "
-                f"{binned.n_nontarget[at]:,}), FNR {percent(float(fnr[k]))} "
-                f"({binned.fn[at, k]:,} of {binned.n_target[at]:,})",
-            }
+        k = min(place, of.thresholds.size - 1)
+        rates = (
+            f"FPR {percent(float(fpr[k]))} ({of.fp[at, k]:,} of {of.n_nontarget[at]:,}), "
+            f"FNR {percent(float(fnr[k]))} ({of.fn[at, k]:,} of {of.n_target[at]:,})"
         )
+        kind = {"k": "own" if what == _OWN else "at", **where, "m": cut(what)}
+        px, py = (curves.place(one[k : k + 1], domain) for one in (fpr, fnr))
+        made.append({**kind, "x": px, "y": py, "t": rates})
     return made
 
 
-def _chart(
-    rows: Sequence[Row],
-    names: Sequence[str],
-    domain: tuple[float, float],
-    audit: Audit,
-    theme: Theme,
-) -> Spec:
+def _drawn(
+    rows: Sequence[Row], names: Sequence[str], domain: Domain, audit: Audit, theme: Theme
+) -> vl.Spec:
+    """Lines, bands and marks in their panels; a line of all groups is muted."""
     inks = theme.inks
     panels = [*dict.fromkeys(row["p"] for row in rows)]
-    columns = across(len(panels), theme)
+    columns = vl.across(len(panels), theme)
     most = (0.6 if not theme.is_narrow else 1) * theme.width if columns == 1 else 260
     side = min((theme.width - _LABELS) // columns - 18, most)
-    held = rows_of(audit, "operating_points", within="")
-    points = [*dict.fromkeys(cut(row["operating_point"]) for row in held)]
-    colours, dashes = theme.colours(names), theme.dashes(names)
+    every = rows_of(audit, "operating_points", within="")
+    points = [*dict.fromkeys(cut(row["operating_point"]) for row in every)]
+    colours, dashes = theme.colours(len(names)), theme.dashes(len(names))
     if _ALL in names:
-        colours["range"][-1], dashes["range"][-1] = inks.muted, [2, 2]
-    legend = {
-        "symbolType": "stroke",
-        "symbolFillColor": "transparent",
-        "symbolOpacity": 1,
-        "columns": theme.columns(names, beside=_LABELS),
-    }
-    colour = word("c", title=None, scale=colours, legend=legend)
-    dash = word("c", title=None, scale=dashes, legend=legend)
-    shapes = scale(points, [*_SHAPES][: len(points)] or ["square"])
-    x = amount("x", **probit_axis("impostors in (FPR, %)", *domain))
-    y = amount("y", **probit_axis("locked out (FNR, %)", *domain))
-    tooltip = [
-        word("p", title="panel"),
-        word("c", title="curve"),
-        word("m", title="at"),
-        word("t", title="rates"),
-    ]
-    at = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
+        colours[-1], dashes[-1] = inks.muted, [2, 2]
+    stroke = {"symbolType": "stroke", "symbolFillColor": "transparent", "symbolOpacity": 1}
+    legend = {**stroke, "columns": theme.columns(names, beside=_LABELS)}
+    colour, dash = vl.drawn_as("c", names, colours, dashes, legend=legend)
+    shapes = vl.scale(points, _SHAPES[: len(points)] or ["square"])
     held_at = {"columns": theme.columns(points, beside=_LABELS + room([_AT], theme.size))}
-    shape = word("m", title=_AT, scale=shapes, legend=held_at)
+    shape = vl.word("m", title=_AT, scale=shapes, legend=held_at)
+    fields = {"p": "panel", "c": "curve", "m": "at", "t": "rates"}
+    tooltip = [vl.word(field, title=title) for field, title in fields.items()]
+    here = {
+        "x": vl.amount("x", **vl.probit_axis("impostors in (FPR, %)", *domain)),
+        "y": vl.amount("y", **vl.probit_axis("locked out (FNR, %)", *domain)),
+        "color": colour,
+    }
     detail = {"field": "c"}
+    band = {**here, "y2": {"field": "y2"}, "detail": detail}
+    line = {**here, "strokeDash": dash, "detail": detail}
+    at = {**here, "tooltip": tooltip}
+    hollow: vl.Spec = {"filled": False, "fill": inks.paper, "opacity": 1}
     layers = [
-        mark(
-            "area",
-            {"x": x, "y": y, "y2": {"field": "y2"}, "color": colour, "detail": detail},
-            when="datum.k == 'band'",
-            opacity=0.16,
-            clip=True,
-        ),
-        mark(
-            "line",
-            {"x": x, "y": y, "color": colour, "strokeDash": dash, "detail": detail},
-            when="datum.k == 'line'",
-            clip=True,
-            strokeWidth=1.5,
-        ),
-        mark(
-            "point",
-            at,
-            when="datum.k == 'own'",
-            size=38,
-            strokeWidth=1.5,
-            filled=False,
-            fill=inks.paper,
-            opacity=1,
-        ),
-        mark(
-            "point",
-            {**at, "shape": shape},
-            when="datum.k == 'at'",
-            size=44,
-            filled=True,
-            opacity=1,
-        ),
+        vl.mark("area", band, when="datum.k == 'band'", opacity=0.16, clip=True),
+        vl.mark("line", line, when="datum.k == 'line'", clip=True, strokeWidth=1.5),
+        vl.mark("point", at, when="datum.k == 'own'", size=38, strokeWidth=1.5, **hollow),
+        vl.dots({**at, "shape": shape}, 44, when="datum.k == 'at'"),
     ]
     has_bands = any(row.get("y2") for row in rows)
-    fields = ["x", "y", "y2"] if has_bands else ["x", "y"]
-    panel = layered(layers if has_bands else layers[1:], width=side, height=side)
-    chart = panel if len(panels) == 1 else facets(panel, "p", panels, columns, 14)
-    data = inline([{"y2": [], **row} for row in rows])
-    return theme.of({**chart, "data": data, "transform": [{"flatten": fields}]})
-
-
-_SHAPES = ("square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
+    fields_of_lines = ["x", "y", "y2"] if has_bands else ["x", "y"]
+    panel = vl.layered(layers if has_bands else layers[1:], width=side, height=side)
+    drawn = panel if len(panels) == 1 else vl.facets(panel, "p", panels, columns, 14)
+    data = vl.inline([{"y2": [], **row} for row in rows])
+    return theme.of({**drawn, "data": data, "transform": [{"flatten": fields_of_lines}]})

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.report.charts.axes import simplified
+from parivox.report.charts.curves import simplified
 from parivox.report.charts.grammar import WITHIN
 
 if TYPE_CHECKING:

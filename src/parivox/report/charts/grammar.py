@@ -1,11 +1,15 @@
-"""The grammar of charts (Vega-Lite) as plain dictionaries, many times faster than as objects."""
+"""Vega-Lite as plain dictionaries: channels, axes, marks and panels that several charts share."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.report.charts.theme import Theme
 
@@ -13,6 +17,12 @@ Spec = dict[str, Any]
 
 WITHIN = "within"
 """Style of words that lie within their panel, whatever their width."""
+_PROBIT_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8)
+_LEAST = 1e-7
+_ACROSS = 4
+
+
+# ---- channels: what shows a field
 
 
 def amount(field: str, **more: Any) -> Spec:
@@ -25,9 +35,101 @@ def word(field: str, **more: Any) -> Spec:
     return {"field": field, "type": "nominal", **more}
 
 
+def datum(value: float, **more: Any) -> Spec:
+    """A channel that shows one number, whatever the row."""
+    return {"datum": value, "type": "quantitative", **more}
+
+
 def scale(domain: Iterable[Any], range: Iterable[Any], **more: Any) -> Spec:  # noqa: A002 - Vega's
     """What each name or number of a domain is drawn as."""
     return {"domain": [*domain], "range": [*range], **more}
+
+
+def drawn_as(field: str, names: Iterable[str], *ways: Iterable[Any], **more: Any) -> list[Spec]:
+    """Channels for the same names, one for each way they are drawn: by colour, shape or dash."""
+    names = [*names]
+    return [word(field, **{"title": None, "scale": scale(names, way), **more}) for way in ways]
+
+
+def names_down(names: Iterable[str], ink: str, field: str = "group") -> Spec:
+    """A channel of names, one below the other; without ink they are not written.
+
+    The names are cut already: nothing is measured to cut them.
+    """
+    axis = {"labelColor": ink, "ticks": False, "domain": False, "grid": False} if ink else None
+    return word(field, title=None, axis=axis, scale={"domain": [*names]})
+
+
+# ---- axes of rates
+
+
+def probit(rates: ArrayLike) -> NDArray[np.float64]:
+    """Rates on the axis of a normal deviate."""
+    from scipy.special import ndtri  # noqa: PLC0415 - most of the import's time
+
+    return np.asarray(ndtri(np.asarray(rates, dtype=np.float64)))
+
+
+def probit_axis(title: str | None, least: float, most: float) -> Spec:
+    """Scale and axis of a rate on probits, labelled in percent."""
+    rates = [rate for rate in _PROBIT_TICKS if least <= rate <= most]
+    places = probit(rates).round(6).tolist()
+    labels = " : ".join(
+        f"abs(datum.value - {place:.6f}) < 1e-4 ? '{100 * rate:g}'"
+        for place, rate in zip(places, rates, strict=True)
+    )
+    return {
+        "title": title,
+        "scale": {"domain": probit([least, most]).round(6).tolist(), "nice": False},
+        "axis": {
+            "values": places,
+            "tickCount": len(places),  # else Vega leaves some out
+            "labelExpr": f"{labels} : ''",
+            "labelOverlap": False,
+        },
+    }
+
+
+def log_domain(values: Iterable[float | None], *, most: float = np.inf) -> tuple[float, float]:
+    """A little more than what positive values span on a logarithmic axis."""
+    positive = [v for v in values if v is not None and 0 < v < np.inf]
+    if not positive:
+        return 0.01, 1.0
+    low, high = max(min(positive), _LEAST), max(positive)
+    return low / 1.25, max(min(high * 1.25, most), low * 1.5)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Places to label on a logarithmic axis: powers of ten, with 2 and 5 where these are few.
+
+    Examples
+    --------
+    >>> ticks(0.004, 0.3), ticks(0.4, 3)
+    ([0.01, 0.03, 0.1, 0.3], [0.5, 1.0, 2.0])
+    """
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+        places = [float(f"{s * 10.0**p:.12g}") for p in powers for s in steps]
+        within = [x for x in places if low <= x <= high]
+        if len(within) >= 3:
+            break
+    return within
+
+
+def as_logs(
+    title: str | None, low: float, high: float, *, percent: bool = True, **axis: Any
+) -> Spec:
+    """Scale and axis of a rate, or of a ratio, on a logarithmic scale."""
+    ends = [float(f"{end:.5g}") for end in (low, high)]
+    label = "format(100 * datum.value, '~r')" if percent else "format(datum.value, '~r')"
+    return {
+        "title": title,
+        "scale": {"type": "log", "domain": ends, "nice": False, "clamp": True},
+        "axis": {"values": ticks(low, high), "labelExpr": label, **axis},
+    }
+
+
+# ---- marks
 
 
 def mark(
@@ -42,42 +144,14 @@ def mark(
     return made
 
 
-def words(field: str, places: Spec, *, size: float, when: str = "", **look: Any) -> Spec:
-    """Words for which their panel has room."""
-    channels = {**places, "text": {"field": field}}
-    return mark("text", channels, when=when, fontSize=size, style=WITHIN, **look)
+def dots(channels: Spec, size: float, **look: Any) -> Spec:
+    """Full points."""
+    return mark("point", channels, **look, size=size, filled=True, opacity=1)
 
 
-def layered(marks: Sequence[Spec], **more: Any) -> Spec:
-    """Marks on one another, in one panel."""
-    return {"layer": [*marks], **more}
-
-
-def beside(panels: Sequence[Spec], spacing: int) -> Spec:
-    """Panels in a row."""
-    return {"hconcat": [*panels], "spacing": spacing}
-
-
-def facets(panel: Spec, field: str, order: Iterable[str], columns: int, spacing: int) -> Spec:
-    """A panel for each value of a field, in this order."""
-    by = word(field, title=None, sort=[*order])
-    return {"facet": by, "spec": panel, "columns": columns, "spacing": spacing}
-
-
-def heading(text: str) -> Spec:
-    """The words above a panel."""
-    return {"text": text, "anchor": "start", "frame": "group"}
-
-
-def panel(marks: Sequence[Spec], rows: Iterable[Spec], title: str, **size: float) -> Spec:
-    """Marks of some rows on one another, under a title."""
-    return layered(marks, data=inline(rows), **size, title=heading(title))
-
-
-def names_down(names: Sequence[str], ink: str) -> Spec:
-    """A channel of groups' names, one below the other; without ink they are not written."""
-    axis = names_axis(ink) if ink else None
-    return word("group", title=None, axis=axis, scale={"domain": [*names]})
+def dashed(channels: Spec, ink: str) -> Spec:
+    """A dashed line at one place, whatever the rows."""
+    return mark("rule", channels, rows=[{}], color=ink, strokeDash=[4, 3])
 
 
 def interval(places: Spec, *, width: float = 1.3, **look: Any) -> Spec:
@@ -87,15 +161,52 @@ def interval(places: Spec, *, width: float = 1.3, **look: Any) -> Spec:
     return mark("rule", ends, when="isValid(datum.h)", **look, strokeWidth=width)
 
 
-def beside_panel(field: str, places: Spec, at: float, theme: Theme) -> Spec:
+def words(field: str, places: Spec, *, size: float, when: str = "", **look: Any) -> Spec:
+    """Words for which their panel has room."""
+    channels = {**places, "text": {"field": field}}
+    return mark("text", channels, when=when, fontSize=size, style=WITHIN, **look)
+
+
+def words_beside(field: str, places: Spec, at: float, theme: Theme) -> Spec:
     """Words at the right of a panel that ends there."""
     look = {"align": "left", "color": theme.inks.muted}
     return words(field, {**places, "x": {"value": at + 6}}, size=theme.size - 1.5, **look)
 
 
-def names_axis(ink: str) -> Spec:
-    """An axis of groups' names, which are cut already: nothing is measured to cut them."""
-    return {"labelColor": ink, "ticks": False, "domain": False, "grid": False}
+# ---- panels
+
+
+def layered(marks: Sequence[Spec], **more: Any) -> Spec:
+    """Marks on one another, in one panel."""
+    return {"layer": [*marks], **more}
+
+
+def panel(marks: Sequence[Spec], rows: Iterable[Spec], title: str, **more: Any) -> Spec:
+    """Marks of some rows on one another, under a title."""
+    return layered(marks, data=inline(rows), **more, title=heading(title))
+
+
+def heading(text: str) -> Spec:
+    """The words above a panel."""
+    return {"text": text, "anchor": "start", "frame": "group"}
+
+
+def in_a_row(panels: Sequence[Spec], spacing: int) -> Spec:
+    """Panels beside each other."""
+    return {"hconcat": [*panels], "spacing": spacing}
+
+
+def facets(panel: Spec, field: str, order: Iterable[str], columns: int, spacing: int) -> Spec:
+    """A panel for each value of a field, in this order."""
+    by = word(field, title=None, sort=[*order])
+    return {"facet": by, "spec": panel, "columns": columns, "spacing": spacing}
+
+
+def across(panels: int, theme: Theme) -> int:
+    """How many panels stand in a row: as many as there is room for, in rows of even length."""
+    most = min(panels, 2 if theme.is_narrow else _ACROSS)
+    rows = -(-panels // most)
+    return -(-panels // rows)
 
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> Spec:

@@ -1,35 +1,34 @@
-"""Charts of every group: who was tested, whose recordings fail, how groups fare within levels."""
+"""Charts of every group: who was tested, how groups fare, within levels too, and who fails."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from parivox.errors import ConfigError
-from parivox.report.charts.axes import as_logs, log_domain
-from parivox.report.charts.chart import OF_ONE, Drawing, Words, chart
+from parivox.errors import ConfigError, shown
+from parivox.report.charts import grammar as vl
+from parivox.report.charts.chart import OF_ONE, Drawing, chart
 from parivox.report.charts.chosen import RATES, Chosen, Row, cut, kept, left_out, rows_of
-from parivox.report.charts.grammar import (
-    amount,
-    beside,
-    beside_panel,
-    heading,
-    inline,
-    interval,
-    layered,
-    mark,
-    names_axis,
-    names_down,
-    panel,
-    word,
-    words,
-)
 from parivox.report.charts.theme import room
-from parivox.report.words import percent, span
+from parivox.report.words import number, percent, span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parivox.report.charts.theme import Theme
+
+_ROW = 17
+"""Pixels of a group."""
+_BARE = {"stroke": None}
+
+
+def _limits(row: Row) -> Row:
+    if row["low"] is None or row["high"] is None:
+        return {}
+    return {"l": row["low"], "h": row["high"]}
+
+
+def _in_words(row: Row) -> str:
+    return f"{percent(row['value'])} {span(row['low'], row['high'], times=100)}"
 
 
 # ---- who the audit is of: speakers and trials of each group
@@ -40,190 +39,249 @@ _COUNTS = {
     "target_trials": "own trials",
     "nontarget_trials": "impostor trials",
 }
-MOST_OF_SPEAKERS = 80
+_MOST_OF_SPEAKERS = 80
 """Groups drawn at most."""
-_ROW_OF_SPEAKERS = 17
 
 
 @chart("answer", per="list", asks=OF_ONE)
 def speakers(chosen: Chosen, theme: Theme) -> Drawing:
     """Bars of speakers, target trials and nontarget trials of each group."""
     inks = theme.inks
-    sizes = _sizes(chosen)
-    names = kept(chosen, MOST_OF_SPEAKERS)
-    order = [chosen.marked(name) for name in names]
-    width = (theme.width - 40 - room(order, theme.size)) // len(_COUNTS)
+    sizes: dict[str, Row] = {}
+    for row in rows_of(chosen.audit, "groups", **chosen.where):
+        if row["group"] != "pooled":
+            sizes.setdefault(row["group"], row)
+    if not sizes:
+        msg = f"no group of {chosen.grouping} has trials; audit again with groups that have"
+        raise ConfigError(msg)
+    groups = kept(chosen, _MOST_OF_SPEAKERS)
+    names = [chosen.marked(group) for group in groups]
+    width = (theme.width - 40 - room(names, theme.size)) // len(_COUNTS)
+    fill = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
+    bar: vl.Spec = {"height": {"band": 0.66}, "strokeWidth": 1.2, "stroke": inks.series[0]}
     panels = []
     for place, (count, title) in enumerate(_COUNTS.items()):
-        rows: Sequence[Row] = [
+        rows: list[Row] = [
             {
-                "group": label,
+                "group": name,
                 "n": int(sizes[group][count] or 0),
                 "few": group in chosen.gates,
-                "told": "–" if sizes[group][count] is None else f"{sizes[group][count]:,}",
+                "told": number(sizes[group][count]),
             }
-            for group, label in zip(names, order, strict=True)
+            for group, name in zip(groups, names, strict=True)
         ]
         most = max((row["n"] for row in rows), default=1) or 1
         beyond = min(room([row["told"] for row in rows], theme.size) + 6, 0.6 * width)
-        y = names_down(order, inks.ink if place == 0 else "")
-        x = amount(
-            "n",
-            title=None,
-            axis=None,
-            scale={"domain": [0, most * width / (width - beyond)], "nice": False},
-        )
-        fill = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
-        bars = mark(
-            "bar",
-            {"x": x, "fill": fill},
-            height={"band": 0.66},
-            strokeWidth=1.2,
-            stroke=inks.series[0],
-        )
-        figures = words("told", {"x": x}, size=theme.size, align="left", dx=4, color=inks.muted)
-        panels.append(
-            layered(
-                [bars, figures],
-                encoding={"y": y},
-                data=inline(rows),
-                width=width,
-                height=_ROW_OF_SPEAKERS * len(names),
-                title=heading(title),
-            )
-        )
-    return Drawing(theme.of(beside(panels, 10), view={"stroke": None}), _words_of_speakers(chosen))
-
-
-def _words_of_speakers(chosen: Chosen) -> Words:
-    """Words for the figure."""
-    sizes = _sizes(chosen)
-    order = sorted(sizes, key=lambda name: sizes[name]["speakers"] or 0)
-    few, many = order[0], order[-1]
-    parts = [
-        f"{len(order)} groups by {cut(chosen.grouping)}",
-        f"most speakers: {cut(many)} ({sizes[many]['speakers']:,})"
-        if sizes[many]["speakers"] is not None
-        else "speakers are not known",
-        f"fewest: {cut(few)} ({sizes[few]['speakers']:,})"
-        if sizes[few]["speakers"] is not None
-        else "",
-        f"too few for a firm statement: {len(chosen.gates)}" if chosen.gates else "",
-    ]
-    return Words(
+        domain = {"domain": [0, most * width / (width - beyond)], "nice": False}
+        x = vl.amount("n", title=None, axis=None, scale=domain)
+        marks = [
+            vl.mark("bar", {"x": x, "fill": fill}, **bar),
+            vl.words("told", {"x": x}, size=theme.size, align="left", dx=4, color=inks.muted),
+        ]
+        y = vl.names_down(names, inks.ink if place == 0 else "")
+        size = {"width": width, "height": _ROW * len(names)}
+        panels.append(vl.panel(marks, rows, title, encoding={"y": y}, **size))
+    by_size = sorted(sizes.values(), key=lambda row: row["speakers"] or 0)
+    few, many = by_size[0], by_size[-1]
+    parts = [f"{len(sizes)} groups by {cut(chosen.grouping)}"]
+    if many["speakers"] is None:
+        parts.append("speakers are not known")
+    else:
+        parts.append(f"most speakers: {cut(many['group'])} ({many['speakers']:,})")
+    if few["speakers"] is not None:
+        parts.append(f"fewest: {cut(few['group'])} ({few['speakers']:,})")
+    if chosen.gates:
+        parts.append(f"too few for a firm statement: {len(chosen.gates)}")
+    return Drawing(
+        theme.of(vl.in_a_row(panels, 10), view=_BARE),
         f"Who was tested, by {cut(chosen.grouping)}",
         "Longer bars mean more people and more trials. Hollow bars, marked *, are groups with "
-        "too few speakers or errors for a firm statement." + left_out(chosen, MOST_OF_SPEAKERS),
-        "; ".join(part for part in parts if part) + ".",
-    )
-
-
-def _sizes(chosen: Chosen) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for row in rows_of(chosen.audit, "groups", **chosen.where):
-        if row["group"] != "pooled":
-            found.setdefault(row["group"], row)
-    if not found:
-        msg = f"no group of {chosen.grouping} has trials; audit again with groups that have"
-        raise ConfigError(msg)
-    return found
-
-
-# ---- whose recordings fail before anything is compared: failures to enrol and to acquire
-
-
-MOST_OF_FAILURES = 60
-"""Groups drawn at most."""
-_INSET = 7
-"""So that a dot at 0 does not cover the names."""
-_WORDS = 100
-"""Room for the counts beside a panel."""
-_ROW_OF_FAILURES = 17
-_KINDS = {"fte": "cannot enrol (FTE)", "fta": "cannot be recorded (FTA)"}
-
-
-@chart("groups", per="widest", asks=OF_ONE)
-def failures(chosen: Chosen, theme: Theme) -> Drawing:
-    """FTE and FTA of every group with intervals."""
-    inks = theme.inks
-    found = _failed(chosen)
-    names = [chosen.marked(group) for group in kept(chosen, MOST_OF_FAILURES)]
-    beside = 1 if theme.is_narrow else len(found)
-    width = (theme.width - 20 - room(names, theme.size)) // beside - _WORDS
-    panels = []
-    for place, (metric, rows) in enumerate(found.items()):
-        most = max(float(row["h"] if "h" in row else row["v"]) for row in rows) or 0.01
-        x = {
-            "title": "%",
-            "scale": {"domain": [0, most * 1.05], "nice": False, "range": [_INSET, width]},
-            "axis": {"tickCount": 4, "labelExpr": "format(100 * datum.value, '~r')"},
-        }
-        y = names_down(names, inks.ink if place == 0 or theme.is_narrow else "")
-        marks = [
-            interval({"y": y, "x": amount("l", **x)}, width=1.3, color=inks.ink),
-            mark(
-                "point",
-                {"y": y, "x": amount("v", **x)},
-                size=44,
-                filled=True,
-                opacity=1,
-                color=inks.series[0],
-            ),
-            beside_panel("n", {"y": y}, width, theme),
-        ]
-        panels.append(
-            panel(
-                marks,
-                rows,
-                _KINDS[metric],
-                width=width + _WORDS,
-                height=_ROW_OF_FAILURES * len(names),
-            )
-        )
-    return Drawing(
-        theme.of(theme.arranged(panels, 12), view={"stroke": None}), _words_of_failures(chosen)
-    )
-
-
-def _words_of_failures(chosen: Chosen) -> Words:
-    """Words for the figure."""
-    parts = []
-    for metric, rows in _failed(chosen).items():
-        worst = max(rows, key=lambda row: row["v"])
-        parts.append(f"{_KINDS[metric]}, highest: {cut(worst['group'])} {worst['s']}")
-    return Words(
-        f"Whose recordings fail: {cut(chosen.label)} by {cut(chosen.grouping)}",
-        "A dot is the share of a group's recordings that could not be used at all, its line the "
-        "interval; beside it failures and attempts. Further right is worse."
-        + left_out(chosen, MOST_OF_FAILURES),
+        "too few speakers or errors for a firm statement." + left_out(chosen, _MOST_OF_SPEAKERS),
         "; ".join(parts) + ".",
     )
 
 
-def _failed(chosen: Chosen) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for metric in _KINDS:
-        by = chosen.metric(metric)
-        for name in kept(chosen, MOST_OF_FAILURES):
-            row = by.get(name)
-            if row is None or row["value"] is None:
-                continue
-            made: Row = {"group": chosen.marked(name), "v": row["value"]}
-            made["n"] = f"{row['errors'] or 0:,} / {row['trials'] or 0:,}"
-            made["s"] = f"{percent(row['value'])} {span(row['low'], row['high'], times=100)}"
-            if row["low"] is not None and row["high"] is not None:
-                made |= {"l": row["low"], "h": row["high"]}
-            found.setdefault(metric, []).append(made)
-    if not found:
-        msg = "the audit knows of no failures; audit again with --failures"
+# ---- error rates of every group with their intervals, beside what chance alone would show
+
+
+_MOST_OF_FOREST = 60
+"""Groups drawn at most."""
+_ROW_OF_FOREST = 18
+_COUNTED = 92
+"""Room for the counts beside a panel."""
+_VERDICTS = {
+    "worse": "worse",
+    "better": "better",
+    "": "no sure difference",
+    "*": "too few to say",
+}
+_SHAPES = ("triangle-right", "triangle-left", "circle", "circle")
+
+
+@chart("groups", per="system", asks=(*OF_ONE, "operating_point"), is_live=True)
+def forest(chosen: Chosen, theme: Theme, *, sort: str = "value") -> Drawing:
+    """FNR and FPR of every group with intervals, the pooled rate and the noise floor."""
+    rates = {metric: chosen.rates(metric) for metric in RATES}
+    known = {
+        metric: [r for g, r in of.items() if g != "pooled" and r["value"] is not None]
+        for metric, of in rates.items()
+    }
+    rates = {metric: of for metric, of in rates.items() if known[metric]}
+    if not rates:
+        where = chosen.point or "any operating point"
+        msg = f"no group has an error rate at {where}: nothing to draw"
         raise ConfigError(msg)
-    return found
+    order = _order(chosen, next(iter(rates.values())), sort)
+    names = [*map(chosen.marked, order)]
+    n = 1 if theme.is_narrow else len(rates)
+    width = (theme.width - 24 - room(names, theme.size)) // n - _COUNTED
+    panels, parts = [], []
+    for place, (metric, of) in enumerate(rates.items()):
+        ink = theme.inks.ink if place == 0 or theme.is_narrow else ""
+        y = vl.names_down(names, ink)
+        panels.append(_forest_panel(chosen, metric, of, order, y, width, theme))
+        pooled = (of.get("pooled") or {}).get("value")
+        if pooled is not None:
+            parts.append(f"{RATES[metric]} of all: {percent(pooled)}")
+        worst, best = (
+            f"{cut(row['group'])} {_in_words(row)} ({row['errors']:,} of {row['trials']:,} trials)"
+            for of_all in (max, min)
+            for row in [of_all(known[metric], key=lambda row: float(row["value"]))]
+        )
+        parts.append(f"highest {worst}, lowest {best}")
+    return Drawing(
+        theme.of(theme.arranged(panels, 8), view=_BARE),
+        f"Who is locked out, who is exposed: {cut(chosen.label)} at {cut(chosen.point)}, "
+        f"by {cut(chosen.grouping)}",
+        "A dot is a group's rate, its line the interval, on a logarithmic axis; further right is "
+        "worse. The dashed line is the rate of all. Within the grey band a group of a fair "
+        "system would lie 95 times in 100. Triangles point where a group surely differs; hollow "
+        "dots are rates of too few people or errors, and * marks their groups. An arrow from the "
+        "left says that there was no error: the rate is at most so much. Groups with the highest "
+        "FNR come first." + left_out(chosen, _MOST_OF_FOREST),
+        "; ".join(parts) + ".",
+    )
+
+
+def _order(chosen: Chosen, rates: Mapping[str, Row], sort: str) -> list[str]:
+    if sort not in {"value", "name"}:
+        msg = f"sort is {sort!r}; it is value or name"
+        raise ConfigError(msg)
+    names = kept(chosen, _MOST_OF_FOREST)
+    if sort == "name":
+        return names
+    values = {name: row["value"] for name, row in rates.items() if row["value"] is not None}
+    return sorted(names, key=lambda name: -values.get(name, -1.0))
+
+
+def _forest_panel(
+    chosen: Chosen,
+    metric: str,
+    rates: Mapping[str, Row],
+    order: Sequence[str],
+    y: vl.Spec,
+    width: float,
+    theme: Theme,
+) -> vl.Spec:
+    inks = theme.inks
+    pooled = (rates.get("pooled") or {}).get("value")
+    spans = [rates[g][name] for g in order if g in rates for name in ("value", "low", "high")]
+    lowest = max((pooled or 0) / 300, 0)
+    low, high = vl.log_domain([v for v in [*spans, pooled] if v is None or v >= lowest], most=1)
+    verdicts = {
+        row["group"]: row
+        for row in rows_of(chosen.audit, "verdicts", **chosen.at)
+        if row["metric"] == metric
+    }
+    rows = [_forest_row(chosen, rates.get(g), verdicts.get(g), g, low, high) for g in order]
+    floors = _floors(chosen, metric) if pooled else {}
+    for row, group in zip(rows, order, strict=True):
+        if group in floors and pooled:
+            row["b0"] = max(pooled / floors[group], low)
+            row["b1"] = min(pooled * floors[group], high)
+    x = vl.as_logs("%", low, high, labelOverlap=True)
+    x["scale"]["range"] = [0, width]
+    same = {"title": "%"}  # one layer tells the axis, the others share it
+    states = [*_VERDICTS.values()]
+    colours = [inks.series[1], inks.series[0], inks.ink, inks.muted]
+    names = y["scale"]["domain"]
+    legend = {"columns": theme.columns(states, beside=room(names, theme.size))}
+    stroke, fill, shape = vl.drawn_as(
+        "is", states, colours, [*colours[:-1], inks.paper], _SHAPES, legend=legend
+    )
+    none: vl.Spec = {"shape": "triangle-left", "color": inks.muted, "size": 45, "opacity": 1}
+    point = {"x": vl.amount("v", **x), "stroke": stroke, "fill": fill, "shape": shape}
+    marks = [
+        vl.interval({"x": vl.amount("l", **same), "stroke": vl.word("is", title=None)}, width=1.5),
+        vl.mark("point", {"x": vl.amount("h", **same)}, when="datum.none", **none),
+        vl.mark("point", point, when="datum.v > 0", size=46, strokeWidth=1.5, opacity=1),
+        vl.words_beside("n", {}, width, theme),
+    ]
+    tooltip = [
+        vl.word("g" if any("g" in row for row in rows) else "group", title="group"),
+        vl.word("told", title=metric.upper()),
+        vl.word("n", title="errors / trials"),
+        vl.amount("s", title="speakers", format=","),
+        vl.word("is", title="verdict"),
+    ]
+    layers = []
+    if floors:
+        band = {"y": y, "x": vl.amount("b0", **same), "x2": {"field": "b1"}}
+        layers.append(vl.mark("bar", band, color=inks.band, height={"band": 1}))
+    if pooled:
+        layers.append(vl.dashed({"x": vl.datum(float(f"{pooled:.5g}"), **same)}, inks.ink))
+    layers.append({"layer": marks, "encoding": {"y": y, "tooltip": tooltip}})
+    size = {"width": width + _COUNTED, "height": _ROW_OF_FOREST * len(order)}
+    return vl.panel(layers, rows, RATES[metric], **size)
+
+
+def _floors(chosen: Chosen, metric: str) -> dict[str, float]:
+    """How many times above or below par a group of a fair system may lie."""
+    rows = [
+        row
+        for row in rows_of(chosen.audit, "bias", **chosen.at, measure="ratio", zero="none")
+        if row["metric"] == metric and row["floor_95"] is not None
+    ]
+    for reference in ("pooled", *chosen.audit.record["options"]["reference"]):
+        floors = {row["group"]: row["floor_95"] for row in rows if row["reference"] == reference}
+        if floors:
+            return floors
+    return {}
+
+
+def _forest_row(
+    chosen: Chosen, row: Row | None, verdict: Row | None, group: str, low: float, high: float
+) -> Row:
+    """What is drawn of a group, between the ends of the axis."""
+    made: Row = {"group": chosen.marked(group)}
+    if made["group"].removesuffix("*") != group:
+        made["g"] = shown(group)
+    if row is None or row["value"] is None:
+        why = "no trials" if row is None else row["reason"]
+        return {**made, "n": "–", "told": f"– ({why})", "is": _VERDICTS["*"]}
+    state = verdict["verdict"] if verdict else ""
+    if state not in {"worse", "better"}:
+        state = "*" if verdict and verdict["gates"] else ""
+    made |= {
+        "v": float(row["value"]),
+        "n": f"{row['errors']:,} / {row['trials']:,}",
+        "told": _in_words(row),
+        "is": _VERDICTS[state],
+    }
+    if row["speakers"] is not None:
+        made["s"] = row["speakers"]
+    if row["value"] == 0 and row["high"] is not None:
+        made["none"] = True
+    if row["high"] is not None:
+        made["l"] = float(min(max(row["low"] or 0, low), high))
+        made["h"] = float(min(max(row["high"], low), high))
+    return made
 
 
 # ---- whether groups fare alike within each level of --within, as channel or language
 
 
-MOST_OF_LEVELS = 30
+_MOST_OF_LEVELS = 30
 """Groups drawn at most."""
 _ROW_OF_LEVELS = 12
 _ALL = "all groups"
@@ -233,90 +291,128 @@ _LEVELS = 6
 @chart("groups", per="widest", asks=(*OF_ONE, "operating_point"))
 def levels(chosen: Chosen, theme: Theme) -> Drawing:
     """FNR and FPR of every group within each level, side by side."""
-    inks = theme.inks
-    found = _rates_within(chosen)
-    drawn = [*dict.fromkeys(row["c"] for rows in found.values() for row in rows)]
-    groups = [*kept(chosen, MOST_OF_LEVELS), "pooled"]
-    names = [_ALL if group == "pooled" else chosen.marked(group) for group in groups]
-    width = (theme.width - 20 - room(names, theme.size)) // len(found) - 12
-    legend = {"columns": theme.columns(drawn, beside=room(names, theme.size))}
-    colours, shapes = (
-        word("c", title=None, scale=of(drawn), legend=legend)
-        for of in (theme.colours, theme.shapes)
-    )
-    panels = []
-    for place, (metric, rows) in enumerate(found.items()):
+    names = {group: chosen.marked(group) for group in kept(chosen, _MOST_OF_LEVELS)}
+    names["pooled"] = _ALL
+    by_metric = _rates_within(chosen, names)
+    drawn = [*dict.fromkeys(row["c"] for rows in by_metric.values() for row in rows)]
+    beside = room(names.values(), theme.size)
+    width = (theme.width - 20 - beside) // len(by_metric) - 12
+    size = {"width": width, "height": _ROW_OF_LEVELS * len(names) * max(len(drawn), 1.5)}
+    ways = theme.colours(len(drawn)), theme.shapes(len(drawn))
+    legend = {"columns": theme.columns(drawn, beside=beside)}
+    colour, shape = vl.drawn_as("c", drawn, *ways, legend=legend)
+    panels, parts = [], []
+    for place, (metric, rows) in enumerate(by_metric.items()):
         values = [row[n] for row in rows for n in ("v", "l", "h") if n in row]
-        low, high = log_domain(values, most=1)
+        low, high = vl.log_domain(values, most=1)
         low = max(low, min(row["v"] for row in rows) / 10)
         for row in rows:
             if "l" in row:
                 row["l"], row["h"] = max(row["l"], low), min(row["h"], high)
-        x = as_logs("%", low, high, labelOverlap=True)
-        axis = names_axis(inks.ink) if place == 0 else None
+        x = vl.as_logs("%", low, high, labelOverlap=True)
         y = {
-            "y": word("group", title=None, axis=axis, scale={"domain": names}),
-            "yOffset": word("c", scale={"domain": drawn}),
+            "y": vl.names_down(names.values(), theme.inks.ink if place == 0 else ""),
+            "yOffset": vl.word("c", scale={"domain": drawn}),
         }
         marks = [
-            interval({**y, "x": amount("l", **x), "color": colours}, width=1.2),
-            mark(
-                "point",
-                {**y, "x": amount("v", **x), "color": colours, "shape": shapes},
-                size=34,
-                filled=True,
-                opacity=1,
-            ),
+            vl.interval({**y, "x": vl.amount("l", **x), "color": colour}, width=1.2),
+            vl.dots({**y, "x": vl.amount("v", **x), "color": colour, "shape": shape}, 34),
         ]
-        panels.append(
-            panel(
-                marks,
-                rows,
-                RATES[metric],
-                width=width,
-                height=_ROW_OF_LEVELS * len(names) * max(len(drawn), 1.5),
-            )
-        )
-    return Drawing(theme.of(beside(panels, 12), view={"stroke": None}), _words_of_levels(chosen))
-
-
-def _words_of_levels(chosen: Chosen) -> Words:
-    """Words for the figure."""
-    parts = [
-        f"{RATES[metric]} of all, {row['c']}: {row['s']}"
-        for metric, rows in _rates_within(chosen).items()
-        for row in rows
-        if row["group"] == _ALL
-    ]
-    return Words(
+        panels.append(vl.panel(marks, rows, RATES[metric], **size))
+        of_all = [row for row in rows if row["group"] == _ALL]
+        parts += [f"{RATES[metric]} of all, {row['c']}: {row['s']}" for row in of_all]
+    return Drawing(
+        theme.of(vl.in_a_row(panels, 12), view=_BARE),
         f"Level by level: {cut(chosen.label)} at {cut(chosen.point)}, by {cut(chosen.grouping)}",
         "Each group has a mark for every level, with interval, at the same threshold; further "
         "right is worse. Groups that differ in the same way at every level do not differ because "
         "of it. Groups without errors at a level have no mark there."
-        + left_out(chosen, MOST_OF_LEVELS),
+        + left_out(chosen, _MOST_OF_LEVELS),
         "; ".join(parts) + ".",
     )
 
 
-def _rates_within(chosen: Chosen) -> dict[str, list[Row]]:
-    """Rates above 0 within each level, by metric."""
-    found: dict[str, list[Row]] = {}
-    groups = {*kept(chosen, MOST_OF_LEVELS), "pooled"}
-    asked = {name: value for name, value in chosen.at.items() if name != "within"}
+def _rates_within(chosen: Chosen, names: Mapping[str, str]) -> dict[str, list[Row]]:
+    """Rates above 0 within each of the first levels, by metric."""
+    by_metric: dict[str, list[Row]] = {}
+    at = {name: value for name, value in chosen.at.items() if name != "within"}
     for metric in RATES:
-        rows = chosen.audit.groups.where(**asked, metric=metric, definition="").rows()
-        told = [row for row in rows if row["within"] and row["value"] and row["group"] in groups]
-        first = [*dict.fromkeys(row["within"] for row in told)][:_LEVELS]
-        for row in told:
-            if row["within"] not in first:
-                continue
-            name = _ALL if row["group"] == "pooled" else chosen.marked(row["group"])
-            made: Row = {"group": name, "c": cut(row["within"], 30), "v": row["value"]}
-            made["s"] = f"{percent(row['value'])} {span(row['low'], row['high'], times=100)}"
-            if row["low"] is not None and row["high"] is not None:
-                made |= {"l": row["low"], "h": row["high"]}
-            found.setdefault(metric, []).append(made)
-    if not found:
+        rows = rows_of(chosen.audit, "groups", **at, metric=metric, definition="")
+        rows = [row for row in rows if row["within"] and row["value"] and row["group"] in names]
+        first = [*dict.fromkeys(row["within"] for row in rows)][:_LEVELS]
+        drawn = [
+            {
+                "group": names[row["group"]],
+                "c": cut(row["within"], 30),
+                "v": row["value"],
+                "s": _in_words(row),
+                **_limits(row),
+            }
+            for row in rows
+            if row["within"] in first
+        ]
+        if drawn:
+            by_metric[metric] = drawn
+    if not by_metric:
         msg = "the audit has no levels; audit again with --within, as in --within channel"
         raise ConfigError(msg)
-    return found
+    return by_metric
+
+
+# ---- whose recordings fail before anything is compared: failures to enrol and to acquire
+
+
+_MOST_OF_FAILURES = 60
+"""Groups drawn at most."""
+_INSET = 7
+"""So that a dot at 0 does not cover the names."""
+_ATTEMPTS = 100
+"""Room for the counts beside a panel."""
+_KINDS = {"fte": "cannot enrol (FTE)", "fta": "cannot be recorded (FTA)"}
+
+
+@chart("groups", per="widest", asks=OF_ONE)
+def failures(chosen: Chosen, theme: Theme) -> Drawing:
+    """FTE and FTA of every group with intervals."""
+    groups = kept(chosen, _MOST_OF_FAILURES)
+    names = [chosen.marked(group) for group in groups]
+    by_metric: dict[str, list[Row]] = {}
+    for metric in _KINDS:
+        of = chosen.metric(metric)
+        for group, name in zip(groups, names, strict=True):
+            row = of.get(group)
+            if row is not None and row["value"] is not None:
+                counts = f"{row['errors'] or 0:,} / {row['trials'] or 0:,}"
+                made = {"group": name, "v": row["value"], "n": counts, "s": _in_words(row)}
+                by_metric.setdefault(metric, []).append(made | _limits(row))
+    if not by_metric:
+        msg = "the audit knows of no failures; audit again with --failures"
+        raise ConfigError(msg)
+    n = 1 if theme.is_narrow else len(by_metric)
+    width = (theme.width - 20 - room(names, theme.size)) // n - _ATTEMPTS
+    size = {"width": width + _ATTEMPTS, "height": _ROW * len(names)}
+    panels, parts = [], []
+    for place, (metric, rows) in enumerate(by_metric.items()):
+        most = max(float(row["h"] if "h" in row else row["v"]) for row in rows) or 0.01
+        x = {
+            "title": "%",
+            "scale": {"domain": [0, most * 1.05], "nice": False, "range": [_INSET, width]},
+            "axis": {"tickCount": 4, "labelExpr": "format(100 * datum.value, '~r')"},
+        }
+        y = vl.names_down(names, theme.inks.ink if place == 0 or theme.is_narrow else "")
+        marks = [
+            vl.interval({"y": y, "x": vl.amount("l", **x)}, color=theme.inks.ink),
+            vl.dots({"y": y, "x": vl.amount("v", **x)}, 44, color=theme.inks.series[0]),
+            vl.words_beside("n", {"y": y}, width, theme),
+        ]
+        panels.append(vl.panel(marks, rows, _KINDS[metric], **size))
+        worst = max(rows, key=lambda row: float(row["v"]))
+        parts.append(f"{_KINDS[metric]}, highest: {cut(worst['group'])} {worst['s']}")
+    return Drawing(
+        theme.of(theme.arranged(panels, 12), view=_BARE),
+        f"Whose recordings fail: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        "A dot is the share of a group's recordings that could not be used at all, its line the "
+        "interval; beside it failures and attempts. Further right is worse."
+        + left_out(chosen, _MOST_OF_FAILURES),
+        "; ".join(parts) + ".",
+    )

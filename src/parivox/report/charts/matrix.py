@@ -8,17 +8,9 @@ from math import floor, log10
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.charts.chart import Drawing, Words, chart
+from parivox.report.charts import grammar as vl
+from parivox.report.charts.chart import Drawing, chart
 from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
-from parivox.report.charts.grammar import (
-    amount,
-    inline,
-    layered,
-    mark,
-    scale,
-    word,
-    words,
-)
 from parivox.report.charts.theme import room
 from parivox.report.words import percent
 
@@ -50,118 +42,83 @@ def matrix(chosen: Chosen, theme: Theme) -> Drawing:
     names = kept(chosen, MOST)
     n = len(names)
     edges = _edges([row["value"] for row in cells.values() if row["value"]])
-    labels = [_NO_ERROR, *(_class(low, high) for low, high in pairwise(edges))]
-    drawn = [chosen.marked(group) for group in names]
-    beside = _TITLE + room(drawn, theme.size)
+    labels = [_NO_ERROR, *(f"{100 * low:.2g}–{100 * high:.2g}" for low, high in pairwise(edges))]
+    written = [chosen.marked(group) for group in names]
+    beside = _TITLE + room(written, theme.size)
     side = min(theme.width - beside, max(42 * n, 160))
-    told = json.dumps(drawn, ensure_ascii=False)
     every = {
         "values": [i + 0.5 for i in range(n)],
         "tickCount": n,  # else Vega leaves some out
-        "labelExpr": f"({told})[floor(datum.value)]",
+        "labelExpr": f"({json.dumps(written, ensure_ascii=False)})[floor(datum.value)]",
         "ticks": False,
         "domain": False,
         "grid": False,
         "labelOverlap": n > _APART,
     }
     ends = {"domain": [0, n], "nice": False}
-    angle = -90 if n > _ACROSS else 0
-    x = amount(
-        "x",
-        title="claims to be (enrolled)",
-        scale=ends,
-        axis={"orient": "top", "labelAngle": angle, **every},
-    )
-    y = amount("y", title="who speaks (test)", scale={**ends, "reverse": True}, axis=every)
-    is_told = n <= _WITH_FIGURES and side / n >= room(["00.0 %"], theme.size)
-    marks = [*_marks(names, cells, edges, labels, is_apart=n <= _APART, is_told=is_told)]
-    marks.sort(key=lambda row: labels.index(row["c"]))  # one class after the other is smaller
-    tooltip = [
-        word("e", title="enrolled"),
-        word("t", title="test"),
-        word("r", title="false accepts"),
-    ]
-    cell = {
-        "x": x,
-        "y": y,
-        "x2": {"field": "x2"},
-        "y2": {"field": "y2"},
-        "color": {
-            "field": "c",
-            "type": "ordinal",
-            "title": "impostors who come in (%)",
-            "scale": scale(labels, inks.heat[: len(labels)]),
-            "legend": {
-                "orient": "bottom",
-                "titleOrient": "top",
-                "symbolType": "square",
-                "columns": theme.columns(labels, beside=beside),
-            },
+    above = {"orient": "top", "labelAngle": -90 if n > _ACROSS else 0, **every}
+    x = vl.amount("x", title="claims to be (enrolled)", scale=ends, axis=above)
+    y = vl.amount("y", title="who speaks (test)", scale={**ends, "reverse": True}, axis=every)
+    box = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    has_figures = n <= _WITH_FIGURES and side / n >= room(["00.0 %"], theme.size)
+    rows = [*_marks(names, cells, edges, labels, has_figures=has_figures)]
+    rows.sort(key=lambda row: labels.index(row["c"]))  # one class after the other is smaller
+    colour = {
+        "field": "c",
+        "type": "ordinal",
+        "title": "impostors who come in (%)",
+        "scale": vl.scale(labels, inks.heat[: len(labels)]),
+        "legend": {
+            "orient": "bottom",
+            "titleOrient": "top",
+            "symbolType": "square",
+            "columns": theme.columns(labels, beside=beside),
         },
-        **({"tooltip": tooltip} if n <= _APART else {}),
     }
+    cell: vl.Spec = {**box, "color": colour}
+    if n <= _APART:
+        fields = {"e": "enrolled", "t": "test", "r": "false accepts"}
+        cell["tooltip"] = [vl.word(field, title=title) for field, title in fields.items()]
+    hatched = [*_hatched(names, cells)]
+    thin: vl.Spec = {"color": inks.muted, "strokeWidth": 0.7, "opacity": 0.75}
     layers = [
-        mark(
-            "rule",
-            {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}},
-            rows=[*_hatched(names, cells)],
-            color=inks.muted,
-            strokeWidth=0.7,
-            opacity=0.75,
-        ),
-        mark("rect", cell, stroke=inks.paper, strokeWidth=0.5 if n <= _APART else 0),
+        vl.mark("rule", box, rows=hatched, **thin),
+        vl.mark("rect", cell, stroke=inks.paper, strokeWidth=0.5 if n <= _APART else 0),
     ]
-    if is_told:
-        layers += [
-            words(
-                "s",
-                {"x": amount("mx", title=x["title"]), "y": amount("my", title=y["title"])},
-                size=theme.size - 1,
-                when=wanted,
-                color=ink,
-            )
-            for wanted, ink in (("datum.k < 4", inks.ink), ("datum.k >= 4", inks.paper))
-        ]
-        for row in marks:
+    if has_figures:
+        middle = {"x": vl.amount("mx", title=x["title"]), "y": vl.amount("my", title=y["title"])}
+        size = theme.size - 1
+        for when, ink in (("datum.k < 4", inks.ink), ("datum.k >= 4", inks.paper)):
+            layers.append(vl.words("s", middle, size=size, when=when, color=ink))
+        for row in rows:
             row |= {"mx": row["x"] + 0.5, "my": row["y"] + 0.5}
     return Drawing(
-        theme.of(layered(layers, data=inline(marks), width=side, height=side)), _words(chosen)
-    )
-
-
-def _words(chosen: Chosen) -> Words:
-    """Words for the figure."""
-    cells = _cells(chosen)
-    ranked = sorted(cells.values(), key=lambda row: -(row["value"] or 0))
-    between = sum(row["enrol_group"] != row["test_group"] for row in ranked)
-    n = len(chosen.groups)
-    highest = "; ".join(
-        f"{cut(row['test_group'])} for {cut(row['enrol_group'])} {percent(row['value'])} "
-        f"({row['errors']:,} of {row['trials']:,})"
-        for row in ranked[:3]
-    )
-    pairs = f"{len(ranked)} of {n * n} pairs of groups have trials"
-    if not between:
-        pairs += ", none of them between different groups"
-    return Words(
+        theme.of(vl.layered(layers, data=vl.inline(rows), width=side, height=side)),
         f"Who is taken for whom: {cut(chosen.label)} at {cut(chosen.point)}, "
         f"by {cut(chosen.grouping)}",
         "A cell is a pair of groups: the darker (on a dark ground the brighter), the more often "
         "someone of the row's group is taken for someone of the column's. Steps are even in "
         "ratio. Hatched: the list has no such trials, so nothing is known."
         + left_out(chosen, MOST),
-        f"{pairs}. Most often taken: {highest}.",
+        _in_words(cells, len(chosen.groups)),
     )
 
 
+def _in_words(cells: Cells, n: int) -> str:
+    ranked = sorted(cells.values(), key=lambda row: -(row["value"] or 0))
+    highest = "; ".join(
+        f"{cut(row['test_group'])} for {cut(row['enrol_group'])} {percent(row['value'])} "
+        f"({row['errors']:,} of {row['trials']:,})"
+        for row in ranked[:3]
+    )
+    pairs = f"{len(ranked)} of {n * n} pairs of groups have trials"
+    if all(row["enrol_group"] == row["test_group"] for row in ranked):
+        pairs += ", none of them between different groups"
+    return f"{pairs}. Most often taken: {highest}."
+
+
 def _cells(chosen: Chosen) -> dict[tuple[str, str], Row]:
-    asked = {
-        "system": chosen.system,
-        "list": chosen.list,
-        "grouping": chosen.grouping,
-        "operating_point": chosen.point,
-        "within": "",
-    }
+    asked = {name: value for name, value in chosen.at.items() if name != "allocation"}
     rows = [row for row in rows_of(chosen.audit, "matrix", **asked) if row["value"] is not None]
     if not rows:
         msg = f"no trials compare different speakers of known {chosen.grouping}: nothing to draw"
@@ -175,19 +132,11 @@ def _edges(values: Sequence[float]) -> list[float]:
         return []
     low, high = min(values), max(values)
     step = max((high / low) ** (1 / _CLASSES), 1.2)
-    edges = [_rounded(low * step**k) for k in range(_CLASSES + 1)]
+    edges = [low * step**k for k in range(_CLASSES + 1)]
+    edges = [round(edge, 1 - floor(log10(edge))) for edge in edges]
     edges[0] = min(edges[0], low)
     edges[-1] = max(edges[-1], high)
     return sorted(dict.fromkeys(edges))
-
-
-def _rounded(value: float) -> float:
-    digits = 1 - floor(log10(value))
-    return round(value, digits)
-
-
-def _class(low: float, high: float) -> str:
-    return f"{100 * low:.2g}–{100 * high:.2g}"
 
 
 def _marks(
@@ -196,8 +145,7 @@ def _marks(
     edges: Sequence[float],
     labels: Sequence[str],
     *,
-    is_apart: bool,
-    is_told: bool,
+    has_figures: bool,
 ) -> Iterator[Row]:
     """Cells with trials; neighbours in a row of one class are one mark if there are many."""
     for j, test in enumerate(names):
@@ -207,17 +155,17 @@ def _marks(
             rate = None if row is None else row["value"]
             k = None if rate is None else sum(rate >= edge for edge in edges[:-1]) if rate else 0
             classes.append(k)
-            if is_apart and row is not None and k is not None:
+            if len(names) <= _APART and row is not None and k is not None:
                 i = len(classes) - 1
                 yield {
                     **_box(i, i + 1, j, labels[k]),
                     "k": k,
                     "e": cut(enrol),
                     "t": cut(test),
-                    **({"s": percent(rate)} if is_told else {}),
+                    **({"s": percent(rate)} if has_figures else {}),
                     "r": f"{percent(rate)} ({row['errors']:,} of {row['trials']:,})",
                 }
-        if not is_apart:
+        if len(names) > _APART:
             start = 0
             for k, run in groupby(classes):
                 stop = start + len([*run])

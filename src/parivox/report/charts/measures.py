@@ -1,128 +1,85 @@
-"""Measures of spread side by side, each against what fair systems would show."""
+"""Measures of spread against what fair systems would show, and against how often systems err."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
-from parivox.report.charts.chart import OF_ALL, Drawing, Words, chart
-from parivox.report.charts.chosen import Chosen, Row, cut, named, rows_of, subjects
-from parivox.report.charts.grammar import (
-    amount,
-    beside_panel,
-    heading,
-    inline,
-    layered,
-    mark,
-    names_axis,
-    scale,
-    word,
-)
-from parivox.report.words import chance, short
+from parivox.report.charts import grammar as vl
+from parivox.report.charts.chart import OF_ALL, Drawing, chart
+from parivox.report.charts.chosen import RATES, Chosen, Row, cut, rows_of, short_name, subjects
+from parivox.report.words import chance, percent, short, span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from parivox.report.charts.theme import Theme
 
-LABELS = {
-    name: MEASURES[name].short
-    for name in (
-        *("fdr", "ir", "garbe", "eo_diff", "eo_ratio"),
-        *("tau_log", "gini", "max_min", "nrb", "cv", "sd"),
-    )
-}
-"""Measures that are drawn, with their names."""
+
+# ---- every measure, in units of its noise floor
+
+
+_DRAWN = (
+    *("fdr", "ir", "garbe", "eo_diff", "eo_ratio"),
+    *("tau_log", "gini", "max_min", "nrb", "cv", "sd"),
+)
 _METRICS = {"fpr+fnr": "both", "fnr": "FNR", "fpr": "FPR"}
 _ROW = 17
 _MOST_TIMES = 4.0
+_STATES = ("above the floor", "not above it")
 
 
 @chart("measures", per="grouping", asks=OF_ALL)
 def measures(chosen: Chosen, theme: Theme) -> Drawing:
     """Meta-measures of every system, in units of their noise floors."""
     inks = theme.inks
-    found = _found(chosen)
-    order = [*dict.fromkeys(name for rows in found.values() for name in rows)]
-    most = max((row["x"] for rows in found.values() for row in rows.values()), default=1)
-    high = min(max(most * 1.08, 1.5), _MOST_TIMES)
-    n = 1 if theme.is_narrow else len(found)
+    systems = {short_name(one): _in_floors(chosen, *one) for one in subjects(chosen.audit)}
+    systems = {label: rows for label, rows in systems.items() if rows}
+    if not systems:
+        msg = (
+            f"no measure of {chosen.grouping} has a noise floor at {chosen.point}: it takes "
+            "intervals and two groups that pass the gates"
+        )
+        raise ConfigError(msg)
+    every = [row for rows in systems.values() for row in rows]
+    order = [*dict.fromkeys(row["name"] for row in every)]
+    high = min(max(max(row["x"] for row in every) * 1.08, 1.5), _MOST_TIMES)
+    n = 1 if theme.is_narrow else len(systems)
     width = (theme.width - 120) // n - 10
     room = 84 if n < 3 else 46
-    scale_of_x = {"domain": [0, round(high, 4)], "nice": False, "range": [0, width - room]}
-    shape, colour = (
-        word("is", title=None, scale=scale(_STATES, drawn_as))
-        for drawn_as in (("triangle-right", "circle"), (inks.series[1], inks.ink))
-    )
-    x = amount("x", title="times the floor", scale=scale_of_x, axis={"tickCount": 4})
+    domain = {"domain": [0, round(high, 4)], "nice": False, "range": [0, width - room]}
+    x = vl.amount("x", title="times the floor", scale=domain, axis={"tickCount": 4})
     same = {"title": x["title"]}  # one layer tells the axis, the others share it
-    tooltip = [
-        word("name", title="measure"),
-        word("v", title="value"),
-        word("f", title="floor (mean, 95 %)"),
-        word("p", title="p"),
-        word("d", title="fairer"),
-    ]
-    panels = []
-    for place, (label, rows) in enumerate(found.items()):
-        cells = [{**row, "x": min(row["x"], high), "name": name} for name, row in rows.items()]
-        for cell in cells:
-            cell["told"] = cell["v"] if n > 2 else f"{cell['v']}, p {cell['p']}"
-        axis = names_axis(inks.ink) if place == 0 or theme.is_narrow else None
-        y = word("name", title=None, axis=axis, scale={"domain": order})
-        ends = {"x": amount("a", **same), "x2": {"field": "b"}}
-        marks = [
-            mark(
-                "tick",
-                {"y": y, "x": amount("m", **same)},
-                color=inks.muted,
-                thickness=2,
-                height=_ROW * 0.6,
-            ),
-            mark(
-                "rule",
-                {"y": y, "x": amount("m", **same), "x2": {"field": "x"}},
-                strokeWidth=1,
-                color=inks.muted,
-            ),
-            mark(
-                "point",
-                {"y": y, "x": x, "tooltip": tooltip, "shape": shape, "color": colour},
-                filled=True,
-                size=46,
-                opacity=1,
-            ),
-            beside_panel("told", {"y": y}, width - room, theme),
-        ]
-        panels.append(
-            layered(
-                [mark("rect", ends, rows=[{"a": 0, "b": min(1, high)}], color=inks.band), *marks],
-                data=inline(cells),
-                width=width,
-                height=_ROW * len(order),
-                title=heading(label),
-            )
-        )
-    return Drawing(theme.of(theme.arranged(panels, 10), view={"stroke": None}), _words(chosen))
-
-
-_STATES = ("above the floor", "not above it")
-
-
-def _words(chosen: Chosen) -> Words:
-    """Words for the figure."""
-    parts = []
-    groups: list[int] = []
-    is_lacking = False
-    for label, rows in _found(chosen).items():
-        above = [name for name, row in rows.items() if row["is"] == _STATES[0]]
+    ways = ("triangle-right", "circle"), (inks.series[1], inks.ink)
+    shape, colour = vl.drawn_as("is", _STATES, *ways)
+    fields = {"name": "measure", "v": "value", "f": "floor (mean, 95 %)", "p": "p", "d": "fairer"}
+    tooltip = [vl.word(field, title=title) for field, title in fields.items()]
+    ends = {"x": vl.amount("a", **same), "x2": {"field": "b"}}
+    within = vl.mark("rect", ends, rows=[{"a": 0, "b": min(1, high)}], color=inks.band)
+    tick: vl.Spec = {"color": inks.muted, "thickness": 2, "height": _ROW * 0.6}
+    panels, parts = [], []
+    for place, (label, rows) in enumerate(systems.items()):
+        above = [row["name"] for row in rows if row["is"] == _STATES[0]]
         parts.append(f"{label}: above the floor {', '.join(above) or 'none'} (of {len(rows)})")
-        groups += [row["n"] for row in rows.values()]
-        is_lacking |= any(row["p"] == "–" for row in rows.values())
-    few = f"{min(groups)} to {max(groups)}" if min(groups) < max(groups) else str(groups[0])
-    return Words(
+        for row in rows:
+            row["x"] = min(row["x"], high)
+            row["told"] = row["v"] if n > 2 else f"{row['v']}, p {row['p']}"
+        y = vl.names_down(order, inks.ink if place == 0 or theme.is_narrow else "", "name")
+        mean = {"y": y, "x": vl.amount("m", **same)}
+        point = {"y": y, "x": x, "tooltip": tooltip, "shape": shape, "color": colour}
+        marks = [
+            within,
+            vl.mark("tick", mean, **tick),
+            vl.mark("rule", {**mean, "x2": {"field": "x"}}, strokeWidth=1, color=inks.muted),
+            vl.dots(point, 46),
+            vl.words_beside("told", {"y": y}, width - room, theme),
+        ]
+        panels.append(vl.panel(marks, rows, label, width=width, height=_ROW * len(order)))
+    least, most = min(row["n"] for row in every), max(row["n"] for row in every)
+    few = f"{least} to {most}" if least < most else str(least)
+    is_lacking = any(row["p"] == "–" for row in every)
+    return Drawing(
+        theme.of(theme.arranged(panels, 10), view={"stroke": None}),
         f"How unequal, by every measure: {cut(chosen.grouping)} at {cut(chosen.point)}",
         "Each measure's distance from fair, in units of its noise floor: the grey area is what 95 "
         "of 100 fair systems stay within on these very speakers, the tick what they show on "
@@ -132,59 +89,47 @@ def _words(chosen: Chosen) -> Words:
         + ". FDR, EO ratio: higher is fairer; all others: lower is fairer. "
         + (
             f"Of all {few} groups."
-            if min(groups) == len(chosen.groups)
+            if least == len(chosen.groups)
             else f"Of the {few} groups that pass the gates."
         ),
         "; ".join(parts) + ".",
     )
 
 
-def _found(chosen: Chosen) -> dict[str, dict[str, Row]]:
-    """By system and list, every measure that has a value and a floor."""
-    found: dict[str, dict[str, Row]] = {}
+def _in_floors(chosen: Chosen, system: str, listed: str) -> list[Row]:
+    """Every measure of a system that has a value and a floor, in units of it."""
     alpha = chosen.audit.record["options"]["alpha"][0]
-    for system, listed in subjects(chosen.audit):
-        asked = {**chosen.at, "system": system, "list": listed, "zero": "none", "gated": True}
-        rows = rows_of(chosen.audit, "meta", **asked)
-        kept = {
-            f"{LABELS[measure]}, {words}": drawn
-            for metric, words in _METRICS.items()
-            for measure in LABELS
-            for row in rows
-            if row["metric"] == metric
-            and row["measure"] == measure
-            and row["alpha"] in {None, alpha}
-            and (drawn := _row(row))
-        }
-        if kept:
-            found[cut(named(system, listed), 24)] = kept
-    if not found:
-        msg = (
-            f"no measure of {chosen.grouping} has a noise floor at {chosen.point}: it takes "
-            "intervals and two groups that pass the gates"
-        )
-        raise ConfigError(msg)
-    return found
-
-
-def _row(row: Mapping[str, Any]) -> Row:
-    """A measure in units of its floor; empty without either."""
-    numbers = [row[name] for name in ("value", "floor_95", "floor_mean")]
-    if any(number is None or not math.isfinite(number) for number in numbers):
-        return {}
-    value, floor, mean = (_from_fair(row["measure"], number) for number in numbers)
-    if not floor or not math.isfinite(value):
-        return {}
-    return {
-        "x": round(value / floor, 4),
-        "m": round(mean / floor, 4),
-        "is": _STATES[value <= floor],
-        "v": _short(row["value"]),
-        "f": f"{_short(row['floor_mean'])}, {_short(row['floor_95'])}",
-        "p": chance(row["p"]),
-        "d": "higher" if row["higher_is_fairer"] else "lower",
-        "n": row["groups"],
+    asked = {**chosen.at, "system": system, "list": listed, "zero": "none", "gated": True}
+    known = {
+        (row["metric"], row["measure"]): row
+        for row in rows_of(chosen.audit, "meta", **asked)
+        if row["alpha"] in {None, alpha}
     }
+    made = []
+    for metric, words in _METRICS.items():
+        for measure in _DRAWN:
+            row = known.get((metric, measure))
+            if row is None:
+                continue
+            numbers = [row[name] for name in ("value", "floor_95", "floor_mean")]
+            if any(one is None or not math.isfinite(one) for one in numbers):
+                continue
+            value, floor, mean = (_from_fair(measure, one) for one in numbers)
+            if floor and math.isfinite(value):
+                made.append(
+                    {
+                        "name": f"{MEASURES[measure].short}, {words}",
+                        "x": round(value / floor, 4),
+                        "m": round(mean / floor, 4),
+                        "is": _STATES[value <= floor],
+                        "v": _short(row["value"]),
+                        "f": f"{_short(row['floor_mean'])}, {_short(row['floor_95'])}",
+                        "p": chance(row["p"]),
+                        "d": "higher" if row["higher_is_fairer"] else "lower",
+                        "n": row["groups"],
+                    }
+                )
+    return made
 
 
 def _short(value: float) -> str:
@@ -193,7 +138,86 @@ def _short(value: float) -> str:
 
 def _from_fair(measure: str, value: float) -> float:
     """How far a value is from that of a fair system."""
-    scale = MEASURES[measure].scale if measure in MEASURES else "zero"
+    scale = MEASURES[measure].scale
     if scale == "ratio":
         return abs(math.log(value)) if value > 0 else math.inf
     return abs(1 - value) if scale == "one" else abs(value)
+
+
+# ---- how often systems err against how much their groups differ
+
+
+_LABELS = 110
+"""Room for the labels of two panels and between them."""
+
+
+@chart("compared", per="several", asks=OF_ALL)
+def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
+    """Rate of all against the spread between groups, of every system and list."""
+    by_metric = _spreads(chosen)
+    every = [row for rows in by_metric.values() for row in rows]
+    names = [*dict.fromkeys(row["c"] for row in every)]
+    legend = {"columns": theme.columns(names, beside=_LABELS / 2)}
+    ways = theme.colours(len(names)), theme.shapes(len(names))
+    colour, shape = vl.drawn_as("c", names, *ways, legend=legend)
+    most = max(float(row["yh"] if "yh" in row else row["y"]) for row in every)
+    domain = {"domain": [0, round(most * 1.08, 4) or 1], "nice": False}
+    y = {"scale": domain, "title": "spread (tau_log)"}
+    tick: vl.Spec = {"thickness": 2, "width": 16, "orient": "horizontal", "color": theme.inks.muted}
+    panels, parts = [], []
+    for metric, rows in by_metric.items():
+        values = [row[n] for row in rows for n in ("x", "xl", "xh") if n in row]
+        low, high = vl.log_domain(values, most=1)
+        x = vl.as_logs(f"{metric.upper()} of all (%)", low, high, labelOverlap=True)
+        here = {"x": vl.amount("x", **x), "y": vl.amount("y", **y), "color": colour}
+        wide = {**here, "x": vl.amount("xl", **x), "x2": {"field": "xh"}}
+        tall = {**here, "y": vl.amount("yl", **y), "y2": {"field": "yh"}}
+        floor = {"x": here["x"], "y": vl.amount("f", **y)}
+        marks = [
+            vl.mark("rule", wide, when="isValid(datum.xh)", strokeWidth=1.2),
+            vl.mark("rule", tall, when="isValid(datum.yh)", strokeWidth=1.2),
+            vl.mark("tick", floor, when="isValid(datum.f)", **tick),
+            vl.dots({**here, "shape": shape}, 70),
+        ]
+        size = {"width": (theme.width - _LABELS) // 2, "height": 170}
+        panels.append(vl.panel(marks, rows, RATES[metric], **size))
+        parts += [
+            f"{row['c']}: {metric.upper()} of all {percent(row['x'])}, spread {short(row['y'])} "
+            f"{span(row.get('yl'), row.get('yh'))}, of {row['n']} groups"
+            for row in rows
+        ]
+    return Drawing(
+        theme.of(vl.in_a_row(panels, 16)),
+        f"Accurate and even? {cut(chosen.grouping)} at {cut(chosen.point)}",
+        "To the left a system errs less, further down its groups differ less: the lower left is "
+        "best on both. Bars are intervals; the grey tick is what 95 of 100 fair systems stay "
+        "below. The spread is that of the logarithm of rates beyond what speakers make of it "
+        "(0.69 is as if groups differed twofold), of the groups that pass the gates. A rate that "
+        "the operating point holds is the same in all systems.",
+        "; ".join(parts) + ".",
+    )
+
+
+def _spreads(chosen: Chosen) -> dict[str, list[Row]]:
+    """Pooled rate and spread of every system, by metric."""
+    by_metric: dict[str, list[Row]] = {}
+    for metric in RATES:
+        for system, listed in subjects(chosen.audit):
+            at = {**chosen.at, "system": system, "list": listed, "metric": metric, "definition": ""}
+            spreads = rows_of(chosen.audit, "meta", **at, measure="tau_log", gated=True)
+            pooled = rows_of(chosen.audit, "groups", **at, group="pooled")
+            if not spreads or not pooled or spreads[0]["value"] is None or not pooled[0]["value"]:
+                continue
+            spread, whole = spreads[0], pooled[0]
+            row: Row = {"c": short_name((system, listed)), "n": spread["groups"]}
+            for axis, of in (("x", whole), ("y", spread)):
+                row[axis] = of["value"]
+                if of["low"] is not None and of["high"] is not None:
+                    row |= {f"{axis}l": of["low"], f"{axis}h": of["high"]}
+            if spread["floor_95"] is not None:
+                row["f"] = spread["floor_95"]
+            by_metric.setdefault(metric, []).append(row)
+    if not by_metric:
+        msg = f"no system has a spread between groups of {chosen.grouping} at {chosen.point}"
+        raise ConfigError(msg)
+    return by_metric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
@@ -19,9 +19,8 @@ _NARROW = 400
 _WIDEST = 20
 _SYMBOL = 26
 """Room for the symbol of a legend's name, and between names."""
-
-
-_WIDTH = 0.57
+_LETTER = 0.57
+"""Width of a letter, of its size."""
 _WIDE = {"W", "F"}
 
 
@@ -34,43 +33,35 @@ def room(words: Iterable[str], size: float) -> float:
     True
     """
     letters = (sum(1 + (east_asian_width(c) in _WIDE) for c in word) for word in words)
-    return _WIDTH * size * max(letters, default=0)
+    return _LETTER * size * max(letters, default=0)
 
 
 @dataclass(frozen=True)
 class Inks:
-    """What is drawn in which ink.
-
-    Attributes
-    ----------
-    ink, muted, grid, paper
-        Words and marks that matter; what is beside them; lines behind; the ground.
-    band
-        What a fair system would show.
-    series
-        Groups, systems or lists, in order. Never the only difference: shape, dash or place too.
-    heat
-        Classes of a rate, from low to high.
-    """
+    """What is drawn in which ink."""
 
     ink: str
+    """Words and marks that matter."""
     muted: str
+    """What is beside them."""
     grid: str
     paper: str
     band: str
+    """What a fair system would show."""
     series: tuple[str, ...]
+    """Groups, systems or lists, in order. Never the only difference: shape, dash or place too."""
     heat: tuple[str, ...]
+    """Classes of a rate, from low to high."""
 
     def named(self) -> dict[str, str]:
         """Every ink by the name of its variable, without the dashes before it."""
-        told: dict[str, str] = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if isinstance(value, str):
-                told[one.name] = value
-            else:
-                told |= {f"{one.name}-{i + 1}": ink for i, ink in enumerate(value)}
-        return told
+        plain = {name: getattr(self, name) for name in ("ink", "muted", "grid", "paper", "band")}
+        numbered = {
+            f"{name}-{i}": ink
+            for name in ("series", "heat")
+            for i, ink in enumerate(getattr(self, name), 1)
+        }
+        return plain | numbered
 
 
 LIGHT = Inks(
@@ -95,57 +86,43 @@ DARK = Inks(
 )
 
 
-def _variables(name: str) -> tuple[str, ...]:
-    return tuple(f"var(--{name}-{i + 1})" for i in range(len(getattr(LIGHT, name))))
-
-
 INKS = Inks(
     ink="var(--ink)",
     muted="var(--muted)",
     grid="var(--grid)",
     paper="var(--paper)",
     band="var(--band)",
-    series=_variables("series"),
-    heat=_variables("heat"),
+    series=tuple(f"var(--series-{i})" for i in range(1, 1 + len(LIGHT.series))),
+    heat=tuple(f"var(--heat-{i})" for i in range(1, 1 + len(LIGHT.heat))),
 )
 """As a page names them; its stylesheet gives each name a value for light, dark and print."""
 
-DASHES: tuple[list[int], ...] = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [10, 3])
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+_DASHES: tuple[list[int], ...] = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [10, 3])
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 
 
 @dataclass(frozen=True)
 class Theme:
-    """How charts look: inks, width in pixels and size of type.
-
-    Parameters
-    ----------
-    inks : Inks
-    width : int
-        Of the whole chart with its labels and legends.
-    size : float
-        Of type, in pixels.
-    """
+    """How charts look."""
 
     inks: Inks
     width: int
+    """Of the whole chart with its labels and legends, in pixels."""
     size: float
+    """Of type, in pixels."""
 
-    def colours(self, names: Sequence[str]) -> dict[str, Any]:
-        """Domain and range of a colour scale; colours recur where there are many names."""
+    def colours(self, n: int) -> list[str]:
+        """Inks of so many names; they recur where there are many."""
         series = self.inks.series
-        return {
-            "domain": list(names),
-            "range": [series[i % len(series)] for i in range(len(names))],
-        }
+        return [series[i % len(series)] for i in range(n)]
 
-    def dashes(self, names: Sequence[str]) -> dict[str, Any]:
-        """Domain and range of a scale of dashes; another dash wherever colours recur."""
-        return {"domain": list(names), "range": _shifted(DASHES, len(names))}
+    def dashes(self, n: int) -> list[list[int]]:
+        """Dashes of so many names; another one wherever colours recur."""
+        return _shifted(_DASHES, n)
 
-    def shapes(self, names: Sequence[str]) -> dict[str, Any]:
-        """Domain and range of a scale of shapes; another shape wherever colours recur."""
-        return {"domain": list(names), "range": _shifted(SHAPES, len(names))}
+    def shapes(self, n: int) -> list[str]:
+        """Shapes of so many names; another one wherever colours recur."""
+        return _shifted(_SHAPES, n)
 
     def columns(self, names: Sequence[str], *, beside: float = 0) -> int:
         """How many names of a legend stand in a row, with so much room taken at its left."""
@@ -165,7 +142,7 @@ class Theme:
         return {how: [*panels], "spacing": spacing}
 
     def of(self, chart: dict[str, Any], *, view: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The chart in this theme.
+        """The chart in this theme; `view` is what is around each panel.
 
         No word has a limit of width, at which it would be measured again and again: names are cut
         before they are drawn.
@@ -220,17 +197,15 @@ class Theme:
             "labelPadding": 4,
             "labelLimit": 0,
         }
-        around = {"stroke": inks.grid, "strokeWidth": 1, **(view or {})}
-        ground = "transparent" if inks is INKS else inks.paper
         config = {
-            "background": ground,
+            "background": "transparent" if inks is INKS else inks.paper,
             "font": "Helvetica, Arial, Liberation Sans, sans-serif",  # three of one width
             "padding": 4,
             "axis": axis,
             "legend": legend,
             "title": title,
             "header": header,
-            "view": around,
+            "view": {"stroke": inks.grid, "strokeWidth": 1, **(view or {})},
             "text": {"color": inks.ink, "fontSize": size},
             "point": {"size": 40, "filled": True},
         }
@@ -247,14 +222,7 @@ PAPER = Theme(LIGHT, 7 * _PER_INCH, 10)
 
 
 def theme(*, for_page: bool, width: float = 7) -> Theme:
-    """The theme of the page, or of a paper.
-
-    Parameters
-    ----------
-    for_page
-        Inks are the page's variables, and the width is the page's.
-    width
-        Of a paper's column in inches, as 3.5 or 7.
+    """The theme of the page, or of a paper's column of so many inches, as 3.5 or 7.
 
     Examples
     --------
@@ -267,13 +235,3 @@ def theme(*, for_page: bool, width: float = 7) -> Theme:
         msg = f"width is {width} inches; charts are 1 to {_WIDEST} inches wide, as 3.5 or 7"
         raise ConfigError(msg)
     return replace(PAPER, width=round(width * _PER_INCH))
-
-
-def altair() -> Any:
-    """Altair, if it is installed."""
-    try:
-        import altair as alt  # noqa: PLC0415 - an optional dependency
-    except ImportError as error:
-        msg = "charts need altair: pip install 'parivox[report]'"
-        raise ConfigError(msg) from error
-    return alt

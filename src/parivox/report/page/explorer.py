@@ -16,7 +16,7 @@ import numpy as np
 from parivox.auditing.operating_points import is_far
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
-from parivox.report.binned import binned
+from parivox.report.charts.curves import binned
 from parivox.report.page.measures import EXPLORED
 from parivox.report.scopes import by_grouping, points, scopes
 from parivox.report.sheets.comparison import audited_points
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
-    from parivox.report.binned import Binned
+    from parivox.report.charts.curves import Binned
     from parivox.report.sheets.sheet import Sheet
     from parivox.report.words import Row
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.report.binned import binned
+from parivox.report.charts.curves import binned
 
 THRESHOLD = 0.75
 

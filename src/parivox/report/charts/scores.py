@@ -1,0 +1,241 @@
+"""How scores lie beside the thresholds, and what the common threshold costs each group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.errors import ConfigError
+from parivox.report.charts import grammar as vl
+from parivox.report.charts.chart import OF_ONE, Drawing, chart
+from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
+from parivox.report.charts.curves import curves_of
+from parivox.report.charts.theme import room
+from parivox.report.words import short, span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parivox.report.charts.theme import Theme
+
+
+# ---- scores of the right speakers and of impostors
+
+
+_MOST_HILLS = 23
+"""Groups drawn at most."""
+_KINDS = ("own trials", "impostor trials")
+_PLACES = 35
+_VISIBLE = 0.002
+_ALL = "all groups"
+_AT = "threshold at"
+
+
+@chart("det", per="widest", asks=OF_ONE, name="scores")
+def distributions(chosen: Chosen, theme: Theme) -> Drawing:
+    """Densities of target and nontarget scores of each group, with the audited thresholds."""
+    inks = theme.inks
+    of = curves_of(chosen.audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
+    finite = of.thresholds[np.isfinite(of.thresholds)]
+    if finite.size < 2 or finite[0] == finite[-1]:
+        msg = f"{chosen.label} has fewer than two different scores: nothing to draw"
+        raise ConfigError(msg)
+    places = np.linspace(finite[0], finite[-1], _PLACES)
+    groups = kept(chosen, _MOST_HILLS)
+    panels = {"pooled": _ALL} | {name: cut(chosen.marked(name), 24) for name in groups}
+    rows: list[Row] = []
+    for name, panel in panels.items():
+        if name not in of.groups:
+            continue
+        at = of.groups.index(name)
+        below = of.fn[at], of.n_nontarget[at] - of.fp[at]
+        sizes = of.n_target[at], of.n_nontarget[at]
+        for kind, counts, n in zip(_KINDS, below, sizes, strict=True):
+            if n:
+                at_scores, heights = _density(places, of.thresholds, counts / n)
+                rows.append({"p": panel, "c": kind, "x": at_scores, "y": heights})
+    where = {"system": chosen.system, "list": chosen.list, "within": ""}
+    points = {
+        cut(row["operating_point"]): row["threshold"]
+        for row in rows_of(chosen.audit, "operating_points", **where)
+        if row["threshold"] is not None and np.isfinite(row["threshold"])
+    }
+    rows += [
+        {"p": panel, "c": name, "k": "at", "x": [threshold], "y": [0]}
+        for panel in panels.values()
+        for name, threshold in points.items()
+    ]
+    ends = {"domain": [float(f"{end:.5g}") for end in finite[[0, -1]]], "nice": False}
+    axis = {"tickCount": 4, "grid": False}
+    x = vl.amount("x", title="score", scale={**ends, "zero": False}, axis=axis)
+    fills = inks.series[0], "transparent"
+    fill, stroke = vl.drawn_as("c", _KINDS, fills, inks.series[:2])
+    hill = {"x": x, "y": vl.amount("y", title=None, axis=None, stack=None)}
+    hill |= {"fill": fill, "stroke": stroke}
+    layers = [vl.mark("area", hill, when="datum.k != 'at'", fillOpacity=0.4, strokeWidth=1.2)]
+    if points:
+        legend = {"columns": theme.columns([*points], beside=room([_AT], theme.size))}
+        dashes = theme.dashes(len(points))
+        (dash,) = vl.drawn_as("c", points, dashes, title=_AT, legend=legend)
+        rule: vl.Spec = {"strokeWidth": 1.2, "color": inks.ink}
+        layers.append(vl.mark("rule", {"x": x, "strokeDash": dash}, when="datum.k == 'at'", **rule))
+    columns = vl.across(len(panels), theme)
+    hills = vl.layered(layers, width=(theme.width - 20) // columns - 14, height=64)
+    drawn = vl.facets(hills, "p", panels.values(), columns, 12)
+    return Drawing(
+        theme.of({**drawn, "data": vl.inline(rows), "transform": [{"flatten": ["x", "y"]}]}),
+        f"Where scores lie: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        "Two hills for each group: scores of the right speakers (filled, on the right) and of "
+        "impostors (hollow, on the left). What lies left of a threshold is locked out, what lies "
+        "right of it comes in. A group whose hills lie further left or right than others is served "
+        "worse by a common threshold. Each hill has the same area." + left_out(chosen, _MOST_HILLS),
+        f"Densities of scores of {len(groups)} groups and of all, with the audited thresholds.",
+    )
+
+
+def _density(
+    places: NDArray[np.float64], thresholds: NDArray[np.float64], share_below: NDArray[np.float64]
+) -> tuple[list[float], list[float]]:
+    """Shares of trials between even places, at their middles, of the highest of them all."""
+    finite = np.isfinite(thresholds)
+    step = places[1] - places[0]  # what lies at the last threshold and above is drawn there
+    known = np.append(thresholds[finite], thresholds[finite][-1] + step)
+    below = np.interp(np.append(places, known[-1]), known, np.append(share_below[finite], 1.0))
+    share = np.diff(below)
+    padded = np.concatenate([share[:1], share, share[-1:]])
+    smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4  # shared thresholds cut groups up
+    if not smooth.max() > 0:
+        return [], []
+    middles = places + step / 2
+    visible = np.flatnonzero(smooth > _VISIBLE * smooth.max())
+    drawn = slice(max(visible[0] - 1, 0), visible[-1] + 2)
+    return [float(f"{x:.5g}") for x in middles[drawn]], [round(float(y), 4) for y in smooth[drawn]]
+
+
+# ---- each group's own best threshold against the common one, and what the common one costs
+
+
+_MOST_OWN = 60
+"""Groups drawn at most."""
+_ROW = 17
+_FIGURES = 100
+"""Room for the figures beside a panel."""
+_FOUND = "own threshold found"
+_ON = {"v": "on the same people", "cv": "on other people"}
+
+
+@chart("explorer", per="widest", asks=OF_ONE)
+def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
+    """Own thresholds of smallest cost, and threshold bias.
+
+    See docs/methods/bias-measures.md#threshold-bias.
+    """
+    inks = theme.inks
+    rows, common = _own_thresholds(chosen)
+    parts = [f"common threshold {common:.4g}"] + [
+        f"{cut(row['g'])}: own threshold {row['t']:.4g}, cost {short(row['v'])} times {row['s']}"
+        for row in [row for row in rows if "v" in row][:3]
+    ]
+    lacking = "; ".join(dict.fromkeys(row["why"] for row in rows if "why" in row))
+    common = float(f"{common:.5g}")
+    names = [row["group"] for row in rows]
+    beside = room(names, theme.size)
+    width = (theme.width - 132 - beside) // (1 if theme.is_narrow else 2)
+    height = _ROW * len(rows)
+    y = vl.names_down(names, inks.ink)
+    bare = y if theme.is_narrow else {**y, "axis": None}
+    places = [row["t"] for row in rows] + [common]
+    pad = (max(places) - min(places)) * 0.08 or abs(common) * 0.1 or 0.1
+    ends = [float(f"{end:.5g}") for end in (min(places) - pad, max(places) + pad)]
+    domain = {"domain": ends, "nice": False, "zero": False}
+    x = vl.amount("t", title="score", scale=domain, axis={"tickCount": 4})
+    to_common = {"y": y, "x": x, "x2": {"datum": common}}
+    left = [
+        vl.dashed({"x": vl.datum(common, title="score")}, inks.ink),
+        vl.mark("rule", to_common, color=inks.muted),
+        vl.dots({"y": y, "x": x}, 46, color=inks.series[0], shape="diamond"),
+    ]
+    costs = [row[n] for row in rows for n in ("v", "l", "h", "cv") if n in row]
+    low, high = vl.log_domain([*costs, 1.0])
+    cost = vl.as_logs("times", max(low, 0.2), max(min(high, 20), 1.5), percent=False)
+    cost["scale"]["range"] = [0, width]
+    found = [
+        {"group": row["group"], "x": row[field], "kind": kind}
+        for field, kind in _ON.items()
+        for row in rows
+        if field in row
+    ]
+    legend = {"columns": theme.columns([*_ON.values()], beside=beside + room([_FOUND], theme.size))}
+    ways = ("circle", "diamond"), (inks.ink, inks.series[1])
+    shape, colour = vl.drawn_as("kind", _ON.values(), *ways, title=_FOUND, legend=legend)
+    costly = {"y": bare, "x": vl.amount("x", **cost), "shape": shape, "color": colour}
+    right = [
+        vl.dashed({"x": vl.datum(1, title="times")}, inks.ink),
+        vl.interval({"y": bare, "x": vl.amount("l", **cost)}, width=1.2, color=inks.ink),
+        vl.dots(costly, 46, rows=found),
+        vl.words_beside("s", {"y": bare}, width, theme),
+    ]
+    panels = [
+        vl.layered(marks, width=wide, height=height, title=vl.heading(title))
+        for marks, wide, title in (
+            (left, width, "own best threshold"),
+            (right, width + _FIGURES, "cost at the common one over own"),
+        )
+    ]
+    drawn = {**theme.arranged(panels, 12), "data": vl.inline(rows)}
+    return Drawing(
+        theme.of(drawn, view={"stroke": None}),
+        f"One threshold for all, or each its own: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        "Left: the score at which each group would cost least; the dashed line is the common "
+        "threshold, at which all trials together cost least. Right: how many times its smallest "
+        "cost a group has at the common one, with "
+        "interval; 1 means that the common threshold costs it nothing. Dots are at least 1 by "
+        "construction, and further right for small groups; diamonds, with the own threshold found "
+        "on other people of the group, are free of that."
+        + (f" Without interval where it is {lacking}." if lacking else "")
+        + left_out(chosen, _MOST_OWN),
+        "; ".join(parts) + ".",
+    )
+
+
+def _own_thresholds(chosen: Chosen) -> tuple[list[Row], float]:
+    """Groups with their own thresholds, the highest cost of the common one first; that one."""
+    model = chosen.audit.record["options"]["cost"][0]
+    own = chosen.metric("min_cdet_norm", model)
+    asked = {"system": chosen.system, "list": chosen.list, "grouping": "all", "within": ""}
+    whole = rows_of(chosen.audit, "groups", **asked, metric="min_cdet_norm", definition=model)
+    common = whole[0]["threshold"] if whole else None
+    bias, bias_cv = (
+        {
+            row["group"]: row
+            for row in rows_of(
+                chosen.audit, "bias", **chosen.where, measure=measure, definition=model
+            )
+            if row["value"] is not None
+        }
+        for measure in ("threshold_bias", "threshold_bias_cv")
+    )
+    rows: list[Row] = []
+    for group in kept(chosen, _MOST_OWN):
+        if own.get(group, {}).get("threshold") is None:
+            continue
+        row: Row = {"g": group, "group": chosen.marked(group), "s": "–"}
+        row["t"] = float(f"{own[group]['threshold']:.5g}")
+        if group in bias:
+            of = bias[group]
+            row["v"] = of["value"]
+            if of["high"] is None:
+                row["s"] = f"{short(of['value'])} (no interval)"
+                row["why"] = of["note"].removeprefix("no interval: ")
+            else:
+                row["s"] = f"{short(of['value'])} {span(of['low'], of['high'])}"
+                row |= {"l": of["low"], "h": of["high"]}
+        if group in bias_cv:
+            row["cv"] = bias_cv[group]["value"]
+        rows.append(row)
+    if common is None or not rows:
+        msg = f"no group of {chosen.grouping} has a smallest cost at a threshold: nothing to draw"
+        raise ConfigError(msg)
+    rows.sort(key=lambda row: -row.get("v", 0))
+    return rows, float(common)
