@@ -176,13 +176,7 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
 
 
 class ValueCodes:
-    """One attribute's values in the rows of trials, of both sides if each has its own column.
-
-    Parameters
-    ----------
-    attribute
-        What the user asked for; its bands, if any, are made while reading.
-    """
+    """One attribute's values in the rows of trials, of both sides if each has its own column."""
 
     def __init__(self, attribute: Attribute) -> None:
         self.attribute, self.bands = attribute, attribute.bands
@@ -195,8 +189,8 @@ class ValueCodes:
         """Code of each cell, -1 where it is unknown."""
         text = column.cast(pl.String).fill_null("")
         codes, fresh = self._texts.learn(text)
-        if fresh.size:
-            self._learn(text.gather(fresh).str.strip_chars().to_list(), role, scan)
+        if fresh:
+            self._learn(fresh, role, scan)
         return np.array(self._code, dtype=np.int32)[codes]
 
     def _learn(self, texts: list[str], role: str, scan: Scan) -> None:

@@ -182,20 +182,9 @@ class UtteranceFacts(NamedTuple):
 def check_partition(
     scored: Encoded, listed: Encoded | None, *, n: int, facts: UtteranceFacts, counts: CheckCounts
 ) -> Trials:
-    """Check one partition and put it in order.
+    """Check one partition of scored rows, put it in order, and add to `counts`.
 
-    Parameters
-    ----------
-    scored
-        Rows of the score file.
-    listed
-        Rows of the trial list, if it stands apart: only its pairs are trials.
-    n
-        Number of utterances.
-    facts
-        Speakers and failures.
-    counts
-        Is added to.
+    Where a trial list stands apart, only its pairs are trials. There are `n` utterances.
     """
     speaker = facts.speaker
     counts.rows += scored.score.size

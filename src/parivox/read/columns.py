@@ -112,11 +112,6 @@ def plain(name: str) -> str:
 def name_columns(names: Sequence[str], asked: Columns, source: str) -> dict[str, int]:
     """Position of the column of each role, by the user's names first, then by known ones.
 
-    Raises
-    ------
-    DataError
-        If a column is missing, or two could be meant.
-
     Examples
     --------
     >>> name_columns(["ref_file", "com_file", "sc"], Columns(), "scores.csv")

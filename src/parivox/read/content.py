@@ -44,12 +44,8 @@ _NOT_IN_TEXT = bytes([*range(0x09), *range(0x0E, 0x1A)])
 def encoding_of(head: bytes, blocks: Callable[[], Iterable[bytes]], name: str) -> str:
     r"""Name of a file's encoding, as Python knows it, or an empty string if it is no text.
 
-    A text is in UTF-8, in UTF-16 or, as Excel saves it in the West, in cp1252.
-
-    Raises
-    ------
-    DataError
-        If a byte is in neither UTF-8 nor cp1252, or part of the text is in each of them.
+    A text is in UTF-8, in UTF-16 or, as Excel saves it in the West, in cp1252. A byte in neither,
+    or parts in each of them, are refused.
 
     Examples
     --------
@@ -121,11 +117,6 @@ def _unreadable(name: str, row: int, problem: str) -> DataError:
 
 def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
     r"""The text in UTF-8, without a byte order mark.
-
-    Raises
-    ------
-    DataError
-        If it is damaged.
 
     Examples
     --------
@@ -210,14 +201,7 @@ class Content:
 
 
 def read_content(source: str | os.PathLike[str]) -> Content:
-    """Read a file, or standard input where the name is ``-``.
-
-    Raises
-    ------
-    DataError
-        If there is no such file, its name is empty, it is a folder, empty, damaged or may not be
-        read.
-    """
+    """Read a file, or standard input where the name is ``-``."""
     if os.fspath(source) == "-":
         if sys.stdin.buffer in _STDIN:
             msg = (
@@ -337,13 +321,7 @@ def compression_of(head: bytes) -> str:
 
 
 def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
-    """Blocks of the unpacked file.
-
-    Raises
-    ------
-    DataError
-        If the file ends too early or is damaged.
-    """
+    """Blocks of the unpacked file."""
     try:
         if compression == "zst":
             yield from _zst(file)

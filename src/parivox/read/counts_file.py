@@ -58,15 +58,12 @@ _MAY_LACK = ("value", "threshold")
 
 
 class CountRows:
-    """Rows of counts.
+    """Rows of counts, by the name of the column as in ``_KINDS``.
 
-    Parameters
-    ----------
-    columns
-        By name: block, level, groups and class of the trials, how they failed, their score or the
-        lower edge of its bin, decision and threshold; how many they are, the sum of what they
-        took, and of how many that is. NaN stands for no score and no threshold, -1 for no group,
-        level or decision.
+    They tell block, level, groups and class of the trials, how they failed, their score or the
+    lower edge of its bin, decision and threshold; how many they are, the sum of what they took, and
+    of how many that is. NaN stands for no score and no threshold, -1 for no group, level or
+    decision.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -167,18 +164,9 @@ def _ends(file: IO[bytes]) -> io.BytesIO:
 
 
 def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any], CountRows]:
-    """Read a file of counts.
+    """The file, what its metadata say as JSON gives it, and its rows.
 
-    Returns
-    -------
-    Content, dict, CountRows
-        The file; what its metadata say, as JSON gives it; its rows, whose numbers are checked
-        but for the groups and levels that the metadata name.
-
-    Raises
-    ------
-    DataError
-        If it is damaged, or made in another version.
+    Their numbers are checked, but for the groups and levels that the metadata name.
     """
     content = read_content(source)
     try:

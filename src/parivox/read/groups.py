@@ -48,35 +48,16 @@ def make_groupings(
     option: str = "--by",
     may_lack: bool = False,
 ) -> list[Grouping]:
-    """Group trials.
+    """Group trials by attributes of their speakers, of their recordings or of themselves.
 
-    Parameters
-    ----------
-    speakers
-        Who they are of.
-    by
-        Groupings as in ``gender``, ``gender+nationality``, ``age:18,30,60`` (a band holds its
-        lower edge), ``enrol.language`` or ``same:device``; None for every attribute of speakers
-        or recordings with 2 to 50 values among those in use. Of more than 2 speakers, an
-        attribute that differs for each of them, as names and ids do, is then no grouping: its
-        groups would be persons.
-    speakers_in_use : array_like of int
-        Indices of the speakers that any trial has; only their groups are kept. By default those
-        of `sets`.
-    sets
-        The trials, whose columns and recordings may have attributes too.
-    file
-        What groups are made of the values of some attributes.
-    option
-        What the groupings were given with, for messages.
-    may_lack
-        Whether a grouping may be of no group: what is unknown in one file may be known in others.
+    `by` names groupings as in ``gender``, ``gender+nationality``, ``age:18,30,60`` (a band holds
+    its lower edge), ``enrol.language`` or ``same:device``. None is for every attribute of speakers
+    or recordings with 2 to 50 values among those in use; of more than 2 speakers, an attribute that
+    differs for each of them, as names and ids do, is then no grouping: its groups would be persons.
 
-    Raises
-    ------
-    ConfigError
-        If an attribute is not known or may be one of several, bands are asked for something
-        that is not a number, or there are more groups than can be compared.
+    Only groups of speakers in use are kept, by default those of any trial. With `may_lack`, a
+    grouping may be of no group: what is unknown in one file may be known in others. Messages say
+    that the groupings were given with `option`.
 
     Examples
     --------

@@ -69,21 +69,10 @@ class Recipe:
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def apply(self, values: Sequence[str]) -> tuple[list[str], list[int], list[str]]:
-        """Make groups of values.
+        """Groups of values, named ones first; the group of each value; values that are left out.
 
-        Parameters
-        ----------
-        values
-            Values that occur, in the order in which those that are kept shall follow.
-
-        Returns
-        -------
-        groups : list of str
-            Those that a value belongs to: named ones first, in the file's order.
-        of_value : list of int
-            Index into `groups` for each value, -1 where it is left out.
-        left_out : list of str
-            Values that are left out.
+        The index of the group is -1 for values that are left out; values that keep their names are
+        groups in the order in which they are given.
         """
         of = {value: name for name, members in self.groups.items() for value in members}
         names = [of.get(v, v if self.others == KEEP else self.others) for v in values]
@@ -157,19 +146,7 @@ class GroupsFile:
 
 
 def read_groups_file(source: Any) -> GroupsFile:
-    """Read a groups file.
-
-    Parameters
-    ----------
-    source
-        Path of a YAML file, or a mapping that holds the same.
-
-    Raises
-    ------
-    DataError
-        If there is no such file, or it cannot be read.
-    ConfigError
-        If it says something that cannot be done.
+    """Read a YAML file of groups, or a mapping that holds the same.
 
     Examples
     --------

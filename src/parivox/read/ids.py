@@ -37,66 +37,40 @@ _MANY = 4  # fewer rows than this for each distinct id: these are found by sorti
 
 
 class Dictionary:
-    """Ids numbered in the order in which they appear.
-
-    The table engine's dictionary lives as long as this object, so chunks of a file share it.
-    """
+    """Few ids, numbered in the order in which they appear, over the chunks of a file."""
 
     def __init__(self) -> None:
-        self._type: pl.Categorical | None = pl.Categorical(pl.Categories.random())
-        # The engine forgets a dictionary that no column uses.
-        self._kept: pl.Series | None = pl.Series([], dtype=self._type)
-        self._ids = [pl.Series([], dtype=pl.String)]
-        self._is_plain = True
-        self.size = 0
+        self._code: dict[str, int] = {}
 
-    def codes(self, chunk: pl.DataFrame, role: str, scan: Scan, rows: Rows) -> NDArray[np.int32]:
+    @property
+    def size(self) -> int:
+        """How many ids there are."""
+        return len(self._code)
+
+    def codes(self, chunk: pl.DataFrame, role: str, scan: Scan, rows: Rows) -> Codes:
         """Codes of one column, shape (row,); its empty cells are an error."""
-        text = chunk[role]
-        if text.dtype != pl.String:
-            text = text.cast(pl.String)
-        if text.null_count():
-            raise _empty(scan, role, rows[int(text.is_null().arg_max() or 0)])
-        codes, fresh = self.learn(text)
-        if len(fresh):
-            blank = self._ids[-1].str.strip_chars() == ""
-            if blank.any():
-                raise _empty(scan, role, rows[int(fresh[blank.arg_max() or 0])])
+        codes, fresh = self.learn(_texts(chunk, role, scan, rows))
+        if "" in fresh:
+            raise _empty(scan, role, rows[int((codes == self._code[""]).argmax())])
         return codes
 
-    def learn(self, text: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Code of each text, and the places of those that were not known before."""
-        assert self._type is not None
-        codes: NDArray[np.int32] = text.cast(self._type).to_physical().to_numpy().astype(np.int32)
-        top = int(codes.max(initial=-1)) + 1
-        if top <= self.size:
-            return codes, np.empty(0, dtype=np.int64)
-        seen = np.full(top - self.size, -1, dtype=np.int64)
-        fresh = np.flatnonzero(codes >= self.size)[::-1]
-        seen[codes[fresh] - self.size] = fresh
-        ids = text.gather(seen)
-        self._is_plain = self._is_plain and bool((ids.str.strip_chars() == ids).all())
-        self._ids.append(ids)
-        self.size = top
-        return codes, seen
+    def learn(self, text: pl.Series) -> tuple[Codes, list[str]]:
+        """Code of each text without blanks around it, and the texts that were not known before."""
+        place, distinct = _numbered(text)
+        first = np.empty(len(distinct), dtype=np.int32)
+        first[place[::-1]] = np.arange(place.size, dtype=np.int32)[::-1]
+        ids = distinct.to_list()
+        fresh = [ids[i] for i in np.argsort(first).tolist() if ids[i] not in self._code]
+        self._code |= {one: code for code, one in enumerate(fresh, self.size)}
+        return np.array([self._code[one] for one in ids], dtype=np.int32)[place], fresh
 
-    def sorted(self) -> tuple[pl.Series, NDArray[np.int32]]:
-        """Distinct ids in rising order, and the place of each code among them.
-
-        Nothing can be added after that: the dictionary gives its memory back.
-        """
-        self._type = self._kept = None
-        ids = pl.concat(self._ids)
-        self._ids.clear()
-        if self._is_plain:
-            order = ids.arg_sort()
-            place = np.empty(len(ids), dtype=np.int32)
-            place[order.to_numpy()] = np.arange(len(ids), dtype=np.int32)
-            return ids.gather(order), place
-        # ids that differ in blanks around them are one id
-        plain = ids.str.strip_chars()
-        distinct = plain.unique().sort()
-        return distinct, plain.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int32)
+    def sorted(self) -> tuple[pl.Series, Codes]:
+        """Ids in rising order, and the place of each code among them."""
+        ids = pl.Series([*self._code], dtype=pl.String)
+        order = ids.arg_sort().to_numpy()
+        place = np.empty(order.size, dtype=np.int32)
+        place[order] = np.arange(order.size, dtype=np.int32)
+        return ids.gather(order), place
 
 
 class Ids:
@@ -111,19 +85,8 @@ class Ids:
     def read(
         self, chunk: pl.DataFrame, roles: Sequence[str], scan: Scan, rows: Rows
     ) -> list[Codes]:
-        """Add a run of the ids in some columns; give the place of each row's id in it.
-
-        Raises
-        ------
-        DataError
-            If a cell is empty.
-        """
-        columns = []
-        for role in roles:
-            text = chunk[role] if chunk[role].dtype == pl.String else chunk[role].cast(pl.String)
-            if text.null_count():
-                raise _empty(scan, role, rows[int(text.is_null().arg_max() or 0)])
-            columns.append(text.alias("id"))
+        """Add a run of the ids in some columns; give the place of the id of each row in it."""
+        columns = [_texts(chunk, role, scan, rows).alias("id") for role in roles]
         codes, ids = _numbered(pl.concat(columns) if len(columns) > 1 else columns[0])
         if ids[0] == "":
             at = int((codes == 0).argmax())
@@ -258,17 +221,7 @@ def _set_values(value: Codes, at: Codes, own: Codes) -> list[int]:
 
 
 class MergedIds:
-    """All ids in rising order, each once.
-
-    Attributes
-    ----------
-    places : list of int32 ndarray
-        Of each run, the place of each of its ids among all.
-    values : int32 ndarray of shape (id,)
-        What was kept for each id, -1 for nothing.
-    clash : list of int
-        Ids of which two things were kept; not all of them.
-    """
+    """All ids in rising order, each once."""
 
     def __init__(
         self,
@@ -281,7 +234,9 @@ class MergedIds:
     ) -> None:
         self._parts, self._lengths, self._folders = parts, lengths, folders
         self._starts = np.cumsum([0, *lengths])
-        self.places, self.values, self.clash = places, values, clash
+        self.places = places  # of each run, the place of each of its ids among all
+        self.values = values  # what was kept for each id, -1 for nothing
+        self.clash = clash  # ids of which two things were kept; not all of them
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -384,20 +339,29 @@ def _first_of_each(text: pl.Series) -> Codes:
     thousand million differing ids share both has a probability below 1e-20.
     """
     one, other = (text.hash(seed).to_numpy() for seed in _SALT)
-    shift = np.uint64(64 - max(one.size.bit_length(), 10))
-    at = np.empty(1 << int(np.uint64(64) - shift), dtype=np.int32)
+    bits = max(one.size.bit_length(), 10)
+    at = np.empty(1 << bits, dtype=np.int32)
     first = np.empty(one.size, dtype=np.int32)
-    rows = np.arange(one.size, dtype=np.int32)
-    key, stir = one, np.ones(1, dtype=np.uint64)
-    while rows.size:
-        slot = (key >> shift).astype(np.intp)
-        at[slot[::-1]] = rows[::-1]  # of rows in one slot the first one, written last, stays
-        found = at[slot]
-        first[rows] = found
-        rows = rows[(one[found] != one[rows]) | (other[found] != other[rows])]
-        stir *= _STIR
-        key = one[rows] * stir
+    rows, stir = np.arange(one.size, dtype=np.int32), np.uint64(1)
+    with np.errstate(over="ignore"):  # the product of hash and stir is meant to overflow
+        while rows.size:
+            slot = ((one * stir) >> np.uint64(64 - bits)).view(np.int64)
+            # of rows in one slot the first one, written last, stays
+            at[slot[::-1]] = np.arange(rows.size, dtype=np.int32)[::-1]
+            found = at.take(slot)
+            first[rows] = rows.take(found)
+            left = np.flatnonzero((one.take(found) != one) | (other.take(found) != other))
+            rows, one, other = rows[left], one[left], other[left]
+            stir *= _STIR
     return first
+
+
+def _texts(chunk: pl.DataFrame, role: str, scan: Scan, rows: Rows) -> pl.Series:
+    """A column of ids as text; an empty cell is an error."""
+    text = chunk[role] if chunk[role].dtype == pl.String else chunk[role].cast(pl.String)
+    if text.null_count():
+        raise _empty(scan, role, rows[int(text.is_null().arg_max() or 0)])
+    return text
 
 
 def _empty(scan: Scan, role: str, row: Any) -> DataError:

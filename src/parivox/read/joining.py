@@ -72,11 +72,8 @@ _DATE = r"\d{4}-(\d\d)-(\d\d)"
 def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
     """Every utterance with the speaker that a column names for it, in the order of the rows.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``scan`` (index into `scans`), ``row``, ``role``, ``utterance`` and ``speaker``;
-        of each chunk, what it says again is left out.
+    Columns ``scan`` (index into `scans`), ``row``, ``role``, ``utterance`` and ``speaker``; of each
+    chunk, what it says again is left out.
     """
     found = [
         pl.DataFrame(
@@ -172,25 +169,11 @@ def utterance_speakers(
     *,
     known: bool = False,
 ) -> NDArray[np.int32]:
-    """Speaker of every utterance, as an index into ``speakers.ids``, shape (utterance,).
+    """Speaker of every distinct utterance, as an index into ``speakers.ids``, shape (utterance,).
 
-    Parameters
-    ----------
-    ids
-        Distinct utterance ids.
-    speakers
-        Who there is.
-    utterances
-        Table of utterances; without it, the speaker is the first component of the path.
-    name
-        Of the file that holds the ids, for messages.
-    known
-        Whether other ids have shown that this is where the speaker stands.
-
-    Raises
-    ------
-    DataError
-        If any utterance has no speaker in the table of speakers.
+    Without a table of utterances, the speaker is the first component of the path. It is `known`
+    where other ids have shown that this is where the speaker stands; `name` is the file with the
+    ids.
     """
     if utterances is not None and utterances.tell_speakers:
         return speaker_indices(utterances.speakers(ids, name), speakers, utterances.name)

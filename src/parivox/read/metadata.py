@@ -40,12 +40,7 @@ _UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__"
 def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
     """A whole table as stripped text with a column ``row``, its name, and what was read.
 
-    Parameters
-    ----------
-    source
-        CSV, TSV, XLSX, Parquet or Arrow file, a dataframe or a mapping of arrays.
-    what
-        Its role, by which messages call a source that has no name.
+    `what` is its role, by which messages call a source that has no name.
     """
     rows: Rows | None = None
     provenance: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
@@ -136,14 +131,10 @@ def known_values(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 def merged(
     table: pl.DataFrame, key: str, columns: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Each id once, with what any of its rows says.
+    """Each id once, in the order in which they appear, with what any of its rows says.
 
-    Returns
-    -------
-    table : DataFrame
-        In the order in which the ids appear; null where their rows differ.
-    differing : dict
-        How many ids have two values of each column; only where there are any.
+    A cell is null where rows differ; also gives how many ids differ so, of each column where any
+    do.
 
     Examples
     --------
@@ -182,29 +173,14 @@ def two_values(
 def id_columns(
     needed: pl.Series, table: pl.DataFrame, names: Sequence[str]
 ) -> tuple[list[str], dict[str, float]]:
-    """The column of a table that holds these ids; several where it cannot be told which.
+    """The column of a table that holds these ids, and the share of them that each column covers.
 
     A running number covers numeric ids as well as the ids themselves do. So a column of a known
-    name goes before all others, and one without a name, as pandas writes its index, behind them,
-    as long as they cover more than half of the ids, or as many as any. Columns of any other names
-    are told apart by what they cover only if no other one of distinct cells covers half, too.
-
-    Parameters
-    ----------
-    needed
-        Distinct ids.
-    table
-        Columns of text.
-    names
-        Known names of the column, in :func:`plain` spelling, the surest first.
-
-    Returns
-    -------
-    columns : list of str
-        One; none if no column holds any of the ids; several that differ in the rows of the ids
-        if any of these may be meant.
-    shares : dict
-        Share of the ids that each column covers, in [0, 1].
+    name (in :func:`plain` spelling, the surest first) goes before all others, and one without a
+    name, as pandas writes its index, behind them, as long as they cover more than half of the ids,
+    or as many as any. Columns of any other names are told apart by what they cover only if no other
+    one of distinct cells covers half, too. No column is given where none holds any of the distinct
+    ids, and several that differ in the rows of the ids where any of them may be meant.
 
     Examples
     --------

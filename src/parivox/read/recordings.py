@@ -63,19 +63,7 @@ class Utterances:
 
 
 def read_utterances(source: Any) -> Utterances:
-    """Read a table of utterances: speaker, recording, and any attributes of the recording.
-
-    Parameters
-    ----------
-    source
-        CSV, TSV, XLSX, Parquet or Arrow file, a dataframe or a mapping of arrays.
-
-    Raises
-    ------
-    DataError
-        If there is no column of utterances, one of its cells is empty, or an utterance has two
-        speakers or two values of an attribute.
-    """
+    """Read a table of utterances: speaker, recording, and any attributes of the recording."""
     if isinstance(source, Utterances):
         return source
     whole, name, provenance = read_table(source, "utterances")
@@ -256,16 +244,6 @@ def read_models(source: Any) -> Models:
     A speaker may be missing, see :meth:`Models.with_speakers`; a column of sides beside segments
     tells these apart as in trials.
 
-    Parameters
-    ----------
-    source
-        CSV, TSV, XLSX, Parquet or Arrow file, a dataframe or a mapping of arrays.
-
-    Raises
-    ------
-    DataError
-        If a column is missing, a cell is empty, or a model or a recording has two speakers.
-
     Examples
     --------
     >>> rows = {"model": ["m", "m"], "speaker": ["a", "a"], "recording": ["a/1", "a/2"]}
@@ -385,16 +363,6 @@ class Failures:
 
 def read_failures(source: Any) -> Failures:
     """Read a table of recording, stage (enrol or acquire) and, perhaps, reason.
-
-    Parameters
-    ----------
-    source
-        CSV, TSV, XLSX, Parquet or Arrow file, a dataframe or a mapping of arrays.
-
-    Raises
-    ------
-    DataError
-        If a column is missing, a cell is empty or a stage is neither enrol nor acquire.
 
     Examples
     --------

@@ -34,19 +34,6 @@ class Speakers:
 
     Which column holds the ids is known once it is named, or once :meth:`choose_id` has seen the
     ids that are needed.
-
-    Parameters
-    ----------
-    table
-        All cells as text; ``row`` is the row in the file.
-    name
-        What messages call the table.
-    id
-        Its id column, if the user named it.
-    conflicts
-        ``"error"`` or ``"set-aside"`` where a speaker has two values of one attribute.
-    provenance
-        What was read.
     """
 
     def __init__(
@@ -88,18 +75,9 @@ class Speakers:
         return names.cast(self._kind, strict=False).to_physical()
 
     def choose_id(self, needed: pl.Series) -> float:
-        """Find the id column by the share of the needed speaker ids that it covers.
+        """Find the id column by the needed ids; give the share of these that it covers.
 
-        Returns
-        -------
-        float
-            That share, in [0, 1]. The column stays the same from the first call on that found
-            any id.
-
-        Raises
-        ------
-        DataError
-            If two columns may be it, see :func:`id_columns`.
+        The column stays the same from the first call on that found any id.
         """
         needed = needed.unique()
         if self._id is None:
@@ -210,17 +188,11 @@ def read_speakers(
     id: str | None = None,  # noqa: A002 - the command line's word
     conflicts: str = "error",
 ) -> Speakers:
-    """Read a table of speakers.
+    """Read a table of speakers, one row a speaker, with any attributes.
 
-    Parameters
-    ----------
-    source
-        CSV, TSV, Parquet or Arrow file, a dataframe or a mapping of arrays; one row a speaker,
-        any attributes. Blank, NA, n/a, unknown and the like mean unknown.
-    id
-        The column that holds the ids; without it, the one that covers most of the ids needed.
-    conflicts : {"error", "set-aside"}
-        What to do where a speaker has two values of one attribute.
+    Blank, NA, n/a, unknown and the like mean unknown. Without `id`, the column that covers most of
+    the ids needed holds them. Where a speaker has two values of one attribute, `conflicts` decides:
+    ``"error"`` or ``"set-aside"``.
 
     Examples
     --------

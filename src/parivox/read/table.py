@@ -40,11 +40,6 @@ class Table:
 
     Any library that reads the Arrow PyCapsule interface takes it as it is.
 
-    Parameters
-    ----------
-    frame
-        The table as Polars holds it.
-
     Examples
     --------
     >>> columns = {"group": "str", "value": "float"}
@@ -60,14 +55,9 @@ class Table:
 
     @classmethod
     def of(cls, cells: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> Table:
-        """Build a table from lists of one length.
+        """Build a table from lists of one length, and columns in order as str, float, int or bool.
 
-        Parameters
-        ----------
-        cells
-            Values by column; None or NaN is undefined, ``"inf"`` and ``"-inf"`` are numbers.
-        columns
-            Columns in order with their kinds: str, float, int or bool.
+        None or NaN is undefined, ``"inf"`` and ``"-inf"`` are numbers.
         """
         lengths = {name: len(cells[name]) for name in columns}
         if len(set(lengths.values())) > 1:
@@ -78,13 +68,7 @@ class Table:
 
     @classmethod
     def of_arrays(cls, columns: Mapping[str, NDArray[Any] | Coded]) -> Table:
-        """Build a table of any columns from arrays of one length: for tables of trials.
-
-        Parameters
-        ----------
-        columns
-            Numbers or booleans; or codes into values, -1 for undefined.
-        """
+        """Build a table of any columns from arrays of one length: for tables of trials."""
         made = {}
         for name, cells in columns.items():
             if isinstance(cells, Coded):

@@ -30,34 +30,8 @@ if TYPE_CHECKING:
 class TrialRows:
     """Rows of a score file and perhaps of a trial list, as they are read.
 
-    Parameters
-    ----------
-    attributes
-        Those that trials are grouped by, of which columns may stand in the rows.
-    is_distance
-        Whether scores are negated.
-    has_models
-        Whether enrolments are models, whose ids are others than those of recordings.
-    needs_speakers
-        Whether columns of speakers count.
-    unscored
-        Whether only who is compared with whom counts.
-
-    Attributes
-    ----------
-    ids, model_ids : Ids
-        Those of utterances; those of enrolment models, None where these are utterances.
-    named : Dictionary
-        Speakers that columns name.
-    thresholds : float64 ndarray of shape (threshold,)
-        Deployed thresholds, in the order in which they appear.
-    is_scored, is_decided : bool
-        Whether there are scores; whether there are decisions.
-    scored, listed : int
-        Runs of ids of the score file, and of both files.
-    scans : list of Scan
-    stores : list of Store
-        Rows of either file.
+    Columns of `attributes` may stand in the rows. Where enrolments are models, their ids are others
+    than those of recordings. `unscored` rows count for who is compared with whom alone.
     """
 
     def __init__(
@@ -71,14 +45,15 @@ class TrialRows:
     ) -> None:
         self.attributes, self.sign = attributes, -1.0 if is_distance else 1.0
         self.unscored, self.needs_speakers = unscored, needs_speakers
-        self.ids, self.named = Ids(), Dictionary()
+        self.ids = Ids()
+        self.named = Dictionary()  # speakers that columns name
         self.model_ids = Ids() if has_models else None
         self.values: dict[str, ValueCodes] = {}
-        self.thresholds: NDArray[np.float64] = np.empty(0)
-        self.is_scored, self.is_decided = True, False
-        self.scored = self.listed = 0
+        self.thresholds: NDArray[np.float64] = np.empty(0)  # deployed ones, as they appear
+        self.is_scored, self.is_decided = True, False  # whether there are scores, decisions
+        self.scored = self.listed = 0  # runs of ids of the score file, and of both files
         self.scans: list[Scan] = []
-        self.stores: list[Store] = []
+        self.stores: list[Store] = []  # rows of either file
 
     def read_scores(self, scanned: Scan) -> None:
         """Read the rows of the score file, or of a list that needs no scores."""

@@ -52,61 +52,26 @@ def read_trials(
     *,
     system: str,
     list_: str,
-    speakers: Speakers | None,
-    trials: Any = None,
+    speakers: Speakers | None,  # None: as the trials and the other tables tell
+    trials: Any = None,  # a list that stands apart: only its pairs are trials, its labels count
     utterances: Any = None,
-    models: Any = None,
+    models: Any = None,  # with it, enrolments are models
     failures: Any = None,
-    attributes: Sequence[Attribute] = (),
+    attributes: Sequence[Attribute] = (),  # of which columns may stand in the trials
     format: str | None = None,  # noqa: A002 - the option's name
-    columns: Mapping[str, str] | None = None,
-    orientation: str | None = None,
+    columns: Mapping[str, str] | None = None,  # of some roles, in any of the two files
+    orientation: str | None = None,  # "distance" negates the scores
     conflicts: str = "error",
     strangers: bool = False,
     unscored: bool = False,
 ) -> TrialSet:
     """Read scored trials, find their speakers, and check them.
 
-    Parameters
-    ----------
-    source
-        A path, ``-`` for standard input, a dataframe or a mapping of arrays, with the columns
-        enrol, test, score and, perhaps, label, enrol_speaker, test_speaker.
-    system, list_
-        Names of the system and of the list.
-    speakers
-        Who there is; None takes them from the trials and the other tables.
-    trials
-        A list of trials that stands apart: only its pairs are trials, its labels count.
-    utterances
-        Table of utterances: their speakers and attributes.
-    models
-        Table of model, speaker and recording: enrolments are models.
-    failures
-        Table of recording and the stage at which it failed.
-    attributes
-        Those that trials are grouped by, of which columns may stand in the trials.
-    format
-        Name of the format of `source`, where its content does not tell.
-    columns
-        The user's column name for some roles, in `source`, in `trials` or in both.
-    orientation : {None, "distance", "similarity"}
-        ``"distance"`` negates the scores.
-    conflicts : {"error", "set-aside"}
-        What to do with rows that contradict each other or the speakers.
-    strangers
-        Whether the speakers need not be known, as those of development scores: where there are
-        labels, no speaker is looked up. `columns` that the files lack are then passed over.
-    unscored
-        Whether only who is compared with whom counts: `source` needs no scores, and those that
-        it has, with decisions and the like, are passed over. Every score is then 0.
+    Whatever is not as it must be is a :class:`DataError` with file, row, column and the mend.
 
-    Raises
-    ------
-    DataError
-        If anything is not as it must be: one sentence with file, row, column and the mend.
-    ConfigError
-        If an option is not facts.
+    `strangers` need not be known, as the speakers of development scores: where there are labels, no
+    speaker is looked up, and `columns` that the files lack are passed over. With `unscored`, only
+    who is compared with whom counts: scores and decisions are passed over, every score is 0.
 
     Examples
     --------
@@ -286,7 +251,7 @@ def _hash_ids(
     """Hash the ids and whose they are."""
     for _, part in ids.parts():
         for first in range(0, len(part), _SLICE):
-            digest.update("\n".join([*part[first : first + _SLICE].to_list(), ""]).encode())
+            digest.update(part[first : first + _SLICE].str.join("\n").item().encode() + b"\n")
     used = speakers_in(speaker)
     whose = [names[i] for i in used.tolist()]
     digest.update(b"\x00" + "\n".join(whose).encode() + b"\x00")
@@ -342,19 +307,7 @@ def find_speakers(
 ) -> tuple[Speakers | None, NDArray[np.int32], list[DataNote]]:
     """Who there is, the speaker of each utterance, models first, and how that is known.
 
-    Parameters
-    ----------
-    rows
-        Of the trials; where no table of speakers is given, the trials tell who there is.
-    tables
-        What is given with them.
-    ids, models
-        Ids of the utterances and, apart, of enrolment models.
-
-    Raises
-    ------
-    DataError
-        If the speaker of any utterance is not known, or files contradict each other.
+    Where no table of speakers is given, the trials tell who there is.
     """
     n_models = 0 if models is None else len(models)
     speaker = np.full(n_models + len(ids), -1, dtype=np.int32)

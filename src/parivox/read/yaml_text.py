@@ -31,12 +31,7 @@ Value: TypeAlias = "str | list[Node] | dict[str, Node]"
 
 
 def read_yaml(text: str, name: str) -> Node | None:
-    """Read one document; None if it holds nothing.
-
-    Raises
-    ------
-    ConfigError
-        If it is no YAML, holds a key twice, or more than mappings, lists and texts.
+    """Read one document of mappings, lists and texts; None if it holds nothing.
 
     Examples
     --------

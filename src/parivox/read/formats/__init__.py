@@ -43,25 +43,10 @@ _ODD_LINES = 20
 
 
 def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Scan:  # noqa: A002
-    """Open a source of trials in the format that it is in.
+    """Open a source of trials in the format that it is in, or in that of this name.
 
-    Parameters
-    ----------
-    source
-        A path, ``-`` for standard input, a dataframe or a mapping of arrays.
-    columns
-        The user's columns.
-    format
-        Name of a format, where the content does not tell.
-    name
-        What messages call a source that has no name.
-
-    Raises
-    ------
-    ConfigError
-        If the format is not known.
-    DataError
-        If the source cannot be read, or is in no known format.
+    It is a path, ``-`` for standard input, a dataframe or a mapping of arrays; messages call one
+    without a name `name`.
     """
     if format is not None and format not in FORMATS:
         msg = f"{columns.option} {format!r} is not known; choose from {', '.join(FORMATS)}"

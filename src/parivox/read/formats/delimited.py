@@ -155,25 +155,9 @@ def read_text(
 ) -> Iterator[tuple[Rows, pl.DataFrame]]:
     """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...
 
-    Parameters
-    ----------
-    content
-        The file.
-    separator
-        Between fields; a blank stands for any number of blanks and tabs.
-    width
-        Fields a row.
-    start
-        First row with data, from 1.
-    quote
-        Character that encloses fields, if any.
-
-    Yields
-    ------
-    rows
-        Row of each record as an editor shows it: that of its first line.
-    block : DataFrame
-        Blank lines are rows without any value.
+    With each block come the rows of its records as an editor shows them: those of their first
+    lines. A blank as separator stands for any number of blanks and tabs; `start` is the first row
+    with data, from 1; blank lines are rows without any value.
     """
     schema = {f"f{i}": pl.String for i in range(width)}
     for first, block, skip in _blocks(content, start):

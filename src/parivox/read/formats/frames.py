@@ -69,13 +69,7 @@ def _guarded(
 
 
 def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
-    """What the metadata of a Parquet file say, by key.
-
-    Raises
-    ------
-    Exception
-        One of `ENGINE_ERRORS`, if it is damaged.
-    """
+    """What the metadata of a Parquet file say, by key; damage raises one of `ENGINE_ERRORS`."""
     with silent():
         return pl.read_parquet_metadata(file)
 

@@ -221,26 +221,11 @@ def headerless(
     rows: str = "",
     label_with_optional: str = "",
 ) -> Format:
-    """A format whose columns are known by their places.
+    """A format whose columns are known by their places, as `Format` has them.
 
-    Parameters
-    ----------
-    name, label
-        As `Format` has them.
-    places
-        Place of each role, from 0; a column may have more than one.
-    optional
-        Places of roles that hold numbers and may be missing.
-    fits
-        How well the first lines of a text fit: 0 for not at all.
-    examples
-        Lines, as the documentation shows them.
-    more
-        Whether columns of words may follow, which are ignored.
-    rows
-        What the rows hold, if not in the names of the roles.
-    label_with_optional
-        `label` of a file that has the optional columns.
+    A column may have more than one role; the `optional` ones hold numbers and may be missing. How
+    well the first lines of a text fit is 0 for not at all. Where `more` columns of words may
+    follow, they are ignored. `rows` says what the rows hold, if not the names of the roles.
     """
     optional = optional or {}
     role_words = _role_words({**places, **optional})

@@ -28,12 +28,6 @@ def _frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
 
     Titles above the header and empty columns are passed over; hidden rows are read as others.
     The content's dialect then tells the sheet, its header, and what is hidden.
-
-    Raises
-    ------
-    DataError
-        If it is no workbook, too large or damaged, openpyxl is not installed, no sheet or more
-        than one holds a table, or cells of it cannot be taken as they are.
     """
     sheets = _sheets(content)
     sheet = _chosen(sheets, content.name)

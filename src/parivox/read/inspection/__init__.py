@@ -58,18 +58,7 @@ def inspect_files(
 ) -> Inspection:
     """Tell what files hold, how they fit together, and what is odd.
 
-    Parameters
-    ----------
-    sources
-        Paths, ``-`` for standard input, dataframes or mappings of arrays, in any order.
-    columns
-        Names of columns of trials by role, where they are not known.
-    scores_format
-        Format of trials whose rows fit several.
-    counts
-        Reader of files of counts.
-    stem
-        Name of the system that an audit takes a file to be of.
+    See :func:`parivox.inspect`; `stem` names the system that an audit takes a file to be of.
     """
     asked = Columns(dict(columns), elsewhere=True)
     once, twice = _without_repeats(sources)

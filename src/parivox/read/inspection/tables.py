@@ -88,13 +88,7 @@ class InspectedTable:
 
 
 def inspect_table(source: Any, name: str) -> InspectedTable:
-    """Look at a source that is a table, but not of trials.
-
-    Raises
-    ------
-    DataError
-        If it is no table.
-    """
+    """Look at a source that is a table, but not of trials."""
     table, _, provenance = read_table(source, "table")
     found = Found(name, "", provenance["format"], reading_facts(provenance), rows=table.height)
     seen = InspectedTable(found, source, table, provenance)
@@ -219,13 +213,6 @@ def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
     By their names or the user's, a decision, or one side and a score or label, show that it is
     trials; the other side is then an id column. By what they hold, two columns of ids that have
     some in common, or are paths, and a column of labels or scores do.
-
-    Parameters
-    ----------
-    frame
-        The first rows, as text.
-    asked
-        The user's columns.
     """
     try:
         places = name_columns(frame.columns, asked, "")
@@ -343,10 +330,7 @@ def reading_facts(provenance: Mapping[str, Any]) -> dict[str, str]:
 class Cells:
     """The cells of one column, added part by part.
 
-    Parameters
-    ----------
-    most
-        With more distinct values than this they are no longer counted; None counts them all.
+    With more than `most` distinct values they are no longer counted; None counts them all.
     """
 
     def __init__(self, most: int | None = _MOST) -> None:
