@@ -107,7 +107,7 @@ def check_filled(
         raise DataError(msg)
 
 
-def find_column(table: pl.DataFrame, role: str, known: tuple[str, ...], name: str) -> str:
+def find_column(table: pl.DataFrame, role: str, known: Sequence[str], name: str) -> str:
     """The column of a role by its known names; without `name`, one that is missing is empty."""
     columns = [column for column in table.columns if column != "row"]
     names = {plain(column): column for column in reversed(columns)}

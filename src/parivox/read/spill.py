@@ -55,7 +55,7 @@ class Store:
         """All rows at once, with the final codes of the utterances."""
         chunks = [rank.of(chunk) for chunk in self.batches()]
         self._held.clear()
-        return chunks[0] if len(chunks) == 1 else _concatenated(chunks)
+        return chunks[0] if len(chunks) == 1 else concatenated(chunks)
 
     def batches(self) -> Iterator[Encoded]:
         """All rows in pieces, as they were added."""
@@ -162,7 +162,8 @@ def kind_of(
     return np.dtype([*fields, *((name, column.dtype.str) for name, column in more.items())])
 
 
-def _concatenated(chunks: Sequence[Encoded]) -> Encoded:
+def concatenated(chunks: Sequence[Encoded]) -> Encoded:
+    """The rows of several chunks, perhaps of none."""
     if not chunks:
         return _encoded(np.empty(0, dtype=kind_of(ROW, {})))
     return Encoded(

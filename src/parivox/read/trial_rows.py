@@ -89,7 +89,7 @@ class TrialRows:
         rows = Store(name)
         self.scans.append(scanned)
         for numbers_, whole in scanned.chunks():
-            chunk, places = _without_blank_rows(whole, numbers_)
+            chunk, places = without_blank_rows(whole, numbers_)
             if chunk.height:
                 rows.add(self._encoded(scanned, places, chunk, scored=name == "scores"))
         if not rows.rows:
@@ -267,7 +267,7 @@ class TrialRows:
         return files
 
 
-def _without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, Rows]:
+def without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, Rows]:
     """The chunk without rows of which nothing is known, and the row of each that is left."""
     if not (chunk["enrol"].is_null() & chunk["test"].is_null()).any():
         return chunk, rows

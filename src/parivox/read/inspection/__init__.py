@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import DataError, shown
@@ -20,7 +20,7 @@ from parivox.read.counts_file import holds_counts
 from parivox.read.formats import may_be_trials, scan, table_format
 from parivox.read.inspection.findings import Found, Inspection, Odd
 from parivox.read.inspection.joins import find_joins, settle_kinds, with_labels
-from parivox.read.inspection.plan import Plan
+from parivox.read.inspection.plan import Plan, Source
 from parivox.read.inspection.tables import (
     InspectedTable,
     inspect_groups,
@@ -31,7 +31,7 @@ from parivox.read.inspection.trials import InspectedTrials, first_rows, inspect_
 from parivox.read.metadata import SPEAKER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from parivox.read.formats.format import Scan
     from parivox.read.inspection.plan import CountsReader, Inspected
@@ -39,18 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["Inspection", "inspect_files"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Source:
-    """A source under the name that the user gave it, in a form that can be read again."""
-
-    name: str
-    given: Any
-    word: str  # as the command takes it
-    folder: Folder | None = None  # of standard input, for as long as it is needed
-
-
 def inspect_files(
-    sources: Sequence[Any],
+    given: Sequence[Any],
     columns: Mapping[str, str],
     scores_format: str | None,
     counts: CountsReader,
@@ -61,41 +51,32 @@ def inspect_files(
     See :func:`parivox.inspect`; `stem` names the system that an audit takes a file to be of.
     """
     asked = Columns(dict(columns), elsewhere=True)
-    once, twice = _without_repeats(sources)
-    kept = [_readable_again(source, number) for number, source in enumerate(once, 1)]
-    seen = [_identify(one, asked, scores_format, counts) for one in kept]
-    trials, tables = _settle_kinds(seen)
-    files = [one if isinstance(one, Found) else one.found for one in seen]
-    of = [(source.word, source.given, one) for source, one in zip(kept, seen, strict=True)]
-    plan = Plan(of, dict(columns), scores_format, stem)
-    known = {problem for one in files for problem in one.problems}
-    problems = [*twice, *(one for one in plan.problems(counts) if one not in known)]
-    command, because = plan.next()
-    joins = find_joins(trials, tables)
-    return Inspection(
-        tuple(files), tuple(joins), tuple(plan.shared), tuple(problems), command, tuple(because)
-    )
-
-
-def _settle_kinds(seen: list[Inspected]) -> tuple[list[InspectedTrials], list[InspectedTable]]:
-    """Settle in place what each source shows the others to be; give trials and tables apart."""
+    once, repeated = _without_repeats(given)
+    sources = [_readable_again(one, number) for number, one in enumerate(once, 1)]
+    seen = [_identify(source, asked, scores_format, counts) for source in sources]
     trials = [one for one in seen if isinstance(one, InspectedTrials)]
     tables = settle_kinds(trials, [one for one in seen if isinstance(one, InspectedTable)])
     trials = with_labels(trials, tables)
-    of_trials, of_tables = iter(trials), iter(tables)
-    for place, one in enumerate(seen):
-        if isinstance(one, InspectedTrials):
-            seen[place] = next(of_trials)
-        elif isinstance(one, InspectedTable):
-            seen[place] = next(of_tables)
-    return trials, tables
+    settled: dict[type, Iterator[Inspected]] = {
+        InspectedTrials: iter(trials),
+        InspectedTable: iter(tables),
+    }
+    for source, one in zip(sources, seen, strict=True):
+        source.seen = next(settled.get(type(one), iter([one])))
+    files = tuple(source.found for source in sources)
+    plan = Plan(sources, dict(columns), scores_format, stem)
+    known = {problem for found in files for problem in found.problems}
+    problems = [*repeated, *(one for one in plan.problems(counts) if one not in known)]
+    command, because = plan.next()
+    joins = tuple(find_joins(trials, tables))
+    return Inspection(files, joins, tuple(plan.shared), tuple(problems), command, tuple(because))
 
 
-def _without_repeats(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
+def _without_repeats(given: Sequence[Any]) -> tuple[list[Any], list[str]]:
     """The sources without files that are given again, and what to say of these."""
     found: dict[object, Any] = {}
     again: dict[str, None] = {}
-    for source in sources:
+    for source in given:
         is_path = isinstance(source, (str, os.PathLike))
         is_file = is_path and os.fspath(source) != "-"
         try:
@@ -109,118 +90,99 @@ def _without_repeats(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
     return list(found.values()), list(again)
 
 
-def _readable_again(source: Any, number: int) -> _Source:
+def _readable_again(given: Any, number: int) -> Source:
     """The source so that it can be read more than once."""
-    if not isinstance(source, (str, os.PathLike)):
-        return _Source(f"table {number}", source, f"table {number}")
-    if os.fspath(source) != "-":
-        name = shown(os.fspath(source))
-        return _Source(name, source, name)
+    if not isinstance(given, (str, os.PathLike)):
+        return Source(f"table {number}", given, f"table {number}")
+    if os.fspath(given) != "-":
+        name = shown(os.fspath(given))
+        return Source(name, given, name)
     folder = Folder()
     path = folder / "standard input"  # as messages call it
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
-    return _Source(path.name, path, "-", folder)
+    return Source(path.name, path, "-", folder)
 
 
 def _identify(
-    source: _Source, asked: Columns, format_: str | None, counts: CountsReader
+    source: Source, asked: Columns, format_: str | None, counts: CountsReader
 ) -> Inspected:
     """What one source is; what is neither trials nor a table nor counts is unknown."""
-    if holds_counts(source.given):
-        return counts.see(source.name, source.given)
-    if (groups := inspect_groups(source.given, source.name)) is not None:
+    if holds_counts(source.data):
+        return counts.see(source.name, source.data)
+    if (groups := inspect_groups(source.data, source.name)) is not None:
         return groups
     trials, problem = _trials(source, asked, format_)
     if trials is not None:
         return trials
     try:
-        seen = inspect_table(source.given, source.name)
+        seen = inspect_table(source.data, source.name)
     except DataError as error:
         problems = dict.fromkeys(one for one in (problem, str(error)) if one)
         return Found(source.name, "unknown", problems=tuple(problems))
-    if problem and _names_trials(seen):
+    names = {plain(column) for column in seen.columns}
+    if problem and all(names & ALIASES[side] for side in ("enrol", "test")):
         return Found(source.name, "trials", seen.found.format, problems=(problem,))
     return seen
 
 
 def _trials(
-    source: _Source, asked: Columns, format_: str | None
+    source: Source, asked: Columns, format_: str | None
 ) -> tuple[InspectedTrials | Found | None, str]:
     """The trials of a source, if it is of trials; and what an audit says that it cannot read."""
     problem = ""
     try:
-        scanned = _scanned(source.given, asked, format_)
+        scanned = _scanned(source.data, asked, format_)
     except DataError as error:
         problem = str(error)
-        if _may_be_trials(source.given):
+        if _may_be_trials(source.data):
             return Found(source.name, "trials", problems=(problem,)), problem
     else:
         if {"enrol", "test"} <= set(scanned.columns):
-            is_else = _is_of_models(scanned)
-            seen = None if is_else else inspect_trials(scanned, source.given, source.name, asked)
-            return seen, ""
-    return _by_content(source, asked), problem
-
-
-def _by_content(source: _Source, asked: Columns) -> InspectedTrials | None:
-    """The trials of a source whose columns have no known names, by what they hold."""
+            of_trials = {"score", "label", "decision"} & set(scanned.columns)
+            if not of_trials and any(plain(name) in SPEAKER for name in scanned.ignored):
+                return None, ""  # models and their recordings, with the speaker of each
+            return inspect_trials(scanned, source.data, source.name, asked), ""
     with suppress(DataError):
-        raw = _as_table(source.given, asked)
-        roles = roles_of_trials(first_rows(raw, source.given, asked), asked)
-        if roles:
-            named = Columns(roles)
-            scanned = scan(source.given, columns=named, format=None, name="scores")
-            seen = inspect_trials(scanned, source.given, source.name, named)
-            taken = {role: column for role, column in roles.items() if role not in asked.by_role}
-            odd = (*([_odd_guesses(taken)] if taken else []), *seen.found.odd)
-            return replace(seen, found=replace(seen.found, odd=odd), named=tuple(roles))
-    return None
+        return _trials_by_content(source, asked), problem
+    return None, problem
 
 
-def _as_table(given: Any, asked: Columns) -> Scan:
-    """A source as a table, whatever its columns."""
-    if not isinstance(given, (str, os.PathLike)):
-        return scan(given, columns=asked, format=None, name="scores")
-    content = read_content(given)
-    return table_format(content).scan(content, asked)
-
-
-def _odd_guesses(roles: Mapping[str, str]) -> Odd:
-    """Columns that are trusted to be what they look like; an audit wants to be told."""
-    columns, words = ", ".join(map(repr, roles.values())), ", ".join(roles)
-    option = ",".join(f"{role}={column}" for role, column in roles.items())
-    are = f"columns {columns} are" if len(roles) > 1 else f"column {columns} is"
-    return Odd(f"{are} taken for {words}; audit needs --columns {option}", 0)
-
-
-def _names_trials(seen: InspectedTable) -> bool:
-    """Whether there are columns of enrolments and of tests, if more than one of them."""
-    names = {plain(column) for column in seen.columns}
-    return all(names & ALIASES[side] for side in ("enrol", "test"))
-
-
-def _scanned(given: Any, asked: Columns, format_: str | None) -> Scan:
+def _scanned(data: Any, asked: Columns, format_: str | None) -> Scan:
     try:
-        return scan(given, columns=asked, format=None, name="scores")
+        return scan(data, columns=asked, format=None, name="scores")
     except DataError:
-        if format_ is None or not _may_be_trials(given):
+        if format_ is None or not _may_be_trials(data):
             raise
-        return scan(given, columns=asked, format=format_, name="scores")
+        return scan(data, columns=asked, format=format_, name="scores")
 
 
-def _may_be_trials(given: Any) -> bool:
+def _may_be_trials(data: Any) -> bool:
     """Whether the rows are of trials, in a format that the user must name or a header must."""
-    if not isinstance(given, (str, os.PathLike)):
-        return False
-    try:
-        head = read_content(given).head
-    except DataError:
-        return False
-    return may_be_trials(head)
+    with suppress(DataError):
+        return isinstance(data, (str, os.PathLike)) and may_be_trials(read_content(data).head)
+    return False
 
 
-def _is_of_models(scanned: Scan) -> bool:
-    """Whether the pairs are models and their recordings, with the speaker of each."""
-    of_trials = {"score", "label", "decision"} & set(scanned.columns)
-    return not of_trials and any(plain(name) in SPEAKER for name in scanned.ignored)
+def _trials_by_content(source: Source, asked: Columns) -> InspectedTrials | None:
+    """The trials of a source whose columns have no known names, by what they hold."""
+    if isinstance(source.data, (str, os.PathLike)):
+        content = read_content(source.data)
+        raw = table_format(content).scan(content, asked)
+    else:
+        raw = scan(source.data, columns=asked, format=None, name="scores")
+    roles = roles_of_trials(first_rows(raw, source.data, asked), asked)
+    if not roles:
+        return None
+    named = Columns(roles)
+    scanned = scan(source.data, columns=named, format=None, name="scores")
+    seen = inspect_trials(scanned, source.data, source.name, named)
+    odd = seen.found.odd
+    taken = {role: column for role, column in roles.items() if role not in asked.by_role}
+    if taken:  # which is a guess: an audit wants to be told
+        option = ",".join(f"{role}={column}" for role, column in taken.items())
+        names = ", ".join(map(repr, taken.values()))
+        are = f"columns {names} are" if len(taken) > 1 else f"column {names} is"
+        what = f"{are} taken for {', '.join(taken)}; audit needs --columns {option}"
+        odd = (Odd(what, 0), *odd)
+    return replace(seen, found=replace(seen.found, odd=odd), named=tuple(roles))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from parivox.core.separation import auc
 from parivox.read.attributes import UNKNOWN, parse_attribute
 from parivox.read.checks import pair_key
 from parivox.read.columns import plain
 from parivox.read.inspection.findings import Differing, Join, Labels
 from parivox.read.inspection.tables import as_kind
+from parivox.read.inspection.trials import auc_of
 from parivox.read.joining import DIFFERENCES, pattern_of, pattern_of_speakers
 from parivox.read.metadata import ID, SPEAKER, UTTERANCE, id_columns
 from parivox.read.recordings import MODEL
@@ -107,7 +107,7 @@ def _of_trials(
 ) -> Iterator[Join]:
     recordings = one.ids
     if models:
-        enrol, recordings = (_ids_used(one, side) for side in (one.enrol, one.test))
+        enrol, recordings = (_ids_used(one, side) for side in (one.rows.enrol, one.rows.test))
         for table in models:
             yield _lookup("enrolments", one.found.name, enrol, table)
     for table in utterances:
@@ -292,7 +292,7 @@ def keys_of(
 
 def _keys(seen: InspectedTrials, every: pl.Series) -> NDArray[np.int64]:
     codes = seen.ids.cast(pl.Enum(every)).to_physical().to_numpy().astype(np.int32)
-    return pair_key(codes[seen.enrol], codes[seen.test], len(every))
+    return pair_key(codes[seen.rows.enrol], codes[seen.rows.test], len(every))
 
 
 def with_labels(
@@ -303,7 +303,7 @@ def with_labels(
     found = []
     for one in trials:
         made = one
-        if one.found.kind == "scores" and one.found.labels is None and one.enrol.size:
+        if one.found.kind == "scores" and one.found.labels is None and one.rows.enrol.size:
             if lists:
                 made = _with_labels(one, _labels_of_list(one, lists[0]), lists[0].found.name)
             elif (label := _by_speakers(one, tables)) is not None:
@@ -319,7 +319,7 @@ def _labels_of_list(one: InspectedTrials, other: InspectedTrials) -> NDArray[np.
     at = np.searchsorted(theirs, mine, sorter=order).clip(max=max(theirs.size - 1, 0))
     if not theirs.size:
         return np.full(mine.size, -1, dtype=np.int8)
-    found: NDArray[np.int8] = np.where(theirs[order[at]] == mine, other.label[order[at]], -1)
+    found: NDArray[np.int8] = np.where(theirs[order[at]] == mine, other.rows.label[order[at]], -1)
     return found.astype(np.int8)
 
 
@@ -336,27 +336,25 @@ def _by_speakers(one: InspectedTrials, tables: Sequence[InspectedTable]) -> NDAr
     if speaker.null_count() or not is_known.all():
         return None
     code = speaker.rank("dense").to_numpy()
-    label: NDArray[np.int8] = (code[one.enrol] == code[one.test]).astype(np.int8)
+    label: NDArray[np.int8] = (code[one.rows.enrol] == code[one.rows.test]).astype(np.int8)
     return label
 
 
 def _with_labels(one: InspectedTrials, label: NDArray[np.int8], by: str) -> InspectedTrials:
     """The trials with labels from elsewhere."""
-    counts = [int((label == code).sum()) for code in (0, 1)]
+    n_target, n_nontarget = (int((label == code).sum()) for code in (1, 0))
     scores = one.found.scores
-    both = ~np.isnan(one.score) & (label >= 0)
-    if scores is not None and both.any():
-        area = float(auc(one.score[both], label[both]))
-        scores = replace(scores, auc=None if np.isnan(area) else area)
-    found = replace(one.found, labels=Labels(counts[1], counts[0], by), scores=scores)
-    return replace(one, found=found, label=label)
+    if scores is not None:
+        scores = replace(scores, auc=auc_of(one.rows.score, label))
+    found = replace(one.found, labels=Labels(n_target, n_nontarget, by), scores=scores)
+    return replace(one, found=found, rows=one.rows._replace(label=label))
 
 
 def differing_attributes(
     one: InspectedTrials, tables: Sequence[InspectedTable]
 ) -> Iterator[tuple[Column, Differing]]:
     """Attributes of recordings whose values differ between the sides of most target trials."""
-    rows = one.label == 1
+    rows = one.rows.label == 1
     models = [table for table in tables if table.found.kind == "models"]
     for table in tables:
         if table.found.kind != "utterances" or "utterance" not in (table.found.roles or {}):
@@ -364,7 +362,7 @@ def differing_attributes(
         for column in table.found.columns:
             if column.groups:
                 code = _codes(one, table, column, models)
-                enrol, test = code[one.enrol[rows]], code[one.test[rows]]
+                enrol, test = code[one.rows.enrol[rows]], code[one.rows.test[rows]]
                 known = (enrol >= 0) & (test >= 0)
                 share = float((enrol != test)[known].mean()) if known.any() else 0.0
                 if share > _MOST:

@@ -18,17 +18,19 @@ from parivox.read.formats.headerless import mostly_scores
 from parivox.read.groups import FEW, MANY
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Column, Found, Ids, Odd
-from parivox.read.metadata import SPEAKER, UTTERANCE, read_table
+from parivox.read.metadata import SPEAKER, UTTERANCE, find_column, read_table
 from parivox.read.recordings import MODEL, read_failures, read_models, read_utterances
 from parivox.read.speakers import Speakers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from parivox.read.columns import Columns
 
-_RECORDING = frozenset(UTTERANCE) - {"id"}
-_REASON = frozenset({"reason", "why", "cause"})
+_RECORDING = tuple(word for word in UTTERANCE if word != "id")
+_REASON = ("cause", "reason", "why")
+_LIKE_IDS = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
+_OUTCOMES = {"score", "decision", "label"}
 _IDS = {
     "speakers": ("speaker",),
     "utterances": ("utterance", "speaker"),
@@ -76,10 +78,14 @@ class InspectedTable:
         """Columns as the file names them."""
         return [column for column in self.table.columns if column != "row"]
 
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Column of each role."""
+        return self.found.roles or {}
+
     def cells(self, role: str) -> pl.Series | None:
         """Distinct known cells of the column of a role, if there is one."""
-        column = (self.found.roles or {}).get(role)
-        return None if column is None else self.distinct(column)
+        return self.distinct(self.roles[role]) if role in self.roles else None
 
     def distinct(self, column: str) -> pl.Series:
         """Distinct cells of a column that are not empty."""
@@ -91,36 +97,38 @@ def inspect_table(source: Any, name: str) -> InspectedTable:
     """Look at a source that is a table, but not of trials."""
     table, _, provenance = read_table(source, "table")
     found = Found(name, "", provenance["format"], reading_facts(provenance), rows=table.height)
-    seen = InspectedTable(found, source, table, provenance)
-    kind, roles = _kind(table, seen.columns)
-    return as_kind(seen, kind, roles)
+    return as_kind(InspectedTable(found, source, table, provenance), *_kind(table))
 
 
 def as_kind(seen: InspectedTable, kind: str, roles: dict[str, str]) -> InspectedTable:
     """The table as one of a kind, with its columns by role."""
     table = seen.table
-    role_of = {roles[role]: role for role in _IDS[kind] if role in roles}
-    role_of |= {column: role for role, column in roles.items()}
+    of_ids = {role: roles[role] for role in _IDS[kind] if role in roles}
+    role_of = {column: role for role, column in (*of_ids.items(), *roles.items())}
     columns = []
-    for column in seen.columns:
+    for name in seen.columns:
         cells = Cells(most=None)
-        cells.add(table[column])
-        columns.append(cells.column(column, role_of.get(column, "")))
+        cells.add(table[name])
+        columns.append(cells.column(name, role_of.get(name, "")))
     read = dict(seen.found.read or {})
     numbers = [table[column.name] for column in columns if column.numbers is not None]
     if any(cells.str.contains(",", literal=True).any() for cells in numbers):
         read["decimal"] = ","
     ids, odd = [], []
-    for role in _IDS[kind]:
-        if role in roles:
-            distinct = seen.distinct(roles[role])
-            ids.append(Ids(f"{role}s", len(distinct), tuple(distinct.head(_IDS_SHOWN).to_list())))
-            odd += odd_ids(distinct)
-    odd += _repeated(table, kind, roles)
-    odd += [_empty_cells(table, column) for role, column in roles.items() if role in _IDS[kind]]
-    odd = [one for one in odd if one.count]
-    header = _header_like_data(table, seen.columns)
-    if header:
+    for role, name in of_ids.items():
+        distinct = seen.distinct(name)
+        ids.append(Ids(f"{role}s", len(distinct), tuple(distinct.head(_IDS_SHOWN))))
+        odd += odd_ids(distinct)
+    one_row = {"speakers": "speaker", "utterances": "utterance"}.get(kind, "")
+    if one_row in roles:
+        filled = table[roles[one_row]].drop_nulls()
+        again = filled.filter(filled.is_duplicated()).unique(maintain_order=True)
+        if len(again):
+            odd.append(Odd(f"{one_row}s with several rows", len(again), f"such as {again[0]}"))
+    for name in (roles[role] for role in roles if role in of_ids):
+        n_empty = int((table[name].is_null() | (table[name] == "")).sum())
+        odd += [Odd(f"rows with nothing in {name!r}", n_empty)] if n_empty else []
+    if header := _header_like_data(table, seen.columns):
         odd.append(Odd("is there no header? the first row is made like the others", 0, header))
     found = replace(
         seen.found,
@@ -130,81 +138,73 @@ def as_kind(seen: InspectedTable, kind: str, roles: dict[str, str]) -> Inspected
         columns=tuple(columns),
         ids=tuple(ids),
         odd=tuple(odd),
+        problems=_problems(seen, kind, roles.get("speaker")),
     )
-    made = replace(seen, found=found)
-    return replace(made, found=replace(found, problems=_problems(made)))
+    return replace(seen, found=found)
 
 
-def _kind(table: pl.DataFrame, columns: list[str]) -> tuple[str, dict[str, str]]:
+def _problems(seen: InspectedTable, kind: str, speaker: str | None) -> tuple[str, ...]:
+    """What the audit's reader of this kind of table says against it."""
+    name = str(seen.provenance["name"])
+    try:
+        if kind == "utterances":
+            read_utterances(seen.source)
+        elif kind == "models":
+            read_models(seen.source)
+        elif kind == "failures":
+            read_failures(seen.source)
+        elif speaker is not None:  # of two values of a speaker, whose column must be known
+            Speakers(seen.table, name=name, id=speaker, conflicts="error", provenance={})
+    except DataError as error:
+        return (str(error),)
+    return ()
+
+
+def _kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
     """What a table is by the names of its columns, and the column of each role."""
+    columns = [column for column in table.columns if column != "row"]
 
-    def find(words: Collection[str], *taken: str) -> str:
-        fits = {plain(c): c for c in reversed(columns) if c not in taken and plain(c) in words}
-        ordered = words if isinstance(words, tuple) else sorted(words)
-        return next((fits[word] for word in ordered if word in fits), "")
+    def find(words: Sequence[str], *taken: str) -> str:
+        return find_column(table.drop(*taken), "", words, "")
 
-    speaker = find(SPEAKER)
-    recording = find(tuple(word for word in UTTERANCE if word != "id"))
-    model, stage, reason = find(MODEL), find(ALIASES["stage"]), find(_REASON)
+    def named(**roles: str) -> dict[str, str]:
+        return {role: column for role, column in roles.items() if column}
+
+    speaker, recording = find(SPEAKER), find(_RECORDING)
+    model, stage, reason = find(MODEL), find(sorted(ALIASES["stage"])), find(_REASON)
     if model and speaker:
         recording = find(UTTERANCE, model, speaker)
-        return "models", _named(model=model, speaker=speaker, recording=recording)
+        return "models", named(model=model, speaker=speaker, recording=recording)
     if model and recording and set(map(plain, columns)) <= {plain(model), plain(recording), "side"}:
-        return "models", _named(model=model, recording=recording)
+        return "models", named(model=model, recording=recording)
     if (recording or model) and (stage or reason):
-        return "failures", _named(recording=recording or model, stage=stage, reason=reason)
+        return "failures", named(recording=recording or model, stage=stage, reason=reason)
     repeats = bool(speaker) and bool(table[speaker].is_duplicated().any())
     if not recording and repeats:
         other = find(("id",), speaker)
         recording = other if other and not table[other].is_duplicated().any() else ""
     if recording and (repeats or not speaker):
-        return "utterances", _named(utterance=recording, speaker=speaker)
-    return "speakers", _named(speaker=speaker or _likely_id_column(table, columns))
-
-
-def _named(**roles: str) -> dict[str, str]:
-    return {role: column for role, column in roles.items() if column}
-
-
-def _likely_id_column(table: pl.DataFrame, columns: list[str]) -> str:
-    """The column whose name or values are those of ids; empty if none is."""
-    unique = [c for c in columns if table[c].null_count() == 0 and table[c].is_unique().all()]
-    named = [c for c in columns if re.search(r"(?i)(^|[ _.-])(id|code|nr|no|name)$", c.strip())]
-    return next(
-        (one for one in (*(c for c in named if c in unique), *unique, *named)),
-        "",
-    )
-
-
-def _repeated(table: pl.DataFrame, kind: str, roles: dict[str, str]) -> list[Odd]:
-    """Ids that stand in several rows, where one row each is meant."""
-    role = {"speakers": "speaker", "utterances": "utterance"}.get(kind, "")
-    if role not in roles:
-        return []
-    cells = table[roles[role]].drop_nulls()
-    again = cells.filter(cells.is_duplicated()).unique(maintain_order=True)
-    note = f"such as {again[0]}" if len(again) else ""
-    return [Odd(f"{role}s with several rows", len(again), note)]
-
-
-def _empty_cells(table: pl.DataFrame, column: str) -> Odd:
-    cells = table[column]
-    n = int((cells.is_null() | (cells == "")).sum())
-    return Odd(f"rows with nothing in {column!r}", n)
+        return "utterances", named(utterance=recording, speaker=speaker)
+    if not speaker:  # a column whose name or values are those of ids
+        unique = [c for c in columns if table[c].null_count() == 0 and table[c].is_unique().all()]
+        like_ids = [c for c in columns if re.search(_LIKE_IDS, c.strip())]
+        speaker = next((c for c in (*like_ids, *unique) if c in unique), "")
+        speaker = speaker or next(iter(like_ids), "")
+    return "speakers", named(speaker=speaker)
 
 
 def _header_like_data(table: pl.DataFrame, columns: list[str]) -> str:
     """A column's name that is made like the cells below it, digits and all."""
+
+    def shape(text: str) -> str:
+        return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", text))
+
     for column in columns:
-        shape = _shape(column)
+        made = shape(column)
         below = table[column].drop_nulls().head(100).to_list()
-        if "9" in shape and len(below) > 1 and all(_shape(cell) == shape for cell in below):
+        if "9" in made and len(below) > 1 and all(shape(cell) == made for cell in below):
             return column
     return ""
-
-
-def _shape(text: str) -> str:
-    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", text))
 
 
 def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
@@ -219,36 +219,29 @@ def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
     except DataError:
         places = {}
     named = {role: frame.columns[place] for role, place in places.items()}
-    outcomes = _outcomes(frame, named)
+    outcomes = dict(named)
+    if not _OUTCOMES & set(named):
+        for column in frame.columns:
+            cells = _first_cells(frame, column) if column not in named.values() else []
+            if cells and "label" not in outcomes and all(map(is_label, cells)):
+                outcomes["label"] = column
+            elif cells and "score" not in outcomes and mostly_scores(cells):
+                outcomes["score"] = column
     free = [column for column in frame.columns if column not in outcomes.values()]
-    ids = [column for column in free if not mostly_scores(_cells(frame, column) or ["0.5"])]
+    ids = [one for one in free if not mostly_scores(_first_cells(frame, one) or ["0.5"])]
     missing = [side for side in _SIDES if side not in named]
     if "decision" not in named and len(missing) == len(_SIDES):
         sides = dict(zip(_SIDES, ids, strict=False)) if _are_sides(frame, ids) else {}
     else:
         sides = _sides(free, ids, missing, named)
-    if not {"score", "decision", "label"} & set(outcomes) or len(sides) < len(missing):
+    if not _OUTCOMES & set(outcomes) or len(sides) < len(missing):
         return {}
     by_user = {role: named[role] for role in asked.by_role if role in named}
     return {**sides, **{r: c for r, c in outcomes.items() if r not in named}, **by_user}
 
 
-def _cells(frame: pl.DataFrame, column: str) -> list[str]:
+def _first_cells(frame: pl.DataFrame, column: str) -> list[str]:
     return [cell for cell in frame[column].head(_LINES).to_list() if cell]
-
-
-def _outcomes(frame: pl.DataFrame, named: dict[str, str]) -> dict[str, str]:
-    """The columns that are named and, if none of these is one, those of labels and scores."""
-    found = dict(named)
-    if {"score", "decision", "label"} & set(named):
-        return found
-    for column in frame.columns:
-        cells = _cells(frame, column) if column not in named.values() else []
-        if cells and "label" not in found and all(map(is_label, cells)):
-            found["label"] = column
-        elif cells and "score" not in found and mostly_scores(cells):
-            found["score"] = column
-    return found
 
 
 def _are_sides(frame: pl.DataFrame, ids: Sequence[str]) -> bool:
@@ -264,52 +257,21 @@ def _sides(
     free: Sequence[str], ids: Sequence[str], missing: Sequence[str], named: dict[str, str]
 ) -> dict[str, str]:
     """A column for each side that has no known name; none if speakers stand where models do."""
-    people = _fitting(free, SPEAKER)
-    is_decided, is_scored = "decision" in named, "score" in named
-    if people and not is_decided and not is_scored:
+    people = [column for column in free if plain(column) in SPEAKER]
+    has_outcome = bool({"decision", "score"} & set(named))
+    if people and not has_outcome:
         return {}  # models and their recordings, with the speaker of each
-    words = {"enrol": (*MODEL, *(SPEAKER if is_decided else ())), "test": UTTERANCE}
+    enrol = (*MODEL, *SPEAKER) if "decision" in named else MODEL
+    words = {"enrol": enrol, "test": UTTERANCE}
     found: dict[str, str] = {}
     for side in missing:
         left = [column for column in free if column not in found.values()]
-        fits = _fitting(left, words[side])
-        if not fits and len(missing) == 1 and (is_decided or is_scored):
+        fits = [column for column in left if plain(column) in words[side]]
+        if not fits and len(missing) == 1 and has_outcome:
             fits = [column for column in ids if column in left and column not in people]
         if fits:
             found[side] = fits[0]
     return found
-
-
-def _fitting(columns: Sequence[str], words: Collection[str]) -> list[str]:
-    return [column for column in columns if plain(column) in words]
-
-
-def _problems(seen: InspectedTable) -> tuple[str, ...]:
-    """What the audit's reader of this kind of table says against it."""
-    readers: dict[str, Callable[[Any], object]] = {
-        "utterances": read_utterances,
-        "models": read_models,
-        "failures": read_failures,
-        "speakers": lambda _: _speakers(seen),
-    }
-    try:
-        readers[seen.found.kind](seen.source)
-    except DataError as error:
-        return (str(error),)
-    return ()
-
-
-def _speakers(seen: InspectedTable) -> None:
-    """Refuse a speaker with two values, if it is known which column holds the ids."""
-    column = (seen.found.roles or {}).get("speaker")
-    if column is not None:
-        Speakers(
-            seen.table,
-            name=str(seen.provenance["name"]),
-            id=column,
-            conflicts="error",
-            provenance=seen.provenance,
-        )
 
 
 def reading_facts(provenance: Mapping[str, Any]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from parivox.read.checks import (
     OF_ITSELF,
     REVERSED,
     UNSCORED,
+    Encoded,
     pair_key,
 )
 from parivox.read.columns import ATTRIBUTE, Columns, name_columns
@@ -28,9 +29,11 @@ from parivox.read.formats import scan_again
 from parivox.read.ids import Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Odd, Scores, Whose
 from parivox.read.inspection.tables import Cells, odd_ids, reading_facts
+from parivox.read.spill import concatenated
+from parivox.read.trial_rows import without_blank_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,13 +56,8 @@ class InspectedTrials:
     found: Found
     scan: Scan
     ids: pl.Series  # distinct
-    # shape (row,): indices into `ids`, of the rows with both
-    enrol: NDArray[np.int32]
-    test: NDArray[np.int32]
+    rows: Encoded  # those with both ids, which enrol and test are indices into
     speaker: pl.Series  # of each id, as a column names it, else the first component of the id
-    # shape (row,): 1 for target, 0 for nontarget, -1 where it is not known
-    label: NDArray[np.int8]
-    score: NDArray[np.float64]  # shape (row,): NaN where there is none
     # roles whose columns are known by what they hold, not by their names
     named: tuple[str, ...] = ()
 
@@ -79,10 +77,10 @@ def inspect_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> I
     """Look at a source that has columns of enrolments and tests."""
     inspector = _TrialInspector(_with_ignored(scanned, source, columns))
     try:
-        for rows, chunk in inspector.parts():
+        for rows, chunk in inspector.first_chunks():
             inspector.add(rows, chunk)
     except DataError as error:
-        inspector.complain(error)
+        inspector.problems.append(str(error))
     return inspector.result(name, scanned)
 
 
@@ -127,89 +125,67 @@ class _TrialInspector:
         self.scan = scanned
         self.rows, self.whole = 0, True
         self.ids, self.speakers = Dictionary(), Dictionary()
-        self.parts_seen: list[tuple[NDArray[np.int32], ...]] = []
-        self.label: list[NDArray[np.int8]] = []
-        self.score: list[NDArray[np.float64]] = []
-        self.owner: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-        self.counts: dict[str, int] = {}
-        self.notes: dict[str, str] = {}
-        self.problems: list[str] = []
+        self.chunks: list[Encoded] = []
+        self.owners: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+        self.odd: dict[str, Odd] = {}
+        self.problems: list[str] = []  # what an audit would say first
         known = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
         self.cells = {whole_of(role): Cells() for role in scanned.columns if role not in known}
 
-    def parts(self) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        """The first rows of the source."""
+    def first_chunks(self) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        """The first rows of the source, as many as are looked at."""
         for rows, chunk in self.scan.chunks():
             left = MOST_ROWS - self.rows if self.ids.size < MOST_IDS else 0
-            if left <= 0:
-                self.whole = False
-                return
             self.whole = chunk.height <= left
-            yield rows[:left], chunk.head(left)
+            if left > 0:
+                yield rows[:left], chunk.head(left)
             if not self.whole:
                 return
-
-    def complain(self, error: DataError) -> None:
-        """Note what an audit would say, the first time."""
-        self.problems.append(str(error))
 
     def count(self, what: str, n: int, note: str = "") -> None:
         """Add to what is odd."""
         if n:
-            self.counts[what] = self.counts.get(what, 0) + int(n)
-            self.notes.setdefault(what, note)
+            before = self.odd.get(what, Odd(what, 0, note))
+            self.odd[what] = Odd(what, before.count + int(n), before.note)
 
     def add(self, rows: Rows, chunk: pl.DataFrame) -> None:
         """Take in some rows."""
-        text = {role: _text(chunk[role]) for role in _ID_ROLES}
-        nothing = text["enrol"].is_null() & text["test"].is_null()
-        if nothing.any():
-            blank = nothing & chunk.select(pl.all_horizontal(pl.all().is_null())).to_series()
-            chunk, rows = chunk.filter(~blank), np.asarray(rows)[~blank.to_numpy()]
-            text = {role: _text(chunk[role]) for role in _ID_ROLES}
+        chunk, rows = without_blank_rows(chunk, rows)
         self.rows += chunk.height
-        lost = text["enrol"].is_null() | text["test"].is_null()
+        lost = _text(chunk["enrol"]).is_null() | _text(chunk["test"]).is_null()
         if lost.any():
             self.count("rows without an id", int(lost.sum()))
-            if not self.problems:
-                for role in _ID_ROLES:
-                    self._try(Dictionary().codes, chunk, role, self.scan, rows)
+            for role in _ID_ROLES if not self.problems else ():
+                self._try(Dictionary().codes, chunk, role, self.scan, rows)
             chunk, rows = chunk.filter(~lost), np.asarray(rows)[~lost.to_numpy()]
         if not chunk.height:
             return
-        codes = tuple(self.ids.codes(chunk, role, self.scan, rows) for role in _ID_ROLES)
-        self.parts_seen.append(codes)
-        self.label.append(self._labels(chunk, rows))
-        self.score.append(self._scores(chunk, rows))
-        for role, mine in zip(_SPEAKER_ROLES, codes, strict=True):
+        enrol, test = (self.ids.codes(chunk, role, self.scan, rows) for role in _ID_ROLES)
+        label, score = self._labels(chunk, rows), self._scores(chunk, rows)
+        self.chunks.append(Encoded(enrol, test, label, score))
+        for role, codes in zip(_SPEAKER_ROLES, (enrol, test), strict=True):
             if role in self.scan.columns:
-                self._owners(chunk, role, mine)
+                has = _text(chunk[role]).is_not_null()
+                named = chunk.select(role).filter(has)
+                owner = self.speakers.codes(named, role, self.scan, range(named.height))
+                self.owners.append((codes[has.to_numpy()], owner))
         for role in chunk.columns:
             if whole_of(role) in self.cells:
                 self.cells[whole_of(role)].add(chunk[role])
 
-    def _try(self, job: object, *given: object) -> object:
+    def _try(self, read: Callable[..., NDArray[Any]], *given: object) -> NDArray[Any] | None:
         """What a reader of the audit gives, or None, and its complaint kept."""
         try:
-            return job(*given)  # type: ignore[operator]
+            return read(*given)
         except DataError as error:
-            if not self.problems:
-                self.complain(error)
+            self.problems = self.problems or [str(error)]
             return None
-
-    def _owners(self, chunk: pl.DataFrame, role: str, of: NDArray[np.int32]) -> None:
-        named = _text(chunk[role])
-        has = named.is_not_null()
-        if has.any():
-            filled = chunk.select(pl.col(role)).filter(has)
-            codes = self.speakers.codes(filled, role, self.scan, range(filled.height))
-            self.owner.append((of[has.to_numpy()], codes))
 
     def _labels(self, chunk: pl.DataFrame, rows: Rows) -> NDArray[np.int8]:
         if "label" not in self.scan.columns:
             return np.full(chunk.height, -1, dtype=np.int8)
         found = self._try(labels, chunk, self.scan, rows)
-        if isinstance(found, np.ndarray):
+        if found is not None:
             return found
         raw = _text(chunk["label"])
         codes = raw.str.to_lowercase().replace_strict(LABELS, default=-1, return_dtype=pl.Int8)
@@ -223,51 +199,66 @@ class _TrialInspector:
         if "score" not in self.scan.columns:
             return np.zeros(chunk.height)
         found = self._try(scores, chunk, self.scan, rows)
-        if not isinstance(found, np.ndarray):
-            raw = chunk["score"].cast(pl.String, strict=False).str.strip_chars().replace("", None)
-            values = raw.cast(pl.Float64, strict=False)
-            text = raw.filter(values.is_null() & raw.is_not_null())
-            self.count("scores that are no numbers", len(text), text[0] if len(text) else "")
-            self.count("scores that are nan", int(values.is_nan().sum() or 0))
-            self.count(UNSCORED, raw.null_count())
-            return values.fill_null(np.nan).to_numpy() + 0.0
-        self.count(UNSCORED, int(np.isnan(found).sum()))
-        self.count(INFINITE, int(np.isinf(found).sum()))
-        return found
+        if found is not None:
+            self.count(UNSCORED, int(np.isnan(found).sum()))
+            self.count(INFINITE, int(np.isinf(found).sum()))
+            return found
+        raw = _text(chunk["score"])
+        values = raw.cast(pl.Float64, strict=False)
+        text = raw.filter(values.is_null() & raw.is_not_null())
+        self.count("scores that are no numbers", len(text), text[0] if len(text) else "")
+        self.count("scores that are nan", int(values.is_nan().sum() or 0))
+        self.count(UNSCORED, raw.null_count())
+        return values.fill_null(np.nan).to_numpy() + 0.0
 
     def result(self, name: str, scanned: Scan) -> InspectedTrials:
         """Everything that was seen."""
-        enrol, test = (
-            np.concatenate([part[side] for part in self.parts_seen] or [np.empty(0, np.int32)])
-            for side in (0, 1)
-        )
-        label = np.concatenate(self.label or [np.empty(0, np.int8)])
-        score = np.concatenate(self.score or [np.empty(0)])
-        ids, rank = self.ids.sorted()
-        enrol, test = rank[enrol], rank[test]
-        speaker, rule = self._speakers(ids, rank)
-        for what, n, note in _odd_pairs(enrol, test, label, score, len(ids)):
-            self.count(what, n, note)
-        has = scanned.columns
-        of = [int((label == code).sum()) for code in (0, 1)]
+        ids, place = self.ids.sorted()
+        rows = concatenated(self.chunks)
+        rows = rows._replace(enrol=place[rows.enrol], test=place[rows.test])
+        speaker, rule = self._speakers(ids, place)
+        self._count_pairs(rows, len(ids))
+        columns = scanned.columns
+        n_of = [int((rows.label == code).sum()) for code in (0, 1)]
+        content = scanned.content
         found = Found(
             name,
-            "scores" if {"score", "decision"} & set(has) else "trials",
+            "scores" if {"score", "decision"} & set(columns) else "trials",
             scanned.format,
-            reading_facts(scanned.content.provenance) if scanned.content is not None else {},
-            dict(has),
+            {} if content is None else reading_facts(content.provenance),
+            dict(columns),
             tuple(self._column(role, cells) for role, cells in self.cells.items()),
             self.rows,
             self.whole,
-            _ids(ids, enrol, test),
-            _whose(rule, speaker, enrol, test, label) if len(ids) else None,
-            Labels(of[1], of[0]) if "label" in has else None,
-            _score_summary(score, label) if "score" in has else None,
-            (*(Odd(what, n, self.notes[what]) for what, n in self.counts.items()), *odd_ids(ids)),
+            _ids(ids, rows),
+            _whose(rule, speaker, rows) if len(ids) else None,
+            Labels(n_of[1], n_of[0]) if "label" in columns else None,
+            _score_summary(rows) if "score" in columns else None,
+            (*self.odd.values(), *odd_ids(ids)),
             tuple(self.problems),
             ignored=tuple(one for one in scanned.ignored if one not in self.scan.columns.values()),
-        )  # fmt: skip
-        return InspectedTrials(found, scanned, ids, enrol, test, speaker, label, score)
+        )
+        return InspectedTrials(found, scanned, ids, rows, speaker)
+
+    def _count_pairs(self, rows: Encoded, n: int) -> None:
+        """Count pairs that occur again."""
+        scored = rows.take(~np.isnan(rows.score))
+        key = pair_key(scored.enrol, scored.test, n)
+        order = np.argsort(key)
+        once, counts = np.unique(key[order], return_counts=True)
+        at = order[np.repeat(counts > 1, counts)]
+        at = at[np.lexsort((scored.score[at], scored.label[at], key[at]))]
+        equal = np.ones(max(at.size - 1, 0), dtype=bool)
+        for column in (key, scored.label, scored.score):
+            equal &= column[at][1:] == column[at][:-1]
+        kept = key[at][np.append(True, ~equal)[: at.size]]
+        differing = np.unique(kept, return_counts=True)[1]
+        self.count(DUPLICATES, int(equal.sum()), "counted once")
+        note = "an audit refuses or sets them aside"
+        self.count(CONFLICTS, int(differing[differing > 1].sum()), note)
+        is_reversed = (once[1:] ^ once[:-1]) == 1
+        self.count(REVERSED, int(is_reversed.sum()), "each direction is a trial")
+        self.count(OF_ITSELF, int((scored.enrol == scored.test).sum()))
 
     def _column(self, role: str, cells: Cells) -> Column:
         """One column or, of an attribute of either side, both."""
@@ -280,15 +271,15 @@ class _TrialInspector:
         ((key, name),) = named.items()
         return cells.column(name if key == role else key.removeprefix(ATTRIBUTE))
 
-    def _speakers(self, ids: pl.Series, rank: NDArray[np.int32]) -> tuple[pl.Series, str]:
+    def _speakers(self, ids: pl.Series, place: NDArray[np.int32]) -> tuple[pl.Series, str]:
         """Speaker of each id, and how it is known."""
         first = ids.str.split_exact("/", 1).struct.field("field_0")
-        if not self.owner:
+        if not self.owners:
             return first, "component" if 2 * ids.str.contains("/").sum() > len(ids) else "id"
-        names, place = self.speakers.sorted()
+        names, place_of_name = self.speakers.sorted()
         of = np.full(len(ids), -1, dtype=np.int64)
-        for codes, owner in reversed(self.owner):
-            of[rank[codes]] = place[owner]
+        for codes, owner in reversed(self.owners):
+            of[place[codes]] = place_of_name[owner]
         named = names.gather(pl.Series(of).replace(-1, None))
         return named.fill_null(first), "columns"
 
@@ -298,69 +289,32 @@ def _text(cells: pl.Series) -> pl.Series:
     return cells.cast(pl.String, strict=False).str.strip_chars().replace("", None)
 
 
-def _ids(ids: pl.Series, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> tuple[Ids, ...]:
+def _ids(ids: pl.Series, rows: Encoded) -> tuple[Ids, ...]:
     """One kind of ids, or two where no enrolment is a test."""
-    used = np.unique(enrol), np.unique(test)
-    if np.intersect1d(used[0], used[1], assume_unique=True).size or not len(ids):
-        return (Ids("utterances", len(ids), _first_ids(ids)),)
-    return tuple(
-        Ids(what, places.size, _first_ids(ids.gather(places)))
-        for what, places in zip(("enrolments", "tests"), used, strict=True)
-    )
+    enrol, test = np.unique(rows.enrol), np.unique(rows.test)
+    if np.intersect1d(enrol, test, assume_unique=True).size or not len(ids):
+        return (Ids("utterances", len(ids), tuple(ids.head(1))),)
+    used = {"enrolments": enrol, "tests": test}
+    return tuple(Ids(what, at.size, (ids[int(at[0])],)) for what, at in used.items())
 
 
-def _first_ids(ids: pl.Series) -> tuple[str, ...]:
-    return tuple(ids.head(1).to_list())
-
-
-def _whose(
-    rule: str,
-    speaker: pl.Series,
-    enrol: NDArray[np.int32],
-    test: NDArray[np.int32],
-    label: NDArray[np.int8],
-) -> Whose:
+def _whose(rule: str, speaker: pl.Series, rows: Encoded) -> Whose:
     code = speaker.rank("dense").to_numpy()
-    known = label >= 0
-    wrong = (code[enrol] == code[test])[known] != (label[known] == 1)
+    known = rows.label >= 0
+    wrong = (code[rows.enrol] == code[rows.test])[known] != (rows.label[known] == 1)
     return Whose(rule, speaker.n_unique(), float(wrong.mean()) if known.any() else None)
 
 
-def _score_summary(score: NDArray[np.float64], label: NDArray[np.int8]) -> Scores | None:
-    finite = np.isfinite(score)
-    if not finite.any():
+def _score_summary(rows: Encoded) -> Scores | None:
+    values = rows.score[np.isfinite(rows.score)]
+    if not values.size:
         return None
-    values = score[finite]
+    low, high = float(values.min()), float(values.max())
+    return Scores(low, high, int(np.unique(values).size), auc_of(rows.score, rows.label))
+
+
+def auc_of(score: NDArray[np.float64], label: NDArray[np.int8]) -> float | None:
+    """AUC of the trials that have both; None without trials of each label."""
     both = ~np.isnan(score) & (label >= 0)
     area = float(auc(score[both], label[both])) if both.any() else float("nan")
-    return Scores(
-        float(values.min()),
-        float(values.max()),
-        int(np.unique(values).size),
-        None if np.isnan(area) else area,
-    )
-
-
-def _odd_pairs(
-    enrol: NDArray[np.int32],
-    test: NDArray[np.int32],
-    label: NDArray[np.int8],
-    score: NDArray[np.float64],
-    n: int,
-) -> Iterator[tuple[str, int, str]]:
-    """Pairs that occur again."""
-    scored = ~np.isnan(score)
-    enrol, test, label, score = enrol[scored], test[scored], label[scored], score[scored]
-    key = pair_key(enrol, test, n)
-    order = np.argsort(key)
-    once, counts = np.unique(key[order], return_counts=True)
-    at = order[np.repeat(counts > 1, counts)]
-    rank = np.lexsort((score[at], label[at], key[at]))
-    key, label, score = key[at][rank], label[at][rank], score[at][rank]
-    equal = (key[1:] == key[:-1]) & (label[1:] == label[:-1]) & (score[1:] == score[:-1])
-    yield DUPLICATES, int(equal.sum()), "counted once"
-    kept = key[np.append(True, ~equal)[: key.size]]
-    differing = np.unique(kept, return_counts=True)[1]
-    yield CONFLICTS, int(differing[differing > 1].sum()), "an audit refuses or sets them aside"
-    yield REVERSED, int(((once[1:] ^ once[:-1]) == 1).sum()), "each direction is a trial"
-    yield OF_ITSELF, int((enrol == test).sum()), ""
+    return None if np.isnan(area) else area
