@@ -11,6 +11,7 @@ import polars as pl
 from parivox.read.attributes import UNKNOWN, parse_attribute
 from parivox.read.checks import pair_key
 from parivox.read.columns import plain
+from parivox.read.ids import places_in
 from parivox.read.inspection.findings import Differing, Join, Labels
 from parivox.read.inspection.tables import as_kind
 from parivox.read.inspection.trials import auc_of
@@ -73,7 +74,7 @@ def settle_kinds(
     for place, table in enumerate(found):
         if table.found.kind == "speakers":
             column, share = _id_column(needed, table, ID)
-            if share and (table.found.roles or {}).get("speaker") != column:
+            if share and table.roles.get("speaker") != column:
                 found[place] = as_kind(table, "speakers", {"speaker": column})
     return found
 
@@ -107,7 +108,9 @@ def _of_trials(
 ) -> Iterator[Join]:
     recordings = one.ids
     if models:
-        enrol, recordings = (_ids_used(one, side) for side in (one.rows.enrol, one.rows.test))
+        enrol, recordings = (
+            one.ids.gather(np.unique(side)) for side in (one.rows.enrol, one.rows.test)
+        )
         for table in models:
             yield _lookup("enrolments", one.found.name, enrol, table)
     for table in utterances:
@@ -121,8 +124,7 @@ def _of_cells(
 ) -> Iterator[Join]:
     """Look up what stands in the columns of one role."""
     for one in those:
-        cells = one.cells(role)
-        if cells is not None:
+        if (cells := one.cells(role)) is not None:
             for table in tables:
                 yield _lookup(f"{role}s", one.found.name, cells, table)
 
@@ -134,27 +136,23 @@ def _of_failures(
 ) -> Iterator[Join]:
     """Look failures up: those of enrolments among the models, all others among the recordings."""
     for one in those:
-        cells = one.cells("recording")
-        for table in models if cells is not None else ():
-            known = table.cells("model")
-            if cells is not None and known is not None:
+        if "recording" not in one.roles:
+            continue
+        cells = one.distinct(one.roles["recording"])
+        for table in models:
+            if (known := table.cells("model")) is not None:
                 is_model = cells.is_in(known.implode())
                 if is_model.any():
                     yield _lookup("enrolments", one.found.name, cells.filter(is_model), table)
                 cells = cells.filter(~is_model)
-        if cells is not None and len(cells):
-            for table in utterances:
-                yield _lookup("recordings", one.found.name, cells, table)
+        for table in utterances if len(cells) else ():
+            yield _lookup("recordings", one.found.name, cells, table)
 
 
 def _id_column(needed: pl.Series, table: InspectedTable, names: Sequence[str]) -> tuple[str, float]:
     """The column that holds these ids, as an audit takes it, and the share that it holds."""
     columns, shares = id_columns(needed, table.table.select(table.columns), names)
     return (columns[0], shares[columns[0]]) if columns else ("", 0.0)
-
-
-def _ids_used(one: InspectedTrials, side: NDArray[np.int32]) -> pl.Series:
-    return one.ids.gather(np.unique(side))
 
 
 def _lookup(what: str, of: str, ids: pl.Series, table: InspectedTable) -> Join:
@@ -166,8 +164,8 @@ def _lookup(what: str, of: str, ids: pl.Series, table: InspectedTable) -> Join:
     }[table.found.kind]
     column, share = _id_column(ids, table, names)
     if not share:
-        column = (table.found.roles or {}).get(role, "")
-    cells = table.distinct(column) if share or column else pl.Series([], dtype=pl.String)
+        column = table.roles.get(role, "")
+    cells = table.distinct(column) if column else pl.Series([], dtype=pl.String)
     met = ids.is_in(cells.implode())
     missing = ids.filter(~met)
     return Join(
@@ -178,13 +176,13 @@ def _lookup(what: str, of: str, ids: pl.Series, table: InspectedTable) -> Join:
         int(met.sum()),
         len(ids),
         tuple(missing.head(_EXAMPLES).to_list()),
-        _difference(missing, cells) if len(missing) else "",
+        _difference(missing, cells),
     )
 
 
 def _difference(missing: pl.Series, cells: pl.Series) -> str:
     """In what most of the missing ids differ from those that there are."""
-    for how, change in _DIFFERENCES.items():
+    for how, change in _DIFFERENCES.items() if len(missing) else ():
         ours, theirs = (
             ids.to_frame("id").select(change(pl.col("id")))["id"] for ids in (missing, cells)
         )
@@ -212,37 +210,31 @@ def _of_speakers(
 
 def _pairs(one: InspectedTrials, other: InspectedTrials) -> Iterator[Join]:
     """The trials of a list among those of scores, and the reverse if any is missing."""
-    if not (one.found.whole and other.found.whole):
+    mine, its = one.found, other.found
+    if not (mine.whole and its.whole):
         met = other.ids.is_in(one.ids.implode())
-        yield Join("utterances", other.found.name, one.found.name, "", int(met.sum()), len(met),
-                   tuple(other.ids.filter(~met).head(_EXAMPLES).to_list()))  # fmt: skip
+        missing = tuple(other.ids.filter(~met).head(_EXAMPLES))
+        yield Join("utterances", its.name, mine.name, "", int(met.sum()), len(met), missing)
         return
-    every, *both_keys = keys_of(one, other)
-    keys = [np.unique(one) for one in both_keys]
-    both = np.intersect1d(keys[0], keys[1], assume_unique=True).size
-    few = 2 * both < min(key.size for key in keys)
-    pattern = pattern_of(one.scan, other.scan) if few else ""
-    yield _of_pairs(other, one, both, keys[1], keys[0], every, pattern)
-    if both < keys[0].size:
-        yield _of_pairs(one, other, both, keys[0], keys[1], every, pattern)
+    ids, *both_keys = _keys(one, other)
+    scored, listed = (np.unique(keys) for keys in both_keys)
+    both = np.intersect1d(scored, listed, assume_unique=True).size
+    pattern = pattern_of(one.scan, other.scan) if 2 * both < min(scored.size, listed.size) else ""
+    for of, among, here, there in (
+        (its, mine, listed, scored),
+        (mine, its, scored, listed),
+    ):
+        if of is its or both < here.size:
+            missing = _named_pairs(np.setdiff1d(here, there, assume_unique=True), ids)
+            yield Join("trials", of.name, among.name, "", both, here.size, missing, pattern)
 
 
-def _of_pairs(
-    of: InspectedTrials,
-    in_: InspectedTrials,
-    met: int,
-    mine: NDArray[np.int64],
-    theirs: NDArray[np.int64],
-    ids: pl.Series,
-    pattern: str,
-) -> Join:
-    missing = np.setdiff1d(mine, theirs, assume_unique=True)[: _EXAMPLES - 1]
-    low, high = np.divmod(missing // 2, len(ids))
-    pairs = [
-        f"({ids[int(b if back else a)]}, {ids[int(a if back else b)]})"
-        for a, b, back in zip(low, high, missing % 2, strict=True)
-    ]
-    return Join("trials", of.found.name, in_.found.name, "", met, mine.size, tuple(pairs), pattern)
+def _named_pairs(keys: NDArray[np.int64], ids: pl.Series) -> tuple[str, ...]:
+    """The first of some pairs, enrolment before test, as messages show them."""
+    low, high = np.divmod(keys[: _EXAMPLES - 1] // 2, len(ids))
+    is_reversed = keys[: _EXAMPLES - 1] % 2 == 1
+    enrol, test = np.where(is_reversed, (high, low), (low, high)).tolist()
+    return tuple(f"({ids[a]}, {ids[b]})" for a, b in zip(enrol, test, strict=True))
 
 
 def owners_of(
@@ -252,9 +244,8 @@ def owners_of(
     speaker = one.speaker
     by_table = pl.repeat(False, len(one.ids), dtype=pl.Boolean, eager=True)
     for table in tables:
-        roles = table.found.roles or {}
         key = {"utterances": "utterance", "models": "model"}.get(table.found.kind, "")
-        known = _told_by(table, tables) if key in roles else None
+        known = _told_by(table, tables) if key in table.roles else None
         if known is None:
             continue
         frame = pl.DataFrame({"id": one.ids, "own": speaker})
@@ -267,12 +258,12 @@ def owners_of(
 
 def _told_by(table: InspectedTable, tables: Sequence[InspectedTable]) -> pl.DataFrame | None:
     """Speaker of each id of a table; of models without one, that of a recording of theirs."""
-    roles = table.found.roles or {}
+    roles = table.roles
     own = roles.get("model") or roles["utterance"]
     if "speaker" in roles:
         return table.table.select(id=own, theirs=roles["speaker"]).unique("id")
     for other in tables:
-        there = other.found.roles or {}
+        there = other.roles
         if "recording" in roles and {"utterance", "speaker"} <= set(there):
             known = other.table.select(recording=there["utterance"], theirs=there["speaker"])
             made = table.table.select(id=own, recording=roles["recording"])
@@ -281,18 +272,16 @@ def _told_by(table: InspectedTable, tables: Sequence[InspectedTable]) -> pl.Data
     return None
 
 
-def keys_of(
+def _keys(
     one: InspectedTrials, other: InspectedTrials
 ) -> tuple[pl.Series, NDArray[np.int64], NDArray[np.int64]]:
     """Ids of two files, and a number for the pair in each row of either."""
     every = pl.concat((one.ids, other.ids)).unique(maintain_order=True)
-    mine, theirs = (_keys(seen, every) for seen in (one, other))
-    return every, mine, theirs
-
-
-def _keys(seen: InspectedTrials, every: pl.Series) -> NDArray[np.int64]:
-    codes = seen.ids.cast(pl.Enum(every)).to_physical().to_numpy().astype(np.int32)
-    return pair_key(codes[seen.rows.enrol], codes[seen.rows.test], len(every))
+    keys = []
+    for seen in (one, other):
+        place = places_in(seen.ids, every)
+        keys.append(pair_key(place[seen.rows.enrol], place[seen.rows.test], len(every)))
+    return every, keys[0], keys[1]
 
 
 def with_labels(
@@ -304,23 +293,28 @@ def with_labels(
     for one in trials:
         made = one
         if one.found.kind == "scores" and one.found.labels is None and one.rows.enrol.size:
-            if lists:
-                made = _with_labels(one, _labels_of_list(one, lists[0]), lists[0].found.name)
-            elif (label := _by_speakers(one, tables)) is not None:
-                made = _with_labels(one, label, "speakers")
+            by = lists[0].found.name if lists else "speakers"
+            label = _labels_of_list(one, lists[0]) if lists else _by_speakers(one, tables)
+            if label is not None:
+                n_target, n_nontarget = (int((label == code).sum()) for code in (1, 0))
+                scores = one.found.scores
+                if scores is not None:
+                    scores = replace(scores, auc=auc_of(one.rows.score, label))
+                labels = Labels(n_target, n_nontarget, by)
+                told = replace(one.found, labels=labels, scores=scores)
+                made = replace(one, found=told, rows=one.rows._replace(label=label))
         found.append(made)
     return found
 
 
 def _labels_of_list(one: InspectedTrials, other: InspectedTrials) -> NDArray[np.int8]:
     """Label of each trial in a list, -1 where it is not in it."""
-    _, mine, theirs = keys_of(one, other)
-    order = np.argsort(theirs)
-    at = np.searchsorted(theirs, mine, sorter=order).clip(max=max(theirs.size - 1, 0))
+    _, mine, theirs = _keys(one, other)
     if not theirs.size:
         return np.full(mine.size, -1, dtype=np.int8)
-    found: NDArray[np.int8] = np.where(theirs[order[at]] == mine, other.rows.label[order[at]], -1)
-    return found.astype(np.int8)
+    order = np.argsort(theirs)
+    at = order[np.searchsorted(theirs, mine, sorter=order).clip(max=theirs.size - 1)]
+    return np.where(theirs[at] == mine, other.rows.label[at], -1).astype(np.int8)
 
 
 def _by_speakers(one: InspectedTrials, tables: Sequence[InspectedTable]) -> NDArray[np.int8] | None:
@@ -340,16 +334,6 @@ def _by_speakers(one: InspectedTrials, tables: Sequence[InspectedTable]) -> NDAr
     return label
 
 
-def _with_labels(one: InspectedTrials, label: NDArray[np.int8], by: str) -> InspectedTrials:
-    """The trials with labels from elsewhere."""
-    n_target, n_nontarget = (int((label == code).sum()) for code in (1, 0))
-    scores = one.found.scores
-    if scores is not None:
-        scores = replace(scores, auc=auc_of(one.rows.score, label))
-    found = replace(one.found, labels=Labels(n_target, n_nontarget, by), scores=scores)
-    return replace(one, found=found, rows=one.rows._replace(label=label))
-
-
 def differing_attributes(
     one: InspectedTrials, tables: Sequence[InspectedTable]
 ) -> Iterator[tuple[Column, Differing]]:
@@ -357,7 +341,7 @@ def differing_attributes(
     rows = one.rows.label == 1
     models = [table for table in tables if table.found.kind == "models"]
     for table in tables:
-        if table.found.kind != "utterances" or "utterance" not in (table.found.roles or {}):
+        if table.found.kind != "utterances" or "utterance" not in table.roles:
             continue
         for column in table.found.columns:
             if column.groups:
@@ -373,11 +357,11 @@ def _codes(
     one: InspectedTrials, table: InspectedTable, column: Column, models: Sequence[InspectedTable]
 ) -> NDArray[np.int64]:
     """Group of each id by an attribute of its recording, of a model by that of all of its own."""
-    cell, roles = pl.col(column.name), table.found.roles or {}
+    cell, roles = pl.col(column.name), table.roles
     is_known = ~cell.str.to_lowercase().is_in(UNKNOWN)
     values = table.table.filter(is_known).select(id=roles["utterance"], value=cell).unique("id")
     for model in models:
-        theirs = model.found.roles or {}
+        theirs = model.roles
         if {"model", "recording"} <= set(theirs):
             pairs = model.table.select(id=theirs["recording"], model=theirs["model"])
             made = pairs.join(values, on="id").group_by("model").agg(pl.col("value").unique())
