@@ -15,28 +15,56 @@ import parivox as pv
 from parivox.cli import parser
 from parivox.cli.options import add_option, given_options
 from parivox.options import audit as described
+from parivox.options import recordings
 from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
 from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
-from parivox.options.plan import PlanOptions
+from parivox.options.plan import PlanCommand, PlanOptions
 
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "src" / "parivox" / "options" / "typed.py"
 PAGE = ROOT / "docs" / "cli.md"
+LAST = (described.PageCommand, described.QuietCommand)
 COMMANDS = {
-    "audit": AuditOptions,
-    "count": CountOptions,
-    "plan": PlanOptions,
-    "trials describe": lists.DescribeOptions,
-    "trials check": lists.CheckOptions,
-    "trials grade": lists.GradeOptions,
-    "trials convert": lists.ConvertOptions,
-    "trials build inclusive": lists.InclusiveOptions,
-    "trials build balanced": lists.BalancedOptions,
-    "trials build cross": lists.CrossOptions,
-    "trials variants": lists.VariantsOptions,
+    "audit": (AuditOptions, described.AuditCommand, *LAST),
+    "count": (CountOptions, described.CountCommand, LAST[1]),
+    "embed": (
+        *(recordings.EmbedCommand, recordings.EmbedOptions, recordings.SystemOptions),
+        LAST[1],
+    ),
+    "inspect": (described.InspectOptions, described.InspectCommand),
+    "plan": (PlanOptions, PlanCommand),
+    "report": (described.ReportCommand, *LAST),
+    "score": (
+        *(recordings.ScoreCommand, recordings.ScoredOptions, recordings.ScoreOptions),
+        *(recordings.VerifyOptions, LAST[1]),
+    ),
+    "systems list": (recordings.SystemsListCommand,),
+    "systems check": (recordings.SystemOptions, recordings.SystemsCheckCommand),
+    "trials describe": (lists.DescribeOptions, lists.DescribeCommand),
+    "trials check": (lists.CheckOptions, lists.CheckCommand),
+    "trials grade": (lists.GradeOptions, lists.ListCommand),
+    "trials convert": (lists.ConvertOptions, lists.ListCommand),
+    "trials build": (lists.RebuildCommand,),
+    "trials build inclusive": (lists.InclusiveOptions, lists.BuildCommand),
+    "trials build balanced": (lists.BalancedOptions, lists.BuildCommand),
+    "trials build cross": (lists.CrossOptions, lists.BuildCommand),
+    "trials variants": (lists.VariantsOptions, lists.VariantsCommand),
 }
+"""Descriptions of the options of each command, in order."""
+SIGNED = {
+    name: [one for one in options if not one.__name__.endswith("Command")]
+    for name, options in COMMANDS.items()
+    if name not in {"report", "systems list", "systems check", "trials build"}
+}
+"""What describes the options of the function that a command is in the library."""
+SIGNED["embed"] = [recordings.EmbedOptions]
+SIGNED["score"] = [recordings.ScoredOptions, recordings.ScoreOptions]
 NEEDED = {
+    "inspect": ["s.csv"],
+    "report": ["a"],
+    "score": ["t.csv", "--out", "s.parquet"],
+    "systems check": ["ge2e"],
     "audit": ["s.csv"],
     "count": ["s.csv", "--out", "c"],
     "trials describe": ["l.csv"],
@@ -105,13 +133,20 @@ def typed():
     return made
 
 
+def listed(command, section):
+    """Options of a section, or of all sections, that have a name on the command line."""
+    options = sections_of(*COMMANDS[command])
+    chosen = options[section] if section else [one for of in options.values() for one in of]
+    return [one for one in chosen if one.command is not None and not one.position]
+
+
 def table(command, section):
-    """Table of the options of a section, as the page of the command line has it."""
+    """Table of those options, as the page of the command line has it."""
     lines = ["| option | does | without it |", "|---|---|---|"]
-    for one in sections_of(COMMANDS[command])[section]:
+    for one in listed(command, section):
         if isinstance(one, Direction):
             lines += [f"| `--{word}` | {words} | |" for word, words in one.each.items()]
-        elif one.command is not None:
+        else:
             words = one.negated if isinstance(one, Flag) and one.negated else one.words
             name = f"`{one.flag} {one.metavar}`".replace(" `", "`")
             fallback = "must be given" if one.is_needed else one.fallback
@@ -120,7 +155,7 @@ def table(command, section):
     return "\n".join(lines) + "\n"
 
 
-MARKED = re.compile(r"(<!-- options of ([\w ]+): ([\w ]+) -->\n\n)(?:\|.*\n)*")
+MARKED = re.compile(r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)(?:\|.*\n)*")
 
 
 def page(text):
@@ -135,16 +170,22 @@ def test_types_of_options_are_as_described():
 def test_tables_of_options_are_as_described():
     text = PAGE.read_text(encoding="utf-8")
     assert text == page(text), "run python tests/test_options.py"
-    there = {(command, section) for _, command, section in MARKED.findall(text)}
-    shown = {one.flag for command, of in there for one in sections_of(COMMANDS[command])[of]}
-    every = {one.flag for options in COMMANDS.values() for one in options_of(options).values()}
+    shown = {one.flag for _, *of in MARKED.findall(text) for one in listed(*of)}
+    every = {one.flag for command in COMMANDS for one in listed(command, "")}
     assert shown == every
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def described_of(command):
+    """Options of a function by their name there."""
+    return {one.argument: one for of in SIGNED[command] for one in options_of(of).values()}
+
+
+@pytest.mark.parametrize("command", SIGNED)
 def test_defaults_of_signatures_are_as_described(command):
-    options = {one.argument: one for one in options_of(COMMANDS[command]).values()}
+    options = described_of(command)
     found = {name: one.default for name, one in named(command).items()}
+    if command in {"embed", "score"}:
+        del found["progress"]
     given = {name: default for name, default in found.items() if default is not inspect._empty}
     assert given == {name: options[name].default for name in given}
     assert {*found} <= {*options}
@@ -166,19 +207,20 @@ def test_choices_are_those_there_are():
     }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SIGNED)
 def test_every_option_is_one_of_the_command_line(command):
     needed = NEEDED.get(command, [])
     given = parser().parse_args([*command.split(), *needed])
-    options = {one.argument: one for one in options_of(COMMANDS[command]).values()}
-    assert {options[name].flag for name in given_options(given, COMMANDS[command])} <= {*needed}
+    options = described_of(command)
+    found = {name for of in SIGNED[command] for name in given_options(given, of)}
+    assert {options[name].flag for name in found} <= {*needed}
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoreOptions(AuditOptions):
     """An option more, in its one place."""
 
-    twice: bool = option(Flag, False, described.UNCERTAINTY, "draw twice")
+    twice: bool = option(described.UNCERTAINTY, "draw twice", Flag, False)
 
 
 def test_one_field_makes_an_option_of_the_library_the_command_line_and_the_docs():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parivox.cli import main, streams
+from parivox.cli import main, process
 from parivox.errors import ConfigError
 
 pytestmark = [pytest.mark.minimal, pytest.mark.slow]
@@ -187,7 +187,7 @@ def test_a_stream_without_a_number_is_left_alone(monkeypatch):
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(sys, "stdout", Full())
-    with pytest.raises(ConfigError, match="No space left"), streams.printing():
+    with pytest.raises(ConfigError, match="No space left"), process.printing():
         sys.stdout.write("x")
 
 

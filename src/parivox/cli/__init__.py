@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.cli.options import Once
-from parivox.cli.streams import prepare, printing, say, silence
+from parivox.cli.process import prepare, printing, say, set_up, silence
 from parivox.errors import ConfigError, ParivoxError
 from parivox.version import __version__
 
@@ -62,7 +62,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, words in COMMANDS.items():
         if only in {None, name}:
-            import_module(f"parivox.cli.{name}").add_to(commands)
+            import_module(f"parivox.cli.{name}").add_to(commands, words)
         else:
             commands.add_parser(name, help=words)
     return whole
@@ -80,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             whole.print_help()
             return
         whole.parse_args(every, chosen)
+        set_up()
         chosen.run(chosen)
     except ParivoxError as error:
         say(str(error))

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parivox.cli import COMMANDS
 from parivox.cli.options import (
-    Progress,
-    add_options,
+    TABLES,
+    add_command,
     check_out_is_named,
     check_standard_input,
     given_options,
 )
-from parivox.cli.process import set_up
-from parivox.cli.report import add_page_options, of_page
-from parivox.cli.streams import print_json, printing
-from parivox.errors import ConfigError, shown
-from parivox.options.audit import MEASURED, READ, TRIALS, UNCERTAINTY, WRITTEN, AuditOptions
+from parivox.cli.process import Progress, print_json, print_lines, printing
+from parivox.cli.report import page_told
+from parivox.errors import ConfigError
+from parivox.options.audit import AuditCommand, AuditOptions, PageCommand, QuietCommand
+
+if TYPE_CHECKING:
+    import argparse
 
 EXAMPLES = """\
 examples:
@@ -32,56 +31,36 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
+def add_to(commands: Any, words: str) -> None:
     """Add the command and its options."""
-    command = commands.add_parser(
+    add_command(
+        commands,
         "audit",
-        help=COMMANDS["audit"],
+        _run,
+        *(AuditOptions, AuditCommand, PageCommand, QuietCommand),
+        help=words,
         usage="parivox audit SCORES... [--speakers FILE] [options]",
         description="Audit scores: how does each group of people fare, by every measure?",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        examples=EXAMPLES,
     )
-    command.set_defaults(run=_run)
-
-    what = command.add_argument_group(TRIALS)
-    what.add_argument(
-        "scores",
-        nargs="+",
-        metavar="SCORES",
-        help="score file, or - for standard input; several as NAME=FILE or NAME@LIST=FILE; files "
-        "of counts, which are added up",
-    )
-    add_options(what, AuditOptions, TRIALS)
-    for section in (MEASURED, UNCERTAINTY, READ):
-        add_options(command.add_argument_group(section), AuditOptions, section)
-    out = command.add_argument_group(WRITTEN)
-    out.add_argument("--out", metavar="DIR", help="folder for the tables and audit.json")
-    out.add_argument(
-        "--format", default="csv", metavar="KIND", help="of the tables: csv (default) or parquet"
-    )
-    out.add_argument("--report", metavar="FILE", help="page that opens anywhere (HTML)")
-    add_page_options(out)
-    add_options(out, AuditOptions, WRITTEN)
-    out.add_argument("--json", action="store_true", help="print audit.json, not the summary")
-    out.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
 def _run(given: argparse.Namespace) -> None:
-    set_up()
     from parivox.auditing.result import check_folder, check_format  # noqa: PLC0415
     from parivox.auditing.run import audit  # noqa: PLC0415
 
     options = given_options(given, AuditOptions)
-    check_format(given.format)
+    kind = given.format or AuditCommand.format
+    check_format(kind)
     check_out_is_named(given.out, "folder")
     if given.out is not None:
         check_folder(given.out)
     for name in ("trial_table", "report"):
         _check_apart(given.out, name, getattr(given, name))
     page = _page(given)
-    check_standard_input(given, *given.scores, *(given.threshold_from or ()))
+    sources = [*given.scores, *(given.threshold_from or ())]
+    tables = [getattr(given, name) for name in (*TABLES, "groups")]
+    check_standard_input([*(text.rpartition("=")[2] for text in sources), *tables])
     if given.threshold_from:
         options["threshold_from"] = _named(given.threshold_from)
     with Progress(quiet=given.quiet) as tell:
@@ -89,7 +68,7 @@ def _run(given: argparse.Namespace) -> None:
         if given.out is not None:
             tell(f"writing {given.out}")
             given.outcome = f"{given.out} may not hold this audit"
-            result.write(given.out, format=given.format)
+            result.write(given.out, format=kind)
             given.outcome = f"the audit is in {given.out}"
         if given.report is not None:
             from parivox.report.files import write_page  # noqa: PLC0415 - on request
@@ -104,10 +83,8 @@ def _run(given: argparse.Namespace) -> None:
 
     with printing():
         print_summary(result, out=None if given.out is None else Path(given.out))
-        if given.report is not None:
-            sys.stdout.write(
-                shown(f"The page, which opens in any browser, is {given.report}.") + "\n"
-            )
+    if given.report is not None:
+        print_lines([f"The page, which opens in any browser, is {given.report}."])
 
 
 def _check_apart(out: str | None, name: str, file: str | None) -> None:
@@ -132,7 +109,7 @@ def _page(given: argparse.Namespace) -> dict[str, Any]:
 
     check_out_is_named(given.report, "file")
     check_page(given.report)
-    return of_page(given)
+    return page_told(given)
 
 
 def _named(sources: list[str]) -> Any:

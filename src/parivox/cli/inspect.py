@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parivox.cli import COMMANDS
-from parivox.cli.options import add_option, mapping_of
-from parivox.cli.process import set_up
-from parivox.cli.streams import print_json, printing
-from parivox.errors import ConfigError
-from parivox.options.audit import ReadOptions
-from parivox.options.kinds import options_of
+from parivox.cli.options import add_command, check_standard_input, given_options
+from parivox.cli.process import print_json, printing
+from parivox.options.audit import InspectCommand, InspectOptions
+
+if TYPE_CHECKING:
+    import argparse
 
 EXAMPLES = """\
 examples:
@@ -22,41 +20,27 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
+def add_to(commands: Any, words: str) -> None:
     """Add the command and its options."""
-    command = commands.add_parser(
+    add_command(
+        commands,
         "inspect",
-        help=COMMANDS["inspect"],
+        _run,
+        InspectOptions,
+        InspectCommand,
+        help=words,
         usage="parivox inspect FILE... [options]",
         description="Tell what files hold, how they fit together and what is odd, before an audit.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        examples=EXAMPLES,
     )
-    command.set_defaults(run=_run)
-    command.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="scores, trial list, table of speakers, utterances, models or failures, counts, "
-        "groups file, in any order; - for standard input",
-    )
-    for name in ("columns", "scores_format"):
-        add_option(command, options_of(ReadOptions)[name])
-    command.add_argument("--json", action="store_true", help="print the findings as JSON")
 
 
 def _run(given: argparse.Namespace) -> None:
-    set_up()
     from parivox.auditing.inspection import inspect  # noqa: PLC0415 - what takes time to load
     from parivox.report.inspection import print_inspection, to_json  # noqa: PLC0415
 
-    if "-" in given.files and sys.stdin is None:
-        msg = "-: standard input is closed; name a file, or send one to standard input"
-        raise ConfigError(msg)
-    found = inspect(
-        *given.files, columns=mapping_of(given.columns), scores_format=given.scores_format
-    )
+    check_standard_input(given.files)
+    found = inspect(*given.files, **given_options(given, InspectOptions))
     with printing():
         if given.json:
             print_json(to_json(found))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from parivox.cli.streams import say
-from parivox.errors import ConfigError, shown
-from parivox.options.audit import ReadOptions
+from parivox.errors import ConfigError
 from parivox.options.kinds import Direction, Flag, Value, options_of, sections_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from parivox.options.kinds import Option, Options
 
 TABLES = ("speakers", "trials", "utterances", "models", "failures")
@@ -42,33 +41,47 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def repeatable(group: Any, name: str, metavar: str, words: str) -> None:
-    """Add an option that may be given several times."""
-    group.add_argument(name, action="append", metavar=metavar, help=f"{words}; repeatable")
-
-
-def add_options(group: Any, described: type[Options], section: str) -> None:
-    """Add the options of a section."""
-    for one in sections_of(described)[section]:
-        add_option(group, one)
-
-
-def add_every_section(command: Any, described: type[Options]) -> None:
-    """Add every option, each under the heading of its section."""
-    for section in sections_of(described):
-        add_options(command.add_argument_group(section), described, section)
+def add_command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], None] | None,
+    *described: type[Options],
+    examples: str = "",
+    **texts: Any,
+) -> Any:
+    """Add a command with every option that is described, under the headings of their sections."""
+    command = commands.add_parser(
+        name,
+        epilog=examples or None,
+        formatter_class=(
+            argparse.RawDescriptionHelpFormatter if examples else argparse.HelpFormatter
+        ),
+        allow_abbrev=False,
+        **texts,
+    )
+    if run is not None:
+        command.set_defaults(run=run)
+    for section, options in sections_of(*described).items():
+        group = command.add_argument_group(section)
+        for one in sorted(options, key=lambda one: not one.position):
+            add_option(group, one)
+    return command
 
 
 def add_option(group: Any, one: Option) -> None:
     """Add one option as it is described."""
     if one.command is None:
         return
+    if one.position:
+        how: dict[str, Any] = {} if one.position == "1" else {"nargs": one.position}
+        group.add_argument(one.name, metavar=one.metavar, help=one.plain, **how)
+        return
     if isinstance(one, Direction):
         for word, words in one.each.items():
             group.add_argument(f"--{word}", action="store_true", help=words)
         return
     words = one.plain + (f" (default: {one.fallback})" if one.fallback else "").replace("`", "")
-    how: dict[str, Any] = {"dest": one.name, "metavar": one.metavar}
+    how = {"dest": one.name, "metavar": one.metavar}
     if isinstance(one, Flag):
         how = {"dest": one.name, "action": "store_true"}
         words = one.negated or words
@@ -97,8 +110,8 @@ def given_options(given: argparse.Namespace, described: type[Options]) -> dict[s
         if isinstance(one, Direction):
             words = [word for word in one.each if getattr(given, word)]
             if len(words) > 1:
-                told = " and ".join(f"--{word}" for word in words)
-                msg = f"{told} contradict each other; give one of them"
+                both = " and ".join(f"--{word}" for word in words)
+                msg = f"{both} contradict each other; give one of them"
                 raise ConfigError(msg)
             found |= dict.fromkeys([one.argument] if words else [], *words)
         elif one.command is not None:
@@ -109,52 +122,15 @@ def given_options(given: argparse.Namespace, described: type[Options]) -> dict[s
     return found
 
 
-def check_standard_input(given: argparse.Namespace, *scores: str) -> None:
+def check_standard_input(paths: Iterable[str | None]) -> None:
     """Refuse ``-`` where there is no standard input."""
-    paths = [text.rpartition("=")[2] for text in scores]
-    tables = [getattr(given, name) for name in TABLES]
-    if "-" in {*paths, *tables, given.groups} and sys.stdin is None:
+    if "-" in set(paths) and sys.stdin is None:
         msg = "-: standard input is closed; name a file, or send one to standard input"
         raise ConfigError(msg)
 
 
-def check_out_is_named(out: str | None, kind: str) -> None:
+def check_out_is_named(out: str | None, kind: str, option: str = "--out") -> None:
     """Refuse ``-``, which stands for standard output elsewhere."""
     if out == "-":
-        msg = f"--out -: standard output is no {kind}; name a {kind}"
+        msg = f"{option} -: standard output is no {kind}; name a {kind}"
         raise ConfigError(msg)
-
-
-class Progress:
-    """What is being done, on stderr: a spinner in a terminal, plain lines elsewhere."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet = quiet
-        self.live: Any = None
-
-    def __enter__(self) -> Self:
-        if not self.quiet and sys.stderr.isatty():
-            from rich.console import Console  # noqa: PLC0415
-
-            self.live = Console(stderr=True).status("")
-            self.live.start()
-        return self
-
-    def __call__(self, what: str) -> None:
-        """Tell what is being done."""
-        if self.live is not None:
-            from rich.text import Text  # noqa: PLC0415
-
-            self.live.update(Text(shown(what)))
-        elif not self.quiet:
-            say(what)
-
-    def __exit__(self, *_: object) -> None:
-        if self.live is not None:
-            with contextlib.suppress(OSError):
-                self.live.stop()
-
-
-def mapping_of(text: str | None) -> Any:
-    """Read ``--columns``."""
-    return None if text is None else options_of(ReadOptions)["columns"].parse(text)

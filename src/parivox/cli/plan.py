@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parivox.cli import COMMANDS
-from parivox.cli.options import add_every_section, given_options
-from parivox.cli.process import set_up
-from parivox.cli.streams import print_json, printing
-from parivox.options.plan import PlanOptions
+from parivox.cli.options import add_command, given_options
+from parivox.cli.process import print_result
+from parivox.options.plan import PlanCommand, PlanOptions
+
+if TYPE_CHECKING:
+    import argparse
 
 EXAMPLES = """\
 examples:
@@ -18,32 +18,25 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
+def add_to(commands: Any, words: str) -> None:
     """Add the command and its options."""
-    command = commands.add_parser(
+    add_command(
+        commands,
         "plan",
-        help=COMMANDS["plan"],
+        _run,
+        PlanOptions,
+        PlanCommand,
+        help=words,
         usage="parivox plan [--pilot DIR] [options]",
         description="Tell how many speakers and trials per group an audit needs, and what "
         "differences the data at hand can detect.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        examples=EXAMPLES,
     )
-    command.set_defaults(run=_run)
-    command.add_argument("--pilot", metavar="DIR", help="folder of an audit with intervals")
-    add_every_section(command, PlanOptions)
-    command.add_argument("--json", action="store_true", help="print the plan as JSON")
 
 
 def _run(given: argparse.Namespace) -> None:
-    set_up()
     from parivox.auditing.plan import plan  # noqa: PLC0415 - what takes time to load
     from parivox.report.plan import print_plan  # noqa: PLC0415
 
     found = plan(given.pilot, **given_options(given, PlanOptions))
-    with printing():
-        if given.json:
-            print_json(found.to_json())
-        else:
-            print_plan(found)
+    print_result(found, print_plan, json=given.json)

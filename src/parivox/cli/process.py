@@ -1,11 +1,18 @@
-"""How the process is set up before it counts; each line saves a twentieth of a small audit."""
+"""The process of a command: how it is set up, and its streams, whatever state they are in."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
 import sys
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from parivox.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's mallopt(3)
 
@@ -26,3 +33,113 @@ def set_up() -> None:
             libc = ctypes.CDLL(None)
             libc.mallopt(_MMAP_THRESHOLD, 1 << 30)
             libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
+
+
+def prepare() -> None:
+    """Make the streams fit for any text; refuse a standard output that is closed.
+
+    Raises
+    ------
+    ConfigError
+        If there is no standard output.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # else the next file opened would take the number, and get what is meant for a stream
+            os.open(os.devnull, os.O_RDWR)
+    if cast("Any", sys.stderr) is None:
+        sys.stderr = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if cast("Any", sys.stdout) is None:
+        msg = "standard output is closed; to print nothing, send it to /dev/null"
+        raise ConfigError(msg)
+
+
+def say(text: str) -> None:
+    """Tell a line on standard error, if it takes any."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"parivox: {shown(text)}\n")
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Print to standard output; what fails there is a sentence.
+
+    Raises
+    ------
+    ConfigError
+        If standard output cannot be written (a pipe that was closed is left to the caller).
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        silence()
+        told = error.strerror or str(error)
+        msg = f"standard output cannot be written ({told}); send it elsewhere"
+        raise ConfigError(msg) from error
+
+
+def print_json(text: str) -> None:
+    """Print JSON as the bytes of the file: UTF-8, whatever the terminal's encoding."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    sys.stdout.write(text)
+
+
+def silence() -> None:
+    """Drop what standard output still holds, which Python would try to write at its end."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of words."""
+    with printing():
+        for line in lines:
+            sys.stdout.write(f"{shown(line)}\n")
+
+
+def print_result(result: Any, in_words: Callable[[Any], None], *, json: bool) -> None:
+    """Print a result as JSON or in words."""
+    with printing():
+        if json:
+            print_json(result.to_json())
+        else:
+            in_words(result)
+
+
+class Progress:
+    """What is being done, on stderr: a spinner in a terminal, plain lines elsewhere."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self.live: Any = None
+
+    def __enter__(self) -> Self:
+        if not self.quiet and sys.stderr.isatty():
+            from rich.console import Console  # noqa: PLC0415
+
+            self.live = Console(stderr=True).status("")
+            self.live.start()
+        return self
+
+    def __call__(self, what: str) -> None:
+        """Tell what is being done."""
+        if self.live is not None:
+            from rich.text import Text  # noqa: PLC0415
+
+            self.live.update(Text(shown(what)))
+        elif not self.quiet:
+            say(what)
+
+    def __exit__(self, *_: object) -> None:
+        if self.live is not None:
+            with contextlib.suppress(OSError):
+                self.live.stop()

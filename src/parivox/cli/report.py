@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from parivox.cli import COMMANDS
-from parivox.cli.options import Progress, add_option, check_out_is_named
-from parivox.cli.process import set_up
-from parivox.cli.streams import printing
-from parivox.errors import ConfigError, shown
-from parivox.options.audit import AuditOptions
-from parivox.options.kinds import options_of
+from parivox.cli.options import add_command, check_out_is_named
+from parivox.cli.process import Progress, print_lines, printing
+from parivox.errors import ConfigError
+from parivox.options.audit import NEVER, PageCommand, QuietCommand, ReportCommand
 
 if TYPE_CHECKING:
+    import argparse
+
     from parivox.auditing.result import Audit
 
 EXAMPLES = """\
@@ -27,52 +25,22 @@ examples:
 _OF_PAGE = ("title", "context", "speaker_ids")
 
 
-def add_to(commands: Any) -> None:
+def add_to(commands: Any, words: str) -> None:
     """Add the command and its options."""
-    command = commands.add_parser(
+    add_command(
+        commands,
         "report",
-        help=COMMANDS["report"],
+        _run,
+        *(ReportCommand, PageCommand, QuietCommand),
+        help=words,
         usage="parivox report AUDIT [--out FILE] [--figures FOLDER] [options]",
         description="Show an audit: one page that opens anywhere; figures and tables for a paper, "
         "a model card or an annex.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_run)
-    command.add_argument("audit", metavar="AUDIT", help="folder of an audit (its --out)")
-    command.add_argument(
-        "--out",
-        metavar="FILE",
-        help="page (.html) or tables (.md, .tex, .xlsx); an earlier report there is replaced",
-    )
-    command.add_argument(
-        "--format",
-        metavar="KIND",
-        help="tables as markdown, latex or xlsx (default: as FILE ends); the first two go to "
-        "standard output without --out",
-    )
-    command.add_argument("--figures", metavar="FOLDER", help="every figure as files of their own")
-    command.add_argument(
-        "--formats", metavar="KINDS", help="of the figures: svg (default), png, pdf; svg,pdf"
-    )
-    add_page_options(command)
-    add_option(command, options_of(AuditOptions)["speaker_ids"])
-    command.add_argument("--quiet", action="store_true", help="no progress on standard error")
-
-
-def add_page_options(to: Any) -> None:
-    """Add what is told of a page."""
-    to.add_argument("--title", metavar="TEXT", help="title of the page")
-    to.add_argument(
-        "--context",
-        metavar="FILE",
-        help="what only you know, for the page (YAML): purpose, population, who chose the "
-        "threshold, the groups and the margin",
+        examples=EXAMPLES,
     )
 
 
-def of_page(given: argparse.Namespace) -> dict[str, Any]:
+def page_told(given: argparse.Namespace) -> dict[str, Any]:
     """What is told of a page, its context read, so that it is refused before anything is done."""
     from parivox.report.page.context import read_context  # noqa: PLC0415 - on request
 
@@ -82,29 +50,26 @@ def of_page(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run(given: argparse.Namespace) -> None:
-    set_up()
-    from parivox.report.files import check_page, check_tables  # noqa: PLC0415
+    from parivox.auditing.result import load  # noqa: PLC0415 - what takes time to load
+    from parivox.report.files import check_page, check_tables, tables_as  # noqa: PLC0415
+    from parivox.report.scopes import check_speaker_ids  # noqa: PLC0415
 
     kind = _kind(given)
     if kind == "page":
         check_page(given.out)
     elif given.out is not None:
         check_tables(given.out, kind)
-    page = of_page(given) if kind == "page" else {}
+    page = page_told(given) if kind == "page" else {}
     formats = _formats(given)
     with Progress(quiet=given.quiet) as tell:
-        audit = _load(given)
+        audit = load(given.audit)
+        check_speaker_ids(audit, given.speaker_ids or NEVER)
         if other := audit.record.get("other_version"):
-            tell(
-                f"written by another version of Parivox: {'; '.join(map(': '.join, other.items()))}"
-            )
-        told = _write(audit, given, kind, page, formats, tell)
-    with printing():
-        for line in told:
-            sys.stdout.write(f"{shown(line)}\n")
+            parts = "; ".join(map(": ".join, other.items()))
+            tell(f"written by another version of Parivox: {parts}")
+        lines = _write(audit, given, kind, page, formats, tell)
+    print_lines(lines)
     if given.out is None and kind:
-        from parivox.report.files import tables_as  # noqa: PLC0415
-
         with printing():
             sys.stdout.buffer.write(tables_as(audit, kind))
 
@@ -153,15 +118,6 @@ def _formats(given: argparse.Namespace) -> list[str]:
     return formats
 
 
-def _load(given: argparse.Namespace) -> Audit:
-    from parivox.auditing.result import load  # noqa: PLC0415 - what takes time to load
-    from parivox.report.scopes import check_speaker_ids  # noqa: PLC0415
-
-    audit = load(given.audit)
-    check_speaker_ids(audit, given.speaker_ids or "never")
-    return audit
-
-
 def _write(
     audit: Audit,
     given: argparse.Namespace,
@@ -174,18 +130,18 @@ def _write(
     from parivox.report.figures import write_figures  # noqa: PLC0415
     from parivox.report.files import write_page, write_tables  # noqa: PLC0415
 
-    told = []
+    lines = []
     if given.figures is not None:
         tell(f"drawing the figures of {given.figures}")
         write_figures(audit, given.figures, formats=formats)
-        told.append(f"{given.figures}: every figure as {', '.join(formats)}; index.md says more")
+        lines.append(f"{given.figures}: every figure as {', '.join(formats)}; index.md says more")
     if given.out is not None:
         tell(f"writing {given.out}")
         if kind == "page":
             write_page(audit, given.out, **page)
-            told.append(f"{given.out}: the page; it opens in any browser, and needs no network")
+            lines.append(f"{given.out}: the page; it opens in any browser, and needs no network")
         else:
             write_tables(audit, given.out, format=kind)
-            told.append(f"{given.out}: the tables")
+            lines.append(f"{given.out}: the tables")
         given.outcome = "everything was written"
-    return told
+    return lines

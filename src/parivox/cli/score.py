@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parivox.cli import COMMANDS
-from parivox.cli.options import Progress, add_option, check_out_is_named, mapping_of
-from parivox.cli.process import set_up
-from parivox.cli.streams import printing
+from parivox.cli.options import add_command, check_out_is_named, given_options
+from parivox.cli.process import Progress, printing
 from parivox.errors import ConfigError
+from parivox.options.audit import QuietCommand
 from parivox.options.kinds import options_of
-from parivox.options.trials import ListOptions
+from parivox.options.recordings import ScoreCommand, ScoredOptions, ScoreOptions, VerifyOptions
+
+if TYPE_CHECKING:
+    import argparse
 
 EXAMPLES = """\
 examples:
@@ -20,108 +21,41 @@ examples:
   parivox score trials.csv --embeddings embeddings/ --models models.csv --out scores.parquet
   parivox score trials.csv --system mypkg:verifier --recordings utterances.csv --out s.parquet
 """
-_OF_EMBEDDINGS = ("scoring", "models_by", "subtract_mean", "as_norm", "top", "s_norm", "speakers")
-_OF_SYSTEMS = ("recordings", "channel", "device")
 
 
-def add_to(commands: Any) -> None:
+def add_to(commands: Any, words: str) -> None:
     """Add the command and its options."""
-    command = commands.add_parser(
+    add_command(
+        commands,
         "score",
-        help=COMMANDS["score"],
+        _run,
+        *(ScoreCommand, ScoredOptions, ScoreOptions, VerifyOptions, QuietCommand),
+        help=words,
         usage="parivox score TRIALS --embeddings DIR --out FILE [options]",
         description="Score a list of trials: one row a trial, in the order of the list.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        examples=EXAMPLES,
     )
-    command.set_defaults(run=_run)
-    what = command.add_argument_group("what is scored")
-    what.add_argument("trials", metavar="TRIALS", help="list of trials, in any format of an audit")
-    what.add_argument(
-        "--embeddings", metavar="DIR", help="of parivox embed; or a file of embeddings"
-    )
-    what.add_argument("--out", metavar="FILE", required=True, help="Parquet file to write")
-    what.add_argument("--overwrite", action="store_true", help="replace the file if it is there")
-    what.add_argument(
-        "--models", metavar="FILE", help="table of model and recording: what is enrolled"
-    )
-
-    how = command.add_argument_group("how embeddings are compared")
-    how.add_argument(
-        "--scoring",
-        metavar="NAME",
-        help="cosine, dot, euclidean, crops-euclidean, ecapa-published (default: the system's own)",
-    )
-    how.add_argument(
-        "--models-by",
-        metavar="WHAT",
-        help="of a model's recordings, average embeddings (default where they can be) or scores",
-    )
-    how.add_argument("--subtract-mean", metavar="COHORT", help="subtract its mean embedding first")
-    how.add_argument(
-        "--as-norm", metavar="COHORT", help="normalise by the nearest strangers: ids or embeddings"
-    )
-    how.add_argument("--top", metavar="N", type=int, help="so many of them (default: 300)")
-    how.add_argument("--s-norm", metavar="COHORT", help="normalise by all strangers")
-    how.add_argument(
-        "--speakers", metavar="FILE", help="table of speakers: tells the groups of the cohort"
-    )
-
-    own = command.add_argument_group("with a system that enrols and verifies")
-    own.add_argument("--system", metavar="NAME", help="package.module:name, or an entry point")
-    own.add_argument(
-        "--recordings", metavar="PATH", help="folder or table, as parivox embed has it"
-    )
-    own.add_argument("--channel", metavar="N", type=int, help="where files have two or more")
-    own.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
-
-    read = command.add_argument_group("how the list is read")
-    read.add_argument(
-        "--trials-format", metavar="NAME", help="format of the list (default: by content)"
-    )
-    add_option(read, options_of(ListOptions)["columns"])
-    command.add_argument("--quiet", action="store_true", help="tell nothing on standard error")
 
 
 def _run(given: argparse.Namespace) -> None:
-    set_up()
+    from parivox.report.systems import print_scored  # noqa: PLC0415 - what takes time to load
+
     check_out_is_named(given.out, "file")
     _check(given)
-    shared = {
-        "out": given.out,
-        "models": given.models,
-        "format": given.trials_format,
-        "columns": mapping_of(given.columns),
-        "overwrite": given.overwrite,
-    }
+    shared = given_options(given, ScoredOptions)
     given.outcome = "what was scored is kept; the same command goes on from there"
     with Progress(quiet=given.quiet) as progress:
-        if given.system is not None:
-            from parivox.embedding.systems.named import load  # noqa: PLC0415 - takes time to load
-            from parivox.embedding.systems.protocol import VerifyingSystem  # noqa: PLC0415
-            from parivox.scoring.verifying import score_with_system  # noqa: PLC0415
-
-            system: Any = load(given.system, device=given.device or "cpu")
-            if not isinstance(system, VerifyingSystem):
-                msg = (
-                    f"--system {given.system}: makes embeddings; embed the recordings with "
-                    "parivox embed, then score with --embeddings"
-                )
-                raise ConfigError(msg)
-            found = score_with_system(
-                given.trials, system, recordings=given.recordings, channel=given.channel,
-                progress=progress, **shared,
-            )  # fmt: skip
-        else:
+        if given.system is None:
             from parivox.scoring.run import score  # noqa: PLC0415
 
-            more = {name: getattr(given, name) for name in _OF_EMBEDDINGS}
-            found = score(
-                given.trials, embeddings=given.embeddings, progress=progress, **shared, **more
-            )
-    from parivox.report.systems import print_scored  # noqa: PLC0415
+            own = given_options(given, ScoreOptions)
+            found = score(given.trials, progress=progress, **shared, **own)
+        else:
+            from parivox.scoring.verifying import score_with_system  # noqa: PLC0415
 
+            own = given_options(given, VerifyOptions)
+            system = _verifying(given.system, own.pop("device", VerifyOptions.device))
+            found = score_with_system(given.trials, system, progress=progress, **shared, **own)
     with printing():
         print_scored(found)
 
@@ -134,10 +68,24 @@ def _check(given: argparse.Namespace) -> None:
     if given.system is not None and given.recordings is None:
         msg = "--system takes --recordings, the folder or table of the recordings; give it, too"
         raise ConfigError(msg)
-    alone, needs = (
-        (_OF_SYSTEMS, "--system") if given.system is None else (_OF_EMBEDDINGS, "--embeddings")
-    )
-    for name in alone:
-        if getattr(given, name) is not None:
-            msg = f"--{name.replace('_', '-')} goes with {needs}; leave it out"
+    is_compared = given.system is None
+    needs = "--system" if is_compared else "--embeddings"
+    for one in options_of(VerifyOptions if is_compared else ScoreOptions).values():
+        if getattr(given, one.name) is not None:
+            msg = f"{one.flag} goes with {needs}; leave it out"
             raise ConfigError(msg)
+
+
+def _verifying(name: str, device: str) -> Any:
+    """The system that is named, which must compare recordings itself."""
+    from parivox.embedding.systems.named import load  # noqa: PLC0415 - what takes time to load
+    from parivox.embedding.systems.protocol import VerifyingSystem  # noqa: PLC0415
+
+    system = load(name, device=device)
+    if not isinstance(system, VerifyingSystem):
+        msg = (
+            f"--system {name}: makes embeddings; embed the recordings with parivox embed, "
+            "then score with --embeddings"
+        )
+        raise ConfigError(msg)
+    return system

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parivox.cli import COMMANDS
-from parivox.cli.process import set_up
-from parivox.cli.streams import print_json, printing
+from parivox.cli.options import add_command, given_options
+from parivox.cli.process import print_json, printing
+from parivox.options.recordings import SystemOptions, SystemsCheckCommand, SystemsListCommand
+
+if TYPE_CHECKING:
+    import argparse
 
 EXAMPLES = """\
 examples:
@@ -19,47 +21,34 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command and its options."""
-    command = commands.add_parser(
+def add_to(commands: Any, words: str) -> None:
+    """Add the command, its sub-commands and their options."""
+    whole = add_command(
+        commands,
         "systems",
-        help=COMMANDS["systems"],
+        None,
+        help=words,
         usage="parivox systems list | check SYSTEM [options]",
         description="Tell which systems can run here and what others lack; load one and ask it "
         "the same in several ways.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        examples=EXAMPLES,
     )
-    whats = command.add_subparsers(title="what to do", metavar="WHAT", required=True)
-    listed = whats.add_parser(
-        "list", help="systems that can be named, and why not", allow_abbrev=False
-    )
-    listed.set_defaults(run=_list)
-    check = whats.add_parser(
+    inner = whole.add_subparsers(title="what to do", metavar="WHAT", required=True)
+    words = "systems that can be named, and why not"
+    add_command(inner, "list", _list, SystemsListCommand, help=words)
+    add_command(
+        inner,
         "check",
+        _check,
+        SystemOptions,
+        SystemsCheckCommand,
         help="load a system and probe it",
         description="Load a system and give it the same synthetic voices twice, alone and in a "
         "batch, in another order, quieter and longer. A fault ends with exit code 1.",
-        allow_abbrev=False,
     )
-    check.set_defaults(run=_check)
-    check.add_argument(
-        "system",
-        metavar="SYSTEM",
-        help="ge2e, model.onnx, eres2net:weights.ckpt, package.module:function, or a name that a "
-        "package registered",
-    )
-    check.add_argument("--weights", metavar="FILE", help="file of the weights")
-    check.add_argument("--frontend", metavar="NAME", help="what an ONNX file takes")
-    check.add_argument("--sample-rate", metavar="HZ", type=int, help="of a function or waveforms")
-    check.add_argument("--device", metavar="NAME", default="cpu", help="cpu or cuda (default: cpu)")
-    for one in (listed, check):
-        one.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def _list(given: argparse.Namespace) -> None:
-    set_up()
     from dataclasses import asdict  # noqa: PLC0415 - what takes time to load
 
     from parivox.embedding.systems.named import known_systems  # noqa: PLC0415
@@ -74,18 +63,11 @@ def _list(given: argparse.Namespace) -> None:
 
 
 def _check(given: argparse.Namespace) -> None:
-    set_up()
     from parivox.embedding.probe import probe  # noqa: PLC0415 - what takes time to load
     from parivox.embedding.systems.named import load  # noqa: PLC0415
     from parivox.report.systems import print_probed  # noqa: PLC0415
 
-    system = load(
-        given.system,
-        weights=given.weights,
-        frontend=given.frontend,
-        sample_rate=given.sample_rate,
-        device=given.device,
-    )
+    system = load(given.system, **given_options(given, SystemOptions))
     found = probe(system)
     with printing():
         if given.json:
@@ -96,5 +78,5 @@ def _check(given: argparse.Namespace) -> None:
         sys.exit(1)
 
 
-def _json(told: Any) -> str:
-    return json.dumps(told, indent=2, ensure_ascii=False, default=str) + "\n"
+def _json(found: Any) -> str:
+    return json.dumps(found, indent=2, ensure_ascii=False, default=str) + "\n"

@@ -1,17 +1,22 @@
-"""``parivox trials``: look at trial lists, and make them."""
+"""``parivox trials``: look at trial lists, build them, and tell how far results move with them."""
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from parivox.cli import COMMANDS
-from parivox.cli.options import add_every_section, check_out_is_named, given_options
-from parivox.cli.process import set_up
-from parivox.cli.streams import print_json, printing
+from parivox.cli.options import (
+    add_command,
+    check_out_is_named,
+    check_standard_input,
+    given_options,
+)
+from parivox.cli.process import print_lines, print_result, say
 from parivox.errors import ConfigError
-from parivox.options.trials import CheckOptions, ConvertOptions, DescribeOptions, GradeOptions
+from parivox.options import trials as described
+from parivox.options.kinds import options_of
 
 if TYPE_CHECKING:
     from parivox.options.kinds import Options
@@ -23,187 +28,248 @@ examples:
   parivox trials grade list.csv --speakers people.csv --out graded.parquet
   parivox trials convert list.csv --to kaldi --out list.txt
 """
+BUILD = "parivox trials build"
+EXAMPLES_OF_BUILD = """\
+examples:
+  parivox trials build inclusive --utterances u.csv --speakers s.csv --by gender+nationality \\
+    --per-speaker 500 --variants 5 --seed 1 --out lists/
+  parivox trials build balanced --utterances u.csv --speakers s.csv --by nationality \\
+    --speakers-per-group 8 --utterances-per-speaker 24 --out balanced/
+  parivox trials build cross --utterances u.csv --speakers s.csv --by gender --trials 1000000 \\
+    --out cross/
+  parivox trials build --from lists/inclusive.manifest.json --out again/
+"""
+EXAMPLES_OF_VARIANTS = """\
+examples:
+  parivox trials variants scores.csv --speakers s.csv --by nationality
+  parivox trials variants scores.csv --speakers s.csv --by gender --chart spread.svg --dets det.svg
+"""
+_TABLES = ("utterances", "speakers", "out")
+_WORDS = {
+    "inclusive": "as many pairs, as hard ones, for every speaker",
+    "balanced": "as many speakers, utterances and pairs of every group",
+    "cross": "nontarget pairs of every group with every group",
+}
 
 
-def add_to(commands: Any) -> None:
+def add_to(commands: Any, words: str) -> None:
     """Add the command, its sub-commands and their options."""
-    whole = commands.add_parser(
+    whole = add_command(
+        commands,
         "trials",
-        help=COMMANDS["trials"],
+        None,
+        help=words,
         usage="parivox trials COMMAND LIST [options]",
         description="Tell what a trial list can show and what it cannot, and build one that can.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        examples=EXAMPLES,
     )
     inner = whole.add_subparsers(
         title="commands", metavar="COMMAND", required=True, prog="parivox trials"
     )
-    _add_check(inner)
-    _add_describe(inner)
-    _add_grade(inner)
-    _add_convert(inner)
-    from parivox.cli import build, variants  # noqa: PLC0415 - each is a command of this one
-
-    build.add_to(inner)
-    variants.add_to(inner)
-
-
-def _add(commands: Any, name: str, run: Any, options: type[Options], *texts: str) -> Any:
-    words, description = texts
-    command = commands.add_parser(
-        name,
-        help=words,
-        usage=f"parivox trials {name} LIST [options]",
-        description=description,
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=run)
-    command.add_argument("list", metavar="LIST", help="trial list or file of scores, or -")
-    add_every_section(command, options)
-    return command
-
-
-def _add_check(commands: Any) -> None:
-    command = _add(
-        commands,
-        "check",
-        _check,
-        CheckOptions,
-        "what a list can show: the guidelines, one line each",
-        "Check a list against the guidelines for evaluations that carry a claim.",
-    )
-    command.add_argument("--json", action="store_true", help="print everything as JSON")
-    command.add_argument("--strict", action="store_true", help="exit code 1 if a check fails")
-
-
-def _add_describe(commands: Any) -> None:
-    command = _add(
-        commands,
-        "describe",
-        _describe,
-        DescribeOptions,
-        "counts by group, speaker, pair of groups and grade",
-        "Tell what a list holds.",
-    )
-    command.add_argument("--json", action="store_true", help="print everything as JSON")
-
-
-def _add_grade(commands: Any) -> None:
-    _add(
-        commands,
-        "grade",
-        _grade,
-        GradeOptions,
-        "write each trial with its grade and what both sides share",
-        "Tell of each trial how difficult it is.",
+    _add_looks(inner)
+    _add_build(inner)
+    add_command(
+        inner,
+        "variants",
+        _variants,
+        *(described.VariantsOptions, described.VariantsCommand),
+        help="how far results move when the pairs of a list are drawn anew",
+        usage="parivox trials variants SCORES --by ATTRIBUTES [options]",
+        description="Draw several lists from scored pairs, and tell how much the results of each "
+        "group differ between them, beside how much other speakers would change them.",
+        examples=EXAMPLES_OF_VARIANTS,
     )
 
 
-def _add_convert(commands: Any) -> None:
-    _add(
-        commands,
-        "convert",
-        _convert,
-        ConvertOptions,
-        "write a list in another format",
-        "Write a list in another format: the same trials in the same order.",
+def _add_looks(commands: Any) -> None:
+    """Add the commands that look at one list."""
+    looks: tuple[tuple[Any, tuple[type[Options], ...], str, str], ...] = (
+        (
+            _check,
+            (described.CheckOptions, described.CheckCommand),
+            "what a list can show: the guidelines, one line each",
+            "Check a list against the guidelines for evaluations that carry a claim.",
+        ),
+        (
+            _describe,
+            (described.DescribeOptions, described.DescribeCommand),
+            "counts by group, speaker, pair of groups and grade",
+            "Tell what a list holds.",
+        ),
+        (
+            _grade,
+            (described.GradeOptions, described.ListCommand),
+            "write each trial with its grade and what both sides share",
+            "Tell of each trial how difficult it is.",
+        ),
+        (
+            _convert,
+            (described.ConvertOptions, described.ListCommand),
+            "write a list in another format",
+            "Write a list in another format: the same trials in the same order.",
+        ),
     )
+    for run, options, words, description in looks:
+        name = run.__name__.lstrip("_")
+        usage = f"parivox trials {name} LIST [options]"
+        add_command(commands, name, run, *options, help=words, usage=usage, description=description)
 
 
-def _given(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
-    """What a sub-command is given, as the library takes it."""
-    if "-" in {given.list, given.speakers, given.utterances} and sys.stdin is None:
-        msg = "-: standard input is closed; name a file, or send one to standard input"
-        raise ConfigError(msg)
-    found = given_options(given, options)
-    if "grade_by" in found:
-        found["grade_by"] = _attributes(found["grade_by"])
-    return found
+def _list_options(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
+    check_standard_input([given.list, given.speakers, given.utterances])
+    return given_options(given, options)
 
 
 def _check(given: argparse.Namespace) -> None:
-    set_up()
     from parivox.report.trials import check_in_words  # noqa: PLC0415 - what takes time to load
     from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.checks import check  # noqa: PLC0415
 
-    asked = _given(given, CheckOptions)
-    asked["thresholds"] = _thresholds(given.thresholds)
+    asked = _list_options(given, described.CheckOptions)
     if given.pilot is not None:
         from parivox.auditing.plan import plan  # noqa: PLC0415 - on request
 
         asked["pilot"] = plan(given.pilot)
     found = check(given.list, **asked)
-    with printing():
-        if given.json:
-            print_json(found.to_json())
-        else:
-            show(check_in_words(found))
+    print_result(found, lambda found: show(check_in_words(found)), json=given.json)
     if given.strict and not found.passed:
         sys.exit(1)
 
 
 def _describe(given: argparse.Namespace) -> None:
-    set_up()
     from parivox.report.trials import description_in_words  # noqa: PLC0415
     from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.description import describe  # noqa: PLC0415
 
-    found = describe(given.list, **_given(given, DescribeOptions))
-    with printing():
-        if given.json:
-            print_json(found.to_json())
-        else:
-            show(description_in_words(found))
+    found = describe(given.list, **_list_options(given, described.DescribeOptions))
+    print_result(found, lambda found: show(description_in_words(found)), json=given.json)
 
 
 def _grade(given: argparse.Namespace) -> None:
-    set_up()
     from parivox.report.trials import grades_in_words  # noqa: PLC0415
     from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.grades import grade  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
-    found = grade(given.list, **_given(given, GradeOptions))
-    with printing():
-        show(grades_in_words(found))
+    found = grade(given.list, **_list_options(given, described.GradeOptions))
+    print_result(found, lambda found: show(grades_in_words(found)), json=False)
 
 
 def _convert(given: argparse.Namespace) -> None:
-    set_up()
-    from parivox.errors import shown  # noqa: PLC0415
     from parivox.trials.writing import convert  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
-    found = convert(given.list, **_given(given, ConvertOptions))
-    with printing():
-        for line in found.told:
-            sys.stdout.write(f"{shown(line)}\n")
+    print_lines(convert(given.list, **_list_options(given, described.ConvertOptions)).told)
 
 
-def _attributes(given: list[str]) -> list[str]:
-    """Attributes joined by commas; a number belongs to the bands before it: days:30,90,gender."""
-    found: list[str] = []
-    for part in (one.strip() for text in given for one in text.split(",")):
-        is_edge = part.replace(".", "", 1).lstrip("-").isdecimal()
-        if found and is_edge and ":" in found[-1]:
-            found[-1] += f",{part}"
-        else:
-            found.append(part)
-    return found
+def _variants(given: argparse.Namespace) -> None:
+    from parivox.report.charts.variation import check_chart, save  # noqa: PLC0415
+    from parivox.report.variation import print_variation  # noqa: PLC0415 - what takes time to load
+    from parivox.trials.variation import variants  # noqa: PLC0415
+
+    for option in ("chart", "dets"):
+        check_chart(f"--{option}", getattr(given, option))
+    found = variants(given.scores, **given_options(given, described.VariantsOptions))
+    if given.chart:
+        save(found.chart(), "--chart", given.chart)
+    if given.dets:
+        save(found.dets(), "--dets", given.dets)
+    print_result(found, print_variation, json=given.json)
 
 
-def _thresholds(given: list[str] | None) -> dict[str, float]:
-    """Read ``--threshold``."""
-    found: dict[str, Any] = {}
-    for text in given or ():
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals:
-            msg = f"--threshold {text!r} is not CHECK=NUMBER, as in --threshold G2=100"
+def _add_build(commands: Any) -> None:
+    """Add the command that builds lists, and one below it for each kind of list."""
+    whole = add_command(
+        commands,
+        "build",
+        _rebuild,
+        described.RebuildCommand,
+        help="build a list: inclusive, balanced, cross",
+        usage=f"{BUILD} KIND --utterances FILE --by ATTRIBUTES --out DIR [options]\n"
+        f"       {BUILD} --from MANIFEST --out DIR",
+        description="Build trial lists from a table of utterances, with a manifest that builds "
+        "them again.",
+        examples=EXAMPLES_OF_BUILD,
+        prog=BUILD,
+    )
+    kinds = described.KINDS
+    every = {one.flag for options in kinds.values() for one in options_of(options).values()}
+    for flag in sorted(every - {f"--{name}" for name in (*_TABLES, "progress")}):
+        whole.add_argument(flag, action=_OfKind, nargs="?", help=argparse.SUPPRESS)
+    inner = whole.add_subparsers(title="kinds", metavar="KIND", dest="kind", prog=BUILD)
+    for name, options in kinds.items():
+        add_command(
+            inner,
+            name,
+            _build,
+            *(options, described.BuildCommand),
+            help=_WORDS[name],
+            usage=f"{BUILD} {name} --utterances FILE --by ATTRIBUTES --out DIR [options]",
+            description=f"Build lists with {_WORDS[name]}.",
+        )
+
+
+class _OfKind(argparse.Action):
+    """An option that stands where it has no meaning."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Refuse it."""
+        msg = (
+            f"{self.option_strings[0]} is an option of a kind of list: give it after the kind, as "
+            "in build inclusive (with --from, the manifest tells it)"
+        )
+        raise ConfigError(msg)
+
+
+def _build(given: argparse.Namespace) -> None:
+    if given.manifest is not None:
+        msg = f"--from and {given.kind} contradict each other; give one of them"
+        raise ConfigError(msg)
+    for name in _TABLES:
+        before = getattr(given, f"before_{name}")
+        if before is not None and getattr(given, name) is not None:
+            msg = f"--{name} is given twice; give it once"
             raise ConfigError(msg)
-        if name in found:
-            msg = f"--threshold of {name} is given twice; give it once"
+        setattr(given, name, before if before is not None else getattr(given, name))
+    for name, what in (("utterances", "file"), ("by", "grouping"), ("out", "folder")):
+        if getattr(given, name) is None:
+            msg = f"--{name} is needed: name a {what}; see {BUILD} {given.kind} --help"
             raise ConfigError(msg)
-        found[name] = value
-    return found
+    asked = given_options(given, described.KINDS[given.kind])
+    import parivox.trials  # noqa: PLC0415 - what takes time to load
+
+    _prepare(**{name: getattr(given, name) for name in _TABLES})
+    built = getattr(parivox.trials, f"build_{given.kind}")(**asked, progress=say)
+    print_result(built, _print_built, json=given.json or given.before_json)
+
+
+def _rebuild(given: argparse.Namespace) -> None:
+    if given.manifest is None:
+        msg = "what is to be built? inclusive, balanced, cross, or --from a manifest"
+        raise ConfigError(msg)
+    tables = {name: getattr(given, f"before_{name}") for name in _TABLES}
+    if tables["out"] is None:
+        msg = f"--out is needed: name a folder; see {BUILD} --help"
+        raise ConfigError(msg)
+    from parivox.trials.building import rebuild  # noqa: PLC0415
+
+    _prepare(**tables)
+    print_result(
+        rebuild(given.manifest, **tables, progress=say), _print_built, json=given.before_json
+    )
+
+
+def _prepare(*, out: str, utterances: str | None, speakers: str | None) -> None:
+    """Check the tables, and let what is asked to end remove first what it has half written."""
+    check_out_is_named(out, "folder")
+    check_standard_input([utterances, speakers])
+
+    def end(number: int, _: object) -> NoReturn:
+        say("stopped; nothing was written")
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def _print_built(built: Any) -> None:
+    print_lines(built.told)

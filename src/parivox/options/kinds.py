@@ -27,34 +27,33 @@ _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One option; its subclasses are the kinds.
-
-    Attributes
-    ----------
-    words : what it is, in Markdown; literals in backticks
-    section : heading under which it is listed
-    metavar : what stands for the value in a list of options
-    without : what holds where it is left out, in words, where the default does not tell
-    command : its name on the command line, if not `name` with dashes; None if it has none
-    python : its name in the library, if not `name`
-    is_repeatable : whether the command line takes it several times
-    is_needed : whether the command line asks for it
-    is_recorded : whether the record of an audit names it
-    name, default : those of the field
-    """
+    """One option; its subclasses are the kinds."""
 
     annotation: ClassVar[str] = "Any"
     """Type in a signature of the library, as source."""
 
     words: str
+    """What it is, in Markdown; literals in backticks."""
     section: str
+    """Heading under which it is listed; empty if there is none."""
     metavar: str = ""
+    """What stands for the value in a list of options."""
     without: str = ""
+    """What holds where it is left out, in words, where the default does not tell."""
     command: str | None = ""
+    """Its name on the command line, if not `name` with dashes; None if it has none."""
     python: str = ""
+    """Its name in the library, if not `name`."""
+    position: str = ""
+    """How many values stand on the command line without its name, if any: `1`, `?` or `+`."""
     is_repeatable: bool = False
+    """Whether the command line takes it several times."""
     is_needed: bool = False
+    """Whether the command line asks for it."""
     is_recorded: bool = True
+    """Whether the record of an audit names it."""
+    reads: Callable[[Any], Any] | None = None
+    """Makes what the library takes of what the command line is given, where that is no text."""
     name: str = ""
     default: Any = None
 
@@ -78,8 +77,8 @@ class Option:
         """What holds where the option is left out, in Markdown; empty if nothing does."""
         if self.without or self.default is None or self.default == ():
             return self.without
-        told = several(() if isinstance(self.default, bool) else self.default)
-        return ", ".join(f"`{_written(one)}`" for one in told)
+        values = several(() if isinstance(self.default, bool) else self.default)
+        return ", ".join(f"`{_written(one)}`" for one in values)
 
     def is_given(self, value: Any) -> bool:
         """Whether a value, which may be a table, is not the default."""
@@ -93,7 +92,7 @@ class Option:
 
     def parse(self, text: Any) -> Any:
         """What the command line is given, as the library takes it."""
-        return text
+        return text if self.reads is None else self.reads(text)
 
     def on_command_line(self, value: Any) -> list[str]:
         """The words that give a value on the command line."""
@@ -109,18 +108,14 @@ def _written(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Value(Option):
-    """What is checked where it is read: a path, a table, several of them.
-
-    Attributes
-    ----------
-    annotated : type in a signature, as source
-    is_many : whether several may follow the option on the command line
-    const : what the option stands for on the command line, where it takes no value
-    """
+    """What is checked where it is read: a path, a table, several of them."""
 
     annotated: str = "Any"
+    """Type in a signature, as source."""
     is_many: bool = False
+    """Whether several may follow the option on the command line."""
     const: Any = None
+    """What the option stands for on the command line, where it takes no value."""
     is_recorded: bool = False
 
     @property
@@ -131,14 +126,10 @@ class Value(Option):
 
 @dataclass(frozen=True, kw_only=True)
 class Flag(Option):
-    """True or False; on the command line an option without a value.
-
-    Attributes
-    ----------
-    negated : what the option says on the command line where it stands for False
-    """
+    """True or False; on the command line an option without a value."""
 
     negated: str = ""
+    """What the option says on the command line where it stands for False."""
 
     annotation: ClassVar[str] = "bool"
 
@@ -187,16 +178,12 @@ class Text(Option):
 
 @dataclass(frozen=True, kw_only=True)
 class Texts(Text):
-    """One or several texts, each once.
-
-    Attributes
-    ----------
-    example : one such text, for who gives something else
-    may_be_empty : whether none at all says something
-    """
+    """One or several texts, each once."""
 
     example: str = "gender"
+    """One such text, for who gives something else."""
     may_be_empty: bool = False
+    """Whether none at all says something."""
     is_repeatable: bool = True
 
     @property
@@ -231,23 +218,17 @@ class Texts(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Option):
-    """A number, or a whole number, between two others.
-
-    Attributes
-    ----------
-    low, high : the least and the most
-    is_whole : whether it is a whole number
-    wanted : what to give, in words, where the bounds do not tell
-    zero : the word that stands for 0; empty if there is none
-    outside : numbers from `low` to `high` that are none
-    """
+    """A number, or a whole number, between two others."""
 
     low: float
     high: float
     is_whole: bool = False
     wanted: str = ""
+    """What to give, in words, where the bounds do not tell."""
     zero: str = ""
+    """The word that stands for 0; empty if there is none."""
     outside: tuple[float, ...] = ()
+    """Numbers from `low` to `high` that are none."""
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
@@ -336,18 +317,14 @@ def _is_range(low: float, high: float, step: float) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Names(Option):
-    """A mapping from names to something, such as roles to columns.
-
-    Attributes
-    ----------
-    of : what the values are, as source of a type
-    is_right : whether a value is such
-    form : what is mapped to what, with an example
-    """
+    """A mapping from names to something, such as roles to columns."""
 
     of: str
+    """What the values are, as source of a type."""
     is_right: Callable[[Any], bool]
+    """Whether a value is such."""
     form: str
+    """What is mapped to what, with an example."""
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
@@ -384,14 +361,10 @@ class Names(Option):
 
 @dataclass(frozen=True, kw_only=True)
 class Direction(Text):
-    """One of several words, each an option of its own on the command line: ``--distance``.
-
-    Attributes
-    ----------
-    each : what each word says
-    """
+    """One of several words, each an option of its own on the command line: ``--distance``."""
 
     each: Mapping[str, str]
+    """What each word says."""
 
 
 def several(value: Any) -> tuple[Any, ...]:
@@ -406,10 +379,18 @@ def several(value: Any) -> tuple[Any, ...]:
     return tuple(value) if is_many else (value,)
 
 
-def option(kind: type[Option], default: Any, section: str, words: str, **more: Any) -> Any:
+def option(
+    section: str, words: str, kind: type[Option] = Value, default: Any = None, **more: Any
+) -> Any:
     """A field of a dataclass that is an option."""
     made = kind(words=words, section=section, default=default, **more)
     return field(default=default, metadata={"option": made})
+
+
+def same_as(described: type[Options], name: str, **changes: Any) -> Any:
+    """A field that is the option of another command, but for some changes."""
+    made = replace(options_of(described)[name], **changes)
+    return field(default=made.default, metadata={"option": made})
 
 
 def options_of(described: type[Options]) -> dict[str, Option]:
@@ -425,8 +406,12 @@ def options_of(described: type[Options]) -> dict[str, Option]:
 class Options:
     """What a command is asked to do: each option checked once.
 
-    Subclasses have a field for each option.
+    Subclasses have a field for each option. What the command line alone takes is in one of its
+    own, named for the command.
     """
+
+    order: ClassVar[tuple[str, ...]] = ()
+    """Sections that are listed before those of other names, in this order."""
 
     def __post_init__(self) -> None:
         """Check every option."""
@@ -454,9 +439,11 @@ class Options:
         return cls(**{names[argument]: value for argument, value in given.items()})
 
 
-def sections_of(described: type[Options]) -> dict[str, list[Option]]:
+def sections_of(*described: type[Options]) -> dict[str, list[Option]]:
     """Options under the heading of their section, in order."""
     found: dict[str, list[Option]] = {}
-    for one in options_of(described).values():
+    for section in (section for one in described for section in one.order):
+        found[section] = []
+    for one in (one for options in described for one in options_of(options).values()):
         found.setdefault(one.section, []).append(one)
-    return found
+    return {section: options for section, options in found.items() if options}

@@ -9,24 +9,18 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from parivox.errors import ConfigError
-from parivox.options.kinds import Number, Option, Options, option
+from parivox.options.kinds import Flag, Number, Option, Options, option
 
 DETECTED = "what is to be detected"
 KNOWN = "what is known"
+WRITTEN = "what comes out"
 METRICS = ("fnr", "fpr")
 _FRACTION = {"low": 0.5, "high": 0.999}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rates(Option):
-    """A number for FNR, FPR or both.
-
-    Attributes
-    ----------
-    low, high : the least and the most
-    outside : numbers from `low` to `high` that are none
-    wanted : what to give, in words
-    """
+    """A number for FNR, FPR or both, of what :class:`parivox.options.kinds.Number` says."""
 
     annotation: ClassVar[str] = "Mapping[str, float] | None"
 
@@ -77,10 +71,10 @@ class PlanOptions(Options):
     """Options of a plan."""
 
     detect_ratio: float = option(
-        Number,
-        2.0,
         DETECTED,
         "a group's rate over that of the others, to be detected; below 1 if it fares better",
+        Number,
+        2.0,
         metavar="X",
         low=0,
         high=sys.float_info.max,
@@ -88,28 +82,27 @@ class PlanOptions(Options):
         wanted="a ratio above 0, not 1",
     )
     power: float = option(
-        Number,
-        0.8,
         DETECTED,
         "with what probability",
+        Number,
+        0.8,
         metavar="X",
         **_FRACTION,
         wanted="a fraction from 0.5 to 0.999",
     )
     confidence: float = option(
-        Number,
-        0.95,
         DETECTED,
         "of the two-sided test of one group",
+        Number,
+        0.95,
         metavar="X",
         **_FRACTION,
         wanted="one from 0.5 to 0.999",
     )
     target_fpr: float | None = option(
-        Number,
-        None,
         DETECTED,
         "the FPR to plan for",
+        Number,
         metavar="X",
         without="that of each operating point",
         low=1e-8,
@@ -118,10 +111,9 @@ class PlanOptions(Options):
         wanted="a fraction from 1e-08 to 1",
     )
     rate: Mapping[str, float] = option(
-        Rates,
-        None,
         KNOWN,
         "rate of the other groups, as in `fnr=0.05`",
+        Rates,
         metavar="METRIC=X",
         without="as in the pilot",
         low=0,
@@ -130,10 +122,9 @@ class PlanOptions(Options):
         wanted="a fraction between 0 and 1",
     )
     icc: Mapping[str, float] = option(
-        Rates,
-        None,
         KNOWN,
         "correlation of two trials that share a speaker, as in `fnr=0.1`",
+        Rates,
         metavar="METRIC=X",
         without="as in the pilot",
         low=0,
@@ -142,10 +133,9 @@ class PlanOptions(Options):
         wanted="a correlation from 0 to below 1",
     )
     trials_per_speaker: Mapping[str, float] = option(
-        Rates,
-        None,
         KNOWN,
         "trials that a speaker takes part in, as in `fnr=50`",
+        Rates,
         metavar="METRIC=X",
         without="as in the pilot",
         low=1,
@@ -163,3 +153,18 @@ class PlanOptions(Options):
     def planned(self, metric: str) -> float | None:
         """The rate to plan for, if it is not the pilot's."""
         return self.rate.get(metric, self.target_fpr if metric == "fpr" else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanCommand(Options):
+    """The command line of `plan`."""
+
+    order = (KNOWN, DETECTED)
+
+    pilot: Any = option(
+        KNOWN,
+        "folder of an audit with intervals",
+        metavar="DIR",
+        without="all that is known is to be given, for two groups",
+    )
+    json: bool = option(WRITTEN, "print the plan as JSON", Flag, False)

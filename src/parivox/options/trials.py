@@ -10,7 +10,8 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.options.kinds import Direction, Flag, Names, Options, Text, Texts, Value, option
+from parivox.options.audit import WRITTEN, ReadOptions
+from parivox.options.kinds import Direction, Flag, Options, Text, Texts, Value, option, same_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,57 +20,76 @@ LIST = "the list and its tables"
 CHECKED = "what is told of it"
 DRAWN = "what is drawn"
 BUILT = "how lists are made"
-WRITTEN = "what comes out"
 _DIGITS = 100  # more are no number, and Python refuses to read them
-_NUMBER, _NUMBER_OR_NONE = {"annotated": "int"}, {"annotated": "int | None"}
+_NUMBER: dict[str, Any] = {"annotated": "int"}
+_NUMBER_OR_NONE: dict[str, Any] = {"annotated": "int | None"}
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _attributes(texts: list[str]) -> list[str]:
+    """Attributes joined by commas; a number belongs to the bands before it: days:30,90,gender."""
+    found: list[str] = []
+    for part in _parts(",".join(texts)):
+        is_edge = part.replace(".", "", 1).lstrip("-").isdecimal()
+        if found and is_edge and ":" in found[-1]:
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    return found
+
+
+def _thresholds(texts: list[str]) -> dict[str, Any]:
+    """Numbers by check, as in ``G2=100``."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            msg = f"--threshold {text!r} is not CHECK=NUMBER, as in --threshold G2=100"
+            raise ConfigError(msg)
+        if name in found:
+            msg = f"--threshold of {name} is given twice; give it once"
+            raise ConfigError(msg)
+        found[name] = value
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions(Options):
     """How a list is read."""
 
-    speakers: Any = option(Value, None, LIST, "table of speakers, their attributes", metavar="FILE")
+    speakers: Any = option(LIST, "table of speakers, their attributes", metavar="FILE")
     utterances: Any = option(
-        Value,
-        None,
         LIST,
         "table of utterances: their speakers, their recordings (a column `recording`, `video`, "
         "`session` or `call`; else the folder of the file) and any attributes",
         metavar="FILE",
     )
-    columns: Mapping[str, str] | None = option(
-        Names,
-        None,
-        LIST,
-        "[columns of the roles](bring-your-data.md#columns-with-names): "
+    columns: Mapping[str, str] | None = same_as(
+        ReadOptions,
+        "columns",
+        section=LIST,
+        words="[columns of the roles](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,label=lab`",
-        metavar="ROLES",
-        of="str",
-        is_right=lambda column: isinstance(column, str),
-        form="from role to column; give one, as in {'enrol': 'ref_file'}",
     )
-    id: str | None = option(Text, None, LIST, "id column of the speaker table", metavar="COLUMN")
+    id: str | None = same_as(ReadOptions, "id", section=LIST, without="")
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradedOptions(ListOptions):
     """How trials are graded."""
 
-    conflicts: str = option(
-        Text,
-        "error",
-        LIST,
-        "rows that contradict each other: `error` refuses them, `set-aside` leaves them out",
-        metavar="WAY",
-    )
+    conflicts: str = same_as(ReadOptions, "conflicts", section=LIST)
     grade_by: tuple[str, ...] | None = option(
-        Texts,
-        None,
         CHECKED,
         "attributes that make a trial difficult, the weightiest first: `gender,nationality`",
+        Texts,
         metavar="ATTRIBUTES",
         without="gender and nationality, where they are known",
         may_be_empty=True,
+        reads=_attributes,
     )
 
 
@@ -78,15 +98,14 @@ class DescribeOptions(GradedOptions):
     """Options of `describe`."""
 
     by: tuple[str, ...] | None = option(
-        Texts,
-        None,
         CHECKED,
         "groups: `gender`, `gender+nationality` and [the rest](groups.md)",
+        Texts,
         metavar="ATTRIBUTES",
         without="every attribute with 2 to 50 values",
         may_be_empty=True,
     )
-    speaker_ids: bool = option(Flag, False, CHECKED, "name speakers", without="counts and ranges")
+    speaker_ids: bool = option(CHECKED, "name speakers", Flag, False, without="counts and ranges")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +113,6 @@ class CheckOptions(DescribeOptions):
     """Options of `check`."""
 
     mix: Any = option(
-        Value,
-        None,
         CHECKED,
         "the wished grades of nontarget trials: `cat4=0.5,cat3=0.5`",
         metavar="SHARES",
@@ -103,43 +120,61 @@ class CheckOptions(DescribeOptions):
         annotated="Mapping[str, float] | str | None",
     )
     variants: Any = option(
-        Value,
-        (),
         CHECKED,
         "lists drawn like this one",
+        Value,
+        (),
         metavar="LIST",
         is_many=True,
         without="G6 is not checked",
         annotated="Sequence[Any]",
     )
     development: Any = option(
-        Value, None, CHECKED, "a list that should share nothing with this one", metavar="LIST"
+        CHECKED, "a list that should share nothing with this one", metavar="LIST"
     )
     pilot: Any = option(
-        Value,
-        None,
-        CHECKED,
-        "an audit with intervals: what differences the list can show",
-        metavar="DIR",
+        CHECKED, "an audit with intervals: what differences the list can show", metavar="DIR"
     )
     thresholds: Any = option(
-        Value,
-        None,
         CHECKED,
         "what a [check](trials.md#every-check) is held against, as in `G2=100`",
         metavar="CHECK=X",
         command="threshold",
         is_repeatable=True,
         without="as on that page",
+        reads=_thresholds,
         annotated="Mapping[str, float] | None",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListCommand(Options):
+    """What commands that look at a list have."""
+
+    order = (LIST,)
+
+    list: Any = option(LIST, "trial list or file of scores, or -", metavar="LIST", position="1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeCommand(ListCommand):
+    """The command line of `describe`."""
+
+    json: bool = option(WRITTEN, "print everything as JSON", Flag, False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckCommand(DescribeCommand):
+    """The command line of `check`."""
+
+    strict: bool = option(WRITTEN, "exit code 1 if a check fails", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradeOptions(GradedOptions):
     """Options of `grade`."""
 
-    out: Any = option(Value, None, WRITTEN, "CSV or Parquet file", metavar="FILE", is_needed=True)
+    out: Any = option(WRITTEN, "CSV or Parquet file", metavar="FILE", is_needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,17 +182,16 @@ class ConvertOptions(ListOptions):
     """Options of `convert`."""
 
     format: str | None = option(
-        Text, None, WRITTEN, "format of the list that is read", metavar="NAME", without="by content"
+        WRITTEN, "format of the list that is read", Text, metavar="NAME", without="by content"
     )
     to: str | None = option(
-        Text,
-        None,
         WRITTEN,
         "`voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
+        Text,
         metavar="FORMAT",
         is_needed=True,
     )
-    out: Any = option(Value, None, WRITTEN, "a new file", metavar="FILE", is_needed=True)
+    out: Any = option(WRITTEN, "a new file", metavar="FILE", is_needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,50 +199,55 @@ class BuildOptions(Options):
     """Options of every kind of list that is built; these tables and `out` may stand before it."""
 
     utterances: Any = option(
-        Value,
-        None,
         BUILT,
         "table of utterances, one a row; speaker and recording in columns, or in the path",
         metavar="FILE",
     )
     speakers: Any = option(
-        Value,
-        None,
         BUILT,
         "table of speakers, their attributes",
         metavar="FILE",
         without="attributes of speakers stand in the table of utterances",
     )
-    out: Any = option(Value, None, BUILT, "folder for the lists and their manifest", metavar="DIR")
+    out: Any = option(BUILT, "folder for the lists and their manifest", metavar="DIR")
     by: Any = option(
-        Value,
-        None,
         BUILT,
         "groups of speakers, as in `gender+nationality`",
         metavar="ATTRIBUTES",
         annotated="str",
     )
     format: str = option(
-        Text,
-        "voxceleb",
         BUILT,
         "of the lists: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
+        Text,
+        "voxceleb",
         metavar="NAME",
     )
     variants: Any = option(
-        Value, 1, BUILT, "how many lists, with seeds spawned from one", metavar="N", **_NUMBER
+        BUILT, "how many lists, with seeds spawned from one", Value, 1, metavar="N", **_NUMBER
     )
-    seed: Any = option(Value, 0, BUILT, "that seed", metavar="N", **_NUMBER)
-    id: str | None = option(Text, None, BUILT, "id column of the speaker table", metavar="COLUMN")
-    speaker_ids: bool = option(Flag, False, BUILT, "name who is left out, also in the manifest")
-    progress: Callable[[str], None] | None = option(
-        Value,
-        None,
-        BUILT,
-        "called with what is being done, where that takes long",
-        command=None,
-        annotated="Callable[[str], None] | None",
-    )
+    seed: Any = option(BUILT, "that seed", Value, 0, metavar="N", **_NUMBER)
+    id: str | None = same_as(ListOptions, "id", section=BUILT)
+    speaker_ids: bool = option(BUILT, "name who is left out, also in the manifest", Flag, False)
+    progress: Callable[[str], None] | None = same_as(ReadOptions, "progress", section=BUILT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildCommand(Options):
+    """What the command line of each kind of list has."""
+
+    json: bool = option(WRITTEN, "print the manifest", Flag, False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RebuildCommand(Options):
+    """What the command line of `build` takes before a kind of list, or without one."""
+
+    manifest: Any = option(BUILT, "build its lists again", metavar="MANIFEST", command="from")
+    before_utterances: Any = same_as(BuildOptions, "utterances", command="utterances")
+    before_speakers: Any = same_as(BuildOptions, "speakers", command="speakers")
+    before_out: Any = same_as(BuildOptions, "out", command="out")
+    before_json: bool = same_as(BuildCommand, "json", command="json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,8 +255,6 @@ class InclusiveOptions(BuildOptions):
     """Options of inclusive lists."""
 
     per_speaker: Any = option(
-        Value,
-        None,
         DRAWN,
         "target pairs, and nontarget pairs, of each speaker",
         metavar="N",
@@ -225,25 +262,23 @@ class InclusiveOptions(BuildOptions):
         **_NUMBER,
     )
     grade_by: tuple[str, ...] | None = option(
-        Texts,
-        None,
         DRAWN,
         "what makes a pair difficult",
+        Texts,
         metavar="ATTRIBUTES",
         without="the attributes of --by",
         may_be_empty=True,
+        reads=_attributes,
     )
     target_grades: Any = option(
-        Value,
-        (3,),
         DRAWN,
         "target pairs of one recording (1), of two (3): `3`, `1` or `1,3`",
+        Value,
+        (3,),
         metavar="GRADES",
         annotated="Sequence[int] | str | int",
     )
     mix: Any = option(
-        Value,
-        None,
         DRAWN,
         "grades of nontarget pairs, exact for each speaker: `cat4=0.75,cat3=0.25`",
         metavar="SHARES",
@@ -251,8 +286,6 @@ class InclusiveOptions(BuildOptions):
         annotated="str | Mapping[str, float] | None",
     )
     balance_partners: Any = option(
-        Value,
-        None,
         DRAWN,
         "draw partners at random, in place of one after the other",
         command="no-balance-partners",
@@ -260,10 +293,9 @@ class InclusiveOptions(BuildOptions):
         annotated="bool | None",
     )
     compat: str | None = option(
-        Text,
-        None,
         DRAWN,
         "`hutiri2022`: the rules of [paper 002](references.md#paper-002)'s listing",
+        Text,
         metavar="PAPER",
     )
 
@@ -273,14 +305,12 @@ class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
     speakers_per_group: Any = option(
-        Value, None, DRAWN, "speakers of each group", metavar="N", is_needed=True, **_NUMBER
+        DRAWN, "speakers of each group", metavar="N", is_needed=True, **_NUMBER
     )
     utterances_per_speaker: Any = option(
-        Value, None, DRAWN, "utterances of each speaker", metavar="N", is_needed=True, **_NUMBER
+        DRAWN, "utterances of each speaker", metavar="N", is_needed=True, **_NUMBER
     )
     pairs: Any = option(
-        Value,
-        None,
         DRAWN,
         "target and nontarget pairs of each speaker",
         metavar="N",
@@ -288,18 +318,15 @@ class BalancedOptions(BuildOptions):
         **_NUMBER_OR_NONE,
     )
     groups: Any = option(
-        Value,
-        None,
         DRAWN,
         "groups that take part, as in `Italy,Norway`",
         metavar="GROUPS",
         is_repeatable=True,
+        reads=lambda texts: _parts(",".join(texts)),
         without="all",
         annotated="Sequence[str] | str | None",
     )
     balance: Any = option(
-        Value,
-        None,
         DRAWN,
         "attribute of which each group has as many of each value; `none` for nothing",
         metavar="ATTRIBUTE",
@@ -313,8 +340,6 @@ class CrossOptions(BuildOptions):
     """Options of cross lists."""
 
     trials: Any = option(
-        Value,
-        None,
         DRAWN,
         "nontarget trials in all, shared out to the cells",
         metavar="N",
@@ -322,17 +347,12 @@ class CrossOptions(BuildOptions):
         **_NUMBER_OR_NONE,
     )
     per_cell: Any = option(
-        Value,
-        None,
-        DRAWN,
-        "nontarget trials of each pair of groups",
-        metavar="N",
-        **_NUMBER_OR_NONE,
+        DRAWN, "nontarget trials of each pair of groups", metavar="N", **_NUMBER_OR_NONE
     )
     complete: Any = option(
-        Value, False, DRAWN, "every nontarget pair there is", const=True, annotated="bool"
+        DRAWN, "every nontarget pair there is", Value, False, const=True, annotated="bool"
     )
-    targets: Any = option(Value, 0, DRAWN, "target trials of each speaker", metavar="N", **_NUMBER)
+    targets: Any = option(DRAWN, "target trials of each speaker", Value, 0, metavar="N", **_NUMBER)
 
 
 KINDS: dict[str, type[BuildOptions]] = {
@@ -348,37 +368,53 @@ class VariantsOptions(ListOptions):
     """Options of `variants`."""
 
     orientation: str | None = option(
-        Direction,
-        None,
         LIST,
         "`distance` where scores are distances, to be negated",
+        Direction,
         each={"distance": "scores are distances: negate them"},
     )
-    by: str = option(Text, "", DRAWN, "groups of speakers", metavar="ATTRIBUTES", is_needed=True)
+    by: str = option(DRAWN, "groups of speakers", Text, "", metavar="ATTRIBUTES", is_needed=True)
     per_speaker: Any = option(
-        Value,
-        (25, 50, 75),
         DRAWN,
         "pairs of either class for each speaker, as in `25,50,75`",
+        Value,
+        (25, 50, 75),
         metavar="N,...",
         annotated="int | Sequence[int]",
+        reads=lambda text: text.split(","),
     )
     variants: Any = option(
-        Value, 5, DRAWN, "lists for each number of pairs", metavar="N", **_NUMBER
+        DRAWN, "lists for each number of pairs", Value, 5, metavar="N", **_NUMBER
     )
-    seed: Any = option(Value, 0, DRAWN, "what they are drawn with", metavar="N", **_NUMBER)
+    seed: Any = option(DRAWN, "what they are drawn with", Value, 0, metavar="N", **_NUMBER)
     scorer: Callable[..., Any] | None = option(
-        Value,
-        None,
         DRAWN,
         "takes the enrolment ids and the test ids of a list and gives its scores; lists are then "
         "built of utterances",
         command=None,
     )
     replicates: Any = option(
-        Value, 200, DRAWN, "draws of speakers for each list", metavar="N", **_NUMBER
+        DRAWN, "draws of speakers for each list", Value, 200, metavar="N", **_NUMBER
     )
-    cost: str = option(Text, "voxsrc", DRAWN, "cost model of the minimum cost", metavar="COST")
+    cost: str = option(DRAWN, "cost model of the minimum cost", Text, "voxsrc", metavar="COST")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantsCommand(Options):
+    """The command line of `variants`."""
+
+    order = (LIST,)
+
+    scores: Any = option(
+        LIST, "scores of more pairs than a list needs", metavar="SCORES", position="1"
+    )
+    chart: Any = option(
+        WRITTEN, "chart of both spreads: SVG, PNG, PDF, HTML or JSON", metavar="FILE"
+    )
+    dets: Any = option(
+        WRITTEN, "chart of the DET curves, likewise, a panel for each group", metavar="FILE"
+    )
+    json: bool = option(WRITTEN, "print the tables as JSON", Flag, False)
 
 
 def whole_number(value: Any, option: str, least: int, most: int = 2**53, *, why: str = "") -> int:

@@ -200,7 +200,7 @@ class OtherBuildOptions(TypedDict, total=False):
     speaker_ids
         name who is left out, also in the manifest
     progress
-        called with what is being done, where that takes long
+        called with what is being done, as it starts
     """
 
     format: str

@@ -1,0 +1,205 @@
+"""Options of `embed`, `score` and `systems`: what is embedded, by which system, how it is scored.
+
+Classes named for a command hold what the command line alone takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from parivox.options.audit import WRITTEN
+from parivox.options.kinds import Flag, Number, Options, Text, option, same_as
+from parivox.options.trials import ListOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EMBEDDED = "what is embedded"
+SYSTEM = "with which system"
+HOW = "how it is embedded"
+SCORED = "what is scored"
+COMPARED = "how embeddings are compared"
+VERIFIED = "with a system that enrols and verifies"
+READ = "how the list is read"
+_COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**31 - 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemOptions(Options):
+    """How a system is loaded."""
+
+    weights: Any = option(
+        SYSTEM, "weights of the system, where they are not part of its name", metavar="FILE"
+    )
+    frontend: str | None = option(
+        SYSTEM, "what turns audio into its input: `kaldi80`", Text, metavar="NAME"
+    )
+    sample_rate: int | None = option(
+        SYSTEM, "what a function, or a waveform input, takes", Number, metavar="HZ", **_COUNT
+    )
+    device: str = option(SYSTEM, "`cpu` or `cuda`", Text, "cpu", metavar="NAME")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbedOptions(Options):
+    """What is embedded, and by how many processes."""
+
+    channel: int | None = option(
+        EMBEDDED,
+        "which counts, of files whose channels differ",
+        Number,
+        metavar="N",
+        without="such files are refused",
+        **_COUNT,
+    )
+    longest_seconds: float = option(
+        EMBEDDED,
+        "longer recordings are not read",
+        Number,
+        3600.0,
+        metavar="SECONDS",
+        command="longest",
+        low=0,
+        high=1e9,
+        outside=(0,),
+    )
+    workers: int | None = option(
+        HOW, "processes", Number, metavar="N", without="one a processor", **_COUNT
+    )
+    batch: int = option(HOW, "recordings in a batch", Number, 64, metavar="N", **_COUNT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbedCommand(Options):
+    """The command line of `embed`."""
+
+    order = (EMBEDDED, SYSTEM, HOW, WRITTEN)
+
+    recordings: Any = option(
+        EMBEDDED,
+        "folder of audio files, Kaldi folder or wav.scp, or table of utterance, file, speaker, "
+        "recording, channel, start, end",
+        metavar="RECORDINGS",
+        position="?",
+    )
+    system: str = option(
+        SYSTEM,
+        "`ge2e`, `model.onnx`, `NAME:CHECKPOINT`, `package.module:function`; see "
+        "`parivox systems list`",
+        Text,
+        "ge2e",
+        metavar="NAME",
+    )
+    out: Any = option(WRITTEN, "folder of embeddings, new or to go on with", metavar="DIR")
+    check: Any = option(WRITTEN, "check that a folder holds what was written", metavar="DIR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemsListCommand(Options):
+    """The command line of `systems list`."""
+
+    json: bool = option(WRITTEN, "print as JSON", Flag, False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemsCheckCommand(SystemsListCommand):
+    """The command line of `systems check`."""
+
+    system: Any = option(
+        SYSTEM,
+        "ge2e, model.onnx, eres2net:weights.ckpt, package.module:function, or a name that a "
+        "package registered",
+        metavar="SYSTEM",
+        position="1",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredOptions(Options):
+    """What is scored, by embeddings or by a system that compares itself."""
+
+    out: Any = option(SCORED, "Parquet file to write", metavar="FILE", is_needed=True)
+    overwrite: bool = option(
+        SCORED, "replace the file if it is there", Flag, False, without="it is kept"
+    )
+    models: Any = option(
+        SCORED,
+        "table of model and recording: "
+        "[what is enrolled](recordings.md#models-of-several-recordings)",
+        metavar="FILE",
+        without="each is a recording",
+    )
+    format: str | None = option(
+        READ,
+        "format of the list",
+        Text,
+        metavar="NAME",
+        command="trials-format",
+        without="by content",
+    )
+    columns: Mapping[str, str] | None = same_as(ListOptions, "columns", section=READ)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(Options):
+    """How embeddings are compared."""
+
+    embeddings: Any = option(
+        SCORED,
+        "of `parivox embed`; or a file of embeddings: npy, npz, Parquet, ark, scp",
+        metavar="DIR",
+    )
+    scoring: str | None = option(
+        COMPARED,
+        "`cosine`, `dot`, `euclidean`, `crops-euclidean`, `ecapa-published`",
+        Text,
+        metavar="NAME",
+        without="the system's own",
+    )
+    models_by: str | None = option(
+        COMPARED,
+        "of a model's recordings, average `embeddings` (default where they can be) or `scores`",
+        Text,
+        metavar="WHAT",
+    )
+    subtract_mean: Any = option(COMPARED, "subtract its mean embedding first", metavar="COHORT")
+    as_norm: Any = option(
+        COMPARED, "normalise by the nearest strangers: ids or embeddings", metavar="COHORT"
+    )
+    top: int | None = option(
+        COMPARED, "so many of them", Number, metavar="N", without="300", **_COUNT
+    )
+    s_norm: Any = option(COMPARED, "normalise by all strangers", metavar="COHORT")
+    speakers: Any = option(
+        COMPARED, "table of speakers: tells the groups of the cohort", metavar="FILE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(Options):
+    """A system that enrols and verifies, and its recordings."""
+
+    recordings: Any = option(VERIFIED, "folder or table, as `parivox embed` has it", metavar="PATH")
+    channel: int | None = option(
+        VERIFIED, "where files have two or more", Number, metavar="N", **_COUNT
+    )
+    device: str = same_as(SystemOptions, "device", section=VERIFIED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreCommand(Options):
+    """The command line of `score`."""
+
+    order = (SCORED, COMPARED, VERIFIED, READ)
+
+    trials: Any = option(
+        SCORED, "list of trials, in any format of an audit", metavar="TRIALS", position="1"
+    )
+    system: str | None = option(
+        VERIFIED,
+        "`package.module:name`, or an entry point; see "
+        "[systems that compare themselves](recordings.md#systems-that-compare-themselves)",
+        Text,
+        metavar="NAME",
+    )
