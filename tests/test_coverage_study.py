@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parivox.core.moments import moments
 from parivox.core.noise import gamma_multinomial
+from parivox.core.tallies import moments
 
 ROOT = Path(__file__).parents[1]
 

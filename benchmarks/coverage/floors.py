@@ -13,12 +13,11 @@ from benchmarks.coverage.simulate import SPREAD, WEAK, Spread
 
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.meta import fdr, garbe
-from parivox.core.moments import moments
 from parivox.core.noise import floor, gamma_multinomial, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.resampling import speaker_weights, weighted
 from parivox.core.spread import gini, max_min
-from parivox.core.tallies import ByPair, BySpeaker
+from parivox.core.tallies import ByPair, BySpeaker, moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -22,7 +22,6 @@ from benchmarks.coverage.records import Row, stream
 from parivox.core.beyond_noise import tau_log
 from parivox.core.bias import smoothed
 from parivox.core.meta import eo_diff, eo_ratio, fdr, garbe, ir
-from parivox.core.moments import moments
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.spread import (
     cv,
@@ -35,6 +34,7 @@ from parivox.core.spread import (
     sd,
     value_range,
 )
+from parivox.core.tallies import moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

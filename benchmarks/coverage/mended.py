@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core import noise as core
-from parivox.core.moments import over
 from parivox.core.noise import Null
+from parivox.core.tallies import over
 
 if TYPE_CHECKING:
     from benchmarks.coverage.simulate import FloatArray
 
-    from parivox.core.moments import Moments
+    from parivox.core.tallies import Moments
 
 
 def mended(moments: Moments, replicates: int, rng: np.random.Generator) -> Null:

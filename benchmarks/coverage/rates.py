@@ -11,9 +11,8 @@ from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtri, stdtrit
 
 from parivox.core.intervals import other_kappa2, rate_interval
-from parivox.core.moments import moments
 from parivox.core.resampling import speaker_weights, weighted
-from parivox.core.tallies import BySpeaker
+from parivox.core.tallies import BySpeaker, moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

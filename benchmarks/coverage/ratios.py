@@ -18,9 +18,9 @@ from benchmarks.coverage.rates import (
 from benchmarks.coverage.records import Row, interval_row, stream
 
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments
 from parivox.core.ratios import ratio_interval
 from parivox.core.resampling import from_replicates, speaker_weights, weighted
+from parivox.core.tallies import moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

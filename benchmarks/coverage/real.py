@@ -17,8 +17,7 @@ from benchmarks.coverage.records import Row, interval_row, stream
 from benchmarks.measure import demo_data
 
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments
-from parivox.core.tallies import ByPair, BySpeaker
+from parivox.core.tallies import ByPair, BySpeaker, moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

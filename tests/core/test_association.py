@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, hypergeom
 
-from parivox.core.association import association, determines
+from parivox.core.confounding import association, determines
 
 BANDS_OF_GENDERS = [[51, 18, 26, 30], [23, 30, 58, 14]]
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.moments import moments
-from parivox.core.tallies import ByPair, BySpeaker
+from parivox.core.tallies import ByPair, BySpeaker, moments
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 some = settings(max_examples=50, deadline=None)
@@ -256,7 +255,7 @@ def test_no_trials_at_all():
 def test_points_taken_one_by_one_are_the_same(kind, monkeypatch):
     tally = kind(np.random.default_rng(2), points=3)
     want = moments(tally)
-    monkeypatch.setattr("parivox.core.moments._AT_ONCE", 0)
+    monkeypatch.setattr("parivox.core.tallies._AT_ONCE", 0)
     found = moments(tally)
     for name, value in vars(want).items():
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)

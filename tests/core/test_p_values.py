@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.p_values import benjamini_hochberg, holm, permutation_p
+from parivox.core.verdict import benjamini_hochberg, holm, permutation_p
 
 NAN = np.nan
 families = st.lists(st.floats(0, 1) | st.just(NAN), min_size=1, max_size=12)

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parivox.core.confounding import standardised
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments
-from parivox.core.standardised import standardised
-from parivox.core.tallies import ByPair, BySpeaker
+from parivox.core.tallies import ByPair, BySpeaker, moments
 
 GROUP, STRATUM = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
 

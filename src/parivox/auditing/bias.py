@@ -20,8 +20,8 @@ from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.measures import MEASURES, RATES, bias_measures
-from parivox.core.p_values import benjamini_hochberg, holm
 from parivox.core.resampling import from_replicates
+from parivox.core.verdict import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

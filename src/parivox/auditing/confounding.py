@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.association import association, determines
-from parivox.core.p_values import holm
+from parivox.core.confounding import association, determines
+from parivox.core.verdict import holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

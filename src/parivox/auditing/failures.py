@@ -10,9 +10,8 @@ from parivox.auditing.layout import cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments, over
 from parivox.core.resampling import weighted
-from parivox.core.tallies import BySpeaker
+from parivox.core.tallies import BySpeaker, moments, over
 from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from parivox.core.intervals import (
     wilson,
 )
 from parivox.core.measures import RATES
-from parivox.core.moments import moments, over
 from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
+from parivox.core.tallies import moments, over
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
-    from parivox.core.moments import Moments
     from parivox.core.ratios import Ratio
-    from parivox.core.tallies import ByPair, BySpeaker
+    from parivox.core.tallies import ByPair, BySpeaker, Moments
 
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
 _COLUMNS = ("low", "high", "interval", "deff", "n_eff", "df", "se", "note")

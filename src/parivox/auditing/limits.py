@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.core.measures import RATES
-from parivox.core.moments import of_speakers
 from parivox.core.people import (
     attempts_until,
     let_in,
@@ -21,7 +20,6 @@ from parivox.core.people import (
     share_above,
     worst_tenth,
 )
-from parivox.core.tallies import ByPair
 from parivox.core.verdict import meets_limit
 
 if TYPE_CHECKING:
@@ -215,14 +213,14 @@ def offender_rows(
     for metric in RATES:
         tally = tallied.target if metric == "fnr" else tallied.nontarget
         # of whoever takes part, in the order of sums over them
-        cell, speaker = tally.members if isinstance(tally, ByPair) else (tally.cell, tally.speaker)
+        cell, speaker = tally.members
         shape = np.broadcast_shapes(tally.errors.shape, tally.trials.shape)
         errors, trials = (np.broadcast_to(x, shape) for x in (tally.errors, tally.trials))
         totals = tally.by_cell(errors)
         for point, one in enumerate(found):
             if one.reason:
                 continue
-            wrong, tried = (of_speakers(tally, x[point]) for x in (errors, trials))
+            wrong, tried = (tally.by_speaker(x[point]) for x in (errors, trials))
             for i, group in enumerate(groups):
                 here = np.flatnonzero((cell == i) & (wrong > 0))
                 first = here[np.lexsort((speaker[here], -wrong[here]))][:MOST_OFFENDERS]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.core.confounding import standardised
 from parivox.core.intervals import rate_interval
 from parivox.core.measures import RATES
-from parivox.core.moments import moments
-from parivox.core.standardised import standardised
+from parivox.core.tallies import moments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

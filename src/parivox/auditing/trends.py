@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.core.confounding import trend
 from parivox.core.measures import RATES
-from parivox.core.trend import trend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,8 +8,7 @@ import numpy as np
 
 from parivox.auditing.uncertainty import missing_for_gates
 from parivox.core.measures import RATES
-from parivox.core.p_values import benjamini_hochberg, holm
-from parivox.core.verdict import WHY, joint, overall, sentence, verdicts
+from parivox.core.verdict import WHY, benjamini_hochberg, holm, joint, overall, sentence, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

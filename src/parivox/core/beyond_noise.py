@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.core.p_values import permutation_p
 from parivox.core.spread import GroupSet
+from parivox.core.verdict import permutation_p
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -36,7 +36,7 @@ class TauLog(NamedTuple):
     ----------
     value : at least 0, lower is fairer
     p : share of fair systems with as large a spread; see
-        :func:`~parivox.core.p_values.permutation_p`
+        :func:`~parivox.core.verdict.permutation_p`
     """
 
     value: FloatArray

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.moments import Moments, moments, over
+from parivox.core.tallies import Moments, moments, over
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -23,16 +23,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from parivox.core.p_values import permutation_p
 from parivox.core.tallies import sum_by_cell
+from parivox.core.verdict import permutation_p
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray, IntArray
-    from parivox.core.moments import Moments
-    from parivox.core.tallies import BySpeaker
+    from parivox.core.tallies import BySpeaker, Moments
 
 _UNEQUAL = 2  # permutation from here on rejects too often: trials per speaker, largest : smallest
 _MANY_SPEAKERS = 20_000  # permuting more takes seconds, and they leave little to choose

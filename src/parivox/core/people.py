@@ -35,8 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments
-from parivox.core.tallies import sum_by_cell
+from parivox.core.tallies import moments, sum_by_cell
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:

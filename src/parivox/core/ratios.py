@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.core.intervals import level
-from parivox.core.moments import (
+from parivox.core.tallies import (
+    ByPair,
     Moments,
     by_point,
     max_by_cell,
-    of_speakers,
     over,
     rest_of,
-    speaker_cells,
+    sum_by_cell,
 )
-from parivox.core.tallies import ByPair, sum_by_cell
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def disjoint(tally: BySpeaker | ByPair) -> bool:
     >>> disjoint(ByPair(cell, np.array([0, 0]), np.array([1, 2]), ones, ones, 2))
     False
     """
-    who = tally.members[1] if isinstance(tally, ByPair) else tally.speaker
+    who = tally.members[1]
     return bool(np.unique(who).size == who.size)
 
 
@@ -182,10 +181,10 @@ def others(tally: BySpeaker | ByPair) -> Moments:
 
 def _others(tally: BySpeaker | ByPair) -> Moments:
     """:func:`others` at one operating point."""
-    cell, n_cells = speaker_cells(tally), tally.n_cells
+    cell, n_cells = tally.members[0], tally.n_cells
     e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
     errors, trials = _sum_of_others(tally.by_cell(e)), _sum_of_others(tally.by_cell(n))
-    taken, own = of_speakers(tally, e), of_speakers(tally, n)
+    taken, own = tally.by_speaker(e), tally.by_speaker(n)
     largest = _max_of_others(max_by_cell(taken, cell, n_cells))
     speakers, trial_squares = (
         _sum_of_others(sum_by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
@@ -194,7 +193,7 @@ def _others(tally: BySpeaker | ByPair) -> Moments:
     of_pairs = [np.full(n_cells, np.nan)] * 3
     if isinstance(tally, ByPair):
         parts = (e**2, e * n, n**2)
-        per_speaker += [of_speakers(tally, each) for each in parts]
+        per_speaker += [tally.by_speaker(each) for each in parts]
         ee, en, nn = (_sum_of_others(tally.by_cell(each)) for each in parts)
         rate = over(errors, trials, 0)
         of_pairs = [_sum_of_others(tally.by_cell(n > 0)), ee - 2 * rate * en + rate**2 * nn, nn]

@@ -1,8 +1,10 @@
-"""Errors and trials by speaker: what the uncertainty of a rate is told from.
+"""Errors and trials by speaker, and what they tell of how sure a rate is.
 
 Trials that share a speaker are dependent, so that speakers, not trials, are the sample
 (docs/methods/uncertainty.md#why-speakers). Target trials are tallied by speaker, nontarget trials
-by unordered pair of speakers, each within its cell (a group under one allocation).
+by unordered pair of speakers, each within its cell (a group under one allocation);
+:func:`moments` reduces a tally to a few sums of the deviations by speaker and by pair
+(docs/methods/uncertainty.md#residuals-and-variances).
 
 Layout: one flat axis of *entries* in rising order of their cells, one for each speaker, or
 pair, that has trials in the cell. Leading axes are free: operating points, replicates.
@@ -10,23 +12,69 @@ pair, that has trials in the cell. Leading axes are free: operating points, repl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray, IntArray
 
 _DENSE = 1 << 25
 """Codes that are marked one by one; beyond, they are sorted."""
+_AT_ONCE = 2**22
+"""Numbers of errors above which operating points are taken one by one, to save memory."""
+
+
+class _Tally:
+    """What tallies by speaker and by pair have in common."""
+
+    who: ClassVar[tuple[str, ...]]
+    """Fields that name the speakers of an entry."""
+
+    cell: NDArray[np.integer[Any]]
+    errors: NDArray[np.generic]
+    trials: NDArray[np.generic]
+    n_cells: int
+
+    def by_cell(self, values: NDArray[np.generic]) -> FloatArray:
+        """Sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
+        return sum_by_cell(values, self.cell, self.n_cells)
+
+    def chosen(self, entries: slice | NDArray[Any], **changed: Any) -> Self:
+        """Some of the entries, with other fields as they are given."""
+        names = [name for name in ("cell", *self.who, "errors", "trials") if name not in changed]
+        kept = {name: getattr(self, name)[..., entries] for name in names}
+        return self.changed(**kept, **changed)
+
+    def changed(self, **fields: Any) -> Self:
+        """The tally with other fields."""
+        made: Self = replace(cast("Any", self), **fields)
+        return made
+
+    def part(self, start: int, stop: int) -> Self:
+        """Cells `start` to `stop`, the latter excluded."""
+        here = slice(*np.searchsorted(self.cell, [start, stop]).tolist())
+        return self.chosen(here, cell=self.cell[here] - start, n_cells=stop - start)
+
+    def at_point(self, point: int) -> Self:
+        """One operating point of those on the only leading axis."""
+        trials = self.trials if self.trials.ndim == 1 else np.asarray(self.trials[point])
+        return self.changed(errors=self.errors[point], trials=trials)
+
+    def __getitem__(self, cell: int) -> Self:
+        """One cell by itself."""
+        return self.part(cell, cell + 1)
 
 
 @dataclass(frozen=True, eq=False)
-class BySpeaker:
+class BySpeaker(_Tally):
     """Target trials of each cell by speaker.
 
     Attributes
@@ -40,43 +88,31 @@ class BySpeaker:
     n_cells : int
     """
 
+    who = ("speaker",)
+
     cell: NDArray[np.integer[Any]]
     speaker: NDArray[np.integer[Any]]
     errors: NDArray[np.generic]
     trials: NDArray[np.generic]
     n_cells: int
 
-    def by_cell(self, values: NDArray[np.generic]) -> FloatArray:
-        """Sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
-        return sum_by_cell(values, self.cell, self.n_cells)
+    @property
+    def members(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+        """Cell and speaker of each entry."""
+        return self.cell, self.speaker
+
+    def by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
+        """The values themselves: each entry is one speaker's."""
+        return np.asarray(values, dtype=np.float64)
 
     @cached_property
     def speakers(self) -> IntArray:
         """Speakers of each cell, shape (cell,)."""
         return np.bincount(self.cell, minlength=self.n_cells)
 
-    def part(self, start: int, stop: int) -> BySpeaker:
-        """Cells `start` to `stop`, the latter excluded."""
-        here = slice(*np.searchsorted(self.cell, [start, stop]).tolist())
-        return BySpeaker(
-            self.cell[here] - start,
-            self.speaker[here],
-            self.errors[..., here],
-            self.trials[..., here],
-            stop - start,
-        )
-
-    def at_point(self, point: int) -> BySpeaker:
-        """One operating point of those on the only leading axis."""
-        return replace(self, errors=self.errors[point], trials=_at_point(self.trials, point))
-
-    def __getitem__(self, cell: int) -> BySpeaker:
-        """One cell by itself."""
-        return self.part(cell, cell + 1)
-
 
 @dataclass(frozen=True, eq=False)
-class ByPair:
+class ByPair(_Tally):
     """Nontarget trials of each cell by unordered pair of speakers.
 
     Attributes
@@ -90,16 +126,14 @@ class ByPair:
     n_cells : int
     """
 
+    who = ("one", "other")
+
     cell: NDArray[np.integer[Any]]
     one: NDArray[np.integer[Any]]
     other: NDArray[np.integer[Any]]
     errors: NDArray[np.generic]
     trials: NDArray[np.generic]
     n_cells: int
-
-    def by_cell(self, values: NDArray[np.generic]) -> FloatArray:
-        """Sums over the pairs of each cell: ``[..., entry]`` to ``[..., cell]``."""
-        return sum_by_cell(values, self.cell, self.n_cells)
 
     def by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
         """Sums over the pairs with each speaker of a cell: ``[..., entry]`` to ``[..., member]``.
@@ -148,30 +182,6 @@ class ByPair:
         where = self._coded[1]
         return where[: self.cell.size], where[self.cell.size :]
 
-    def part(self, start: int, stop: int) -> ByPair:
-        """Cells `start` to `stop`, the latter excluded."""
-        here = slice(*np.searchsorted(self.cell, [start, stop]).tolist())
-        return ByPair(
-            self.cell[here] - start,
-            self.one[here],
-            self.other[here],
-            self.errors[..., here],
-            self.trials[..., here],
-            stop - start,
-        )
-
-    def at_point(self, point: int) -> ByPair:
-        """One operating point of those on the only leading axis."""
-        return replace(self, errors=self.errors[point], trials=_at_point(self.trials, point))
-
-    def __getitem__(self, cell: int) -> ByPair:
-        """One cell by itself."""
-        return self.part(cell, cell + 1)
-
-
-def _at_point(trials: NDArray[np.generic], point: int) -> NDArray[np.generic]:
-    return trials if trials.ndim == 1 else np.asarray(trials[point])
-
 
 def numbered(
     codes: NDArray[np.integer[Any]], size: int
@@ -212,9 +222,246 @@ def sum_by_cell(values: ArrayLike, cell: NDArray[np.integer[Any]], n_cells: int)
     >>> sum_by_cell([1, 2, 4], np.array([0, 0, 2]), 3).tolist()
     [3.0, 0.0, 4.0]
     """
-    array = np.asarray(values, dtype=np.float64)
-    found = np.zeros((*array.shape[:-1], n_cells))
+    return _reduced(np.add, np.asarray(values, dtype=np.float64), cell, n_cells, 0.0)
+
+
+def max_by_cell(
+    values: NDArray[np.generic], cell: NDArray[np.integer[Any]], n_cells: int, least: float = 0.0
+) -> FloatArray:
+    """Largest of each cell's values ``[..., entry]``, `least` without entries; `cell` rises."""
+    return _reduced(np.maximum, values, cell, n_cells, least)
+
+
+def _reduced(
+    of: np.ufunc,
+    values: NDArray[np.generic],
+    cell: NDArray[np.integer[Any]],
+    n_cells: int,
+    empty: float,
+) -> FloatArray:
+    found = np.full((*values.shape[:-1], n_cells), empty)
     if cell.size:
         first = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
-        found[..., cell[first]] = np.add.reduceat(array, first, axis=-1)
+        found[..., cell[first]] = of.reduceat(values, first, axis=-1)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over the speakers, and pairs of speakers, of each cell, and what they tell.
+
+    With r = errors - rate * trials, of one speaker's target trials or of one pair's nontarget
+    trials; R_s is the sum of r, Q_s of r ** 2, N_s of trials over the pairs with speaker s. For
+    target trials R_s is r and N_s the speaker's trials.
+
+    Attributes
+    ----------
+    sides : int
+        Speakers of a trial: 1 for target trials, 2 for nontarget ones.
+    errors, trials, speakers : float64 of shape (..., cell)
+    squares, fourths : float64 of shape (..., cell)
+        Sums over speakers of R_s ** 2 and R_s ** 4.
+    deleted : float64 of shape (..., cell)
+        Sum over speakers of [R_s / (trials - N_s)] ** 2, in which R_s / (trials - N_s) is how
+        much the rate falls when s is left out.
+    trial_squares : float64 of shape (..., cell)
+        Sum over speakers of N_s ** 2.
+    largest : float64 of shape (..., cell)
+        Largest number of errors in which one speaker takes part.
+    shared : bool of shape (..., cell)
+        One speaker takes part in every trial, so that nothing tells of other speakers.
+    pairs, pair_squares, pair_trial_squares, pair_deleted : float64 of shape (..., cell)
+        Pairs, and sums over them of r ** 2 and trials ** 2; sum over speakers of
+        Q_s / [2 (trials - N_s) ** 2]. NaN for target trials.
+    """
+
+    sides: int
+    errors: FloatArray
+    trials: FloatArray
+    speakers: FloatArray
+    squares: FloatArray
+    fourths: FloatArray
+    trial_squares: FloatArray
+    deleted: FloatArray
+    largest: FloatArray
+    shared: NDArray[np.bool_]
+    pairs: FloatArray
+    pair_squares: FloatArray
+    pair_trial_squares: FloatArray
+    pair_deleted: FloatArray
+
+    @cached_property
+    def rate(self) -> FloatArray:
+        """Errors by trials, in [0, 1], lower is better; NaN without trials."""
+        return over(self.errors, self.trials)
+
+    @cached_property
+    def variance_binomial(self) -> FloatArray:
+        """V_B, as if trials were independent: R (1 - R) / N."""
+        return over(self.rate * (1 - self.rate), self.trials)
+
+    @cached_property
+    def jackknife(self) -> FloatArray:
+        """V_J, V_jk: each speaker left out in turn; NaN where :attr:`shared`."""
+        return np.where(self.shared, np.nan, over(self.speakers - 1, self.speakers) * self.deleted)
+
+    @cached_property
+    def unbiased(self) -> FloatArray:
+        """V_U of nontarget trials: unbiased for additive effects of speakers and pairs.
+
+        In a balanced and complete design (docs/methods/uncertainty.md#residuals-and-variances). May
+        be negative; NaN for fewer than 4 speakers and for target trials.
+        """
+        s = self.speakers
+        scale = over((s - 2) * (s - 1), (s - 3) * s)
+        return np.where(self.shared, np.nan, scale * (self.deleted - self.pair_deleted))
+
+    @cached_property
+    def robust(self) -> FloatArray:
+        """Cluster-robust variance of target trials, dyadic-robust one of nontarget trials.
+
+        docs/methods/uncertainty.md#residuals-and-variances, Fafchamps & Gubert (2007); for
+        comparison. The second may be negative.
+        """
+        common = self.squares - (self.pair_squares if self.sides == 2 else 0)
+        return over(self.speakers, self.speakers - 1) * over(common, self.trials**2)
+
+    @cached_property
+    def pair_variance(self) -> FloatArray:
+        """W: variance by pairs beyond the binomial one; may be negative.
+
+        See docs/methods/noise-floors.md#gamma-multinomial-draws.
+
+        NaN for fewer than 2 pairs and for target trials.
+        """
+        clustered = over(self.pairs, self.pairs - 1) * over(self.pair_squares, self.trials**2)
+        return clustered - self.variance_binomial
+
+    @cached_property
+    def fs(self) -> FloatArray:
+        """Sum over speakers of (N_s / N) ** 2; `f` of pooled variances of target trials.
+
+        Its inverse is the number of equally active speakers (times 4 for nontarget trials).
+        """
+        return over(self.trial_squares, self.trials**2)
+
+    @cached_property
+    def fp(self) -> FloatArray:
+        """Sum over pairs of (trials of the pair / N) ** 2; NaN for target trials."""
+        return over(self.pair_trial_squares, self.trials**2)
+
+    @cached_property
+    def kurt(self) -> FloatArray:
+        """Excess kurtosis of R_s over speakers, at least 0; 0 if all are 0."""
+        fourth = over(self.speakers * self.fourths, self.squares**2)
+        return np.where(self.squares > 0, np.fmax(fourth - 3, 0), 0.0)
+
+    @cached_property
+    def df(self) -> FloatArray:
+        """Degrees of freedom of the variance, at least 1; NaN for fewer than 2 speakers.
+
+        Fewer than speakers - 1 where a few speakers have most of the trials or of the
+        deviation (docs/methods/uncertainty.md#degrees-of-freedom).
+        """
+        by_trials = np.fmax(over((self.sides * self.trials) ** 2, self.trial_squares) - 1, 1)
+        spread = self.kurt / np.fmax(self.speakers, 1) + over(2, self.speakers - 1)
+        return np.minimum(by_trials, over(2, spread))
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """V, never below the binomial; 0 without errors, or if all are errors.
+
+        See docs/methods/uncertainty.md#residuals-and-variances.
+
+        Target trials: the jackknife. Nontarget trials: :attr:`unbiased`, at least three
+        quarters of the jackknife; the whole jackknife for 3 speakers. NaN where one speaker
+        takes part in every trial, so with 1 speaker, or with a single pair.
+        """
+        over_speakers = self.jackknife
+        if self.sides == 2:
+            blend = np.fmax(self.unbiased, 0.75 * self.jackknife)
+            over_speakers = np.where(self.speakers > 3, blend, self.jackknife)
+        alike = (self.variance_binomial == 0) & ~self.shared
+        return np.where(alike, 0, np.maximum(over_speakers, self.variance_binomial))
+
+    @cached_property
+    def largest_share(self) -> FloatArray:
+        """Share of the errors in which one speaker takes part, in [0, 1]; NaN without errors."""
+        return over(self.largest, self.errors)
+
+
+def moments(tally: BySpeaker | ByPair) -> Moments:
+    """Reduce each cell to the sums that intervals and noise floors rest on.
+
+    Parameters
+    ----------
+    tally : BySpeaker or ByPair
+        Of target or nontarget trials. Speakers without trials do not count.
+
+    Returns
+    -------
+    Moments
+        The order of entries and the names of speakers do not matter.
+
+    Examples
+    --------
+    >>> errors, trials = np.array([1, 0, 6, 2]), np.array([50, 50, 40, 60])
+    >>> found = moments(BySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
+    >>> found.rate.round(6).tolist(), found.robust.round(9).tolist()
+    ([0.045], [0.000825167])
+    """
+    if tally.errors.ndim > 1 and tally.errors.size > _AT_ONCE:
+        return by_point(moments, tally)
+    cell, n_cells = tally.members[0], tally.n_cells
+    e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
+    errors, trials = tally.by_cell(e), tally.by_cell(n)
+    # Deviations times N are whole numbers, exact below 2**53: equal rates leave exactly 0.
+    scaled = e * trials[..., tally.cell] - errors[..., tally.cell] * n
+    r = over(tally.by_speaker(scaled), trials[..., cell], 0)
+    own = tally.by_speaker(n)
+    left = rest_of(trials[..., cell], own)
+    sums = [sum_by_cell(each, cell, n_cells) for each in (own > 0, r**2, r**4, own**2)]
+    deleted = sum_by_cell(over(r, left, 0) ** 2, cell, n_cells)
+    largest = max_by_cell(tally.by_speaker(e), cell, n_cells)
+    shared = max_by_cell((left == 0) & (own > 0), cell, n_cells) > 0
+    of_pairs = [np.array(np.nan)] * 4
+    if isinstance(tally, ByPair):
+        squares = over(scaled, trials[..., tally.cell], 0) ** 2
+        parts = (n > 0, squares, n**2)
+        halves = over(tally.by_speaker(squares), 2 * left**2, 0)
+        of_pairs = [*map(tally.by_cell, parts), sum_by_cell(halves, cell, n_cells)]
+    shape = np.broadcast_shapes(errors.shape, trials.shape)
+    every = (errors, trials, *sums, deleted, largest, shared, *of_pairs)
+    return Moments(
+        2 if isinstance(tally, ByPair) else 1, *(np.broadcast_to(each, shape) for each in every)
+    )
+
+
+def by_point(of: Callable[[BySpeaker | ByPair], Moments], tally: BySpeaker | ByPair) -> Moments:
+    """Moments of each operating point by itself, put together."""
+    shape = np.broadcast_shapes(tally.errors.shape, tally.trials.shape)
+    both = (np.broadcast_to(x, shape) for x in (tally.errors, tally.trials))
+    _ = tally.members  # found once: copies keep what is cached of the layout
+    found = []
+    rows = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
+    for errors, trials in zip(*(x.reshape(rows, shape[-1]) for x in both), strict=True):
+        point = copy(tally)
+        vars(point).update(errors=errors, trials=trials)
+        found.append(of(point))
+    names = [field.name for field in fields(Moments)[1:]]
+    parts = (np.stack([getattr(each, name) for each in found]) for name in names)
+    return Moments(found[0].sides, *(each.reshape(*shape[:-1], tally.n_cells) for each in parts))
+
+
+def rest_of(total: FloatArray, own: FloatArray) -> FloatArray:
+    """Trials without those of one speaker; what rounding leaves of none, where weighted, is 0."""
+    left = total - own
+    return np.where(left > 1e-12 * total, left, 0.0)
+
+
+def over(a: ArrayLike, b: ArrayLike, otherwise: float = np.nan) -> FloatArray:
+    """Quotients where the divisor is greater than 0."""
+    above, below = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
+    found = np.full(above.shape, otherwise, dtype=np.float64)
+    np.divide(above, below, out=found, where=below > 0)
     return found

@@ -6,8 +6,8 @@ import math
 import pytest
 
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments
 from parivox.core.ratios import ratio_interval
+from parivox.core.tallies import moments
 
 POINT = "threshold=0.5"
 FAMILY = ("metric", "definition", "operating_point", "measure", "reference", "zero")

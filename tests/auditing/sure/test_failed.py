@@ -5,8 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments
-from parivox.core.tallies import ByPair, BySpeaker
+from parivox.core.tallies import ByPair, BySpeaker, moments
 
 STAGES = {"fte": ("enrol", "enrol"), "fta": ("acquire", "test")}
 

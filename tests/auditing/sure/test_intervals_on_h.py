@@ -5,7 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.core.intervals import rate_interval
-from parivox.core.moments import moments
+from parivox.core.tallies import moments
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.core.intervals import other_kappa2, rate_interval, wilson
-from parivox.core.moments import moments
+from parivox.core.tallies import moments
 
 RULES = ("both", "enrol", "test", "either")
 LEVELS = ("same", "different")

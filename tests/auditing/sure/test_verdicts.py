@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parivox.core.p_values import holm
+from parivox.core.verdict import holm
 
 POINT = "threshold=0.5"
 
