@@ -26,17 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CommonTrials:
-    """What each two of several sets of trials have in common.
-
-    Attributes
-    ----------
-    sets : sequence of TrialSet
-    restricted : mapping of int to TrialSet
-        Of each set whose list has other trials too: those that all systems on the list have.
-    """
+    """What each two of several sets of trials have in common."""
 
     sets: Sequence[TrialSet]
     restricted: Mapping[int, TrialSet]
+    """Of each set whose list has other trials too: those that all systems on the list have."""
     _digests: Sequence[bytes]
     _keys: Sequence[NDArray[np.int64]]
 

@@ -40,20 +40,15 @@ STAGES = {"fte": "enrol", "fta": "test"}
 
 
 class SpeakerFailures(NamedTuple):
-    """Recordings tried and failed, and all attempts, of each cell; None where none is told.
-
-    Attributes
-    ----------
-    fte, fta : BySpeaker or None
-        Enrolments and test recordings; None also where they cannot be told by group.
-    attempts : tuple of two SpeakerErrors, or None
-        Trials that were scored with those of a recording that failed, as rejections: first of
-        test recordings that could not be acquired, then of failed enrolments too.
-    """
+    """Recordings tried and failed, and all attempts, of each cell; None where none is told."""
 
     fte: BySpeaker | None = None
+    """Enrolments; None also where they cannot be told by group."""
     fta: BySpeaker | None = None
+    """Likewise test recordings."""
     attempts: tuple[SpeakerErrors, SpeakerErrors] | None = None
+    """Trials that were scored with those of a recording that failed, as rejections: first of test
+    recordings that could not be acquired, then of failed enrolments too."""
 
     def part(self, start: int, stop: int) -> SpeakerFailures:
         """Cells `start` to `stop`, the latter excluded."""
@@ -65,17 +60,16 @@ class SpeakerFailures(NamedTuple):
 
     def interval(self, metric: str, confidence: float, gates: Gates) -> Interval | None:
         """Interval of one of the rates, ``[point, cell]``; none of too few speakers."""
-        tally = getattr(self, metric) if metric in STAGES else self._attempted(metric)
+        tally: BySpeaker | ByPair | None = None
+        if metric in STAGES:
+            tally = getattr(self, metric)
+        elif self.attempts is not None:
+            every = self.attempts[int(metric.startswith("g"))]
+            tally = every.target if metric.endswith("frr") else every.nontarget
         if tally is None:
             return None
         found = rate_interval(moments(tally), confidence)
         return found.without(tally.speakers < gates.inference, gates.too_few)
-
-    def _attempted(self, metric: str) -> BySpeaker | ByPair | None:
-        if self.attempts is None:
-            return None
-        every = self.attempts[int(metric.startswith("g"))]
-        return every.target if metric.endswith("frr") else every.nontarget
 
 
 def tally_failures(
@@ -88,14 +82,8 @@ def tally_failures(
 ) -> list[tuple[SpeakerFailures, SpeakerFailures]]:
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
-    Parameters
-    ----------
-    trials, layouts, members, found
-        As in :func:`~parivox.auditing.speaker_errors.tally_errors`.
-    scored
-        What that gives, of the trials that have a score.
-    counts
-        Of all trials: what was attempted, and what failed.
+    As :func:`~parivox.auditing.speaker_errors.tally_errors` does, which gives `scored`, the trials
+    that have a score; `counts` tell what was attempted, and what failed.
     """
     attempts, failed = counts.attempts, counts.levels[0].outcomes.failed
     if attempts is None or failed is None:
@@ -131,16 +119,8 @@ def draws_with_failures(
 ) -> Replicated:
     """The same with the rates that count failures, by either rule.
 
-    Parameters
-    ----------
-    replicated
-        Cells in each replicate.
-    failed
-        What failed of the same cells.
-    weights
-        How often each speaker is drawn, ``[replicate, speaker]``.
-    points
-        The operating points, as the tallies have them.
+    `failed` is of the same cells, `weights` how often each speaker is drawn, ``[replicate,
+    speaker]``, and `points` are as the tallies have them.
     """
     by_attempts = _by_attempts(replicated, failed, weights, points)
     return replicated.and_({**_by_shares(replicated, failed, weights), **by_attempts})
@@ -184,8 +164,8 @@ def _by_attempts(
         }
         for i, key in enumerate(replicated.rates):
             metric, _, point = key
-            told = all_trials[metric]
-            trials = told[:, points.index(point) if told.shape[1] > 1 else 0]
+            every_trial = all_trials[metric]
+            trials = every_trial[:, points.index(point) if every_trial.shape[1] > 1 else 0]
             lost = trials - replicated.trials[:, i]
             wrong = replicated.errors[:, i] + (lost if metric == "fnr" else 0)
             found[general + _OF_ATTEMPTS[metric], ATTEMPTS, point] = over(wrong, trials)
@@ -193,11 +173,7 @@ def _by_attempts(
 
 
 def _tally(
-    layout: Layout,
-    attempts: Attempts,
-    members: Members,
-    at: int,
-    groups: int,
+    layout: Layout, attempts: Attempts, members: Members, at: int, groups: int
 ) -> BySpeaker | None:
     """Recordings of one stage by speaker and cell or, for no groups, by speaker and level."""
     trials = attempts.trials

@@ -123,30 +123,20 @@ def developments(
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """Trials, or counts of them, with what they are grouped by.
-
-    Attributes
-    ----------
-    sets : sequence of TrialSet or TrialCounts
-        One for each system and list.
-    groupings, levels : sequence of Grouping
-    chosen_by : str
-        Who chose the groupings.
-    people : Speakers or None
-        None for counts, which know no one.
-    how : dict
-        How development scores are read.
-    strata : sequence of Grouping
-        What rates are standardised over.
-    """
+    """Trials, or counts of them, with what they are grouped by."""
 
     sets: Sequence[TrialSet] | Sequence[TrialCounts]
+    """One for each system and list."""
     groupings: Sequence[Grouping]
     levels: Sequence[Grouping]
     chosen_by: str
+    """Who chose the groupings."""
     people: Speakers | None = None
+    """None for counts, which know no one."""
     how: dict[str, Any] = field(default_factory=dict)
+    """How development scores are read."""
     strata: Sequence[Grouping] = ()
+    """What rates are standardised over."""
 
     @staticmethod
     def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:
@@ -180,14 +170,8 @@ def gather(
 ) -> Gathered:
     """Read every file, join them, and group the trials.
 
-    Parameters
-    ----------
-    sources, asked, file, tell
-        By system and list, how they are read, the groups file, and where progress goes.
-    standardise
-        Attributes whose levels rates are standardised over.
-    may_lack
-        Whether what was asked for may be unknown for every trial, since others are to come.
+    Rates are standardised over the levels of the attributes `standardise`. What was asked for
+    `may_lack` values for every trial where others are to come. Progress goes to `tell`.
     """
     people = None
     if asked.speakers is not None:

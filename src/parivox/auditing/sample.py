@@ -32,36 +32,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Everything that the uncertainty of one system on one list is told from.
-
-    Attributes
-    ----------
-    levels, cells : list of Uncertainty
-        Of all trials and each level, as their own only group; of each grouping's cells; in the
-        order of the tally's.
-    bound : float
-        What the bins of scores in replicates cost: no rate of a replicate at a threshold found
-        on its curve is further than this from the exact one.
-    strata : list of (Layout, SpeakerErrors)
-        Every grouping with the strata that its rates are standardised over, and their errors.
-    points_at : dict of float to int
-        Thresholds of operating points, and which point is at each.
-    between : dict of (str, str) to Band
-        Intervals at thresholds that are no operating point's, by grouping and allocation.
-    found : sequence of Found
-        The operating points.
-    ids : sequence of str, or None
-        Of the speakers by number; None where they are not known, or taken in blocks.
-    """
+    """Everything that the uncertainty of one system on one list is told from."""
 
     levels: list[Uncertainty]
+    """Of all trials and each level, as their own only group, in the order of the counts'."""
     cells: list[Uncertainty]
+    """Of each grouping's cells, likewise."""
     bound: float
+    """What the bins of scores in replicates cost: no rate of a replicate at a threshold found on
+    its curve is further than this from the exact one."""
     strata: list[tuple[Layout, SpeakerErrors]]
+    """Every grouping with the strata that its rates are standardised over, and their errors."""
     points_at: dict[float, int]
+    """Thresholds of operating points, and which point is at each."""
     between: dict[tuple[str, str], Band]
+    """Intervals at thresholds that are no operating point's, by grouping and allocation."""
     found: Sequence[Found]
+    """The operating points."""
     ids: Sequence[str] | None
+    """Of the speakers by number; None where they are not known, or taken in blocks."""
 
     def add_bands(
         self, rows: Rows, where: Mapping[str, str], names: Sequence[str], uncertainty: Uncertainty
@@ -87,14 +76,8 @@ def sample_speakers(
 ) -> Sample:
     """Tally who is behind the trials at every threshold, and draw replicates of them.
 
-    Parameters
-    ----------
-    trials, design, points
-        Of one system on one list.
-    tally
-        Its counts, in whose order the uncertainty of cells comes.
-    nodes
-        Thresholds at which intervals are told beside those of the operating points.
+    In the order of `tally`, the counts of the trials; `nodes` are thresholds at which intervals are
+    told beside those of the operating points.
     """
     options, draws = design.options, design.draws
     why = ""

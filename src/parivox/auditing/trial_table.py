@@ -32,14 +32,7 @@ KINDS = {".csv", ".parquet"}
 
 
 def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Path:
-    """The file to write, if its name tells what to write and its folder is there.
-
-    Parameters
-    ----------
-    path
-        CSV or Parquet.
-    inputs
-        What is read, files among it, none of which it may be.
+    """The CSV or Parquet file to write, if its folder is there and it is not among the `inputs`.
 
     Raises
     ------
@@ -82,14 +75,7 @@ def check_trials_known(sets: Sequence[TrialSet | TrialCounts]) -> None:
 def write_trial_table(path: Path, measured: Sequence[System], seed: int) -> None:
     """Write every scored trial: aside first, then in place of what is there.
 
-    Parameters
-    ----------
-    path
-        CSV or Parquet.
-    measured
-        Systems and lists with their operating points.
-    seed
-        Speakers are numbered, and trials ordered, as drawn with it: neither follows their ids.
+    Speakers are numbered, and trials ordered, as drawn with the seed: neither follows their ids.
     """
     known = [one.trials for one in measured if one.trials.has_speakers]
     n = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in known)

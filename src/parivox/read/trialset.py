@@ -33,21 +33,15 @@ _SLICE = 100_000  # cells hashed at once
 
 @dataclass(frozen=True, eq=False)
 class Recordings:
-    """Where each utterance stands in the table of utterances.
-
-    Attributes
-    ----------
-    table : Utterances
-    row : int32 ndarray of shape (utterance,)
-        Index into ``table.attributes``, -1 where it is not in the table.
-    model, model_row : int32 ndarrays of shape (pair,)
-        Likewise for each recording that a model is made of.
-    """
+    """Where each utterance stands in the table of utterances."""
 
     table: Utterances
     row: NDArray[np.int32]
+    """Index of each utterance into ``table.attributes``, -1 where it is not in the table."""
     model: NDArray[np.int32]
+    """Model of each recording that models are made of."""
     model_row: NDArray[np.int32]
+    """Where that recording stands."""
 
     @property
     def content_sha256(self) -> str:
@@ -86,69 +80,48 @@ class GroupsTrials(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TrialSet:
-    """All trials of one system on one list.
-
-    Attributes
-    ----------
-    system, list : str
-        Names; the list may be empty.
-    utterance_ids : Merged
-        Rising; enrolment models, if there are any, come before all others.
-    utterance_speaker : int32 ndarray of shape (utterance,)
-        Index into ``Speakers.ids``; -1 for all of them if they were not asked for.
-    n_models : int
-        So many of the first utterances are models of one or several recordings.
-    recordings : Recordings or None
-        Where the table of utterances tells what is known of them.
-    levels : mapping of str to Levels
-        Values of each attribute that stands in the rows of trials, as ``Trials.more`` codes it.
-    thresholds : float64 ndarray of shape (threshold,)
-        Deployed thresholds, rising, then NaN: what ``Trials.more["threshold"]`` counts in.
-    failures : tuple of two bool ndarrays of shape (utterance,), or None
-        Which utterances are said to have failed as enrolments and as test recordings; None where
-        no failure is told of, by a table or by a column of status.
-    is_scored : bool
-        Whether the trials have scores; if not, the score is the decision: 1 or 0.
-    more : frozenset of str
-        What the trials hold besides ids, label and score, as ``Trials.more`` has it.
-    people : Speakers or None
-        What ``utterance_speaker`` counts in; None if speakers were not asked for.
-    n_trials : int
-        Trials with a score, each once, without those set aside.
-    score_range : (float, float)
-        Lowest and highest finite score; (0, 0) if none is finite.
-    data : list of DataNote
-        What was counted, derived and set aside.
-    content_sha256 : str
-        Hash of the trials, whatever the order of rows, format, compression and partitions.
-    provenance : list of dict
-        What was read: name, format, compression, columns, hash of the bytes.
-    aside : dict of str to int64 ndarray of shape (speaker,)
-        By item of `data`, the number of such trials whose enrolment is of each speaker of
-        ``Speakers.ids``: trials without score (in either file), exact duplicates, contradicting
-        rows, infinite scores, trials of an utterance with itself, reversed pairs (by the
-        enrolment whose id is the higher one). Only what occurs.
-    """
+    """All trials of one system on one list."""
 
     system: str
     list: str
+    """May be empty."""
     utterance_ids: MergedIds
+    """Rising; enrolment models, if there are any, come before all others."""
     utterance_speaker: NDArray[np.int32]
+    """Index into ``Speakers.ids``; -1 for all of them if they were not asked for."""
     n_trials: int
+    """Trials with a score, each once, without those set aside."""
     score_range: tuple[float, float]
+    """Lowest and highest finite score; (0, 0) if none is finite."""
     data: Sequence[DataNote]
+    """What was counted, derived and set aside."""
     content_sha256: str
+    """Hash of the trials, whatever the order of rows, format, compression and partitions."""
     provenance: Sequence[dict[str, Any]]
+    """What was read: name, format, compression, columns, hash of the bytes."""
     aside: dict[str, NDArray[np.int64]]
+    """By item of `data`, the number of such trials whose enrolment is of each speaker of
+    ``Speakers.ids``: trials without score (in either file), exact duplicates, contradicting rows,
+    infinite scores, trials of an utterance with itself, reversed pairs (by the enrolment whose id
+    is the higher one). Only what occurs."""
     _parts: Sequence[Trials] | CheckedParts = field(repr=False)
     n_models: int = 0
+    """So many of the first utterances are models of one or several recordings."""
     recordings: Recordings | None = None
+    """Where the table of utterances tells what is known of them."""
     levels: Mapping[str, Levels] = field(default_factory=dict)
+    """Values of each attribute that stands in the rows of trials, as ``Trials.more`` codes it."""
     thresholds: NDArray[np.float64] = field(default_factory=lambda: np.array([np.nan]))
+    """Deployed thresholds, rising, then NaN: what ``Trials.more["threshold"]`` counts in."""
     failures: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
+    """Which utterances are said to have failed as enrolments and as test recordings; None where no
+    failure is told of, by a table or by a column of status."""
     is_scored: bool = True
+    """Whether the trials have scores; if not, the score is the decision: 1 or 0."""
     more: frozenset[str] = frozenset()
+    """What the trials hold besides ids, label and score, as ``Trials.more`` has it."""
     people: Speakers | None = None
+    """What ``utterance_speaker`` counts in; None if speakers were not asked for."""
 
     has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
     is_llr, is_similarity = False, False  # is for the options to say
@@ -194,14 +167,9 @@ class TrialSet:
         more: Collection[str],
         levels: Mapping[str, Levels],
     ) -> TrialSet:
-        """The same trials with further columns.
+        """The same trials with further columns, which `change` gives a partition.
 
-        Parameters
-        ----------
-        change
-            Gives a partition with them.
-        more, levels
-            Their names, and the values of attributes among them.
+        `more` are their names, and `levels` the values of attributes among them.
         """
         parts: list[Trials] | CheckedParts = (
             [] if isinstance(self._parts, list) else CheckedParts(Folder())
@@ -279,12 +247,9 @@ def with_common_speakers(
 
 
 def trial_keys(sets: Sequence[TrialSet]) -> list[NDArray[np.int64]]:
-    """Number the trials of several sets: the same two ids and label have the same number.
+    """Number of each trial that contradicts nothing, of sets that are held in memory.
 
-    Returns
-    -------
-    list of int64 ndarray of shape (trial,)
-        Of the trials of each set that contradict nothing, in its order; each set is held in memory.
+    The same two ids and label have the same number.
     """
     ids = [one.utterance_ids.series() for one in sets]
     ends = np.cumsum([len(own) for own in ids])
