@@ -37,7 +37,7 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     """Compute the point audit from trials in memory: every group, metric and measure."""
     import numpy as np
 
-    from parivox.auditing.design import Design
+    from parivox.auditing.inputs import Design
     from parivox.auditing.options import Options
     from parivox.auditing.result import TABLES
     from parivox.auditing.rows import Rows

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.draws import Draws
+    from parivox.auditing.estimates import Metrics
+    from parivox.auditing.options import Options
     from parivox.options.audit import ReadOptions
     from parivox.read.counts_file import Named
     from parivox.read.grouping import Grouping
@@ -147,6 +150,22 @@ class Gathered:
     def is_llr(self) -> bool:
         """Whether counts say that their scores are log-likelihood ratios."""
         return all(one.is_llr for one in self.sets)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Design:
+    """What every system of an audit is measured by."""
+
+    groupings: Sequence[Grouping]
+    options: Options
+    metrics: Metrics
+    """The user's own, by name."""
+    within: Sequence[Grouping] = ()
+    """Groupings within whose levels all is measured again, at the same thresholds."""
+    strata: Sequence[Grouping] = ()
+    """What rates are standardised over."""
+    draws: Draws | None = None
+    """The speakers drawn for replicates; None for no replicates."""
 
 
 def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from parivox.auditing.account import account_for, with_and_without
-from parivox.auditing.design import Design
 from parivox.auditing.inputs import (
+    Design,
     by_name,
     count_files,
     developments,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from parivox.auditing.common_trials import CommonTrials
     from parivox.auditing.comparison_sides import Compared
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
-    from parivox.read.trialset import TrialSet
+    from parivox.read.trialset import CommonTrials, TrialSet
 
     Metric = Callable[[Curve], ArrayLike]
 
@@ -213,8 +212,8 @@ def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> 
 
 def _common_trials(read: Gathered) -> CommonTrials:
     """The trials that systems on one list have in common."""
-    from parivox.auditing.common_trials import CommonTrials  # noqa: PLC0415 - on request
     from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - likewise
+    from parivox.read.trialset import CommonTrials  # noqa: PLC0415 - on request
 
     check_comparable(read.sets)
     return CommonTrials.of(cast("Sequence[TrialSet]", read.sets))

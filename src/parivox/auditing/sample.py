@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parivox.auditing.cell_counts import CellCounts
-    from parivox.auditing.design import Design
+    from parivox.auditing.inputs import Design
     from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options

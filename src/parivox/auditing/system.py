@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import CellCounts, Cells, Level
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.design import Design
+    from parivox.auditing.inputs import Design
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes

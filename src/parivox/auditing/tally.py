@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.layout import Layout, walk
 from parivox.errors import ConfigError
 from parivox.read.checks import Trials
-from parivox.read.tally_file import KEYS, damaged, read_tally, write_tally
+from parivox.read.counts_file import TALLY_KEY, TALLY_KEYS, damaged, read_tally, write_tally
 
 if TYPE_CHECKING:
     import os
@@ -36,27 +37,19 @@ _MOST = 1 << 52
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Trials by class, speakers of both sides, groups, step and decision.
-
-    Attributes
-    ----------
-    thresholds : float64 ndarray of shape (threshold,)
-        Rising.
-    n_speakers : int
-        Of the table of speakers, by whose order they are numbered.
-    sided : tuple of (str, int)
-        Groupings of recordings or trials whose groups ``side`` codes, with their numbers of groups.
-        Groups of speakers follow from who they are.
-    columns : dict of str to ndarray of shape (row,)
-        ``target``; ``enrol`` and ``test``, speakers; ``side``; ``step``, in [0, thresholds];
-        ``accepted``, 1, 0, or -1 where no decision is known; ``trials``, their number. Each
-        combination once, in rising order.
-    """
+    """Trials by class, speakers of both sides, groups, step and decision."""
 
     thresholds: FloatArray
+    """Rising."""
     n_speakers: int
+    """Of the table of speakers, by whose order they are numbered."""
     sided: tuple[tuple[str, int], ...]
+    """Groupings of recordings or trials whose groups ``side`` codes, with their numbers of groups.
+    Groups of speakers follow from who they are."""
     columns: Mapping[str, NDArray[Any]]
+    """``target``; ``enrol`` and ``test``, speakers; ``side``; ``step``, in [0, thresholds];
+    ``accepted``, 1, 0, or -1 where no decision is known; ``trials``, their number. Each combination
+    once, in rising order."""
 
     def __len__(self) -> int:
         return int(self.columns["trials"].size)
@@ -161,9 +154,9 @@ class Tally:
             )
             is_whole = made.n_trials == header["trials"] and _fits(made)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise damaged(str(path), f"its metadata: {error}") from error
+            raise damaged(str(path), f"its metadata: {error}", TALLY_KEY) from error
         if not is_whole:
-            raise damaged(str(path), "rows of other speakers, groups or thresholds")
+            raise damaged(str(path), "rows of other speakers, groups or thresholds", TALLY_KEY)
         return made
 
 
@@ -173,14 +166,10 @@ def tally_trials(
     n_speakers: int,
     groupings: Sequence[Grouping] = (),
 ) -> Tally:
-    """Add up the trials of one list by who takes part in them.
-
-    Trials that contradict others are left out.
+    """Add up the trials of one list that contradict nothing, by who takes part in them.
 
     Parameters
     ----------
-    trials
-        Encoded trials.
     thresholds : float64 ndarray of shape (threshold,)
         Rising; at most :data:`MOST_THRESHOLDS`.
     n_speakers
@@ -201,26 +190,22 @@ def tally_trials(
             f"trials is too large; take at most {MOST_THRESHOLDS} thresholds, and fewer groupings"
         )
         raise ConfigError(msg)
-    sides = [trials.sides(one) for one in sided]
     held: list[Mapping[str, NDArray[Any]]] = []
-    for part in trials.partitions():
-        kept = part.without_conflicts()
-        side = np.zeros(len(kept), dtype=np.int64)
-        for of, n in zip(sides, sizes, strict=True):
-            for group in of(kept):
+    for here in walk(trials, [Layout(one, "both", None) for one in sided]):
+        part = here.part
+        side = np.zeros(len(part), dtype=np.int64)
+        for one, n in zip(sided, sizes, strict=True):
+            for group in here.sides_by(one):
                 side = side * n + group + 1
-        enrol, test = (trials.utterance_speaker[side] for side in (kept.enrol, kept.test))
-        accepted = (
-            trials.decided(kept) if trials.has_decisions else np.full(len(kept), -1, dtype=np.int8)
-        )
+        accepted = np.full(len(part), -1, dtype=np.int8)
         rows = {
-            "target": kept.target,
-            "enrol": enrol,
-            "test": test,
+            "target": part.target,
+            "enrol": trials.utterance_speaker[part.enrol],
+            "test": trials.utterance_speaker[part.test],
             "side": side,
-            "step": np.searchsorted(thresholds, kept.score, side="right").astype(np.uint8),
-            "accepted": accepted,
-            "trials": np.ones(len(kept), dtype=np.int64),
+            "step": np.searchsorted(thresholds, part.score, side="right").astype(np.uint8),
+            "accepted": trials.decided(part) if trials.has_decisions else accepted,
+            "trials": np.ones(len(part), dtype=np.int64),
         }
         held.append(_total([rows]))
         if len(held) > 1 and sum(one["trials"].size for one in held) > _HELD:
@@ -238,7 +223,7 @@ def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[A
     starts = np.ones(order.size, dtype=np.bool_)
     starts[1:] = (people[1:] != people[:-1]) | (other[1:] != other[:-1])
     first = np.flatnonzero(starts)
-    made = {name: every[name][order[first]] for name in KEYS}
+    made = {name: every[name][order[first]] for name in TALLY_KEYS}
     n = every["trials"][order]
     made["trials"] = np.add.reduceat(n, first) if first.size else n
     return made

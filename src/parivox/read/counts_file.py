@@ -4,6 +4,11 @@ A row says how many trials have the same groups on both sides, class, score (or 
 bin), decision, threshold and failure. What trials took is summed up over all of the same groups and
 stands in one of their rows, lest it tell single trials. Rows of disjoint trials add up: any rows
 with the same keys may stand for their sum.
+
+And tallies of trials as a file: a row says how many trials have the same class, speakers on both
+sides, groups, step (number of thresholds at or below the score) and decision. It holds no ids, but
+who a number is can be told by whoever has the table of speakers: that file is personal data, and
+not for others.
 """
 
 from __future__ import annotations
@@ -33,9 +38,10 @@ if TYPE_CHECKING:
 Named: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]"
 """Files with the system and list that the user names, None where they are not named."""
 
-KEY = "parivox_counts"
-"""Under this key the metadata of a Parquet file say that it holds counts."""
+KEY, TALLY_KEY = "parivox_counts", "parivox_tally"
+"""Under this key the metadata of a Parquet file say that it holds counts, or a tally."""
 VERSION = "1"
+"""Of both."""
 _MAGIC = b"PAR1"
 MOST = 1 << 53
 """Trials in one file, so that every sum is exact."""
@@ -55,6 +61,17 @@ _CELL = ("block", "level", "enrol_group", "test_group")
 _SUMS = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
 _KINDS = {**_KEYS, **_SUMS}
 _MAY_LACK = ("value", "threshold")
+_TALLY_KINDS = {
+    "target": pl.Boolean,
+    "enrol": pl.Int32,
+    "test": pl.Int32,
+    "side": pl.Int64,
+    "step": pl.UInt8,
+    "accepted": pl.Int8,
+    "trials": pl.Int64,
+}
+TALLY_KEYS = tuple(_TALLY_KINDS)[:-1]
+"""Columns that tell rows of a tally apart."""
 
 
 class CountRows:
@@ -168,24 +185,7 @@ def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any]
 
     Their numbers are checked, but for the groups and levels that the metadata name.
     """
-    content = read_content(source)
-    try:
-        found = content.for_polars
-        file = io.BytesIO(found) if isinstance(found, bytes) else found
-        header = json.loads(parquet_metadata(file)[KEY])
-    except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
-        raise damaged(content.name, why(error)) from error
-    if not isinstance(header, dict):
-        raise damaged(content.name, "its metadata are no object")
-    if header.get(KEY) != VERSION:
-        msg = (
-            f"{content.name}: counts of version {header.get(KEY)!r}, this Parivox reads "
-            f"{VERSION!r}; count again"
-        )
-        raise DataError(msg)
-    frame = binary_frame(content, "parquet")
-    if dict(frame.schema) != _KINDS:
-        raise damaged(content.name, f"its columns are {', '.join(frame.columns)}")
+    content, header, frame = _read(source, KEY, _KINDS)
     _check(frame, content.name)
     filled = frame.with_columns(pl.col(_MAY_LACK).fill_null(np.nan))
     return content, header, CountRows({name: filled[name].to_numpy() for name in _KINDS})
@@ -213,9 +213,60 @@ def _check(frame: pl.DataFrame, name: str) -> None:
         raise damaged(name, "its counts are too large")
 
 
-def damaged(name: str, problem: str) -> DataError:
-    """What is said of a file of counts that does not hold what it must."""
-    return DataError(f"{name}: does not hold whole counts ({problem}); copy it or count again")
+def read_tally(
+    path: str | os.PathLike[str],
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Columns and header of a tally; who and what its numbers stand for is not checked.
+
+    Raises
+    ------
+    DataError
+        If it is none, is damaged, or was made in another version.
+    """
+    content, header, frame = _read(path, TALLY_KEY, _TALLY_KINDS)
+    if frame.null_count().sum_horizontal().sum():
+        raise damaged(content.name, "some cells are empty", TALLY_KEY)
+    if _sha256(frame) != header.get("sha256"):
+        raise damaged(content.name, "its rows are not those that were written", TALLY_KEY)
+    return {name: frame[name].to_numpy() for name in _TALLY_KINDS}, header
+
+
+def _read(
+    source: str | os.PathLike[str], key: str, kinds: Mapping[str, Any]
+) -> tuple[Content, dict[str, Any], pl.DataFrame]:
+    """A Parquet file whose metadata say under a key what it holds, with columns of known kinds."""
+    content = read_content(source)
+    try:
+        found = content.for_polars
+        file = io.BytesIO(found) if isinstance(found, bytes) else found
+        header = json.loads(parquet_metadata(file)[key])
+    except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
+        raise damaged(content.name, why(error), key) from error
+    if not isinstance(header, dict):
+        raise damaged(content.name, "its metadata are no object", key)
+    if header.get(key) != VERSION:
+        what, _, again = _WORDS[key]
+        msg = (
+            f"{content.name}: {what} of version {header.get(key)!r}, this Parivox reads "
+            f"{VERSION!r}; {again}"
+        )
+        raise DataError(msg)
+    frame = binary_frame(content, "parquet")
+    if dict(frame.schema) != kinds:
+        raise damaged(content.name, f"its columns are {', '.join(frame.columns)}", key)
+    return content, header, frame
+
+
+_WORDS = {
+    KEY: ("counts", "whole counts", "count again"),
+    TALLY_KEY: ("a tally", "a whole tally", "make it again"),
+}
+
+
+def damaged(name: str, problem: str, key: str = KEY) -> DataError:
+    """What is said of a file of counts, or of a tally, that does not hold what it must."""
+    _, whole, again = _WORDS[key]
+    return DataError(f"{name}: does not hold {whole} ({problem}); copy it or {again}")
 
 
 def check_out(path: str | os.PathLike[str]) -> Path:
@@ -247,14 +298,45 @@ def unwritable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write all of it or nothing."""
-    out = check_out(path)
-    aside = out.with_name(f".parivox-{os.urandom(6).hex()}")
+    """Write all of a file of counts or nothing."""
     try:
-        try:
-            aside.write_bytes(data)
-            aside.replace(out)
-        finally:
-            aside.unlink(missing_ok=True)
+        _write_whole(check_out(path), data)
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def write_tally(
+    path: str | os.PathLike[str], columns: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+) -> None:
+    """Write all of a tally or nothing, in place of what is there; `header` says what it is of.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written.
+    """
+    made = [pl.Series(name, columns[name], kind) for name, kind in _TALLY_KINDS.items()]
+    frame, file = pl.DataFrame(made), io.BytesIO()
+    whole = {**header, TALLY_KEY: VERSION, "sha256": _sha256(frame)}
+    frame.write_parquet(file, metadata={TALLY_KEY: _json(whole)})
+    try:
+        _write_whole(Path(path), file.getvalue())
+    except OSError as error:
+        msg = f"{path}: cannot be written ({error.strerror or error}); name another file"
+        raise ConfigError(msg) from error
+
+
+def _write_whole(out: Path, data: bytes) -> None:
+    aside = out.with_name(f".parivox-{os.urandom(6).hex()}")
+    try:
+        aside.write_bytes(data)
+        aside.replace(out)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _sha256(frame: pl.DataFrame) -> str:
+    digest = hashlib.sha256()
+    for column in frame.get_columns():
+        digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
+    return digest.hexdigest()
