@@ -37,11 +37,10 @@ _SLICE = 4_000_000  # utterances counted at once
 class Level:
     """All scored trials, or those within one level of a grouping."""
 
-    name: str
-    """As the column ``within`` has it, ``channel=a``; empty for all trials."""
+    name: str  # as the column `within` has it, `channel=a`; empty for all trials
     counts: Counts
+    # speakers who take part in one of the trials; None where they are not known
     speakers: int | None
-    """Speakers who take part in one of the trials; None where they are not known."""
     outcomes: Outcomes = NO_OUTCOMES
 
 
@@ -51,41 +50,36 @@ class Cells:
 
     grouping: Grouping
     allocation: str
-    groups: Sequence[Counts]
-    """One per group of the grouping, each on its own scores."""
-    pooled: Counts
-    """Every trial that the grouping and allocation place in some group, once."""
+    groups: Sequence[Counts]  # one per group of the grouping, each on its own scores
+    pooled: Counts  # every trial that the grouping and allocation place in some group, once
+    # speakers of the group who take part in one of its trials; last, of all groups
     speakers: Sequence[int | None]
-    """Speakers of the group who take part in one of its trials; last, of all groups."""
+    # trials that count for no group: of a speaker, recording or trial whose group is unknown;
+    # between two groups
     left_out: IntArray
-    """Trials that count for no group: of a speaker, recording or trial whose group is unknown;
-    between two groups."""
     level: Level
-    outcomes: Sequence[Outcomes]
-    """Of each group and, last, of all groups."""
+    outcomes: Sequence[Outcomes]  # of each group and, last, of all groups
+    # of each group, why nothing is known of it; empty for those that were counted
     missing: Sequence[str]
-    """Of each group, why nothing is known of it; empty for those that were counted."""
 
 
 @dataclass(eq=False)
 class CellCounts:
     """All counts of one system on one list."""
 
-    levels: list[Level]
-    """All trials first, then each level that the audit is repeated within."""
-    cells: list[Cells] = field(default_factory=list)
-    """Those of all trials first."""
+    levels: list[Level]  # all trials first, then each level that the audit is repeated within
+    cells: list[Cells] = field(default_factory=list)  # those of all trials first
+    # trials that are in no level, by the name of the grouping that the levels are of
     outside: dict[str, int] = field(default_factory=dict)
-    """Trials that are in no level, by the name of the grouping that the levels are of."""
+    # which recordings were attempted and failed; None for counts, or if no failure is told of
     attempts: Attempts | None = None
-    """Which recordings were attempted and failed; None for counts, or if no failure is told of."""
+    # different models, and different recordings, of the trials; None for counts
     recordings: tuple[int, int] | None = None
-    """Different models, and different recordings, of the trials; None for counts."""
+    # largest share of one class of a cell's trials in one bin: no rate at a threshold found on the
+    # curve (EER, minimum cost, FNR at an FPR) nor the AUC is further than this from the exact one
     bound: float = 0.0
-    """Largest share of one class of a cell's trials in one bin: no rate at a threshold found on the
-    curve (EER, minimum cost, FNR at an FPR) nor the AUC is further than this from the exact one."""
+    # width of a bin, in units of score: means and quantiles of scores are within it
     width: float = 0.0
-    """Width of a bin, in units of score: means and quantiles of scores are within it."""
 
     @property
     def everything(self) -> Counts:

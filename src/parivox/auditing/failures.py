@@ -42,13 +42,11 @@ STAGES = {"fte": "enrol", "fta": "test"}
 class SpeakerFailures(NamedTuple):
     """Recordings tried and failed, and all attempts, of each cell; None where none is told."""
 
-    fte: BySpeaker | None = None
-    """Enrolments; None also where they cannot be told by group."""
-    fta: BySpeaker | None = None
-    """Likewise test recordings."""
+    fte: BySpeaker | None = None  # enrolments; None also where they cannot be told by group
+    fta: BySpeaker | None = None  # likewise test recordings
+    # trials that were scored with those of a recording that failed, as rejections: first of test
+    # recordings that could not be acquired, then of failed enrolments too
     attempts: tuple[SpeakerErrors, SpeakerErrors] | None = None
-    """Trials that were scored with those of a recording that failed, as rejections: first of test
-    recordings that could not be acquired, then of failed enrolments too."""
 
     def part(self, start: int, stop: int) -> SpeakerFailures:
         """Cells `start` to `stop`, the latter excluded."""

@@ -128,18 +128,13 @@ def developments(
 class Gathered:
     """Trials, or counts of them, with what they are grouped by."""
 
-    sets: Sequence[TrialSet] | Sequence[TrialCounts]
-    """One for each system and list."""
+    sets: Sequence[TrialSet] | Sequence[TrialCounts]  # one for each system and list
     groupings: Sequence[Grouping]
     levels: Sequence[Grouping]
-    chosen_by: str
-    """Who chose the groupings."""
-    people: Speakers | None = None
-    """None for counts, which know no one."""
-    how: dict[str, Any] = field(default_factory=dict)
-    """How development scores are read."""
-    strata: Sequence[Grouping] = ()
-    """What rates are standardised over."""
+    chosen_by: str  # who chose the groupings
+    people: Speakers | None = None  # none for counts, which know no one
+    how: dict[str, Any] = field(default_factory=dict)  # how development scores are read
+    strata: Sequence[Grouping] = ()  # what rates are standardised over
 
     @staticmethod
     def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:
@@ -158,14 +153,11 @@ class Design:
 
     groupings: Sequence[Grouping]
     options: Options
-    metrics: Metrics
-    """The user's own, by name."""
+    metrics: Metrics  # the user's own, by name
+    # groupings within whose levels all is measured again, at the same thresholds
     within: Sequence[Grouping] = ()
-    """Groupings within whose levels all is measured again, at the same thresholds."""
-    strata: Sequence[Grouping] = ()
-    """What rates are standardised over."""
-    draws: Draws | None = None
-    """The speakers drawn for replicates; None for no replicates."""
+    strata: Sequence[Grouping] = ()  # what rates are standardised over
+    draws: Draws | None = None  # the speakers drawn for replicates; None for no replicates
 
 
 def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:

@@ -38,12 +38,9 @@ BLOCKS, FEWEST_BLOCKS = 1_000, 20
 class Layout(NamedTuple):
     """Cells that are counted together: the groups of one grouping, for each level."""
 
-    grouping: Grouping | None
-    """None for all trials together."""
-    allocation: str
-    """One of :data:`ALLOCATIONS`, or :data:`CROSS`; empty for all trials together."""
-    within: Grouping | None
-    """Whose levels the groups are counted in; None for all trials."""
+    grouping: Grouping | None  # none for all trials together
+    allocation: str  # one of `ALLOCATIONS`, or `CROSS`; empty for all trials together
+    within: Grouping | None  # whose levels the groups are counted in; None for all trials
 
     @property
     def levels(self) -> int:
@@ -99,23 +96,18 @@ def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0
 class Placed(NamedTuple):
     """Where the trials of one block count in one layout."""
 
+    # cell of each, `level * groups + group`, -1 for none; a second array where one counts twice
     cells: list[Codes]
-    """Cell of each, ``level * groups + group``, -1 for none; a second array where one counts
-    twice."""
-    level: Codes
-    """Level of each trial that counts in some cell, -1 for the others."""
+    level: Codes  # level of each trial that counts in some cell, -1 for the others
 
 
 class PlacedTrials(NamedTuple):
     """Trials of one partition with where each counts."""
 
     part: Trials
-    at: dict[int, Placed]
-    """By the number of the layout."""
-    sides: dict[int, Sides]
-    """Groups of both sides, -1 for none, by the identity of the grouping."""
-    have_failed: bool
-    """Whether these are trials without score, of recordings that failed."""
+    at: dict[int, Placed]  # by the number of the layout
+    sides: dict[int, Sides]  # groups of both sides, -1 for none, by the identity of the grouping
+    have_failed: bool  # whether these are trials without score, of recordings that failed
 
     def sides_by(self, grouping: Grouping | None) -> Sides:
         """Groups of both sides; all of the one group that there is without a grouping."""
@@ -209,10 +201,9 @@ class Members:
     over speakers: the same variance, told from fewer and larger units.
     """
 
-    n: int
-    """Numbers of members are below this."""
+    n: int  # numbers of members are below this
+    # the block of each speaker; None where each is by itself
     block: NDArray[np.int32] | None = None
-    """The block of each speaker; None where each is by itself."""
 
     @classmethod
     def of_list(cls, trials: TrialSet, grouping: Grouping | None) -> Members:

@@ -45,21 +45,18 @@ class Share:
 class Outcomes:
     """What became of the trials of one cell; None for what nothing is told of."""
 
-    deployed: Counts | None = None
-    """Decisions as scores, 1 for accepted and 0 for rejected."""
-    thresholds: dict[float, int] | None = None
-    """Trials at each deployed threshold."""
+    deployed: Counts | None = None  # decisions as scores, 1 for accepted and 0 for rejected
+    thresholds: dict[float, int] | None = None  # trials at each deployed threshold
+    # trials that failed, by stage (acquire, enrol) and class (nontarget, target)
     failed: IntArray | None = None
-    """Trials that failed, by stage (acquire, enrol) and class (nontarget, target)."""
+    # sum, number of trials, and the trials in each bin of `SECONDS`, if known of each
     seconds: tuple[float, int, IntArray | None] | None = None
-    """Sum, number of trials, and the trials in each bin of :data:`SECONDS`, if known of each."""
+    # failed ones of all that were attempted; None also where they cannot be told by group
     enrolments: Share | None = None
-    """Failed ones of all that were attempted; None also where they cannot be told by group."""
-    recordings: Share | None = None
-    """Likewise test recordings."""
+    recordings: Share | None = None  # likewise test recordings
+    # why these rates cannot be told, if it is for another reason; whether there are any failures at
+    # all is then told by whether the count is 0
     no_shares: str = ""
-    """Why these rates cannot be told, if it is for another reason; whether there are any failures
-    at all is then told by whether the count is 0."""
 
 
 NO_OUTCOMES = Outcomes()

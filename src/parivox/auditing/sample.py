@@ -34,23 +34,20 @@ if TYPE_CHECKING:
 class Sample:
     """Everything that the uncertainty of one system on one list is told from."""
 
+    # of all trials and each level, as their own only group, in the order of the counts'
     levels: list[Uncertainty]
-    """Of all trials and each level, as their own only group, in the order of the counts'."""
-    cells: list[Uncertainty]
-    """Of each grouping's cells, likewise."""
+    cells: list[Uncertainty]  # of each grouping's cells, likewise
+    # what the bins of scores in replicates cost: no rate of a replicate at a threshold found on its
+    # curve is further than this from the exact one
     bound: float
-    """What the bins of scores in replicates cost: no rate of a replicate at a threshold found on
-    its curve is further than this from the exact one."""
+    # every grouping with the strata that its rates are standardised over, and their errors
     strata: list[tuple[Layout, SpeakerErrors]]
-    """Every grouping with the strata that its rates are standardised over, and their errors."""
-    points_at: dict[float, int]
-    """Thresholds of operating points, and which point is at each."""
+    points_at: dict[float, int]  # thresholds of operating points, and which point is at each
+    # intervals at thresholds that are no operating point's, by grouping and allocation
     between: dict[tuple[str, str], Band]
-    """Intervals at thresholds that are no operating point's, by grouping and allocation."""
-    found: Sequence[Found]
-    """The operating points."""
+    found: Sequence[Found]  # the operating points
+    # of the speakers by number; None where they are not known, or taken in blocks
     ids: Sequence[str] | None
-    """Of the speakers by number; None where they are not known, or taken in blocks."""
 
     def add_bands(
         self, rows: Rows, where: Mapping[str, str], names: Sequence[str], uncertainty: Uncertainty

@@ -137,15 +137,11 @@ class _Acceptances(NamedTuple):
     """How the trials of one block went at the operating points."""
 
     points: int
-    order: NDArray[np.intp]
-    """Those of the points that are thresholds, in rising order of these."""
-    passed: IntArray
-    """At how many of the thresholds, the lowest first, each trial is accepted."""
+    order: NDArray[np.intp]  # those of the points that are thresholds, in rising order of these
+    passed: IntArray  # at how many of the thresholds, the lowest first, each trial is accepted
+    # which point is the decisions that were made; which trials were accepted, of which it is known
     decided: tuple[int, Bools, Bools] | None
-    """Which point is the decisions that were made; which trials were accepted, of which it is
-    known."""
-    weight: IntArray | None
-    """How many trials each of them stands for; None for one."""
+    weight: IntArray | None  # how many trials each of them stands for; None for one
 
     @classmethod
     def of(
@@ -214,10 +210,9 @@ class _Class(NamedTuple):
     """Target trials by speaker, or nontarget trials by pair of speakers."""
 
     rows: NDArray[np.intp]
+    # speaker or pair of each row, by its number among those that occur
     number: NDArray[np.integer[Any]]
-    """Speaker or pair of each row, by its number among those that occur."""
-    codes: IntArray
-    """Those that occur, rising."""
+    codes: IntArray  # those that occur, rising
 
 
 def _by_class(trials: TrialSet | Tally, here: PlacedTrials, members: Members) -> list[_Class]:

@@ -39,17 +39,15 @@ _MOST = 1 << 52
 class Tally:
     """Trials by class, speakers of both sides, groups, step and decision."""
 
-    thresholds: FloatArray
-    """Rising."""
-    n_speakers: int
-    """Of the table of speakers, by whose order they are numbered."""
+    thresholds: FloatArray  # rising
+    n_speakers: int  # of the table of speakers, by whose order they are numbered
+    # groupings of recordings or trials whose groups `side` codes, with their numbers of groups.
+    # Groups of speakers follow from who they are.
     sided: tuple[tuple[str, int], ...]
-    """Groupings of recordings or trials whose groups ``side`` codes, with their numbers of groups.
-    Groups of speakers follow from who they are."""
+    # `target`; `enrol` and `test`, speakers; `side`; `step`, in [0, thresholds]; `accepted`, 1, 0,
+    # or -1 where no decision is known; `trials`, their number. Each combination once, in rising
+    # order.
     columns: Mapping[str, NDArray[Any]]
-    """``target``; ``enrol`` and ``test``, speakers; ``side``; ``step``, in [0, thresholds];
-    ``accepted``, 1, 0, or -1 where no decision is known; ``trials``, their number. Each combination
-    once, in rising order."""
 
     def __len__(self) -> int:
         return int(self.columns["trials"].size)

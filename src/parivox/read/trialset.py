@@ -42,12 +42,10 @@ class Recordings:
     """Where each utterance stands in the table of utterances."""
 
     table: Utterances
+    # index of each utterance into `table.attributes`, -1 where it is not in the table
     row: NDArray[np.int32]
-    """Index of each utterance into ``table.attributes``, -1 where it is not in the table."""
-    model: NDArray[np.int32]
-    """Model of each recording that models are made of."""
-    model_row: NDArray[np.int32]
-    """Where that recording stands."""
+    model: NDArray[np.int32]  # model of each recording that models are made of
+    model_row: NDArray[np.int32]  # where that recording stands
 
     @property
     def content_sha256(self) -> str:
@@ -89,45 +87,39 @@ class TrialSet:
     """All trials of one system on one list."""
 
     system: str
-    list: str
-    """May be empty."""
-    utterance_ids: MergedIds
-    """Rising; enrolment models, if there are any, come before all others."""
+    list: str  # may be empty
+    utterance_ids: MergedIds  # rising; enrolment models, if there are any, come before all others
+    # index into `Speakers.ids`; -1 for all of them if they were not asked for
     utterance_speaker: NDArray[np.int32]
-    """Index into ``Speakers.ids``; -1 for all of them if they were not asked for."""
-    n_trials: int
-    """Trials with a score, each once, without those set aside."""
-    score_range: tuple[float, float]
-    """Lowest and highest finite score; (0, 0) if none is finite."""
-    data: Sequence[DataNote]
-    """What was counted, derived and set aside."""
+    n_trials: int  # trials with a score, each once, without those set aside
+    score_range: tuple[float, float]  # lowest and highest finite score; (0, 0) if none is finite
+    data: Sequence[DataNote]  # what was counted, derived and set aside
+    # hash of the trials, whatever the order of rows, format, compression and partitions
     content_sha256: str
-    """Hash of the trials, whatever the order of rows, format, compression and partitions."""
+    # what was read: name, format, compression, columns, hash of the bytes
     provenance: Sequence[dict[str, Any]]
-    """What was read: name, format, compression, columns, hash of the bytes."""
+    # by item of `data`, the number of such trials whose enrolment is of each speaker of
+    # `Speakers.ids`: trials without score (in either file), exact duplicates, contradicting rows,
+    # infinite scores, trials of an utterance with itself, reversed pairs (by the enrolment whose id
+    # is the higher one). Only what occurs.
     aside: dict[str, NDArray[np.int64]]
-    """By item of `data`, the number of such trials whose enrolment is of each speaker of
-    ``Speakers.ids``: trials without score (in either file), exact duplicates, contradicting rows,
-    infinite scores, trials of an utterance with itself, reversed pairs (by the enrolment whose id
-    is the higher one). Only what occurs."""
     _parts: Sequence[Trials] | CheckedParts = field(repr=False)
-    n_models: int = 0
-    """So many of the first utterances are models of one or several recordings."""
+    n_models: int = 0  # so many of the first utterances are models of one or several recordings
+    # where the table of utterances tells what is known of them
     recordings: Recordings | None = None
-    """Where the table of utterances tells what is known of them."""
+    # values of each attribute that stands in the rows of trials, as `Trials.more` codes it
     levels: Mapping[str, Levels] = field(default_factory=dict)
-    """Values of each attribute that stands in the rows of trials, as ``Trials.more`` codes it."""
+    # deployed thresholds, rising, then NaN: what `Trials.more["threshold"]` counts in
     thresholds: NDArray[np.float64] = field(default_factory=lambda: np.array([np.nan]))
-    """Deployed thresholds, rising, then NaN: what ``Trials.more["threshold"]`` counts in."""
+    # which utterances are said to have failed as enrolments and as test recordings; None where no
+    # failure is told of, by a table or by a column of status
     failures: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
-    """Which utterances are said to have failed as enrolments and as test recordings; None where no
-    failure is told of, by a table or by a column of status."""
+    # whether the trials have scores; if not, the score is the decision: 1 or 0
     is_scored: bool = True
-    """Whether the trials have scores; if not, the score is the decision: 1 or 0."""
+    # what the trials hold besides ids, label and score, as `Trials.more` has it
     more: frozenset[str] = frozenset()
-    """What the trials hold besides ids, label and score, as ``Trials.more`` has it."""
+    # what `utterance_speaker` counts in; None if speakers were not asked for
     people: Speakers | None = None
-    """What ``utterance_speaker`` counts in; None if speakers were not asked for."""
 
     has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
     is_llr, is_similarity = False, False  # is for the options to say
@@ -257,8 +249,8 @@ class CommonTrials:
     """What each two of several sets of trials have in common."""
 
     sets: Sequence[TrialSet]
+    # of each set whose list has other trials too: those that all systems on the list have
     restricted: Mapping[int, TrialSet]
-    """Of each set whose list has other trials too: those that all systems on the list have."""
     _digests: Sequence[bytes]
     _keys: Sequence[NDArray[np.int64]]
 
