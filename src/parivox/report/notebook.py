@@ -25,7 +25,7 @@ _TOLD_BY = {
     "Inspection": ("inspection", "told"),
     "Plan": ("plan", "told"),
     "Scored": ("systems", "scored"),
-    "Variation": ("variation", "told"),
+    "Variation": ("variation", "variation_in_words"),
 }
 """What tells each result in the terminal: a module of this package and its function."""
 _WIDTH = 100

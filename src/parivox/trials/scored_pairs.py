@@ -23,60 +23,34 @@ if TYPE_CHECKING:
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
+    Codes = NDArray[np.int32]
     Scorer: TypeAlias = Callable[[NDArray[np.object_], NDArray[np.object_]], Any]
     """From the enrolment and the test ids of a list to its scores."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredPairs:
-    """Pairs that lists may be drawn from, each in one order only.
+    """Pairs that lists may be drawn from, each in one order only."""
 
-    Attributes
-    ----------
-    by : str
-        What groups are made of.
-    groups : tuple of str
-    group_of_speaker : int32 ndarray of shape (speaker,)
-        Index into `groups`, -1 for speakers without pairs.
-    speaker, partner : int32 ndarrays of shape (pair,)
-        Whose the pair is, and who the other is: the speaker again in same-speaker pairs.
-    group : int32 ndarray of shape (pair,)
-        Of both.
-    target : bool ndarray of shape (pair,)
-    score : float64 ndarray of shape (pair,)
-    """
-
-    by: str
+    by: str  # what groups are made of
     groups: tuple[str, ...]
-    group_of_speaker: NDArray[np.int32]
-    speaker: NDArray[np.int32]
-    partner: NDArray[np.int32]
-    group: NDArray[np.int32]
+    group_of_speaker: Codes  # index into `groups`, -1 for speakers without pairs
+    speaker: Codes  # whose each pair is
+    partner: Codes  # who the other is: the speaker again in same-speaker pairs
+    group: Codes  # of both
     target: NDArray[np.bool_]
     score: NDArray[np.float64]
 
-    @property
-    def in_use(self) -> list[int]:
-        """Groups that speakers are of."""
-        held = self.group_of_speaker[self.group_of_speaker >= 0]
-        return [int(g) for g in np.unique(held)]
-
     def speakers_of_groups(self) -> NDArray[np.int64]:
         """How many speakers each group has."""
-        held = self.group_of_speaker[self.group_of_speaker >= 0]
-        return np.bincount(held, minlength=len(self.groups))
+        return _count(self.group_of_speaker, self.groups)
 
     def keep(self, n: int) -> ScoredPairs:
-        """The pairs of speakers with `n` of either class.
-
-        Raises
-        ------
-        DataError
-            If there are none.
-        """
+        """The pairs of speakers with `n` of either class."""
         size = self.group_of_speaker.size
         least = np.minimum(
-            *(np.bincount(self.speaker[self.target == kind], minlength=size) for kind in (0, 1))
+            np.bincount(self.speaker[self.target], minlength=size),
+            np.bincount(self.speaker[~self.target], minlength=size),
         )
         has_all = least >= n
         if not has_all.any():
@@ -87,9 +61,9 @@ class ScoredPairs:
                 f"{int(np.median(least[self.group_of_speaker >= 0])):,})"
             )
             raise DataError(msg)
-        rows = np.flatnonzero(has_all[self.speaker])
+        kept = self.take(np.flatnonzero(has_all[self.speaker]))
         return replace(
-            self.take(rows), group_of_speaker=np.where(has_all, self.group_of_speaker, np.int32(-1))
+            kept, group_of_speaker=np.where(has_all, self.group_of_speaker, np.int32(-1))
         )
 
     def take(self, rows: NDArray[np.intp]) -> ScoredPairs:
@@ -107,22 +81,17 @@ class ScoredPairs:
         return np.sort(order[rank < n])
 
 
+def _count(group_of_speaker: Codes, groups: Sequence[str]) -> NDArray[np.int64]:
+    return np.bincount(group_of_speaker[group_of_speaker >= 0], minlength=len(groups))
+
+
 class Lists(NamedTuple):
-    """Lists to be measured.
+    """Lists to be measured."""
 
-    Attributes
-    ----------
-    reference : ScoredPairs
-        What the common threshold is found on.
-    speakers : int64 ndarray of shape (group,)
-        How many there were to draw from.
-    lists : iterator of (int, int, ScoredPairs)
-        Pairs per speaker, number of the variant from 1 on, and the list.
-    """
-
-    reference: ScoredPairs
-    speakers: NDArray[np.int64]
+    reference: ScoredPairs  # what the common threshold is found on
+    speakers: NDArray[np.int64]  # how many of each group there were to draw from
     lists: Iterator[tuple[int, int, ScoredPairs]]
+    """Pairs per speaker, number of the variant from 1 on, and the list."""
 
 
 def lists_drawn(pairs: ScoredPairs, each: Sequence[int], variants: int, seed: int) -> Lists:
@@ -148,25 +117,23 @@ def lists_scored(
     id: str | None,  # noqa: A002 - the option's name
 ) -> Lists:
     """Inclusive lists built from a table of utterances, each scored as a whole."""
-    from parivox.trials.inclusive import design  # noqa: PLC0415
-    from parivox.trials.pairs import Draws  # noqa: PLC0415 - where lists are built
+    from parivox.trials.inclusive import design  # noqa: PLC0415 - where lists are built
+    from parivox.trials.pairs import Draws  # noqa: PLC0415
     from parivox.trials.pool import Pool  # noqa: PLC0415
 
     pool = Pool.read(utterances, speakers, by=by, id=id)
-    ids = pool.ids.to_numpy().astype(object)
-    of_utterance = np.repeat(np.arange(len(pool.speakers), dtype=np.int32), np.diff(pool.start))
+    ids, owner = pool.ids.to_numpy().astype(object), pool.owner.astype(np.int32)
 
     def scored(n: int, variant: int) -> ScoredPairs:
-        blocks = list(
-            design(pool, InclusiveOptions(per_speaker=n)).draw(Draws(seed).child(variant))
-        )
+        inclusive = design(pool, InclusiveOptions(per_speaker=n))
+        blocks = list(inclusive.draw(Draws(seed).child(variant)))
         enrol, test, target = (np.concatenate(cells) for cells in zip(*blocks, strict=True))
         score = np.asarray(scorer(ids[enrol], ids[test]), dtype=np.float64)
         if score.shape != enrol.shape or np.isnan(score).any():
-            found = f"NaN among {score.size:,}" if score.shape == enrol.shape else score.shape
-            msg = f"the scorer gave {found} for {enrol.size:,} trials; give a score for each"
+            what = f"NaN among {score.size:,}" if score.shape == enrol.shape else score.shape
+            msg = f"the scorer gave {what} for {enrol.size:,} trials; give a score for each"
             raise DataError(msg)
-        speaker, partner = of_utterance[enrol], of_utterance[test]
+        speaker, partner = owner[enrol], owner[test]
         is_in = np.bincount(speaker, minlength=pool.group.size) > 0
         of_speaker = np.where(is_in, pool.group, np.int32(-1))
         group = pool.group[speaker]
@@ -178,8 +145,7 @@ def lists_scored(
         for n in each
         for variant in range(variants)
     )
-    held = pool.group[pool.group >= 0]
-    return Lists(first, np.bincount(held, minlength=len(pool.groups)), lists)
+    return Lists(first, _count(pool.group, pool.groups), lists)
 
 
 def read_scored_pairs(
@@ -196,22 +162,14 @@ def read_scored_pairs(
 
     A different-speaker pair is the enrolment speaker's. Where some speaker never enrols in such
     pairs, as in a triangle of all pairs, every second pair is the other speaker's.
-
-    Raises
-    ------
-    DataError
-        If the scores cannot be read, or hold pairs of one class only.
-    ConfigError
-        If the groups are not of speakers.
     """
     people = None if speakers is None else read_speakers(speakers, id=id)
-    table = None if utterances is None else read_utterances(utterances)
     trials = read_trials(
         source,
         system="",
         list_="",
         speakers=people,
-        utterances=table,
+        utterances=None if utterances is None else read_utterances(utterances),
         attributes=attributes_asked([by]),
         columns=columns,
         orientation=orientation,
@@ -222,42 +180,39 @@ def read_scored_pairs(
     if grouping.of_speaker is None:
         msg = f"--by {by}: lists are drawn by speaker, so name an attribute of speakers"
         raise ConfigError(msg)
-    return _pairs(trials, grouping, recordings_in(trials))
+    return _pairs(trials, grouping, grouping.of_speaker.astype(np.int32))
 
 
-def _pairs(trials: TrialSet, grouping: Grouping, recording: NDArray[np.int32]) -> ScoredPairs:
-    assert grouping.of_speaker is not None
+def _pairs(trials: TrialSet, grouping: Grouping, of_speaker: Codes) -> ScoredPairs:
     parts = [part.without_conflicts() for part in trials.partitions()]
-    enrol, test, target, score = (
+    columns = [
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("enrol", "test", "target", "score")
-    )
+    ]
+    enrol, test = columns[:2]
     size = np.int64(trials.utterance_speaker.size)
     _, once = np.unique(np.minimum(enrol, test) * size + np.maximum(enrol, test), return_index=True)
-    enrol, test, target, score = (a[once] for a in (enrol, test, target, score))
+    enrol, test, target, score = (column[once] for column in columns)
     speaker, partner = trials.utterance_speaker[enrol], trials.utterance_speaker[test]
-    of_speaker = grouping.of_speaker.astype(np.int32)
-    group = of_speaker[speaker]
+    group, recording = of_speaker[speaker], recordings_in(trials)
     is_new = (recording[enrol] != recording[test]) | (recording[enrol] < 0)
     fits = (group >= 0) & np.where(target, is_new, group == of_speaker[partner])
-    for kind, words in (
+    for label, words in (
         (True, "same-speaker pair of two recordings"),
         (False, f"different-speaker pair within a group of {grouping.name}"),
     ):
-        if not (fits & (target == kind)).any():
+        if not (fits & (target == label)).any():
             msg = f"{trials.provenance[0]['name']}: holds no {words}; give scores of such pairs"
             raise DataError(msg)
     enrol, test, target, score, speaker, partner, group = (
-        a[fits] for a in (enrol, test, target, score, speaker, partner, group)
+        column[fits] for column in (enrol, test, target, score, speaker, partner, group)
     )
     n = of_speaker.size
     enrols, tests = (np.bincount(side[~target], minlength=n) for side in (speaker, partner))
     if ((enrols == 0) & (tests > 0)).any():
         turned = ~target & ((enrol + test) % 2 == 1)
         speaker, partner = np.where(turned, partner, speaker), np.where(turned, speaker, partner)
-    used = np.zeros(n, dtype=bool)
-    used[speaker] = True
-    of_used = np.where(used, of_speaker, np.int32(-1))
+    of_speaker = np.where(np.isin(np.arange(n), speaker), of_speaker, np.int32(-1))
     return ScoredPairs(
-        grouping.name, grouping.groups, of_used, speaker, partner, group, target, score
+        grouping.name, grouping.groups, of_speaker, speaker, partner, group, target, score
     )

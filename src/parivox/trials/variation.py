@@ -26,20 +26,17 @@ from parivox.errors import ConfigError
 from parivox.options.trials import VariantsOptions, whole_number
 from parivox.read.table import Table
 from parivox.shown import VARIATION_SHOWN_BY, Shown
-from parivox.trials.scored_pairs import (
-    ScoredPairs,
-    lists_drawn,
-    lists_scored,
-    read_scored_pairs,
-)
+from parivox.trials.scored_pairs import lists_drawn, lists_scored, read_scored_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.core.costs import CostModel
-    from parivox.trials.scored_pairs import Scorer
+    from parivox.trials.scored_pairs import ScoredPairs, Scorer
+
+    Floats = NDArray[np.float64]
 
 METRICS = ("eer", "min_cdet", "fpr", "fnr")
 COLUMNS = {
@@ -108,7 +105,7 @@ class Variation(Shown):
 
     def to_json(self) -> str:
         """All of it but the curves as JSON; no ids are in it."""
-        held = {
+        values = {
             "by": self.by,
             "cost": self.cost.name,
             "threshold": self.threshold,
@@ -117,7 +114,7 @@ class Variation(Shown):
             "left_out": dict(self.left_out),
             **{name: json.loads(getattr(self, name).to_json()) for name in ("table", "values")},
         }
-        return json.dumps(held, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def chart(self, metric: str = "min_cdet") -> Any:
         """Spread over draws of pairs and over draws of speakers, for each group and n.
@@ -209,92 +206,89 @@ def variants(
     >>> found.table.where(metric="eer", per_speaker=20).columns[-3:]
     ('seed_max_min', 'seed_sd', 'speaker_sd')
     """
-    each = _per_speaker(per_speaker)
+    is_many = isinstance(per_speaker, Iterable) and not isinstance(per_speaker, (str, bytes))
+    numbers: Any = per_speaker if is_many else [per_speaker]
+    each = sorted({whole_number(n, "per_speaker", 1) for n in numbers})
+    if not each:
+        msg = "per_speaker names no number of pairs; give one or several, as in 25,50,75"
+        raise ConfigError(msg)
     variants = whole_number(variants, "variants", 2)
     seed = whole_number(seed, "seed", 0)
     replicates = whole_number(replicates, "replicates", 2)
     VariantsOptions.of(by=by, cost=cost, id=id, columns=columns, orientation=orientation)
     model = parse_cost(cost)
-    whose: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}
-    if scorer is not None:
-        _check_scored(utterances=utterances, columns=columns, orientation=orientation)
-        drawn = lists_scored(source, scorer, each, variants, seed, **whose)
-    else:
-        read: dict[str, Any] = {"utterances": utterances, "columns": columns}
-        pairs = read_scored_pairs(source, **whose, **read, orientation=orientation)
+    of_scores = {"utterances": utterances, "columns": columns, "orientation": orientation}
+    who: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}
+    if scorer is None:
+        pairs = read_scored_pairs(source, **who, **of_scores)
         drawn = lists_drawn(pairs, each, variants, seed)
+    else:
+        for name, value in of_scores.items():
+            if value is not None:
+                msg = f"{name} is of files of scores; leave it out where there is a scorer"
+                raise ConfigError(msg)
+        drawn = lists_scored(source, scorer, each, variants, seed, **who)
     every = drawn.reference
     threshold = float(threshold_at_eer(Counts.from_scores(every.score, every.target).curve))
-    measured = _Measured(model, threshold, replicates, seed)
+    measuring = _Measuring(model, threshold, replicates, seed + _BOOTSTRAP)
+    results: dict[tuple[str, int], list[_OfList]] = {}
+    values: list[tuple[Any, ...]] = []
+    curves: list[tuple[Any, ...]] = []
     for n, variant, pairs in drawn.lists:
-        measured.add(n, variant, pairs)
-    groups, after = every.groups, every.speakers_of_groups()
-    left_out = drawn.speakers - after
+        for group, counts, of_list in measuring.groups(pairs):
+            results.setdefault((group, n), []).append(of_list)
+            metrics = zip(METRICS, of_list.metrics.tolist(), strict=True)
+            values += [(group, n, variant, *row) for row in metrics]
+            curves += [(group, n, variant, *point) for point in _det(counts)]
+    kept = every.speakers_of_groups()
     return Variation(
-        measured.table(),
-        Table.of(measured.values, VALUES),
-        Table.of(measured.curves, CURVES),
+        _table(_spreads(results), COLUMNS),
+        _table(values, VALUES),
+        _table(curves, CURVES),
         every.by,
         model,
         threshold,
         variants,
         seed,
         replicates,
-        {g: int(n) for g, n in zip(groups, after, strict=True) if n},
-        {g: int(n) for g, n in zip(groups, left_out, strict=True) if n},
+        {g: int(n) for g, n in zip(every.groups, kept, strict=True) if n},
+        {g: int(n) for g, n in zip(every.groups, drawn.speakers - kept, strict=True) if n},
     )
 
 
-def _check_scored(**given: Any) -> None:
-    """Refuse what only files of scores have."""
-    for name, value in given.items():
-        if value is not None:
-            msg = f"{name} is of files of scores; leave it out where there is a scorer"
-            raise ConfigError(msg)
+class _OfList(NamedTuple):
+    """What one list tells of a group: its metrics, and how they vary with the speakers."""
+
+    speakers: int
+    metrics: Floats
+    sd: Floats  # NaN for too few speakers
 
 
-def _per_speaker(given: Any) -> tuple[int, ...]:
-    """The numbers of pairs, rising."""
-    is_many = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
-    several = given if is_many else [given]
-    each = sorted({whole_number(n, "per_speaker", 1) for n in several})
-    if not each:
-        msg = "per_speaker names no number of pairs; give one or several, as in 25,50,75"
-        raise ConfigError(msg)
-    return tuple(each)
+class _Measuring(NamedTuple):
+    """How lists are measured."""
 
+    cost: CostModel
+    threshold: float
+    replicates: int
+    seed: int
 
-class _Measured:
-    """Metrics of each group in each list, and how they vary with the speakers."""
-
-    def __init__(self, cost: CostModel, threshold: float, replicates: int, seed: int) -> None:
-        self.cost, self.threshold = cost, threshold
-        self.replicates, self.seed = replicates, seed + _BOOTSTRAP
-        self.values: dict[str, list[Any]] = {name: [] for name in VALUES}
-        self.curves: dict[str, list[Any]] = {name: [] for name in CURVES}
-        self.found: dict[tuple[str, int], list[_OfList]] = {}
-
-    def add(self, n: int, variant: int, pairs: ScoredPairs) -> None:
-        """Measure one list."""
-        speakers, moved = pairs.speakers_of_groups(), self._replicates(pairs)
-        for g in pairs.in_use:
+    def groups(self, pairs: ScoredPairs) -> Iterator[tuple[str, Counts, _OfList]]:
+        """Each group of a list: its name, its counts, and what they tell."""
+        speakers, drawn = pairs.speakers_of_groups(), self._replicates(pairs)
+        for g in np.flatnonzero(speakers):
             here = pairs.group == g
             counts = Counts.from_scores(pairs.score[here], pairs.target[here])
-            found, name = self._metrics(counts), pairs.groups[g]
-            sd = _sd(moved[:, g]) if speakers[g] >= LEAST else np.full(found.shape, np.nan)
-            self.found.setdefault((name, n), []).append(_OfList(int(speakers[g]), found, sd))
-            for metric, value in zip(METRICS, found.tolist(), strict=True):
-                _append(self.values, name, n, variant, metric, value)
-            for fpr, fnr in zip(*_det(counts), strict=True):
-                _append(self.curves, name, n, variant, fpr, fnr)
+            metrics = self._metrics(counts)
+            sd = _sd(drawn[:, g]) if speakers[g] >= LEAST else np.full(metrics.shape, np.nan)
+            yield pairs.groups[g], counts, _OfList(int(speakers[g]), metrics, sd)
 
-    def _metrics(self, counts: Counts) -> NDArray[np.float64]:
+    def _metrics(self, counts: Counts) -> Floats:
         """Of counts of shape (...), an array of shape (..., metric)."""
         at = counts.at([self.threshold])
         cost = min_cdet(counts, cost=self.cost).value
         return np.stack([eer(counts), cost, at.fpr[..., 0], at.fnr[..., 0]], axis=-1)
 
-    def _replicates(self, pairs: ScoredPairs) -> NDArray[np.float64]:
+    def _replicates(self, pairs: ScoredPairs) -> Floats:
         """Metrics when speakers are drawn anew: [replicate, group, metric]."""
         curves = ResampledCurves(
             pairs.score,
@@ -307,68 +301,53 @@ class _Measured:
         weights = speaker_weights(pairs.group_of_speaker, self.replicates, self.seed)
         every = np.full((self.replicates, len(pairs.groups), len(METRICS)), np.nan)
         for part, (cells,) in curves.replicates(weights):
-            for g in pairs.in_use:
+            for g in np.flatnonzero(pairs.speakers_of_groups()):
                 every[part, g] = self._metrics(cells[g])
         return every
 
-    def table(self) -> Table:
-        """The spread over lists beside that over speakers, by group and number of pairs."""
-        cells: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-        for (name, n), lists in sorted(self.found.items()):
-            found = np.stack([one.found for one in lists])
-            mean = found.mean(axis=0)
-            beside = (
-                mean,
-                found.max(axis=0) / _or_nan(found.min(axis=0)) - 1,
-                _sd(found) / _or_nan(mean),
-                np.sqrt(np.mean([np.square(one.sd) for one in lists], axis=0)) / _or_nan(mean),
-            )
-            for i, metric in enumerate(METRICS):
-                row = (float(one[i]) for one in beside)
-                _append(cells, name, lists[0].speakers, n, metric, *row)
-        return Table.of(cells, COLUMNS)
+
+def _spreads(results: Mapping[tuple[str, int], Sequence[_OfList]]) -> Iterator[tuple[Any, ...]]:
+    """The spread over lists beside that over speakers, by group and number of pairs."""
+    for (group, n), lists in sorted(results.items()):
+        metrics = np.stack([one.metrics for one in lists])
+        mean, least = metrics.mean(axis=0), metrics.min(axis=0)
+        columns = (
+            mean,
+            metrics.max(axis=0) / _or_nan(least) - 1,
+            _sd(metrics) / _or_nan(mean),
+            np.sqrt(np.mean([np.square(one.sd) for one in lists], axis=0)) / _or_nan(mean),
+        )
+        for metric, *row in zip(METRICS, *(one.tolist() for one in columns), strict=True):
+            yield group, lists[0].speakers, n, metric, *row
 
 
-class _OfList(NamedTuple):
-    """What one list tells of a group: its metrics, and how they vary with the speakers."""
-
-    speakers: int
-    found: NDArray[np.float64]
-    sd: NDArray[np.float64]
+def _table(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, str]) -> Table:
+    every = list(rows)
+    return Table.of({name: [row[i] for row in every] for i, name in enumerate(columns)}, columns)
 
 
-def _append(columns: dict[str, list[Any]], *cells: object) -> None:
-    for column, cell in zip(columns.values(), cells, strict=True):
-        column.append(cell)
-
-
-def _or_nan(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _or_nan(values: Floats) -> Floats:
     """What others are divided by: NaN in the place of 0."""
     return np.where(values > 0, values, np.nan)
 
 
-def _sd(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sd(values: Floats) -> Floats:
     """Standard deviation along the first axis, of what is defined; NaN of fewer than two."""
     known = ~np.isnan(values)
     n = known.sum(axis=0)
-    held = np.where(known, values, 0.0)
-    off = np.where(known, held - held.sum(axis=0) / np.maximum(n, 1), 0.0)
+    defined = np.where(known, values, 0.0)
+    off = np.where(known, defined - defined.sum(axis=0) / np.maximum(n, 1), 0.0)
     squares = np.where(n > 1, np.square(off).sum(axis=0), np.nan)
     return np.asarray(np.sqrt(squares / np.maximum(n - 1, 1)))
 
 
-def _det(counts: Counts) -> tuple[list[float], list[float]]:
+def _det(counts: Counts) -> Iterator[tuple[float, float]]:
     """Points of a DET curve, dense in both tails, without those at 0 and 1."""
     curve = counts.curve
     fp, fn = curve.fp, curve.fn[::-1]
-    at = np.unique(
-        np.concatenate(
-            (
-                np.searchsorted(fp, np.geomspace(1, max(fp[-1], 1), _POINTS)),
-                fn.size - 1 - np.searchsorted(fn, np.geomspace(1, max(fn[-1], 1), _POINTS)),
-            )
-        ).clip(0, fp.size - 1)
-    )
+    left = np.searchsorted(fp, np.geomspace(1, max(fp[-1], 1), _POINTS))
+    right = fn.size - 1 - np.searchsorted(fn, np.geomspace(1, max(fn[-1], 1), _POINTS))
+    at = np.unique(np.concatenate((left, right)).clip(0, fp.size - 1))
     fpr, fnr = curve.fpr[at], curve.fnr[at]
     inside = (fpr > 0) & (fpr < 1) & (fnr > 0) & (fnr < 1)
-    return fpr[inside].tolist(), fnr[inside].tolist()
+    return zip(fpr[inside].tolist(), fnr[inside].tolist(), strict=True)
