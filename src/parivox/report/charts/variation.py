@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.errors import ConfigError
+from parivox.report.charts.theme import altair
+from parivox.report.files import need
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from parivox.trials.variation import Variation
 
 KINDS = (".svg", ".png", ".pdf", ".html", ".json")
@@ -27,37 +31,21 @@ _WIDTH, _HEIGHT = 150, 120
 
 def spread(found: Variation, metric: str) -> Any:
     """Standard deviation over mean against pairs per speaker, a panel for each group."""
-    alt = _altair()
+    alt = altair()
     rows = [
-        {
-            "group": _panel(row["group"], found),
-            "n": row["per_speaker"],
-            "way": words,
-            "sd": row[way],
-        }
+        _row(row, found) | {"way": words, "sd": row[way]}
         for row in found.table.where(metric=metric).rows()
         for way, words in WAYS.items()
         if row[way] is not None
     ]
-    panel = (
-        alt.Chart()
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("n:O", title="pairs per speaker", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y(
-                "sd:Q",
-                title=f"sd / mean of {TITLES[metric]}",
-                axis=alt.Axis(format="%"),
-                scale=alt.Scale(zero=True),
-            ),
-            color=alt.Color(
-                "way:N",
-                title=None,
-                scale=alt.Scale(domain=list(WAYS.values()), range=list(COLOURS)),
-                legend=alt.Legend(orient="top"),
-            ),
-        )
-        .properties(width=_WIDTH, height=_HEIGHT)
+    title = f"sd / mean of {TITLES[metric]}"
+    scale = alt.Scale(domain=list(WAYS.values()), range=list(COLOURS))
+    legend = alt.Legend(orient="top")
+    panel = alt.Chart().mark_line(point=True).properties(width=_WIDTH, height=_HEIGHT)
+    panel = panel.encode(
+        x=alt.X("n:O", title="pairs per speaker", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("sd:Q", title=title, axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
+        color=alt.Color("way:N", title=None, scale=scale, legend=legend),
     )
     return _faceted(alt, panel, rows)
 
@@ -66,12 +54,11 @@ def dets(found: Variation) -> Any:
     """DET curves on probit axes: a line for each variant, a colour for each number of pairs."""
     from scipy.special import ndtri  # noqa: PLC0415 - most of the import's time
 
-    alt = _altair()
+    alt = altair()
     places = ndtri(np.array(TICKS)).tolist()
     rows = [
-        {
-            "group": _panel(row["group"], found),
-            "n": row["per_speaker"],
+        _row(row, found)
+        | {
             "line": f"{row['per_speaker']}/{row['variant']}",
             "x": float(ndtri(row["fpr"])),
             "y": float(ndtri(row["fnr"])),
@@ -85,34 +72,21 @@ def dets(found: Variation) -> Any:
     )
     axis = alt.Axis(values=places, labelExpr=f"{named} : ''", labelOverlap=False)
     scale = alt.Scale(domain=[float(ndtri(LEAST)), places[-1]], nice=False)
-    panel = (
-        alt.Chart()
-        .mark_line(clip=True, strokeWidth=0.8)
-        .encode(
-            x=alt.X("x:Q", title="FPR (%)", axis=axis, scale=scale),
-            y=alt.Y("y:Q", title="FNR (%)", axis=axis, scale=scale),
-            detail="line:N",
-            order=alt.Order("place:Q"),
-            color=alt.Color(
-                "n:O",
-                title="pairs per speaker",
-                scale=alt.Scale(scheme="viridis", reverse=True),
-                legend=alt.Legend(orient="top"),
-            ),
-        )
-        .properties(width=_WIDTH, height=_WIDTH)
+    colours = alt.Scale(scheme="viridis", reverse=True)
+    legend = alt.Legend(orient="top")
+    panel = alt.Chart().mark_line(clip=True, strokeWidth=0.8)
+    panel = panel.properties(width=_WIDTH, height=_WIDTH).encode(
+        x=alt.X("x:Q", title="FPR (%)", axis=axis, scale=scale),
+        y=alt.Y("y:Q", title="FNR (%)", axis=axis, scale=scale),
+        detail="line:N",
+        order=alt.Order("place:Q"),
+        color=alt.Color("n:O", title="pairs per speaker", scale=colours, legend=legend),
     )
     return _faceted(alt, panel, rows)
 
 
 def check_chart(option: str, path: str | None) -> None:
-    """Refuse a file that no chart can be written to.
-
-    Raises
-    ------
-    ConfigError
-        If its name does not end as a chart's, its folder is not there, or it is a folder.
-    """
+    """Refuse a file that no chart can be written to: of another ending, a folder, or in none."""
     if path is None:
         return
     file = Path(path)
@@ -122,7 +96,7 @@ def check_chart(option: str, path: str | None) -> None:
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
         msg = f"{option} {path}: cannot be written there; name a file in a folder that exists"
         raise ConfigError(msg)
-    _altair()
+    need("charts", "altair", "vl_convert")
 
 
 def save(chart: Any, option: str, path: str) -> None:
@@ -145,15 +119,7 @@ def _faceted(alt: Any, panel: Any, rows: list[dict[str, Any]]) -> Any:
     return panel.facet(facet=facet, columns=_ACROSS, data=alt.InlineData(values=rows))
 
 
-def _panel(group: str, found: Variation) -> str:
-    return f"{group} ({found.kept.get(group, 0)} speakers)"
-
-
-def _altair() -> Any:
-    try:
-        import altair as alt  # noqa: PLC0415 - an optional dependency
-        import vl_convert  # noqa: F401, PLC0415 - which writes SVG, PNG and PDF
-    except ImportError as error:
-        msg = "charts need altair: pip install 'parivox[report]'"
-        raise ConfigError(msg) from error
-    return alt
+def _row(row: Mapping[str, Any], found: Variation) -> dict[str, Any]:
+    """The panel of a row of a table, and its number of pairs."""
+    group = row["group"]
+    return {"group": f"{group} ({found.kept.get(group, 0)} speakers)", "n": row["per_speaker"]}
