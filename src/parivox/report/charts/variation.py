@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.report.charts.theme import altair
 from parivox.report.files import need
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _WIDTH, _HEIGHT = 150, 120
 
 def spread(found: Variation, metric: str) -> Any:
     """Standard deviation over mean against pairs per speaker, a panel for each group."""
-    alt = altair()
+    alt = _altair()
     rows = [
         _row(row, found) | {"way": words, "sd": row[way]}
         for row in found.table.where(metric=metric).rows()
@@ -54,7 +53,7 @@ def dets(found: Variation) -> Any:
     """DET curves on probit axes: a line for each variant, a colour for each number of pairs."""
     from scipy.special import ndtri  # noqa: PLC0415 - most of the import's time
 
-    alt = altair()
+    alt = _altair()
     places = ndtri(np.array(TICKS)).tolist()
     rows = [
         _row(row, found)
@@ -123,3 +122,10 @@ def _row(row: Mapping[str, Any], found: Variation) -> dict[str, Any]:
     """The panel of a row of a table, and its number of pairs."""
     group = row["group"]
     return {"group": f"{group} ({found.kept.get(group, 0)} speakers)", "n": row["per_speaker"]}
+
+
+def _altair() -> Any:
+    need("charts", "altair", "vl_convert")
+    import altair as alt  # noqa: PLC0415 - an optional dependency
+
+    return alt
