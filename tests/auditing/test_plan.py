@@ -16,7 +16,7 @@ from parivox.core.planning import (
     speakers_needed,
 )
 from parivox.read.table import Table
-from parivox.report.plan import _REASONS, told
+from parivox.report.plan import REASONS, plan_in_words
 
 
 def row(group, metric, errors, trials, speakers, deff, **more):
@@ -78,7 +78,7 @@ def text():
     def printed(plan):
         console = Console(width=200)
         with console.capture() as captured:
-            console.print(told(plan))
+            console.print(plan_in_words(plan))
         return " ".join(captured.get().split())
 
     return printed
@@ -157,7 +157,7 @@ def test_what_cannot_be_told_has_a_reason(pilot, text, reason, rows):
     assert found["reason"] == reason
     assert None in {found["worse"], found["speakers_needed"]}
     assert "FNR of x" in text(plan)
-    assert f": {_REASONS[reason]}" in text(plan)
+    assert f": {REASONS[reason]}" in text(plan)
 
 
 def test_groups_that_share_trials_are_not_told_apart(pilot):

@@ -40,22 +40,9 @@ ENOUGH_SPEAKERS, ENOUGH_ERRORS = 10, 30
 class PilotGroups(NamedTuple):
     """Groups of one grouping, metric and operating point: arrays of shape (group,), NaN if unknown.
 
-    Attributes
-    ----------
-    metric : str
-    names : list of str
-    errors, trials, speakers, df : ndarray
-    each : ndarray
-        Trials that a speaker takes part in, on average.
-    icc : ndarray
-        Correlation of two trials that share a speaker, at the rate to plan for, which more
-        speakers of the group are taken to have.
-    icc_from : str ndarray
-        Whose it is: the ``group`` itself, ``pooled`` over the groups, or ``given``.
-    icc_now : ndarray
-        That of the data at hand, where an audit would see a larger one.
-    are_apart : bool
-        Whether no trial is in two groups.
+    The correlation of two trials that share a speaker is that at the rate to plan for, which more
+    speakers of the group are taken to have; that of the data at hand is where an audit would see a
+    larger one.
     """
 
     metric: str
@@ -64,11 +51,11 @@ class PilotGroups(NamedTuple):
     trials: FloatArray
     speakers: FloatArray
     df: FloatArray
-    each: FloatArray
-    icc: FloatArray
-    icc_from: NDArray[np.str_]
-    icc_now: FloatArray
-    are_apart: bool
+    each: FloatArray  # trials that a speaker takes part in, on average
+    icc: FloatArray  # the correlation
+    icc_from: NDArray[np.str_]  # the ``group`` itself, ``pooled`` over the groups, or ``given``
+    icc_now: FloatArray  # the correlation of the data at hand
+    are_apart: bool  # whether no trial is in two groups
 
     @classmethod
     def of(cls, rows: list[dict[str, Any]], key: dict[str, str], asked: PlanOptions) -> PilotGroups:
@@ -173,20 +160,7 @@ def without_pilot(asked: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
 
 
 def pilot_groups(table: Table, asked: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
-    """All groups of one grouping, for each metric, operating point and the rest of the key.
-
-    Parameters
-    ----------
-    table
-        ``groups`` of an audit with intervals.
-    asked
-        What the plan is for.
-
-    Raises
-    ------
-    DataError
-        If nothing tells how alike the trials of a speaker are.
-    """
+    """Groups of an audit, by each grouping, metric, operating point and the rest of the key."""
     if "deff" not in table.columns:
         msg = "the pilot has no design effects; audit again with this version of Parivox"
         raise DataError(msg)

@@ -23,7 +23,7 @@ _TOLD_BY = {
     "Embedded": ("systems", "embedded"),
     "Graded": ("trials", "grades_in_words"),
     "Inspection": ("inspection", "told"),
-    "Plan": ("plan", "told"),
+    "Plan": ("plan", "plan_in_words"),
     "Scored": ("systems", "scored"),
     "Variation": ("variation", "variation_in_words"),
 }

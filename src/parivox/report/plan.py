@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
+from rich.console import group
 from rich.padding import Padding
 
 from parivox.report.words import add, grid, number, show, text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_REASONS = {
+REASONS = {
     "one_group": "there is no other group",
     "shared_trials": "groups share trials",
     "unknown_speakers": "its speakers are not known",
@@ -40,103 +40,79 @@ _FAMILY = (*_SCOPE, "grouping", "allocation")
 
 def print_plan(plan: Plan) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    show(told(plan))
+    show(plan_in_words(plan))
 
 
-def told(plan: Plan) -> Group:
-    """Everything worth saying: of each system and list, its first operating point.
-
-    Parameters
-    ----------
-    plan
-        Only its tables and what was asked are read.
-    """
-    parts: list[RenderableType] = [text(_wish(plan.asked))]
+@group()
+def plan_in_words(plan: Plan) -> Iterator[RenderableType]:
+    """What was asked and, of each system and list, what its first operating point tells."""
+    asked = plan.asked
+    yield text(
+        f"To be detected: a group whose rate is {asked['detect_ratio']:g} times that of all others "
+        f"together, with probability {asked['power']:g}, by a two-sided test at "
+        f"{100 * asked['confidence']:g} %."
+    )
     designs, lists = plan.designs.rows(), plan.lists.rows()
     if not len(plan.groups):
-        for metric in dict.fromkeys(row["metric"] for row in designs):
-            rows = [row for row in designs if row["metric"] == metric]
-            parts += [*_designs(rows), *_supported(lists if metric == "fpr" else [])]
-        return Group(*parts)
+        for (metric,), rows in _by(designs, ("metric",)).items():
+            yield from _designs(rows)
+            yield from _supported(lists if metric == "fpr" else [])
+        return
     first: dict[tuple[str, str], str] = {}
-    left: dict[str, None] = {}
+    left_out: dict[str, None] = {}
     for scope, rows in _by(plan.groups.rows(), _SCOPE).items():
         system, list_, within, point = scope
         if within or first.setdefault((system, list_), point) != point:
-            left.setdefault(f"within {within}" if within else point)
+            left_out.setdefault(f"within {within}" if within else point)
             continue
-        whose = f"{system} on {list_}" if list_ else system
-        target = plan.asked["target_fpr"]
-        near = (
-            "" if target is None else f", of those in the pilot nearest to FPR {_percent(target)}"
-        )
-        parts.append(text(f"{whose}, at {point}{near}", style="bold", apart=True))
-        for family, found in _by(rows, _FAMILY).items():
-            parts += _grouping(found)
-            parts += _designs(_of(designs, _FAMILY, family))
-        parts.append(text(_SUPPORT, style="bold", apart=True))
-        parts += _supported(_of(lists, _SCOPE, scope))
-    most = max((row["groups"] for row in designs), default=0)
-    parts.append(text(_caution(plan.asked, most), style="yellow", apart=True))
-    if left:
-        parts.append(text(f"Not shown, but in --json: {', '.join(left)}."))
-    return Group(*parts)
-
-
-def _by(rows: Sequence[Row], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    found: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        found.setdefault(tuple(row[name] for name in columns), []).append(row)
-    return found
-
-
-def _of(rows: Sequence[Row], columns: Sequence[str], values: Sequence[Any]) -> list[Row]:
-    return _by(rows, columns).get(tuple(values), [])
-
-
-def _wish(asked: Row) -> str:
-    ratio = asked["detect_ratio"]
-    return (
-        f"To be detected: a group whose rate is {ratio:g} times that of all others together, with "
-        f"probability {asked['power']:g}, by a two-sided test at {100 * asked['confidence']:g} %."
-    )
-
-
-def _caution(asked: Row, groups: int) -> str:
-    words = (
+        title = f"{system} on {list_}, at {point}" if list_ else f"{system}, at {point}"
+        if asked["target_fpr"] is not None:
+            title += f", of those in the pilot nearest to FPR {_percent(asked['target_fpr'])}"
+        yield text(title, style="bold", apart=True)
+        for family, own in _by(rows, _FAMILY).items():
+            yield from _groups(own)
+            yield from _designs(_by(designs, _FAMILY).get(family, []))
+        yield text(_SUPPORT, style="bold", apart=True)
+        yield from _supported(_by(lists, _SCOPE).get(scope, []))
+    caution = (
         "Needed is for each group, if all are as large; every number is for one group tested by "
         "itself, if speakers vary as in the pilot."
     )
-    if groups < 3:
-        return words
-    level = 1 - (1 - asked["confidence"]) / (2 * groups)  # both rates, as verdicts have it
-    return (
-        f"{words} To have both rates of {groups} groups tested at once (Holm), give --confidence "
-        f"{level:.4f}."
-    )
+    most = max((row["groups"] for row in designs), default=0)
+    if most > 2:
+        level = 1 - (1 - asked["confidence"]) / (2 * most)  # both rates, as verdicts have it
+        caution += (
+            f" To have both rates of {most} groups tested at once (Holm), give --confidence "
+            f"{level:.4f}."
+        )
+    yield text(caution, style="yellow", apart=True)
+    if left_out:
+        yield text(f"Not shown, but in --json: {', '.join(left_out)}.")
 
 
-def _grouping(rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """What each group can show today, and what the wished ratio takes."""
+def _by(rows: Sequence[Row], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """Rows by their values of some columns."""
+    parts: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        parts.setdefault(tuple(row[name] for name in columns), []).append(row)
+    return parts
+
+
+def _groups(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """What each group can show today, what the wished ratio takes, and why cells are empty."""
     allocation = rows[0]["allocation"]
     how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
     yield text(f"{rows[0]['grouping']}{how}", style="bold", apart=True)
-    for metric, found in _by(rows, ("metric",)).items():
-        title = metric[0].upper()
-        made = _grid(
-            title,
-            "speakers",
-            "errors",
-            "design effect",
-            "detects worse",
-            "better",
-            "speakers needed",
-            "trials needed",
+    for (metric,), own in _by(rows, ("metric",)).items():
+        title = metric.upper()
+        table = _grid(
+            *(title, "speakers", "errors", "design effect", "detects worse", "better"),
+            *("speakers needed", "trials needed"),
         )
-        for row in found:
+        for row in own:
             mark = " *" if row["icc_from"] == "pooled" else "  "
             add(
-                made,
+                table,
                 row["group"],
                 number(row["speakers"]),
                 number(row["errors"]),
@@ -146,30 +122,25 @@ def _grouping(rows: Sequence[Row]) -> Iterator[RenderableType]:
                 number(row["speakers_needed"]) + mark,
                 number(row["trials_needed"]),
             )
-        yield Padding(made, (0, 0, 0, 2))
-        yield from _notes(found, title)
-
-
-def _notes(rows: Sequence[Row], title: str) -> Iterator[RenderableType]:
-    """Why cells are empty or taken from elsewhere."""
-    if any(row["icc_from"] == "pooled" for row in rows):
-        yield text(
-            "  * as speakers of all groups vary: its own do not tell, being fewer than 10 or with "
-            "fewer than 30 errors"
-        )
-    for (reason,), found in _by(rows, ("reason",)).items():
-        if reason:
-            names = ", ".join(row["group"] for row in found)
-            yield text(f"  {title} of {names}: {_REASONS[reason]}")
+        yield Padding(table, (0, 0, 0, 2))
+        if any(row["icc_from"] == "pooled" for row in own):
+            yield text(
+                "  * as speakers of all groups vary: its own do not tell, being fewer than 10 or "
+                "with fewer than 30 errors"
+            )
+        for (reason,), some in _by(own, ("reason",)).items():
+            if reason:
+                names = ", ".join(row["group"] for row in some)
+                yield text(f"  {title} of {names}: {REASONS[reason]}")
 
 
 def _designs(rows: Sequence[Row]) -> Iterator[RenderableType]:
     """What groups of one size need, and whether more trials would help."""
-    for (metric,), found in _by(rows, ("metric",)).items():
-        now, twice = found[2:4]  # of a quarter, half, once, twice, four times the trials
+    for (metric,), own in _by(rows, ("metric",)).items():
+        now, twice = own[2:4]  # of a quarter, half, once, twice, four times the trials
         title = metric.upper()
         if now["speakers_needed"] is None:
-            yield text(f"{title}: {_REASONS[now['reason']]}.")
+            yield text(f"{title}: {REASONS[now['reason']]}.")
             continue
         each = _amount(now["trials_per_speaker"])
         yield text(
@@ -191,7 +162,7 @@ def _supported(rows: Sequence[Row]) -> Iterator[RenderableType]:
         return
     target = rows[0]["target_fpr"]
     wished = [] if target is None else [f"FPR {_percent(target)} takes", "known to"]
-    made = _grid("", "nontarget trials", "design effect", "supports FPR from", *wished)
+    table = _grid("", "nontarget trials", "design effect", "supports FPR from", *wished)
     for row in rows:
         supported, width = row["supported_fpr"], row["half_width"]
         cells = [
@@ -202,14 +173,14 @@ def _supported(rows: Sequence[Row]) -> Iterator[RenderableType]:
             *([number(row["trials_needed"])] * bool(wished)),
             *([_precision(width)] * bool(wished)),
         ]
-        add(made, *cells)
-    yield Padding(made, (1, 0, 0, 2))
+        add(table, *cells)
+    yield Padding(table, (1, 0, 0, 2))
 
 
 def _grid(*columns: str) -> Grid:
-    made = grid(*columns)
-    made.columns[0].no_wrap = True
-    return made
+    table = grid(*columns)
+    table.columns[0].no_wrap = True
+    return table
 
 
 def _times(ratio: float | None) -> str:
