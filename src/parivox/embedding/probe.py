@@ -114,12 +114,10 @@ def _embedding(system: EmbeddingSystem, voices: Sequence[Waveform]) -> list[Find
     else:
         words = "voices have vectors of their own"
         found.append(Finding("distinct", "ok", None, nearest, words))
-    in_a_batch = _flat(system.embed(voices))
-    backwards = _flat(system.embed(voices[::-1]))[::-1]
     for check, again, how in (
         ("repeated", alone(voices), "the same audio twice"),
-        ("batched", in_a_batch, "alone and in a batch"),
-        ("shuffled", backwards, "in a batch of another order"),
+        ("batched", _flat(system.embed(voices)), "alone and in a batch"),
+        ("shuffled", _flat(system.embed(voices[::-1]))[::-1], "in a batch of another order"),
         ("later", alone(voices), "the same audio after everything else"),
     ):
         found.append(_compared(check, first, again, how, TOLERANCE))

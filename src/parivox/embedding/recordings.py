@@ -74,35 +74,26 @@ class Source:
 def read_source(source: Any, *, channel: int | None = None) -> Source:
     """Read which recordings there are.
 
-    Parameters
-    ----------
-    source
-        A folder of recordings at any depth (the path below it is the utterance; the first folder
-        is the speaker, and the second, where there are two or more, the recording, else the
-        file); a Kaldi data folder or ``wav.scp``; a table of utterance, file and, perhaps,
-        speaker, recording, channel, start, end and attributes. Without a column of recordings each
-        file is one, unless utterances are paths of two folders or more.
-    channel
-        Which counts, from 1, where the source does not say.
-
-    Raises
-    ------
-    DataError
-        If there is no recording, an id is there twice, or files are missing.
+    The source is a folder of recordings at any depth (the path below it is the utterance; the first
+    folder is the speaker, and the second, where there are two or more, the recording, else the
+    file); a Kaldi data folder or ``wav.scp``; or a table of utterance, file and, perhaps, speaker,
+    recording, channel, start, end and attributes. Without a column of recordings each file is one,
+    unless utterances are paths of two folders or more. `channel` is which counts, from 1, where the
+    source does not say. No recording, an id that is there twice or a missing file is an error.
     """
-    name = str(source) if isinstance(source, (str, os.PathLike)) else "recordings"
+    is_path = isinstance(source, (str, os.PathLike))
+    name = str(source) if is_path else "recordings"
     passed_over = 0
-    folder = Path(name)
-    if isinstance(source, (str, os.PathLike)) and os.path.isdir(folder):  # noqa: PTH112 - as below
-        if os.path.isfile(folder / "wav.scp"):  # noqa: PTH113 - which a closed folder does not stop
-            table = _framed(read_data_folder(folder / "wav.scp"))
-        else:
-            rows, passed_over = _walked(folder)
-            table = _framed(rows)
-    elif folder.suffix == ".scp":
-        table = _framed(read_data_folder(folder))
+    path = Path(name)
+    is_folder = is_path and os.path.isdir(path)  # noqa: PTH112 - which a closed folder does not stop
+    scp = path / "wav.scp" if is_folder else path
+    if scp.suffix == ".scp" and (not is_folder or os.path.isfile(scp)):  # noqa: PTH113 - as above
+        table = pl.DataFrame(read_data_folder(scp), schema=COLUMNS)
+    elif is_folder:
+        rows, passed_over = _walked(path)
+        table = pl.DataFrame(rows, schema=COLUMNS)
     else:
-        table = _of_table(source, folder.parent)
+        table = _of_table(source, path.parent)
     if not table.height:
         msg = f"{name}: holds no recording; give a folder of audio files, or a table of them"
         raise DataError(msg)
@@ -116,12 +107,15 @@ def read_source(source: Any, *, channel: int | None = None) -> Source:
         others = f" ({count:,} such ids)" if count > 1 else ""
         msg = f"{name}: utterance {first!r} is there twice{others}; give each recording its own id"
         raise DataError(msg)
-    _check_files(table, name)
+    paths = table["path"].unique(maintain_order=True)
+    missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
+    if missing:
+        msg = (
+            f"{name}: {len(missing):,} of {len(paths):,} files are missing, first {missing[0]!r}; "
+            "check the paths, which are relative to the table, or take the rows out"
+        )
+        raise DataError(msg)
     return Source(name, table, passed_over)
-
-
-def _framed(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=COLUMNS)
 
 
 def _walked(folder: Path) -> tuple[list[dict[str, Any]], int]:
@@ -156,12 +150,12 @@ def _walked(folder: Path) -> tuple[list[dict[str, Any]], int]:
 
 def _files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
     try:
-        told = os.stat(folder)  # noqa: PTH116 - any bytes may be a name
+        stat = os.stat(folder)  # noqa: PTH116 - any bytes may be a name
         here = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
         msg = f"{folder}: cannot be read ({error.strerror}); make it readable, or leave it out"
         raise DataError(msg) from error
-    key = (told.st_dev, told.st_ino)
+    key = (stat.st_dev, stat.st_ino)
     if key in above:
         return
     for entry in here:
@@ -174,18 +168,18 @@ def _files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
 def _of_table(source: Any, folder: Path) -> pl.DataFrame:
     whole, name, _ = read_table(source, "recordings")
     file = find_column(whole, "file", FILE, name)
-    told = {
+    columns = {
         "utterance": find_column(whole, "utterance", UTTERANCE[:4], "") or file,
         "speaker": find_column(whole, "speaker", SPEAKER, ""),
         "recording": find_column(whole, "recording", _RECORDING, ""),
         "file": file,
     }
     numbers = {role: find_column(whole, role, (role,), "") for role in ("channel", "start", "end")}
-    table = whole.select("row", **{role: pl.col(c) for role, c in told.items() if c})
+    table = whole.select("row", **{role: pl.col(c) for role, c in columns.items() if c})
     for role in ("utterance", "file", "speaker"):
-        if told[role]:
-            check_filled(table, role, told[role], name)
-    taken = {"row", *told.values(), *numbers.values()}
+        if columns[role]:
+            check_filled(table, role, columns[role], name)
+    taken = {"row", *columns.values(), *numbers.values()}
     rest = [c for c in whole.columns if c not in taken and c not in COLUMNS]
     own = [c for c in rest if c.startswith("_")]
     if own:
@@ -193,11 +187,13 @@ def _of_table(source: Any, folder: Path) -> pl.DataFrame:
             f"{name}: column {own[0]!r}: begins with an underscore, as Parivox's own do; rename it"
         )
         raise DataError(msg)
-    columns = {role: _numbers(whole, c, role, name) for role, c in numbers.items() if c}
-    table = table.with_columns(**columns, path=_paths(table["file"], folder))
-    is_told = "recording" in table.columns or table["utterance"].str.contains("/.*/").any()
-    if not is_told:  # neither by a column nor by paths such as VoxCeleb's
-        table = table.with_columns(recording="file")
+    table = table.with_columns(
+        **{role: _numbers(whole, c, role, name) for role, c in numbers.items() if c},
+        path=pl.Series([os.path.join(folder, file) for file in table["file"]], dtype=pl.String),  # noqa: PTH118 - a million paths
+    )
+    tells_recordings = "recording" in table.columns
+    if not tells_recordings and not table["utterance"].str.contains("/.*/").any():
+        table = table.with_columns(recording="file")  # nor by paths such as VoxCeleb's
     missing = [pl.lit(None, type_).alias(c) for c, type_ in COLUMNS.items() if c not in table]
     table = table.with_columns(missing)
     odd = table.filter(pl.col("end") <= pl.col("start").fill_null(0))
@@ -207,11 +203,6 @@ def _of_table(source: Any, folder: Path) -> pl.DataFrame:
         msg = f"{name}: row {row}: end {end:g} is not after {begin}; correct it"
         raise DataError(msg)
     return table.select(*COLUMNS).with_columns(whole.select(rest) if rest else [])
-
-
-def _paths(files: pl.Series, folder: Path) -> pl.Series:
-    """Where the files lie: relative ones from the folder of the table."""
-    return pl.Series("path", [os.path.join(folder, file) for file in files], dtype=pl.String)  # noqa: PTH118 - a million paths
 
 
 def _numbers(whole: pl.DataFrame, column: str, role: str, name: str) -> pl.Series:
@@ -231,17 +222,6 @@ def _numbers(whole: pl.DataFrame, column: str, role: str, name: str) -> pl.Serie
         msg = f"{name}: row {whole['row'][at]}, column {column!r}: {whole[column][at]!r} is {what}"
         raise DataError(msg)
     return found.cast(COLUMNS[role])
-
-
-def _check_files(table: pl.DataFrame, name: str) -> None:
-    paths = table["path"].unique(maintain_order=True)
-    missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
-    if missing:
-        msg = (
-            f"{name}: {len(missing):,} of {len(paths):,} files are missing, first {missing[0]!r}; "
-            "check the paths, which are relative to the table, or take the rows out"
-        )
-        raise DataError(msg)
 
 
 _SHELL = re.compile(r"[|;&$`<>(){}\\\n]")
@@ -274,17 +254,9 @@ _PIPES = {"sox": ("-",), "ffmpeg": ("-", "pipe:", "pipe:1")}
 
 
 def piped_file(command: str) -> tuple[str, int | None]:
-    """File that a shell pipe unpacks, and the channel that it takes.
+    """File that a shell pipe of ``wav.scp`` unpacks, and the channel that it takes.
 
-    Parameters
-    ----------
-    command
-        As it stands in ``wav.scp``, ending with a bar.
-
-    Raises
-    ------
-    ValueError
-        If the pipe does anything else, as the message says.
+    A pipe that does anything else is a ValueError, which says what.
 
     Examples
     --------
@@ -308,53 +280,45 @@ def piped_file(command: str) -> tuple[str, int | None]:
     if program not in _FLAGS:
         msg = f"it runs {program}"
         raise ValueError(msg)
-    given, files = _sorted_out(program, words)
+    options, files = _arguments(program, words)
     if program in _PIPES:
         if not files or files.pop() not in _PIPES[program]:
             msg = f"{program} does not write to the pipe at its end"
             raise ValueError(msg)
-        files += [given["-i"]] if "-i" in given else []
+        files += [options["-i"]] if "-i" in options else []
     if len(files) != 1 or not files[0]:
         msg = f"{program} reads {len(files)} files"
         raise ValueError(msg)
-    return files[0], int(given["-c"]) if "-c" in given else None
+    return files[0], int(options["-c"]) if "-c" in options else None
 
 
-def _sorted_out(program: str, words: list[str]) -> tuple[dict[str, str], list[str]]:
+def _arguments(program: str, words: list[str]) -> tuple[dict[str, str], list[str]]:
     """Options with a value, and what is no option; any that change the sound are refused."""
-    given, others, rest = dict[str, str](), list[str](), iter(words)
+    options, others, rest = dict[str, str](), list[str](), iter(words)
     for word in rest:
         if word in _FLAGS[program]:
             continue
         if word in _VALUED[program]:
-            if word == "-i" and word in given:
+            if word == "-i" and word in options:
                 msg = f"{program} is given '-i' twice, and mixes or chooses"
                 raise ValueError(msg)
-            given[word], known = next(rest, ""), _VALUED[program][word]
-            if known and given[word] not in known:
-                msg = f"{program} is given '{word} {given[word]}'"
+            options[word], known = next(rest, ""), _VALUED[program][word]
+            if known and options[word] not in known:
+                msg = f"{program} is given '{word} {options[word]}'"
                 raise ValueError(msg)
         elif word.startswith("-") and word != "-":
             msg = f"{program} is given {word!r}"
             raise ValueError(msg)
         else:
             others.append(word)
-    return given, others
+    return options, others
 
 
 def read_data_folder(scp: Path) -> list[dict[str, object]]:
     """Recordings of ``wav.scp``, cut by ``segments``, of the speakers of ``utt2spk``.
 
-    Parameters
-    ----------
-    scp
-        The list of recordings; the other two are looked for beside it. Paths in it are as Kaldi
-        has them, from the current folder, or else from the folder of the list.
-
-    Raises
-    ------
-    DataError
-        If a line cannot be understood, naming it.
+    The other two are looked for beside it. Paths in it are as Kaldi has them, from the current
+    folder, or else from the folder of the list.
     """
     files = {}
     for number, key, value in _lines(scp, 2):
@@ -366,7 +330,7 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
     speaker = {key: value for _, key, value in _lines(owners, 2)} if owners.is_file() else {}
     found: list[dict[str, object]] = []
     if not segments.is_file():
-        found += ({"utterance": key, "recording": key, **told} for key, told in files.items())
+        found += ({"utterance": key, "recording": key, **file} for key, file in files.items())
     else:
         for number, key, value in _lines(segments, 4):
             whole, start, end = value.split()[:3]
@@ -409,6 +373,7 @@ def _lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
 
 
 def _opened(scp: Path, number: int, value: str) -> dict[str, object]:
+    """File and channel of a line of ``wav.scp``, and where the file lies."""
     channel = None
     if value.endswith("|"):
         try:

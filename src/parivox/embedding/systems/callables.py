@@ -49,19 +49,9 @@ LEAST_SECONDS = 0.2
 class CallableSystem:
     """A function as an embedding system.
 
-    Its attributes `sample_rate`, `scoring`, `least_seconds` and `provenance` are read where it has
-    them.
-
-    Parameters
-    ----------
-    function
-        Of (waveform, sample_rate), or of (waveforms, sample_rate) if it says ``batched = True``.
-    name
-        As the user named it.
-    sample_rate
-        In Hz, in the place of the function's own.
-    device
-        What it was made with, to be recorded.
+    Its attributes `sample_rate` (in the place of which another may be given), `scoring`,
+    `least_seconds`, `batched` and `provenance` are read where it has them. `device` is what it was
+    made with, to be recorded.
     """
 
     def __init__(
@@ -91,49 +81,44 @@ class CallableSystem:
     def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
         """Vectors of shape (recording, crop, dimension), checked for shape and type.
 
-        Raises
-        ------
-        SystemFailed
-            If the function raises an error.
-        ConfigError
-            If it gives anything but a vector for each recording, all of one
-            size.
+        It is an error if the function raises one, or gives anything but a vector for each
+        recording, all of one size.
         """
         if self.is_batched:
-            found = self._vectors(self._called(list(waveforms)), (len(waveforms),))
+            found = self._vectors(list(waveforms), (len(waveforms),))
         else:
-            each = [self._vectors(self._called(one), ()) for one in waveforms]
-            shapes = {vectors.shape for vectors in each}
-            if len(shapes) > 1:
-                self._refuse(f"vectors of different shapes, {_listed(shapes)}")
+            each = [self._vectors(one, ()) for one in waveforms]
+            self._check_alike({vectors.shape for vectors in each})
             found = np.stack(each) if each else np.empty((0, 1, 1), np.float32)
         if len(found):
             shape = found.shape[1:]
-            if self.shape not in {None, shape}:
-                self._refuse(f"vectors of different shapes, {_listed({self.shape, shape})}")
+            self._check_alike({self.shape or shape, shape})
             self.shape = shape
         return found
 
-    def _called(self, given: Any) -> Any:
+    def _check_alike(self, shapes: set[tuple[int, ...]]) -> None:
+        if len(shapes) > 1:
+            listed = " and ".join(map(str, sorted(shapes)[:2]))
+            self._refuse(f"vectors of different shapes, {listed}")
+
+    def _vectors(self, audio: Any, leading: tuple[int, ...]) -> NDArray[np.float32]:
+        """What the function gives of a waveform, or of several: (*leading, crop, dimension)."""
         try:
-            return self.function(given, self.sample_rate)
+            answer = self.function(audio, self.sample_rate)
         except ParivoxError:
             raise
         except Exception as error:
-            what = f"{len(given)} recordings" if self.is_batched else f"{len(given):,} samples"
+            what = f"{len(audio)} recordings" if self.is_batched else f"{len(audio):,} samples"
             msg = (
                 f"system {self.name} failed on {what} at {self.sample_rate:,} Hz: "
                 f"{type(error).__name__}: {error}; mend the function, which is given 1-D float32 "
                 "arrays and the rate"
             )
             raise SystemFailed(msg) from error
-
-    def _vectors(self, given: Any, leading: tuple[int, ...]) -> NDArray[np.float32]:
-        """What the function gave as (*leading, crop, dimension)."""
         try:
-            found = np.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
+            found = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
         except (TypeError, ValueError):
-            self._refuse(f"a {type(given).__name__} that is no array")
+            self._refuse(f"a {type(answer).__name__} that is no array")
         if found.dtype.kind not in "fiu":
             self._refuse(f"an array of {found.dtype}, not of real numbers")
         shape = found.shape
@@ -158,23 +143,16 @@ class CallableSystem:
 
 
 def load_object(text: str) -> Any:
-    """What ``package.module:attribute`` names; the working folder is searched too.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such module or attribute, or importing it fails.
-    """
+    """What ``package.module:attribute`` names; the working folder is searched too."""
     module, _, attribute = text.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds texts
         sys.path.insert(0, os.getcwd())  # noqa: PTH109
     try:
         found = importlib.import_module(module)
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
         msg = (
-            f"--system {text}: module {module} cannot be imported ({told}); install its package in "
-            "this environment, or run from the folder it is in"
+            f"--system {text}: module {module} cannot be imported ({type(error).__name__}: "
+            f"{error}); install its package in this environment, or run from the folder it is in"
         )
         raise ConfigError(msg) from error
     try:
@@ -191,25 +169,44 @@ def load_object(text: str) -> Any:
 def system_of(
     given: Any, name: str, *, sample_rate: int | None = None, device: str = "cpu"
 ) -> EmbeddingSystem | VerifyingSystem:
-    """The system that an object is, as the head of this module tells.
+    """The system that an object is or makes, as the head of this module tells.
 
-    Parameters
-    ----------
-    given
-        The object.
-    name
-        As the user named it.
-    sample_rate
-        In Hz, of functions that do not tell theirs.
-    device
-        Where it is to run: given to what makes the system.
-
-    Raises
-    ------
-    ConfigError
-        If it is none, lacks something that the protocol asks for, or takes no device.
+    `sample_rate` (in Hz) is of functions that do not tell theirs, `device` for what makes a system.
+    An object that is none, lacks something that the protocol asks for, or takes no device is an
+    error.
     """
-    given, made_with = _made(given, name, device)
+    parameters = _parameters(given) if callable(given) else None
+    takes_device = parameters is not None and [p.name for p in parameters] == ["device"]
+    if device != "cpu" and not takes_device:
+        msg = (
+            f"--system {name} takes no --device ({device}); leave it out, or name a class or "
+            "function that takes an argument device and makes the system"
+        )
+        raise ConfigError(msg)
+    made_with = device if takes_device else None
+    if takes_device or (callable(given) and (isinstance(given, type) or not _arguments(given))):
+        try:
+            given = given(device=device) if takes_device else given()
+        except Exception as error:
+            msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
+            raise ConfigError(msg) from error
+    system = _following_protocol(given, name, sample_rate, made_with)
+    if system is not None:
+        return system
+    if not callable(given) or _arguments(given) == 1:
+        what = "a function of one argument" if callable(given) else f"a {type(given).__name__}"
+        msg = (
+            f"system {name} is {what}; name a function of (waveform, sample_rate) that gives a "
+            "vector, or an object with embed, or with enrol and verify"
+        )
+        raise ConfigError(msg)
+    return CallableSystem(given, name, sample_rate=sample_rate, device=made_with)
+
+
+def _following_protocol(
+    given: Any, name: str, sample_rate: int | None, made_with: str | None
+) -> EmbeddingSystem | VerifyingSystem | None:
+    """An object with the methods of a protocol, checked for the rest of it; else None."""
     kinds = {EmbeddingSystem: ("embed",), VerifyingSystem: ("enrol", "verify")}
     for kind, methods in kinds.items():
         if not all(callable(getattr(given, method, None)) for method in methods):
@@ -237,42 +234,11 @@ def system_of(
             )
             raise ConfigError(msg)
         return given  # type: ignore[no-any-return]
-    if not callable(given) or _arguments(given) == 1:
-        told = "a function of one argument" if callable(given) else f"a {type(given).__name__}"
-        msg = (
-            f"system {name} is {told}; name a function of (waveform, sample_rate) that gives a "
-            "vector, or an object with embed, or with enrol and verify"
-        )
-        raise ConfigError(msg)
-    return CallableSystem(given, name, sample_rate=sample_rate, device=made_with)
-
-
-def _made(given: Any, name: str, device: str) -> tuple[Any, str | None]:
-    """What an object is or makes, and the device that it was made with, if it takes one."""
-    made_with = device if _takes_device(given) else None
-    if device != "cpu" and made_with is None:
-        msg = (
-            f"--system {name} takes no --device ({device}); leave it out, or name a class or "
-            "function that takes an argument device and makes the system"
-        )
-        raise ConfigError(msg)
-    if made_with is not None or _is_maker(given):
-        try:
-            given = given() if made_with is None else given(device=made_with)
-        except Exception as error:
-            msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
-            raise ConfigError(msg) from error
-    return given, made_with
+    return None
 
 
 def made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
-    """The system that a function of the user's makes, checked as one that is named.
-
-    Raises
-    ------
-    ConfigError
-        As :func:`system_of`, or if it is no function.
-    """
+    """The system that a function of the user's makes, checked as one that is named."""
     if not callable(load):
         msg = (
             f"a {type(load).__name__} makes no system; give a system's name, or a function without "
@@ -283,25 +249,17 @@ def made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
     return system_of(given, str(getattr(given, "name", getattr(load, "__name__", "given"))))
 
 
-def _takes_device(given: Any) -> bool:
-    """Whether it makes a system on a device: its one argument is named so."""
+def _parameters(function: Any) -> list[inspect.Parameter] | None:
     try:
-        return callable(given) and list(inspect.signature(given).parameters) == ["device"]
+        return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return False
+        return None
 
 
-def _is_maker(given: Any) -> bool:
-    return callable(given) and (isinstance(given, type) or not _arguments(given))
-
-
-def _arguments(function: Any) -> int | None:
+def _arguments(function: Any) -> int:
     """How many arguments a function must or may be given by position; 2 if that is not told."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 2
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+    parameters = _parameters(function)
+    if parameters is None or any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return 2
     by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(p.kind in by_position for p in parameters)
@@ -324,7 +282,3 @@ def _source(function: Any) -> dict[str, Any]:
     package = str(getattr(function, "__module__", "")).partition(".")[0]
     version = getattr(sys.modules.get(package), "__version__", None)
     return found | ({"version": str(version)} if version else {})
-
-
-def _listed(shapes: Any) -> str:
-    return " and ".join(map(str, sorted(shapes)[:2]))

@@ -40,24 +40,16 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class Known:
-    """A system that can be named, and whether it runs here.
-
-    Attributes
-    ----------
-    name : str
-        As it is given to ``--system``.
-    what : str
-        What it is.
-    runs : bool
-        Whether everything but its weights is here.
-    note : str
-        What it takes, or why it does not run and the mend.
-    """
+    """A system that can be named, and whether it runs here."""
 
     name: str
+    """As it is given to ``--system``."""
     what: str
+    """What it is."""
     runs: bool
+    """Whether everything but its weights is here."""
     note: str
+    """What it takes, or why it does not run and the mend."""
 
 
 def load(
@@ -93,7 +85,7 @@ def load(
     """
     options = {"weights": weights, "frontend": frontend, "sample_rate": sample_rate}
     options["device"] = None if device == "cpu" else device
-    given: dict[str, Any] = {name: told for name, told in options.items() if told is not None}
+    given: dict[str, Any] = {name: one for name, one in options.items() if one is not None}
     name, colon, file = text.partition(":")
     if name == "ge2e" or name in PUBLISHED:
         if colon and "weights" in given:
@@ -124,7 +116,9 @@ def load(
         try:
             found = _loaded(registered[text]) if text in registered else load_object(text)
         except ConfigError as error:
-            if _is_slip(name, error.__cause__):
+            cause = error.__cause__
+            is_missing = isinstance(cause, ModuleNotFoundError) and cause.name == name
+            if is_missing and _nearest(name, ("ge2e", *PUBLISHED)):  # meant as a system's name
                 raise _unknown(text, path, registered) from None
             raise
         return system_of(found, text, sample_rate=sample_rate, device=device)
@@ -169,15 +163,9 @@ def _loaded(entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        msg = f"system {entry.name} of {entry.value} cannot be loaded ({told}); install it again"
+        why = f"{type(error).__name__}: {error}"
+        msg = f"system {entry.name} of {entry.value} cannot be loaded ({why}); install it again"
         raise ConfigError(msg) from error
-
-
-def _is_slip(name: str, cause: BaseException | None) -> bool:
-    """Whether a module that is not there was meant as the name of a system."""
-    is_missing = isinstance(cause, ModuleNotFoundError) and cause.name == name
-    return is_missing and bool(_nearest(name, ("ge2e", *PUBLISHED)))
 
 
 def _nearest(name: str, names: Iterable[str]) -> list[str]:

@@ -17,30 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How recordings are cut before they are embedded, and compared after.
-
-    Attributes
-    ----------
-    scoring : str
-        See :mod:`parivox.scoring`.
-    whole : bool
-        Whether the whole recording is embedded, before any crops.
-    crops : int
-        Crops of equal length, evenly spaced from the first sample to the last.
-    crop_samples : int
-        Their length.
-    least_samples : int
-        Recordings that are shorter are repeated up to this length before they are cropped.
-    unit : bool
-        Whether each vector is scaled to length 1.
-    """
+    """How recordings are cut before they are embedded, and compared after."""
 
     scoring: str
+    """See :mod:`parivox.scoring.comparisons`."""
     whole: bool = True
+    """Whether the whole recording is embedded, before any crops."""
     crops: int = 0
+    """Crops of equal length, evenly spaced from the first sample to the last."""
     crop_samples: int = 0
+    """Their length."""
     least_samples: int = 0
+    """Recordings that are shorter are repeated up to this length before they are cropped."""
     unit: bool = False
+    """Whether each vector is scaled to length 1."""
 
     @property
     def parts(self) -> int:
@@ -67,29 +57,17 @@ class Recipe:
 
 
 class NetworkSystem:
-    """A network behind a front end, run as its recipe says; what it is, its subclasses say.
-
-    Attributes
-    ----------
-    recipe : Recipe
-    frontend : callable
-        Features of a part, time first.
-    """
+    """A network behind a front end, run as its recipe says; what it is, its subclasses say."""
 
     recipe: Recipe
     frontend: Callable[[Waveform], NDArray[np.float32]]
+    """Features of a part, time first."""
 
     def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
         """Vectors of several recordings, of shape (recording, part, dimension).
 
-        Only parts of equal length go through the network together, so nothing is padded.
-
-        Raises
-        ------
-        SystemFailed
-            If the network fails.
-        ConfigError, DataError
-            If it gives anything but vectors, or the device has too little memory.
+        Only parts of equal length go through the network together, so nothing is padded. A network
+        that fails is a SystemFailed.
         """
         parts = (part for waveform in waveforms for part in self.recipe.cut(waveform))
         features = [np.asarray(self.frontend(part), np.float32) for part in parts]
