@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -259,11 +260,17 @@ def test_memory_depends_on_the_chunk_and_not_on_the_list(embedded, tmp_path):
     assert peaks[1] < 1.5 * peaks[0]
 
 
-def test_an_utterance_that_is_there_twice_is_refused(tmp_path, embedded):
-    from parivox.scoring.vectors import _check_once
-
+def test_an_utterance_that_is_there_twice_is_refused(pairs, embedded, scored, tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    ids = pl.concat([embedded.ids, embedded.ids[:1]])
+    table = pl.DataFrame({"utterance": ids, "status": "ok", "row": range(61)})
+    table.write_parquet(store / "recordings.parquet")
+    np.save(store / "embeddings.npy", np.ones((61, 1, 2), "f4"))
+    about = {"version": 1, "system": {"name": "one"}, "options": {}, "files": {}}
+    (store / "store.json").write_text(json.dumps(about))
     with pytest.raises(DataError, match=r"1 of 61 recordings \('s00/0'\) are there twice"):
-        _check_once(pl.concat([embedded.ids, embedded.ids[:1]]), "e.npz")
+        scored(pairs, store)
 
 
 def test_a_full_disk_is_a_sentence_and_what_was_scored_is_kept(

@@ -34,42 +34,32 @@ CHUNK = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class TrialList:
-    """Trials in the order of their list.
-
-    Attributes
-    ----------
-    name : str
-    sha256 : str
-        Of what the list holds.
-    rows : int
-        Trials.
-    enrol, test : Series
-        Distinct ids of either side, in rising order.
-    is_labelled : bool
-        Whether the list says which trials are targets.
-    """
+    """Trials in the order of their list."""
 
     name: str
     sha256: str
+    """Of what the list holds."""
     rows: int
+    """Trials."""
     enrol: pl.Series
+    """Distinct ids of enrolments, in rising order."""
     test: pl.Series
-    is_labelled: bool
+    """Distinct ids of test recordings, in rising order."""
     _scan: Scan = field(repr=False)
 
     def chunks(self, size: int = CHUNK) -> Iterator[pl.DataFrame]:
         """Columns ``enrol``, ``test`` and perhaps ``label``, so many rows at once."""
-        held, height = [], 0
+        frames, height = [], 0
         for frame in _frames(self._scan):
-            held.append(frame)
+            frames.append(frame)
             height += frame.height
             if height >= size:
-                whole = pl.concat(held)
+                whole = pl.concat(frames)
                 cut = height - height % size
                 yield from (whole[start : start + size] for start in range(0, cut, size))
-                held, height = [whole[cut:]], height - cut
+                frames, height = [whole[cut:]], height - cut
         if height:
-            yield pl.concat(held)
+            yield pl.concat(frames)
 
 
 def read_list(
@@ -80,19 +70,9 @@ def read_list(
 ) -> TrialList:
     """Read a list of trials; scores in it do not count.
 
-    Parameters
-    ----------
-    source
-        A path, ``-`` for standard input, a dataframe or a mapping of arrays.
-    format
-        Name of the format, where the content does not tell.
-    columns
-        The user's column of some roles: enrol, test, label.
-
-    Raises
-    ------
-    DataError
-        If there are no trials in it, a cell is empty, or a label is none.
+    It is a path, ``-`` for standard input, a dataframe or a mapping of arrays, in the `format` that
+    its content tells unless given, and with the user's `columns` of enrol, test and label. No
+    trial, an empty cell, or a label that is none is an error.
 
     Examples
     --------
@@ -113,21 +93,23 @@ def read_list(
     digest = hashlib.sha256(repr(sorted(scanned.columns.items())).encode())
     if scanned.content is not None:
         digest.update(scanned.content.sha256.encode())
-    rows, sides = 0, {"enrol": _Distinct(), "test": _Distinct()}
+    rows = 0
+    distinct: dict[str, list[pl.Series]] = {"enrol": [], "test": []}
     for frame in _frames(scanned):
         rows += frame.height
-        for side, ids in sides.items():
-            ids.add(frame[side])
+        for side, parts in distinct.items():
+            parts.append(frame[side].unique())
+            if len(parts) > 8:
+                parts[:] = [pl.concat(parts).unique()]
         if scanned.content is None:
-            held = io.BytesIO()
-            frame.write_ipc(held)
-            digest.update(held.getbuffer())
+            content = io.BytesIO()
+            frame.write_ipc(content)
+            digest.update(content.getbuffer())
     if not rows:
         msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
         raise DataError(msg)
-    enrol, test = (ids.sorted() for ids in sides.values())
-    is_labelled = "label" in scanned.columns
-    return TrialList(scanned.name, digest.hexdigest(), rows, enrol, test, is_labelled, scanned)
+    enrol, test = (pl.concat(parts).unique().sort() for parts in distinct.values())
+    return TrialList(scanned.name, digest.hexdigest(), rows, enrol, test, scanned)
 
 
 def _frames(scanned: Scan) -> Iterator[pl.DataFrame]:
@@ -150,53 +132,40 @@ def _frames(scanned: Scan) -> Iterator[pl.DataFrame]:
             yield frame
 
 
-class _Distinct:
-    """Distinct ids of many chunks."""
+def recording_places(
+    ids: pl.Series,
+    known: pl.Series,
+    *,
+    asking: str,
+    source: str,
+    mend: str,
+    what: str = "recordings",
+) -> NDArray[np.int32]:
+    """Place of each of some distinct ids among those of a source; one that it lacks is an error."""
+    place = places_in(ids, known)
+    if (place < 0).any():
+        missing = listed_ids(ids.filter(pl.Series(place < 0)), ids, what)
+        msg = f"{asking}: {missing} are not in {source}; {mend}, or make the ids alike"
+        raise DataError(msg)
+    return place
 
-    def __init__(self) -> None:
-        self._parts: list[pl.Series] = []
 
-    def add(self, ids: pl.Series) -> None:
-        self._parts.append(ids.unique())
-        if len(self._parts) > 8:
-            self._parts = [pl.concat(self._parts).unique()]
-
-    def sorted(self) -> pl.Series:
-        return pl.concat(self._parts).unique().sort()
-
-
-WAYS = {
-    "embeddings": "the mean of its recordings' embeddings",
-    "scores": "the mean of its recordings' scores",
-}
-"""How a model of several recordings is compared."""
+WAYS = ("embeddings", "scores")
+"""What of a model's recordings is averaged."""
 
 
 @dataclass(frozen=True, eq=False)
 class Enrolments:
-    """The recordings of each enrolment id.
-
-    Attributes
-    ----------
-    recordings : Series
-        Distinct ids of the recordings, in rising order.
-    first : ndarray of int64 of shape (enrolment + 1,)
-        Where the members of each enrolment begin, and where the last one's end.
-    members : ndarray of int32
-        Places in `recordings`.
-    are_models : bool
-        Whether a table of models told.
-    """
+    """The recordings of each enrolment id."""
 
     recordings: pl.Series
+    """Distinct ids of the recordings, in rising order."""
     first: NDArray[np.int64]
+    """Where the members of each enrolment begin, and where the last one's end."""
     members: NDArray[np.int32]
+    """Places in `recordings`."""
     are_models: bool
-
-    @property
-    def witness(self) -> NDArray[np.int32]:
-        """The first recording of each enrolment: if all failed, its status is the enrolment's."""
-        return self.members[self.first[:-1]]
+    """Whether a table of models told."""
 
     def of_good(self, is_good: NDArray[np.bool_]) -> Enrolments:
         """The same without the recordings that failed; an enrolment may have none left."""
@@ -209,26 +178,16 @@ class Enrolments:
 def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
     """The recordings of each enrolment id of a list, in the order of its ``enrol``.
 
-    Parameters
-    ----------
-    trials
-        The list.
-    models
-        Table of model and recording; without it, each id is that of one recording.
-
-    Raises
-    ------
-    DataError
-        If the table lacks a model.
+    They stand in a table of models, which must have them all; without it, each id is that of one
+    recording.
     """
     ids = trials.enrol
     if models is None:
         everyone = np.arange(len(ids), dtype=np.int32)
         return Enrolments(ids, np.arange(len(ids) + 1), everyone, are_models=False)
     known = read_models(models)
-    place = pl.DataFrame({"model": ids, "place": np.arange(len(ids), dtype=np.int32)})
-    pairs = known.table.join(place, on="model").sort("place", "recording")
-    count = np.bincount(pairs["place"].to_numpy(), minlength=len(ids))
+    place, recording = known.recordings(ids)
+    count = np.bincount(place, minlength=len(ids))
     if (count == 0).any():
         missing = ids.filter(pl.Series(count == 0))
         msg = (
@@ -236,9 +195,9 @@ def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
             f"{known.name}; add them to it"
         )
         raise DataError(msg)
-    recordings = pairs["recording"].unique().sort()
+    recordings = recording.unique().sort()
     first = np.concatenate(([0], np.cumsum(count)))
-    return Enrolments(recordings, first, places_in(pairs["recording"], recordings), are_models=True)
+    return Enrolments(recordings, first, places_in(recording, recordings), are_models=True)
 
 
 def way_of(asked: str | None, comparison: Comparison) -> str:

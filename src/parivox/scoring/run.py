@@ -14,7 +14,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
 from parivox.scoring.comparisons import comparison_named, pair_scores
-from parivox.scoring.lists import CHUNK, Enrolments, read_enrolments, read_list, way_of
+from parivox.scoring.lists import CHUNK, read_enrolments, read_list, way_of
 from parivox.scoring.normalisation import against_cohort, check_size, read_cohort
 from parivox.scoring.parts import Parts
 from parivox.scoring.vectors import keep, mean_of, open_vectors
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.scoring.comparisons import Comparison
-    from parivox.scoring.lists import TrialList
+    from parivox.scoring.lists import Enrolments, TrialList
     from parivox.scoring.normalisation import Cohort, Strangers
     from parivox.scoring.vectors import Vectors
 
@@ -147,19 +147,19 @@ def score(
     strangers = as_norm or s_norm
     cohort = read_cohort(strangers, vectors) if strangers is not None else None
     centre = read_cohort(subtract_mean, vectors) if subtract_mean is not None else None
-    size = 0 if cohort is None else len(cohort.places)
-    top = None if as_norm is None else (min(TOP, size) if top is None else top)
     if cohort is not None:
-        check_size(size, top)
+        top = min(TOP, len(cohort.places)) if as_norm and top is None else top
+        check_size(len(cohort.places), top)
     comparison.prepare(vectors.values[:0])  # which refuses vectors that it is not for
     composition = {} if cohort is None or speakers is None else cohort.composition(speakers)
+    models_told = (enrolments.first.astype(np.int64), enrolments.members.astype(np.int64))
     plan = {
         "format": FORMAT,
         "parivox": __version__,
         "trials": listed.sha256,
         "system": vectors.provenance,
         "scoring": comparison.name,
-        "models": _models_record(enrolments, way),
+        "models": [way, _digest(enrolments.recordings, *models_told)] if way else None,
         "mean": None if centre is None else _cohort_record(centre),
         "norm": None if cohort is None else ["as" if as_norm else "s", top, _cohort_record(cohort)],
         "cohort": composition,
@@ -171,10 +171,10 @@ def score(
     with Parts(path, plan, overwrite=overwrite) as parts:
         progress(f"preparing {len(recordings):,} recordings")
         with parts.writing():
-            job = Job.prepared(
+            mean = None if centre is None else mean_of(centre.vectors, centre.places)
+            job = _Job(
                 listed, vectors, recordings, places, enrolments, way, comparison,
-                mean=None if centre is None else mean_of(centre.vectors, centre.places),
-                cohort=cohort, top=top, path=parts / "kept.npy",
+                mean=mean, cohort=cohort, top=top, path=parts / "kept.npy",
             )  # fmt: skip
         done = 0
         for number, chunk in enumerate(listed.chunks()):
@@ -218,22 +218,15 @@ def outcomes(parts: Parts, count: int, trials: int) -> tuple[int, dict[tuple[str
     return trials - sum(failed.values()), failed
 
 
-def _models_record(enrolments: Enrolments, way: str) -> list[str] | None:
-    if not enrolments.are_models:
-        return None
-    parts = [array.astype(np.int64).tobytes() for array in (enrolments.first, enrolments.members)]
-    return [way, _digest(enrolments.recordings, *parts)]
-
-
 def _cohort_record(cohort: Cohort) -> list[Any]:
     return [cohort.vectors.provenance, len(cohort.places), _digest(cohort.ids)]
 
 
-def _digest(ids: pl.Series, *more: bytes) -> str:
+def _digest(ids: pl.Series, *more: NDArray[np.int64]) -> str:
     """Hash of ids and of what else there is."""
     digest = hashlib.sha256("\n".join(ids).encode())
-    for part in more:
-        digest.update(part)
+    for array in more:
+        digest.update(array.tobytes())
     return digest.hexdigest()
 
 
@@ -288,34 +281,17 @@ def _notes(
     return notes
 
 
-@dataclass(frozen=True, eq=False)
-class Job:
+class _Job:
     """Everything that a chunk of trials is scored with.
 
-    Attributes
-    ----------
-    kept
-        What the comparison keeps of each recording that did not fail, then of each model.
-    enrol
-        Places in `kept` of the members of each enrolment.
-    test
-        Place in `kept` of each test recording, -1 where it failed.
-    enrol_status, test_status
-        Of each id.
+    `recordings` are the distinct ones of the trials, at `places` among the vectors; `way` is what
+    of a model's recordings is averaged (empty: no models); `mean`, of shape (dimension,), is
+    subtracted from every vector first; `top` strangers of the cohort count, None for all; `path`
+    is a scratch file.
     """
 
-    listed: TrialList
-    kept: NDArray[Any]
-    comparison: Comparison
-    strangers: Strangers | None
-    enrol: Enrolments
-    test: NDArray[np.int64]
-    enrol_status: pl.Series
-    test_status: pl.Series
-
-    @classmethod
-    def prepared(
-        cls,
+    def __init__(
+        self,
         listed: TrialList,
         vectors: Vectors,
         recordings: pl.Series,
@@ -328,22 +304,16 @@ class Job:
         cohort: Cohort | None,
         top: int | None,
         path: Path,
-    ) -> Job:
-        """Keep what the comparison needs of every recording and model, and meet the strangers.
-
-        `recordings` are the distinct ones of the trials, at `places` among the vectors; `way` is
-        what of a model's recordings is averaged (empty: no models); `mean`, of shape (dimension,),
-        is subtracted from every vector first; `top` strangers of the cohort count, None for all;
-        `path` is a scratch file.
-        """
+    ) -> None:
+        self.listed, self.comparison = listed, comparison
         is_good = vectors.row[places] >= 0
         slot = np.where(is_good, np.cumsum(is_good) - 1, -1)
-        status = vectors.status.gather(places)
         at = places_in(enrolments.recordings, recordings)
         good = enrolments.of_good(is_good[at])
         n = int(is_good.sum())
         averaged = np.flatnonzero(np.diff(good.first)) if way == "embeddings" else np.empty(0, int)
-        kept = keep(
+        # what the comparison keeps of each recording that did not fail, then of each model
+        self.kept = keep(
             vectors,
             places[is_good],
             comparison,
@@ -352,77 +322,68 @@ class Job:
             more=averaged.size,
             precise=cohort is not None,
         )
-        members, first = slot[at][good.members], good.first
+        # places in it of the members of each enrolment, and where these begin among them
+        self.members, self.first = slot[at][good.members], good.first
         if averaged.size:
             assert comparison.model is not None
             for number, one in enumerate(averaged):
-                own = np.asarray(kept[members[first[one] : first[one + 1]]], dtype=np.float64)
-                kept[n + number] = comparison.model(own.mean(axis=0))
-            members = n + np.arange(averaged.size)
-            first = np.concatenate(([0], np.cumsum(np.diff(first) > 0)))
-        strangers = None
+                own = self.members[self.first[one] : self.first[one + 1]]
+                average = np.asarray(self.kept[own], dtype=np.float64).mean(axis=0)
+                self.kept[n + number] = comparison.model(average)
+            self.members = n + np.arange(averaged.size)
+            self.first = np.concatenate(([0], np.cumsum(np.diff(self.first) > 0)))
+        self.strangers: Strangers | None = None
         if cohort is not None:
             others = keep(cohort.vectors, cohort.places, comparison, mean=mean, precise=True)
-            strangers = against_cohort(kept, others, comparison, top=top)
-            names = [recordings.filter(pl.Series(is_good)), listed.enrol.gather(averaged)]
-            _check_spread(strangers, pl.concat(names), cohort)
+            self.strangers = against_cohort(self.kept, others, comparison, top=top)
+            ids = [recordings.filter(pl.Series(is_good)), listed.enrol.gather(averaged)]
+            _check_spread(self.strangers, pl.concat(ids), cohort)
         test = places_in(listed.test, recordings)
-        return cls(
-            listed,
-            kept,
-            comparison,
-            strangers,
-            Enrolments(enrolments.recordings, first, members, enrolments.are_models),
-            slot[test],
-            status.gather(at[enrolments.witness]),
-            status.gather(test),
-        )
+        self.test = slot[test]  # -1 where it failed
+        status = vectors.status.gather(places)
+        # an enrolment of which all recordings failed has the status of the first
+        self.enrol_status = status.gather(at[enrolments.members[enrolments.first[:-1]]])
+        self.test_status = status.gather(test)
 
     def scored(self, chunk: pl.DataFrame) -> pl.DataFrame:
         """The chunk with score, status and stage."""
-        enrol = _codes(chunk["enrol"], self.listed.enrol)
-        test = _codes(chunk["test"], self.listed.test)
-        lost_enrol = np.diff(self.enrol.first)[enrol] == 0
+        enrol = places_in(chunk["enrol"], self.listed.enrol).astype(np.int64)
+        test = places_in(chunk["test"], self.listed.test).astype(np.int64)
+        lost_enrol = np.diff(self.first)[enrol] == 0
         lost_test = self.test[test] < 0
         ok = ~(lost_enrol | lost_test)
         value = np.full(chunk.height, np.nan)
         value[ok] = self._values(enrol[ok], self.test[test[ok]])
-        status = np.where(lost_enrol, 0, np.where(lost_test, 1, 2))
-        frame = pl.DataFrame({"outcome": status, "e": enrol, "t": test})
-        told = frame.select(
+        outcome = np.where(lost_enrol, 0, np.where(lost_test, 1, 2))
+        columns = pl.DataFrame({"outcome": outcome}).select(
             status=pl.when(pl.col("outcome") == 2).then(pl.lit("ok"))
             .when(pl.col("outcome") == 0).then(self.enrol_status.gather(enrol))
             .otherwise(self.test_status.gather(test)),
             stage=pl.when(pl.col("outcome") == 0).then(pl.lit("enrol"))
             .when(pl.col("outcome") == 1).then(pl.lit("acquire")),
         )  # fmt: skip
-        return chunk.with_columns(pl.Series("score", value, nan_to_null=True), *told.get_columns())
+        score = pl.Series("score", value, nan_to_null=True)
+        return chunk.with_columns(score, *columns.get_columns())
 
     def _values(self, enrol: NDArray[np.int64], test: NDArray[np.int64]) -> NDArray[np.float64]:
         """Scores of enrolments with recordings, the mean over what an enrolment is made of."""
-        first, members = self.enrol.first, self.enrol.members
-        count = np.diff(first)[enrol]
+        count = np.diff(self.first)[enrol]
         most = int(count.max(initial=0))
         if most <= 1:
-            return self._pairs(members[first[enrol]], test)
+            return self._pairs(self.members[self.first[enrol]], test)
         found = np.empty(enrol.size)
         step = max(CHUNK // most, 1)
         for start in range(0, enrol.size, step):
             mine, n = enrol[start : start + step], count[start : start + step]
             begin = np.concatenate(([0], np.cumsum(n)[:-1]))
-            each = np.arange(n.sum()) + np.repeat(first[mine] - begin, n)
-            values = self._pairs(members[each], np.repeat(test[start : start + step], n))
+            each = np.arange(n.sum()) + np.repeat(self.first[mine] - begin, n)
+            values = self._pairs(self.members[each], np.repeat(test[start : start + step], n))
             found[start : start + step] = np.add.reduceat(values, begin) / n
         return found
 
     def _pairs(self, enrol: NDArray[Any], test: NDArray[Any]) -> NDArray[np.float64]:
         plain = pair_scores(self.kept, enrol, test, self.comparison)
         return plain if self.strangers is None else self.strangers.normalised(plain, enrol, test)
-
-
-def _codes(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
-    """Place of each id among those that are known."""
-    return places_in(ids, known).astype(np.int64)
 
 
 def _check_spread(strangers: Strangers, ids: pl.Series, cohort: Cohort) -> None:

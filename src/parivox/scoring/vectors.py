@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
+from parivox.scoring.lists import recording_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,58 +29,34 @@ _BLOCK = 1 << 25
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Vectors of recordings.
-
-    Attributes
-    ----------
-    name : str
-        Of the folder or file.
-    ids : Series
-        Utterance ids, each once.
-    values : ndarray of float32 of shape (row, crop, dimension)
-        Perhaps mapped into memory.
-    row : ndarray of int64 of shape (utterance,)
-        Where each one's vectors are; -1 where it failed.
-    status : Series
-        ``ok``, or what became of it.
-    speaker : Series or None
-        Whose each is, if that is told.
-    scoring : str
-        How these vectors are compared, unless the user says otherwise.
-    provenance : dict
-        What made them, or the hash of the file.
-    """
+    """Vectors of recordings."""
 
     name: str
+    """Of the folder or file."""
     ids: pl.Series
+    """Utterance ids, each once."""
     values: NDArray[np.float32]
+    """Of shape (row, crop, dimension), perhaps mapped into memory."""
     row: NDArray[np.int64]
+    """Where the vectors of each utterance are; -1 where it failed."""
     status: pl.Series
+    """``ok``, or what became of it."""
     speaker: pl.Series | None
+    """Whose each is, if that is told."""
     scoring: str
+    """How these vectors are compared, unless the user says otherwise."""
     provenance: dict[str, Any]
+    """What made them, or the hash of the file."""
 
     def places(self, ids: pl.Series, asking: str, what: str = "recordings") -> NDArray[np.int32]:
         """Place of each of some distinct ids; one that is not there is an error."""
-        place = places_in(ids, self.ids)
-        if (place < 0).any():
-            missing = ids.filter(pl.Series(place < 0))
-            msg = (
-                f"{asking}: {listed_ids(missing, ids, what)} are not in {self.name}; embed them "
-                "into it, or make the ids alike"
-            )
-            raise DataError(msg)
-        return place
+        return recording_places(
+            ids, self.ids, asking=asking, source=self.name, mend="embed them into it", what=what
+        )
 
 
 def open_vectors(source: str | Path | Vectors) -> Vectors:
-    """Open the folder that ``parivox embed`` made, or a file of embeddings.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or tells of a recording twice.
-    """
+    """Open the folder that ``parivox embed`` made, or a file of embeddings."""
     if isinstance(source, Vectors):
         return source
     path = Path(source)
@@ -92,7 +68,6 @@ def open_vectors(source: str | Path | Vectors) -> Vectors:
     from parivox.embedding.systems.precomputed import read  # noqa: PLC0415 - what takes time
 
     ids, values = read(path)
-    _check_once(ids, str(source))
     digest = hashlib.sha256("\n".join(ids).encode())
     for start in range(0, len(values), _rows(values)):
         digest.update(values[start : start + _rows(values)].tobytes())
@@ -109,27 +84,24 @@ def open_vectors(source: str | Path | Vectors) -> Vectors:
 
 
 def _of_store(store: Store) -> Vectors:
-    told = json.dumps(store.about, sort_keys=True, default=str)
-    table = store.table
-    _check_once(table["utterance"], str(store.path))
+    table, name = store.table, str(store.path)
+    ids = table["utterance"]
+    twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
+    if len(twice):
+        msg = f"{name}: {listed_ids(twice, ids, 'recordings')} are there twice; keep one of each"
+        raise DataError(msg)
+    about = json.dumps(store.about, sort_keys=True, default=str)
     is_ok = (table["status"] == "ok").to_numpy()
     return Vectors(
-        str(store.path),
-        table["utterance"],
+        name,
+        ids,
         store.vectors,
         np.where(is_ok, table["row"].to_numpy(), -1).astype(np.int64),
         table["status"],
         table["speaker"] if "speaker" in table.columns else None,
         str(store.system.get("scoring", "cosine")),
-        {**store.system, "store_sha256": hashlib.sha256(told.encode()).hexdigest()},
+        {**store.system, "store_sha256": hashlib.sha256(about.encode()).hexdigest()},
     )
-
-
-def _check_once(ids: pl.Series, name: str) -> None:
-    twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
-    if len(twice):
-        msg = f"{name}: {listed_ids(twice, ids, 'recordings')} are there twice; keep one of each"
-        raise DataError(msg)
 
 
 def _rows(values: NDArray[Any]) -> int:
@@ -157,32 +129,12 @@ def keep(
     more: int = 0,
     precise: bool = False,
 ) -> NDArray[Any]:
-    """What a comparison keeps of some recordings, none of which failed.
+    """What a comparison keeps of some recordings, none of which failed: (recording + more, ...).
 
-    Parameters
-    ----------
-    vectors, places
-        All there are, and which of them.
-    comparison
-        Prepares them, in double precision.
-    mean : ndarray of shape (dimension,)
-        Subtracted first.
-    path
-        A scratch file to keep it in, in place of memory.
-    more
-        So many rows below stay free.
-    precise
-        Whether to keep double precision, which scores that are normalised need: these are
-        differences of scores, divided by a small number.
-
-    Returns
-    -------
-    ndarray of shape (recording + more, ...)
-
-    Raises
-    ------
-    DataError
-        If a vector is zero, or holds a number that is not finite.
+    A `mean` of shape (dimension,) is subtracted first. It is kept in memory, or in a scratch file
+    at `path`; so many rows as `more` stay free below. Scores that are normalised need double
+    precision (`precise`): they are differences of scores, divided by a small number. A vector that
+    is zero, or holds a number that is not finite, is an error.
     """
     rows = vectors.row[places]
     kind = np.float64 if precise else np.float32
@@ -223,23 +175,15 @@ def _prepared(
         kept = comparison.prepare(block)
         bad = ~np.isfinite(kept).all(axis=tuple(range(1, kept.ndim))) | ~block.any(-1).all(-1)
         if bad.any():
-            raise _unusable(vectors, places[at][bad], block[bad], mean)
+            ids = vectors.ids.gather(places[at][bad])
+            infinite = ~np.isfinite(block[bad]).all(axis=(1, 2))
+            what = "vectors of zeros" + ("" if mean is None else " once the mean is subtracted")
+            if infinite.any():
+                what = "vectors with numbers that are not finite"
+                ids = ids.filter(pl.Series(infinite))
+            msg = (
+                f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {what}; "
+                "nothing can be said of them, so embed them again or take them out"
+            )
+            raise DataError(msg)
         yield kept
-
-
-def _unusable(
-    vectors: Vectors,
-    places: NDArray[np.integer],
-    block: NDArray[np.float64],
-    mean: NDArray[np.float64] | None,
-) -> DataError:
-    """Which recordings have vectors that no score can be made of."""
-    ids = vectors.ids.gather(places)
-    infinite = ~np.isfinite(block).all(axis=(1, 2))
-    what = "vectors with numbers that are not finite" if infinite.any() else "vectors of zeros"
-    ids = ids.filter(pl.Series(infinite)) if infinite.any() else ids
-    after = "" if mean is None or infinite.any() else " once the mean is subtracted"
-    return DataError(
-        f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {what}{after}; "
-        "nothing can be said of them, so embed them again or take them out"
-    )

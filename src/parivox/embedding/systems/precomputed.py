@@ -31,7 +31,7 @@ from parivox.errors import DataError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -47,22 +47,9 @@ _PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".h5")
 
 
 def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
-    """Ids and vectors, in the order they are in.
+    """Ids, and vectors of shape (id, 1, dimension), in the order they are in.
 
-    Parameters
-    ----------
-    path
-        A file or folder, as the head of this module tells.
-
-    Returns
-    -------
-    ids : Series of text, of length n
-    vectors : ndarray of shape (n, 1, dimension)
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, holds an id twice, or vectors of different sizes.
+    It is an error if they cannot be read, an id is there twice, or vectors are of different sizes.
     """
     path = Path(path)
     try:
@@ -70,24 +57,22 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror or error}); give a file of embeddings"
         raise DataError(msg) from error
-    found = _rows(ids, vectors, path)
-    named = pl.Series("utterance", [str(one) for one in ids], pl.String)
-    if not len(named):
+    rows = _rows(ids, vectors, path)
+    utterances = pl.Series("utterance", [str(one) for one in ids], pl.String)
+    if not len(utterances):
         msg = f"{path}: holds no embeddings; give a file or folder with some"
         raise DataError(msg)
-    twice = named.filter(named.is_duplicated())
+    twice = utterances.filter(utterances.is_duplicated())
     if len(twice):
         msg = (
             f"{path}: has {twice.n_unique():,} of its ids more than once, as {twice[0]!r}; keep "
             "one vector of each"
         )
         raise DataError(msg)
-    return named, found[:, None]
+    return utterances, rows[:, None]
 
 
 def _read(path: Path) -> tuple[Sequence[Any], Any]:
-    if path.is_dir():
-        return _folder(path)
     readers = {
         ".npy": _npy,
         ".npz": _npz,
@@ -96,6 +81,8 @@ def _read(path: Path) -> tuple[Sequence[Any], Any]:
         ".scp": read_scp,
     }
     suffix = path.suffix.lower()
+    if path.is_dir():
+        return _folder(path)
     if suffix in readers and path.is_file():
         return readers[suffix](path)
     if not path.exists():
@@ -143,9 +130,9 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
     return np.ascontiguousarray(vectors, np.float32)
 
 
-def _array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
+def _array(path: Path) -> NDArray[Any]:
     try:
-        return np.asarray(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False))
+        return np.asarray(np.load(path, allow_pickle=False))
     except (ValueError, EOFError) as error:
         msg = f"{path}: is no array of numbers or text ({error}); save it with numpy.save"
         raise DataError(msg) from error
@@ -198,8 +185,8 @@ def _parquet(path: Path) -> tuple[Sequence[Any], Any]:
     try:
         frame = pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
-        told = str(error).partition("\n")[0]
-        msg = f"{path}: is no Parquet file ({told}); write it again"
+        why = str(error).partition("\n")[0]
+        msg = f"{path}: is no Parquet file ({why}); write it again"
         raise DataError(msg) from error
     lower = {name.lower(): name for name in frame.columns}
     texts = [name for name, type_ in frame.schema.items() if type_ == pl.String]
@@ -224,22 +211,15 @@ def _folder(path: Path) -> tuple[Sequence[Any], Any]:
     lists = sorted(path.glob("*.scp"))
     chosen = [one for one in lists if one.name in {"xvector.scp", "embedding.scp"}] or lists
     if chosen:
-        ids: list[Any] = []
-        vectors: list[Any] = []
-        for one in chosen:
-            some, arrays = read_scp(one)
-            ids += some
-            vectors += arrays
-        return ids, vectors
+        read = [read_scp(one) for one in chosen]
+        return [one for ids, _ in read for one in ids], [one for _, rows in read for one in rows]
     files = sorted(path.rglob("*.npy"))
     if not files or (path / "store.json").is_file():
         what = "holds no .scp and no .npy" if not files else "is what parivox embed makes"
         msg = f"{path}: {what}; parivox score takes what embed makes, and files of embeddings"
         raise DataError(msg)
-    named: Mapping[str, Path] = {
-        one.relative_to(path).with_suffix("").as_posix(): one for one in files
-    }
-    return list(named), [_array(one) for one in named.values()]
+    ids = [one.relative_to(path).with_suffix("").as_posix() for one in files]
+    return ids, [_array(one) for one in files]
 
 
 _BINARY = b"\0B"
@@ -252,13 +232,7 @@ _HEAD = 10
 
 
 def read_ark(path: Path) -> Found:
-    """Every id and vector of an archive.
-
-    Raises
-    ------
-    DataError
-        If it holds anything else, or ends early.
-    """
+    """Every id and vector of an archive."""
     data = path.read_bytes()
     ids: list[str] = []
     vectors: list[NDArray[np.float32]] = []
@@ -283,11 +257,6 @@ def read_scp(path: Path) -> Found:
 
     A file that is not where the list says, seen from the working folder, is looked for from the
     list's folder on, then by its name beside the list. Commands are never run.
-
-    Raises
-    ------
-    DataError
-        If a row is no ``ID FILE:OFFSET``, or a file is not there, or holds something else.
     """
     ids: list[str] = []
     vectors: list[NDArray[np.float32]] = []
@@ -305,19 +274,18 @@ def read_scp(path: Path) -> Found:
             msg = f"{where}: {line.strip()[:80]!r} is no ID FILE:OFFSET; write the list again"
             raise DataError(msg)
         if file not in files:
-            files[file] = _found(file, path, where).read_bytes()
+            places = [Path(file), path.parent / file, path.parent / Path(file).name]
+            place_there = next((one for one in places if one.is_file()), None)
+            if place_there is None:
+                msg = (
+                    f"{where}: {file} is not there; run from the folder it was written from, or "
+                    f"put it beside {path.name}"
+                )
+                raise DataError(msg)
+            files[file] = place_there.read_bytes()
         ids.append(name)
         vectors.append(_vector(files[file], int(offset), f"{where}: vector of {name!r}")[0])
     return ids, vectors
-
-
-def _found(file: str, path: Path, where: str) -> Path:
-    places = [Path(file), path.parent / file, path.parent / Path(file).name]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        msg = f"{where}: {file} is not there; run from the folder it was written from, or put it "
-        raise DataError(msg + f"beside {path.name}")
-    return found
 
 
 def _vector(data: bytes, at: int, what: str) -> tuple[NDArray[np.float32], int]:
@@ -326,8 +294,8 @@ def _vector(data: bytes, at: int, what: str) -> tuple[NDArray[np.float32], int]:
         return _numbers(data, at, what)
     kind = _KINDS.get(data[at + 2 : at + 5])
     if kind is None or data[at + 5 : at + 6] != b"\4":
-        told = data[at + 2 : at + 5].decode("ascii", "replace").strip()
-        msg = f"{what} is a {told!r}, expected a vector of floats (FV or DV); write vectors"
+        other = data[at + 2 : at + 5].decode("ascii", "replace").strip()
+        msg = f"{what} is a {other!r}, expected a vector of floats (FV or DV); write vectors"
         raise DataError(msg)
     start = at + _HEAD
     size = int.from_bytes(data[at + 6 : start], "little", signed=True)
