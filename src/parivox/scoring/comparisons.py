@@ -33,40 +33,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A way to compare vectors.
-
-    Attributes
-    ----------
-    name : str
-    words : str
-        The same in words.
-    prepare : function
-        Of vectors (recording, crop, dimension) what is kept of each recording, (recording, ...).
-    pairs : function
-        Scores (pair,) of what is kept of either side, (pair, ...).
-    matrix : function
-        Scores (left, right) of everything on the left with everything on the right.
-    model : function or None
-        What is kept of a model, of the mean (model, ...) of what is kept of its recordings; None
-        if there is no such thing and scores must be averaged.
-    """
+    """A way to compare vectors."""
 
     name: str
     words: str
+    """The same in words."""
     prepare: Callable[[Array], Array]
+    """Of vectors (recording, crop, dimension) what is kept of each recording, (recording, ...)."""
     pairs: Callable[[Array, Array], Array]
+    """Scores (pair,) of what is kept of either side, (pair, ...)."""
     matrix: Callable[[Array, Array], Array]
+    """Scores (left, right) of everything on the left with everything on the right."""
     model: Callable[[Array], Array] | None
+    """What is kept of a model, of the mean (model, ...) of what is kept of its recordings; None
+    if there is no such thing and scores must be averaged."""
 
 
 def comparison_named(name: str) -> Comparison:
-    """The comparison of this name.
-
-    Raises
-    ------
-    ConfigError
-        If there is none.
-    """
+    """The comparison of this name."""
     if name not in COMPARISONS:
         msg = f"--scoring {name!r} is not known; choose from {', '.join(COMPARISONS)}"
         raise ConfigError(msg)
@@ -178,18 +162,8 @@ def pair_scores(
     score depends on nothing but the pair, to the last bit: hence an inner product for each, where
     a product with a matrix would round by the company that a vector is in.
 
-    Parameters
-    ----------
-    kept : ndarray of shape (recording, ...)
-        What the comparison keeps of each recording, in the precision to add up in.
-    enrol, test : ndarray of int of shape (pair,)
-        Places in it.
-    comparison
-        Of what is kept.
-
-    Returns
-    -------
-    ndarray of shape (pair,)
+    `kept` is what the comparison keeps of each recording, (recording, ...), in the precision to add
+    up in; `enrol` and `test`, of shape (pair,), are places in it.
 
     Examples
     --------
@@ -205,58 +179,23 @@ def pair_scores(
         code, place = np.unique(code, return_inverse=True)
         left, right = np.divmod(code, len(kept))
     starts = np.flatnonzero(left[1:] != left[:-1]) + 1
-    are_long = left.size >= _RUN * (starts.size + 1)
-    found = (
-        _of_runs(kept, left, right, [0, *starts.tolist(), left.size], comparison)
-        if are_long
-        else _of_pairs(kept, left, right, comparison)
-    )
-    return found if place is None else found[place]
-
-
-def _of_pairs(
-    kept: NDArray[Any],
-    left: NDArray[np.integer],
-    right: NDArray[np.integer],
-    comparison: Comparison,
-) -> NDArray[np.float64]:
-    """Both sides gathered."""
+    by_left = left.size >= _RUN * (starts.size + 1)
+    runs = [0, *starts.tolist(), left.size] if by_left else [0, left.size]
     found = np.empty(left.size)
-    step = _at_once(kept)
-    sides = np.empty((2, min(step, left.size), *kept.shape[1:]), dtype=kept.dtype)
-    for start in range(0, left.size, step):
-        at = slice(start, min(start + step, left.size))
-        one, other = sides[:, : at.stop - start]
-        # without mode="clip", take would copy once more
-        kept.take(left[at], axis=0, out=one, mode="clip")
-        kept.take(right[at], axis=0, out=other, mode="clip")
-        found[at] = comparison.pairs(one, other)
-    return found
-
-
-def _of_runs(
-    kept: NDArray[Any],
-    left: NDArray[np.integer],
-    right: NDArray[np.integer],
-    cuts: list[int],
-    comparison: Comparison,
-) -> NDArray[np.float64]:
-    """The left side once for each run of pairs; the right gathered, unless its rows are a block."""
-    found = np.empty(left.size)
-    step = _at_once(kept)
-    room = np.empty((min(step, left.size), *kept.shape[1:]), dtype=kept.dtype)
-    for begin, end in pairwise(cuts):
-        one = kept[left[begin : begin + 1]]
+    step = max(_CACHE // max(kept[:1].nbytes, 1), 1)
+    room = np.empty((2, min(step, left.size), *kept.shape[1:]), dtype=kept.dtype)
+    for begin, end in pairwise(runs):
         for start in range(begin, end, step):
-            some = right[start : min(start + step, end)]
-            if some[-1] - some[0] == some.size - 1:
+            at = slice(start, min(start + step, end))
+            some = right[at]
+            # without mode="clip", take would copy once more
+            if by_left:
+                one = kept[left[begin : begin + 1]]
+            else:
+                one = kept.take(left[at], axis=0, out=room[0, : some.size], mode="clip")
+            if by_left and some[-1] - some[0] == some.size - 1:  # its rows are a block
                 other = kept[some[0] : some[-1] + 1]
             else:
-                other = kept.take(some, axis=0, out=room[: some.size], mode="clip")
-            found[start : start + some.size] = comparison.pairs(one, other)
-    return found
-
-
-def _at_once(kept: NDArray[Any]) -> int:
-    """Rows that fit into the cache."""
-    return max(_CACHE // max(kept[:1].nbytes, 1), 1)
+                other = kept.take(some, axis=0, out=room[1, : some.size], mode="clip")
+            found[at] = comparison.pairs(one, other)
+    return found if place is None else found[place]

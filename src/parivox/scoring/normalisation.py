@@ -33,23 +33,15 @@ _MOST = 20
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """A cohort.
-
-    Attributes
-    ----------
-    name : str
-    vectors : Vectors
-        Those that it is part of.
-    places : ndarray of int of shape (recording,)
-        Which of them it is; those that failed are left out.
-    failed : int
-        How many were left out.
-    """
+    """A cohort."""
 
     name: str
     vectors: Vectors
+    """Those that it is part of."""
     places: NDArray[np.int32]
+    """Which of them it is; those that failed are left out."""
     failed: int
+    """How many were left out."""
 
     @property
     def ids(self) -> pl.Series:
@@ -93,20 +85,10 @@ class Cohort:
 
 
 def read_cohort(source: str | Path, vectors: Vectors) -> Cohort:
-    """Read a cohort: ids among the vectors at hand, or vectors of its own.
+    """Read a cohort: vectors of its own, or ids among the vectors of the trials.
 
-    Parameters
-    ----------
-    source
-        A folder or file of embeddings; or a text with one utterance id a line, or a table with a
-        column of utterances.
-    vectors
-        Those of the trials.
-
-    Raises
-    ------
-    DataError
-        If an id is not among the vectors, or vectors of its own are of another dimension.
+    The former are a folder or file of embeddings, of the same dimension; the latter a text with one
+    utterance id a line, or a table with a column of utterances.
     """
     path, name = Path(source), str(source)
     if path.is_dir() or _holds_vectors(path):
@@ -164,17 +146,11 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Strangers:
-    """What each recording scores with the cohort, that is, with other people.
-
-    Attributes
-    ----------
-    mean, sd : ndarray of shape (recording,)
-        Of its scores with the nearest of the cohort, or with all; the standard deviation is that
-        of these scores themselves (divided by their number).
-    """
+    """What each recording scores with the nearest of the cohort, or with all: other people."""
 
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
+    """Of these scores themselves (divided by their number)."""
 
     def normalised(
         self, score: NDArray[np.float64], enrol: NDArray[np.integer], test: NDArray[np.integer]
@@ -213,29 +189,13 @@ def against_cohort(
 ) -> Strangers:
     """Mean and standard deviation of each recording's scores with a cohort.
 
-    Parameters
-    ----------
-    kept : ndarray of shape (recording, ...)
-        What the comparison keeps of each recording.
-    cohort : ndarray of shape (stranger, ...)
-        The same of the cohort.
-    comparison
-        Of what is kept.
-    top
-        Only the highest so many scores of each recording count (AS-norm); None for all (S-norm).
+    `kept` is what the comparison keeps of each recording, `cohort` the same of the cohort. Only the
+    highest `top` scores of each recording count (AS-norm); None for all (S-norm).
 
-    Raises
-    ------
-    ConfigError
-        If `top` is not from 2 to the size of the cohort.
-
-    References
-    ----------
     S-norm: Kenny, Bayesian speaker verification with heavy-tailed priors, Odyssey 2010. AS-norm:
     Matějka et al., Interspeech 2017, pp. 1567-1571, where it is called adaptive S-norm, variant 1.
     """
     size = len(cohort)
-    check_size(size, top)
     cohort = np.asarray(cohort, dtype=np.float64)
     mean, sd = np.empty((2, len(kept)))
     step = max(_BLOCK // size, 1)

@@ -22,26 +22,11 @@ ROWS = 1 << 18
 
 
 class Parts:
-    """Parts of a Parquet file, kept in ``OUT.parts`` beside it until it is whole.
+    """Parts of a Parquet file `out`, kept in ``OUT.parts`` beside it until it is whole.
 
-    Within ``with``, the folder is held against other runs; it is removed if it ends without a part.
-
-    Parameters
-    ----------
-    out
-        The file.
-    plan
-        What it is made of, as JSON can hold it. Parts that an interrupted run of the same plan
-        left are taken over; those of another plan are removed.
-    overwrite
-        Whether the file may be there already.
-
-    Raises
-    ------
-    ConfigError
-        If the file is there, or is no file.
-    DataError
-        If another run makes it at this moment, or it cannot be written.
+    The plan is what it is made of, as JSON can hold it: parts that an interrupted run of the same
+    plan left are taken over; those of another plan are removed. Within ``with``, the folder is held
+    against other runs; it is removed if it ends without a part.
     """
 
     def __init__(self, out: Path, plan: Mapping[str, Any], *, overwrite: bool = False) -> None:
@@ -50,14 +35,14 @@ class Parts:
         self.folder = self.folder_of(out)
         self.plan = json.dumps(plan, sort_keys=True, ensure_ascii=False)
         self.overwrite, self.is_whole = overwrite, False
-        self._held = contextlib.ExitStack()
+        self._lock = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         """Hold the folder, and take over what an interrupted run of the same plan left in it."""
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as lock:
             with self.writing():
                 self.folder.mkdir(parents=True, exist_ok=True)
-                if not hold(self.folder, held):
+                if not hold(self.folder, lock):
                     msg = (
                         f"--out {self.out}: another run is making this file; wait for it, or name "
                         "another"
@@ -65,50 +50,39 @@ class Parts:
                     raise DataError(msg)
                 self.check(self.out, overwrite=self.overwrite)  # it may have appeared since
                 self._take_over()
-            self._held = held.pop_all()
+            self._lock = lock.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Let go of the folder."""
-        if self.is_whole or not any(self.folder.glob("[0-9]*.parquet")):
-            self._remove()
-        self._held.close()
-
-    def _remove(self) -> None:
-        """Remove the folder, its plan last: ended in between, it is still known as ours."""
-        with contextlib.suppress(OSError):
-            for path in sorted(self.folder.iterdir(), key=lambda one: one.name == "plan.json"):
-                path.unlink()
-            self.folder.rmdir()
-
     def _take_over(self) -> None:
-        """Empty the folder, unless it is of the same plan."""
-        told, aside = self.folder / "plan.json", self.folder / ".plan"
-        if told.exists() and told.read_text(encoding="utf-8", errors="replace") == self.plan:
+        """Empty the folder, unless it is of the same plan, or of no run at all."""
+        plan, aside = self.folder / "plan.json", self.folder / ".plan"
+        if plan.exists() and plan.read_text(encoding="utf-8", errors="replace") == self.plan:
             return
-        self._check_ours(told, aside)
+        if any(self.folder.iterdir()) and not plan.exists() and not aside.exists():
+            msg = f"--out {self.out}: {self.folder} holds other files; name another file"
+            raise ConfigError(msg)
         for path in self.folder.iterdir():
             if path != aside:
                 path.unlink()
         aside.write_text(self.plan, encoding="utf-8")
-        aside.replace(told)
+        aside.replace(plan)
 
-    def _check_ours(self, *told: Path) -> None:
-        """Refuse a folder of this name that is not of an earlier run."""
-        if any(self.folder.iterdir()) and not any(path.exists() for path in told):
-            msg = f"--out {self.out}: {self.folder} holds other files; name another file"
-            raise ConfigError(msg)
+    def __exit__(self, *_: object) -> None:
+        """Let go of the folder, and remove it if the file is whole, or no part is."""
+        if self.is_whole or not any(self.folder.glob("[0-9]*.parquet")):
+            with contextlib.suppress(OSError):
+                # its plan last: ended in between, it is still known as ours
+                for path in sorted(self.folder.iterdir(), key=lambda one: one.name == "plan.json"):
+                    path.unlink()
+                self.folder.rmdir()
+        self._lock.close()
 
     @staticmethod
     def check(out: Path, *, overwrite: bool, inputs: Mapping[str, Any] | None = None) -> None:
         """Refuse a file that is there, unless it may be; refuse a folder, and what is read.
 
-        Parameters
-        ----------
-        out, overwrite
-            As above.
-        inputs
-            What is read, by the name that messages call it; what is no path does not count.
+        `inputs` are what is read, by the name that messages call it; what is no path does not
+        count.
         """
         if out.is_dir():
             msg = f"--out {out}: is a folder; name a file, as in {out / 'scores.parquet'}"
@@ -183,9 +157,9 @@ class Parts:
         try:
             yield
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            told = getattr(error, "strerror", None) or why(error)
+            reason = getattr(error, "strerror", None) or why(error)
             msg = (
-                f"--out {self.out}: cannot be written ({told}); mend that, or name another file: "
+                f"--out {self.out}: cannot be written ({reason}); mend that, or name another file: "
                 "what was scored is kept, and the same command goes on from there"
             )
             raise DataError(msg) from error
