@@ -188,7 +188,7 @@ def test_recordings_come_in_turn_however_few_are_held(
 ):
     whole, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
     score_with_system(trials, Loudness(), recordings=recordings, out=whole)
-    monkeypatch.setattr(verifying, "_HELD", held)
+    monkeypatch.setattr(verifying, "_AT_HAND", held)
     score_with_system(trials, Loudness(), recordings=recordings, out=out)
     assert digest(out) == digest(whole)
 
@@ -291,7 +291,7 @@ def test_audio_that_crashes_a_decoder_is_an_outcome(recordings, trials, tmp_path
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(verifying, "_decoding", crashing_decoder.decoding)
-    monkeypatch.setattr(verifying, "_HELD", 3)
+    monkeypatch.setattr(verifying, "_AT_HAND", 3)
     out, whole = tmp_path / "s.parquet", tmp_path / "whole.parquet"
     score_with_system(trials, Loudness(), recordings=recordings, out=out)
     monkeypatch.undo()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,8 +29,7 @@ from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import Batch, decode_batch, do_batches
 from parivox.errors import DataError
 from parivox.read.ids import places_in
-from parivox.read.joining import listed_ids
-from parivox.scoring.lists import CHUNK, read_enrolments, read_list
+from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_places
 from parivox.scoring.parts import Parts
 from parivox.scoring.run import FORMAT, Scored, outcomes
 from parivox.version import __version__
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.embedding.recordings import Source
     from parivox.embedding.systems.protocol import VerifyingSystem
     from parivox.embedding.workers import InHand
 
@@ -49,7 +46,7 @@ if TYPE_CHECKING:
 
 PIECE = 500
 """Trials that an interruption loses at most."""
-_HELD = 128
+_AT_HAND = 128
 """Decoded recordings that are kept at hand."""
 REFUSED = "refused"
 """Status of what a system itself would not enrol or compare."""
@@ -114,133 +111,107 @@ def score_with_system(
     listed = read_list(trials, format=format, columns=columns)
     enrolments = read_enrolments(listed, models)
     needed = pl.concat([enrolments.recordings, listed.test]).unique().sort()
-    found = with_stat(_recordings_of(needed, read_source(recordings, channel=channel), listed.name))
-    found = hashed(found, read_hashes(Parts.folder_of(path) / HASHES), progress)
-    excerpts = [Excerpt(*row) for row in found.select(EXCERPT).rows()]
+    source = read_source(recordings, channel=channel)
+    known = source.table["utterance"]
+    place = recording_places(needed, known, asking=listed.name, source=source.name, mend="add them")
+    found = hashed(
+        with_stat(source.table[place].select(EXCERPT)),
+        read_hashes(Parts.folder_of(path) / HASHES),
+        progress,
+    )
     audio = found.select("audio_sha256", "channel", "start", "end").rows()
+    everything = [needed.to_list(), audio, enrolments.first.tolist(), enrolments.members.tolist()]
     plan = {
         "format": FORMAT,
         "parivox": __version__,
         "trials": listed.sha256,
         "system": recorded(system),
-        "recordings": hashlib.sha256(
-            json.dumps(
-                [needed.to_list(), audio, enrolments.first.tolist(), enrolments.members.tolist()]
-            ).encode()
-        ).hexdigest(),
+        "recordings": hashlib.sha256(json.dumps(everything).encode()).hexdigest(),
     }
     verifier = _Verifier(
         system,
-        excerpts,
+        [Excerpt(*row) for row in found.select(EXCERPT).rows()],
         needed,
         places_in(enrolments.recordings, needed)[enrolments.members],
         enrolments.first,
         places_in(listed.test, needed),
     )
-    kinds: set[str] = set()
     done = 0
     with Parts(path, plan, overwrite=overwrite) as parts:
         with parts.writing():
             save(parts / HASHES, hashes_of(found))
         for number, chunk in enumerate(listed.chunks(CHUNK)):
             if parts.has(number):
-                _check_kind(kinds, parts.read(number).collect(), system)
+                verifier.check_kind(parts.read(number).collect())
             else:
-                enrol, test = (
-                    places_in(chunk[side], known)
-                    for side, known in (("enrol", listed.enrol), ("test", listed.test))
-                )
-                for fresh in _in_pieces(verifier, enrol, test, parts, number, kinds):
+                enrol = places_in(chunk["enrol"], listed.enrol)
+                test = places_in(chunk["test"], listed.test)
+                for fresh in verifier.do_pieces(parts, number, enrol, test):
                     progress(f"verified {done + fresh:,} of {listed.rows:,} trials")
-                parts.write(chunk.hstack(_from_pieces(parts, number, enrol)), number)
+                pieces = [parts.read(number, piece) for piece in range(-(-enrol.size // PIECE))]
+                in_order = np.argsort(np.argsort(enrol, kind="stable"))
+                parts.write(chunk.hstack(pl.concat(pieces).collect()[in_order]), number)
                 parts.forget(number)
             done += chunk.height
             progress(f"verified {done:,} of {listed.rows:,} trials")
         count = -(-listed.rows // CHUNK)
-        told = outcomes(parts, count, listed.rows)
-        unwanted = "score" if "decision" in kinds else "decision"
-        parts.finish(count, lambda whole: whole.drop(unwanted))
-    how = f"{system.name}, which {'decides' if unwanted == 'score' else 'compares'} itself"
-    return Scored(path, listed.rows, *told, how)
-
-
-def _recordings_of(needed: pl.Series, source: Source, name: str) -> pl.DataFrame:
-    """The recordings of the source that the trials name, in the order of these ids."""
-    place = places_in(needed, source.table["utterance"])
-    if (place < 0).any():
-        missing = needed.filter(pl.Series(place < 0))
-        msg = (
-            f"{name}: {listed_ids(missing, needed, 'recordings')} are not in {source.name}; add "
-            "them, or make the ids alike"
-        )
-        raise DataError(msg)
-    return source.table[place].select(EXCERPT)
-
-
-def _in_pieces(
-    verifier: _Verifier,
-    enrol: NDArray[np.int32],
-    test: NDArray[np.int32],
-    parts: Parts,
-    number: int,
-    kinds: set[str],
-) -> Iterator[int]:
-    """Verify a chunk of trials, sorted by enrolment; told is how many are done so far."""
-    order = np.argsort(enrol, kind="stable")
-    pieces = [order[start : start + PIECE] for start in range(0, order.size, PIECE)]
-    for piece in range(len(pieces)):
-        if parts.has(number, piece):
-            _check_kind(kinds, parts.read(number, piece).collect(), verifier.system)
-    todo = [piece for piece in range(len(pieces)) if not parts.has(number, piece)]
-    rows = np.concatenate([order[:0], *(pieces[piece] for piece in todo)])
-    done = order.size - rows.size
-    with closing(verifier.outcomes(enrol[rows], test[rows])) as told:
-        for piece in todo:
-            some_outcomes = list(islice(told, pieces[piece].size))
-            frame = pl.DataFrame(some_outcomes, schema=_OUTCOME, orient="row")
-            _check_kind(kinds, frame, verifier.system)
-            parts.write(frame, number, piece)
-            done += frame.height
-            yield done
-
-
-def _from_pieces(parts: Parts, number: int, enrol: NDArray[np.int32]) -> pl.DataFrame:
-    """What became of a chunk of trials, in their own order, from its pieces."""
-    pieces = [parts.read(number, piece) for piece in range(-(-enrol.size // PIECE))]
-    return pl.concat(pieces).collect()[np.argsort(np.argsort(enrol, kind="stable"))]
-
-
-def _check_kind(kinds: set[str], found: pl.DataFrame, system: VerifyingSystem) -> None:
-    """Add whether there are scores or decisions, and refuse both."""
-    kinds |= {kind for kind in ("score", "decision") if found[kind].count()}
-    if len(kinds) > 1:
-        msg = (
-            f"{system.name}: verify gives scores for some trials and decisions for others; let it "
-            "give one kind"
-        )
-        raise DataError(msg)
+        counts = outcomes(parts, count, listed.rows)
+        decides = "decision" in verifier.kinds
+        parts.finish(count, lambda whole: whole.drop("score" if decides else "decision"))
+    how = f"{system.name}, which {'decides' if decides else 'compares'} itself"
+    return Scored(path, listed.rows, *counts, how)
 
 
 @dataclass(frozen=True, eq=False)
 class _Verifier:
-    """Enrols and verifies.
-
-    Attributes
-    ----------
-    excerpts, ids
-        Of the recordings.
-    members, first
-        Recordings of each model, and where these begin among the members.
-    tests
-        Recording of each test id.
-    """
+    """Enrols and verifies."""
 
     system: VerifyingSystem
     excerpts: list[Excerpt]
+    """Of the recordings."""
     ids: pl.Series
+    """Of the same."""
     members: NDArray[np.int32]
+    """Recordings of each model."""
     first: NDArray[np.int64]
+    """Where these begin among the members."""
     tests: NDArray[np.int32]
+    """Recording of each test id."""
+    kinds: set[str] = field(default_factory=set)
+    """Whether there are scores or decisions so far."""
+
+    def check_kind(self, found: pl.DataFrame) -> None:
+        """Add whether there are scores or decisions, and refuse both."""
+        self.kinds.update(kind for kind in ("score", "decision") if found[kind].count())
+        if len(self.kinds) > 1:
+            msg = (
+                f"{self.system.name}: verify gives scores for some trials and decisions for "
+                "others; let it give one kind"
+            )
+            raise DataError(msg)
+
+    def do_pieces(
+        self, parts: Parts, number: int, enrol: NDArray[np.int32], test: NDArray[np.int32]
+    ) -> Iterator[int]:
+        """Verify a chunk of trials, sorted by enrolment; told is how many are done so far."""
+        order = np.argsort(enrol, kind="stable")
+        todo, done = {}, 0
+        for piece, start in enumerate(range(0, order.size, PIECE)):
+            rows = order[start : start + PIECE]
+            if parts.has(number, piece):
+                self.check_kind(parts.read(number, piece).collect())
+                done += rows.size
+            else:
+                todo[piece] = rows
+        rows = np.concatenate([order[:0], *todo.values()])
+        with closing(self.outcomes(enrol[rows], test[rows])) as every:
+            for piece, rows in todo.items():
+                some = list(islice(every, rows.size))
+                frame = pl.DataFrame(some, schema=_OUTCOME, orient="row")
+                self.check_kind(frame)
+                parts.write(frame, number, piece)
+                done += frame.height
+                yield done
 
     def outcomes(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> Generator[Outcome]:
         """Score, decision, status and stage of trials that are sorted by enrolment."""
@@ -286,20 +257,20 @@ class _Verifier:
         if decoded.status != "ok":
             return None, None, decoded.status, "acquire"
         try:
-            said: Any = self.system.verify(handle, decoded.waveform)
+            answer: Any = self.system.verify(handle, decoded.waveform)
         except Exception as error:
             step = "verify"
             raise self._raised(step, recording, error) from error
-        if said is None:
+        if answer is None:
             return None, None, REFUSED, "acquire"
         try:
-            value = np.asarray(said)
+            value = np.asarray(answer)
         except ValueError:  # of lists of several lengths
             value = np.asarray(None)
         if value.dtype.kind not in "bfiu" or value.size != 1:
-            told = "text" if isinstance(said, str) else f"a {type(said).__name__}"
+            what = "text" if isinstance(answer, str) else f"a {type(answer).__name__}"
             msg = (
-                f"{self.system.name}: verify gave {told} at {self.ids[recording]!r}; expected one "
+                f"{self.system.name}: verify gave {what} at {self.ids[recording]!r}; expected one "
                 "number, True or False, or None"
             )
             raise DataError(msg)
@@ -310,10 +281,10 @@ class _Verifier:
         return float(value.item()), None, "ok", None
 
     def _raised(self, step: str, recording: int, error: Exception) -> DataError:
-        told = " ".join(str(error).split()) or type(error).__name__
+        words = " ".join(str(error).split()) or type(error).__name__
         return DataError(
             f"{self.system.name}: {step} raised {type(error).__name__} at "
-            f"{self.ids[recording]!r} ({told}); let it give None for what it refuses, or mend it"
+            f"{self.ids[recording]!r} ({words}); let it give None for what it refuses, or mend it"
         )
 
 
@@ -322,7 +293,7 @@ def _decoded(
 ) -> Generator[Decoded]:
     """Recordings as they are needed; another process decodes those to come meanwhile."""
     steps = list(_steps(needs))
-    held: dict[int, Decoded] = {}
+    at_hand: dict[int, Decoded] = {}
     lost: dict[int, str] = {}  # what crashed is not decoded again
     batches = (
         Batch(n, [excerpts[one]], LONGEST_SECONDS, {0: lost[one]} if one in lost else {})
@@ -332,27 +303,26 @@ def _decoded(
     with closing(do_batches(batches, begin, workers=1)) as decoded:
         for need, is_new, gone in steps:
             if is_new:
-                held[need] = next(decoded)
-            if held[need].is_passing:
-                lost[need] = held[need].reason
+                at_hand[need] = next(decoded)
+            if at_hand[need].is_passing:
+                lost[need] = at_hand[need].reason
             if gone is not None:
-                del held[gone]
-            yield held[need]
+                del at_hand[gone]
+            yield at_hand[need]
 
 
 def _steps(needs: Iterable[int]) -> Iterator[tuple[int, bool, int | None]]:
     """Of each recording needed: whether it must be decoded, and which one gives way to it."""
-    order: deque[int] = deque()
-    held: set[int] = set()
+    at_hand: dict[int, None] = {}  # in the order in which they came
     for need in needs:
-        if need in held:
-            yield need, False, None
-            continue
-        held.add(need)
-        order.append(need)
-        gone = order.popleft() if len(order) > _HELD else None
-        held.discard(-1 if gone is None else gone)
-        yield need, True, gone
+        gone = None
+        is_new = need not in at_hand
+        if is_new:
+            at_hand[need] = None
+            if len(at_hand) > _AT_HAND:
+                gone = next(iter(at_hand))
+                del at_hand[gone]
+        yield need, is_new, gone
 
 
 def _decoding(rate: int, least_seconds: float) -> Callable[[Batch, InHand], Decoded]:
