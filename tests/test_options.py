@@ -116,20 +116,17 @@ def typed():
         own = inspect.signature(function(command)).parameters
         others = [one for one in options_of(options).values() if one.argument not in own]
         made += f"\n\nclass Other{options.__name__}(TypedDict, total=False):\n"
-        made += f'    """Options of `{command}` that its signature does not name.\n\n'
-        made += "    Attributes\n    ----------\n"
+        made += f'    """Options of `{command}` that its signature does not name."""\n\n'
         for one in others:
             fallback = f" (default: {one.fallback})" if one.fallback else ""
             words = textwrap.fill(
-                one.plain + fallback.replace("`", ""),
-                WIDTH - 2,
-                initial_indent=" " * 8,
-                subsequent_indent=" " * 8,
+                f'"""{one.plain}{fallback.replace("`", "")}"""',
+                WIDTH,
+                initial_indent=" " * 4,
+                subsequent_indent=" " * 4,
                 break_on_hyphens=False,
             )
-            made += f"    {one.argument}\n{words}\n"
-        made += '    """\n\n'
-        made += "".join(f"    {one.argument}: {one.annotation}\n" for one in others)
+            made += f"    {one.argument}: {one.annotation}\n{words}\n"
     return made
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from parivox import nrb
+from parivox.core.people import let_in
 from parivox.papers.paper000 import (
     AVERAGE,
     DESIGN_FPR,
@@ -15,7 +16,6 @@ from parivox.papers.paper000 import (
     TABLE_3,
     TABLE_4,
     nrb_zero_as_average,
-    success,
     table3,
     table4,
 )
@@ -88,7 +88,7 @@ def test_a_group_without_errors_hides_in_the_paper_and_is_told_by_the_core():
 
 
 def test_attack_scenario():
-    assert (round(success(0.001, 17 * 60), 3), round(success(0.005, 210), 3)) == (0.640, 0.651)
+    assert (round(let_in(0.001, 17 * 60), 3), round(let_in(0.005, 210), 3)) == (0.640, 0.651)
 
 
 def test_ratios_that_the_text_quotes():

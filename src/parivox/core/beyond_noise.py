@@ -6,7 +6,8 @@ Rates of groups that are alike differ, because each rests on few errors of few s
 is left of their spread after this noise is an estimate of the true one; it falls on either side
 of the truth and so below 0, where it is cut off only for display.
 
-Arrays are ``[..., group]``; groups whose rate is NaN are left out.
+Arrays are ``[..., group]``; groups whose rate is NaN are left out. Rates are in [0, 1]; effective
+trials, R (1 - R) / V, count speakers as the sample.
 """
 
 from __future__ import annotations
@@ -91,15 +92,8 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
 def tau_log_null(null: ArrayLike) -> FloatArray:
     """:func:`tau_log` of each draw of a fair system, which its noise floor is made of.
 
-    Parameters
-    ----------
-    null : array_like of shape (replicate, ..., group)
-        As in :func:`tau_log`.
-
-    Returns
-    -------
-    float64 of shape (replicate, ...)
-        0 or above, lower is fairer; NaN with fewer than three groups or a rate of 0.
+    Of shape (replicate, ...), 0 or above, lower is fairer; NaN with fewer than three groups or a
+    rate of 0.
     """
     fair = _log_variance(null)
     return _beyond(fair, fair)
@@ -170,18 +164,8 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
 def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
     """Variance of rates between groups, less the mean variance of a rate.
 
-    Parameters
-    ----------
-    rates : array_like of shape (..., group)
-        In [0, 1].
-    trials : array_like of shape (..., group)
-        Effective trials R (1 - R) / V, so that speakers count as the sample; all trials make
-        it the binomial estimate of Lum, Zhang and Bower (2022), which takes out too little.
-
-    Returns
-    -------
-    float64 of shape (...)
-        In units of the rate squared, unbiased, hence negative at times.
+    In units of the rate squared, unbiased, hence negative at times. Of effective trials; all trials
+    make it the binomial estimate of Lum, Zhang and Bower (2022), which takes out too little.
 
     Examples
     --------
@@ -195,17 +179,8 @@ def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
 def double_corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
     """Variance of rates drawn about rates, less both layers of noise.
 
-    Parameters
-    ----------
-    rates : array_like of shape (..., group)
-        Drawn from the observed ones, by :func:`resampled_rates`.
-    trials : array_like of shape (..., group)
-        Effective trials.
-
-    Returns
-    -------
-    float64 of shape (...)
-        May be negative. Lum, Zhang and Bower (2022).
+    Of rates that :func:`resampled_rates` drew from the observed ones, and effective trials. May be
+    negative. Lum, Zhang and Bower (2022).
 
     Examples
     --------
@@ -221,19 +196,8 @@ def resampled_rates(
 ) -> FloatArray:
     """Draws from Binomial(trials, rate), as rates.
 
-    Parameters
-    ----------
-    rates : array_like of shape (..., group)
-        In [0, 1].
-    trials : array_like of shape (..., group)
-        Effective trials; rounded, at least 1.
-    replicates : int
-    rng : Generator
-
-    Returns
-    -------
-    float64 of shape (replicate, ..., group)
-        In [0, 1]; NaN where the rate is.
+    Of shape (replicate, ..., group), NaN where the rate is. Trials, effective ones, are rounded and
+    at least 1.
     """
     b, n = np.broadcast_arrays(np.asarray(rates, dtype=np.float64), _whole(trials))
     known = ~np.isnan(b)
@@ -244,18 +208,8 @@ def resampled_rates(
 def spread_of_draws(drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Spread:
     """Uncertainty of the noise-corrected variance, by a parametric bootstrap.
 
-    Parameters
-    ----------
-    drawn : array_like of shape (replicate, ..., group)
-        :func:`resampled_rates` of the same trials.
-    trials : array_like of shape (..., group)
-        Effective trials; rounded, at least 1.
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    Spread
-        Of :func:`double_corrected_variance` over the draws. Lum, Zhang and Bower (2022).
+    Of :func:`double_corrected_variance` over the draws ``[replicate, ..., group]`` that
+    :func:`resampled_rates` made of the same trials. Lum, Zhang and Bower (2022).
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Bias measures: each group's base metric against a reference (docs/methods/bias-measures.md).
 
-Arrays are ``[..., group]``; references are ``[...]``. A measure that the data leave undefined
-is NaN, one that grows without bound is +-inf; both carry a reason, as do values fixed by
+Values are ``[..., group]``, what they are compared with (`to`: pooled, :func:`reference`, or one
+group's values) is ``[...]``; measures give :class:`Measured`. One that the data leave undefined is
+NaN, one that grows without bound is +-inf; both carry a reason, as do values fixed by
 convention:
 
 ==================  ====================================================================
@@ -151,18 +152,8 @@ def reference(values: ArrayLike, kind: Reference) -> FloatArray:
 def difference(values: ArrayLike, to: ArrayLike) -> Measured:
     """Group minus reference.
 
-    See docs/methods/bias-measures.md#difference.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-    to : array_like of shape (...)
-        The reference: pooled, :func:`reference`, or one group's values.
-
-    Returns
-    -------
-    Measured
-        In units of the metric; 0 is fair, positive is worse than the reference.
+    In units of the metric; 0 is fair, positive is worse than the reference.
+    docs/methods/bias-measures.md#difference.
 
     Examples
     --------
@@ -177,20 +168,9 @@ def difference(values: ArrayLike, to: ArrayLike) -> Measured:
 def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
     """Group divided by reference (G2avg ratio of the papers; `subgroup_bias` with costs).
 
-    See docs/methods/bias-measures.md#ratio.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    to : array_like of shape (...)
-        The reference; under the policy ``nist`` the one adjusted by :func:`smoothed`.
-
-    Returns
-    -------
-    Measured
-        In [0, inf]; 1 is fair, above 1 is worse than the reference. inf for a reference of 0,
-        NaN for 0 / 0.
+    Of values at least 0, in [0, inf]; 1 is fair, above 1 is worse than the reference. inf for a
+    reference of 0, NaN for 0 / 0. Under the policy ``nist`` the reference is the one adjusted by
+    :func:`smoothed`. docs/methods/bias-measures.md#ratio.
 
     Examples
     --------
@@ -215,20 +195,9 @@ def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
 def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> Measured:
     """Minus the natural logarithm of the ratio to the reference.
 
-    See docs/methods/bias-measures.md#negative-log-ratio.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    to : array_like of shape (...)
-        The reference.
-
-    Returns
-    -------
-    Measured
-        In [-inf, inf]; 0 is fair, positive means that the group is favoured. +inf for a group
-        without errors, -inf for a reference of 0, NaN for 0 / 0.
+    Of values at least 0, in [-inf, inf]; 0 is fair, positive means that the group is favoured. +inf
+    for a group without errors, -inf for a reference of 0, NaN for 0 / 0.
+    docs/methods/bias-measures.md#negative-log-ratio.
 
     Examples
     --------
@@ -253,19 +222,10 @@ def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> Measured:
 def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> Measured:
     """Cost at the common threshold divided by the group's own minimum cost.
 
-    See docs/methods/bias-measures.md#threshold-bias.
-
-    Parameters
-    ----------
-    costs, own_minima : array_like of shape (..., group)
-        At least 0, and no cost below its minimum.
-
-    Returns
-    -------
-    Measured
-        In [1, inf]; 1 means that the common threshold costs the group nothing, lower is
-        better. Inflated for small groups, whose minimum is taken on the same trials. inf if
-        only the minimum is 0, 1 if both are.
+    Of costs and minima ``[..., group]``, at least 0, and no cost below its minimum. In [1, inf];
+    1 means that the common threshold costs the group nothing, lower is better. Inflated for small
+    groups, whose minimum is taken on the same trials. inf if only the minimum is 0, 1 if both are.
+    docs/methods/bias-measures.md#threshold-bias.
 
     Examples
     --------

@@ -13,7 +13,8 @@ They differ from the exact rules in four ways; nothing is rounded in either.
 Each function takes the :class:`~parivox.core.counts.Counts` of one cell (no leading axes) and
 repeats bt4vt's order of float operations, so that values agree to the last digit. bt4vt
 refuses infinite scores and cells with one class only; here the latter are NaN. bt4vt prints
-the EER in per cent and costs raw, that is, not normalised.
+the EER in per cent and costs raw, that is, not normalised. Cost models have one prior; bt4vt
+averages none. Lower is better throughout.
 """
 
 from __future__ import annotations
@@ -50,26 +51,11 @@ class RatesAt(NamedTuple):
 def bt4vt_curve(counts: Counts) -> Curve:
     """Cut error curve of one cell, as scikit-learn's ``det_curve`` gives it.
 
-    Parameters
-    ----------
-    counts : Counts of shape ()
-        Values that no trial of the cell has are left out first.
-
-    Returns
-    -------
-    Curve
-        Thresholds falling (``det_curve`` lists the same points in rising order), from the last
-        one with FPR 0 to the first one with FNR 0. It starts with +inf only where the highest
-        score is a nontarget's. Without targets or nontargets it has no points.
-
-    Raises
-    ------
-    DataError
-        If the counts hold more than one cell.
-
-    Notes
-    -----
-    As in scikit-learn 1.7 to 1.9 with ``drop_intermediate=False``, which is what bt4vt uses.
+    Values that no trial of the cell has are left out first. Thresholds fall (``det_curve`` lists
+    the same points in rising order), from the last one with FPR 0 to the first one with FNR 0. The
+    curve starts with +inf only where the highest score is a nontarget's. Without targets or
+    nontargets it has no points. As in scikit-learn 1.7 to 1.9 with ``drop_intermediate=False``,
+    which is what bt4vt uses.
 
     Examples
     --------
@@ -101,15 +87,7 @@ def bt4vt_curve(counts: Counts) -> Curve:
 def bt4vt_eer(counts: Counts) -> AtThreshold:
     """Equal error rate: the larger rate at the point where both are nearest.
 
-    Parameters
-    ----------
-    counts : Counts of shape ()
-
-    Returns
-    -------
-    AtThreshold
-        Value in [0, 1], lower is better, at the cell's own threshold; 100 times the value is
-        what bt4vt prints. NaN without targets or nontargets.
+    In [0, 1], at the cell's own threshold; 100 times the value is what bt4vt prints.
 
     Examples
     --------
@@ -127,17 +105,8 @@ def bt4vt_eer(counts: Counts) -> AtThreshold:
 def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> AtThreshold:
     """Smallest raw detection cost on the cut curve, at the smallest such threshold.
 
-    Parameters
-    ----------
-    counts : Counts of shape ()
-        In bt4vt, all trials of the system: the threshold is then used for every group.
-    cost : CostModel
-        With one prior; bt4vt averages none.
-
-    Returns
-    -------
-    AtThreshold
-        Raw cost >= 0, lower is better. NaN without targets or nontargets.
+    At least 0. In bt4vt, counts are of all trials of the system: the threshold is then used for
+    every group.
 
     Examples
     --------
@@ -158,17 +127,8 @@ def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> AtThreshold:
 def bt4vt_rates_at(counts: Counts, threshold: float) -> RatesAt:
     """Error rates at the point of the cut curve whose threshold is nearest.
 
-    Parameters
-    ----------
-    counts : Counts of shape ()
-    threshold : float
-        Among equally near points the smaller threshold counts. With +inf, a curve that does
-        not hold +inf is read at its *smallest* threshold, since all its points are as far.
-
-    Returns
-    -------
-    RatesAt
-        Rates in [0, 1], lower is better; NaN without targets or nontargets.
+    In [0, 1]. Among equally near points the smaller threshold counts. With +inf, a curve that does
+    not hold +inf is read at its *smallest* threshold, since all its points are as far.
 
     Examples
     --------
@@ -187,19 +147,8 @@ def bt4vt_rates_at(counts: Counts, threshold: float) -> RatesAt:
 def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> AtThreshold:
     """Raw detection cost at the point of the cut curve whose threshold is nearest.
 
-    Parameters
-    ----------
-    counts : Counts of shape ()
-        One group's trials.
-    threshold : float
-        That of :func:`bt4vt_min_cdet` over all trials.
-    cost : CostModel
-        With one prior.
-
-    Returns
-    -------
-    AtThreshold
-        Raw cost >= 0, lower is better. NaN without targets or nontargets.
+    At least 0. In bt4vt, `threshold` is that of :func:`bt4vt_min_cdet` over all trials, and counts
+    are one group's.
 
     Examples
     --------

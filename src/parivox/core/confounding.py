@@ -437,11 +437,7 @@ def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Associa
 def determines(table: ArrayLike) -> bool:
     """Whether the first attribute of a speaker determines the second.
 
-    Parameters
-    ----------
-    table : array_like of int, of shape (value, value)
-        Speakers who have each pair of values.
-
+    The table, of shape (value, value), counts the speakers who have each pair of values.
 
     Examples
     --------

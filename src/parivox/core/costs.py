@@ -190,18 +190,9 @@ def parse_cost(text: str) -> CostModel:
 def cdet(curve: Curve, cost: CostModel, *, normalised: bool = True) -> FloatArray:
     """Detection cost at every threshold of a curve.
 
-    Parameters
-    ----------
-    curve : Curve of shape (..., threshold)
-    cost : CostModel
-    normalised : bool
-        Divide by the cost of the better blind decision.
-
-    Returns
-    -------
-    float64 of shape (..., threshold)
-        At least 0; normalised values above 1 are worse than a blind decision. Lower is
-        better. NaN without targets or nontargets.
+    Of shape (..., threshold), at least 0, lower is better; normalised, that is divided by the cost
+    of the better blind decision, values above 1 are worse than that. NaN without targets or
+    nontargets.
 
     Examples
     --------

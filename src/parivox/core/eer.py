@@ -141,22 +141,6 @@ class _Crossing:
         return np.asarray((start * after[0] - end * before[0]) / ((start - end) * self.nontargets))
 
 
-def _linear(c: _Crossing) -> Exact:
-    return c.line(c.before, c.after)
-
-
-def _nearest_max(c: _Crossing) -> Exact:
-    return c.larger(c.nearest())
-
-
-def _nearest_mean(c: _Crossing) -> Exact:
-    return c.mean(c.nearest())
-
-
-def _clova(c: _Crossing) -> Exact:
-    return c.larger(_points(_nearest_of_thinned(*curve) for curve in c.curves()))
-
-
 def _nearest_of_thinned(
     fp: IntArray | FloatArray, fn: IntArray | FloatArray, nontargets: int, targets: int
 ) -> tuple[int, int]:
@@ -225,11 +209,11 @@ def _points(points: Iterable[tuple[int, int]]) -> Point:
 
 
 _RULES: dict[str, Callable[[_Crossing], Exact]] = {
-    "linear": _linear,
-    "nearest_max": _nearest_max,
-    "clova": _clova,
-    "nearest_mean": _nearest_mean,
-    "speechbrain": _nearest_mean,
+    "linear": lambda c: c.line(c.before, c.after),
+    "nearest_max": lambda c: c.larger(c.nearest()),
+    "clova": lambda c: c.larger(_points(_nearest_of_thinned(*curve) for curve in c.curves())),
+    "nearest_mean": lambda c: c.mean(c.nearest()),
+    "speechbrain": lambda c: c.mean(c.nearest()),
     "kaldi": _kaldi,
     "nist_sre16": _nist_sre16,
     "rocch": _rocch,

@@ -223,17 +223,8 @@ def limits(
 def level(interval: Interval, at: ArrayLike) -> FloatArray:
     """Level, 1 - confidence, at which a limit of the interval lies at given rates.
 
-    Parameters
-    ----------
-    interval : Interval
-        Of any level.
-    at : array_like of shape (..., cell)
-        Rates in [0, 1].
-
-    Returns
-    -------
-    float64 of shape (..., cell)
-        In [0, 1]: 1 at the rate itself. NaN without an interval.
+    Of shape (..., cell), in [0, 1]: 1 at the rate itself. NaN without an interval, which may be of
+    any level.
     """
     from scipy.special import betainc, stdtr  # noqa: PLC0415 - takes time to load
 
@@ -259,17 +250,9 @@ def level(interval: Interval, at: ArrayLike) -> FloatArray:
 def kappa2(moments: Moments) -> FloatArray:
     """Speaker variance pooled over cells, in units of [rate (1 - rate)] ** 1.5.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of target trials.
-
-    Returns
-    -------
-    float64 of shape (...)
-        At least 0: variance beyond the binomial one, by the square sum of the speakers' shares of
-        the trials, weighted by speakers - 1 (docs/methods/uncertainty.md#pooled-floor). NaN if no
-        cell has both errors and successes.
+    Of target trials; of shape (...), at least 0: variance beyond the binomial one, by the square
+    sum of the speakers' shares of the trials, weighted by speakers - 1
+    (docs/methods/uncertainty.md#pooled-floor). NaN if no cell has both errors and successes.
     """
     excess, scale, _ = _excess(moments)
     return over(excess.sum(axis=-1), scale.sum(axis=-1))[()]
@@ -278,15 +261,8 @@ def kappa2(moments: Moments) -> FloatArray:
 def other_kappa2(moments: Moments) -> FloatArray:
     """:func:`kappa2` of the other cells of each, the pooled floor of :func:`rate_interval`.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of target trials.
-
-    Returns
-    -------
-    float64 of shape (..., cell)
-        NaN unless at least 3 other cells have errors and successes.
+    Of target trials; of shape (..., cell), NaN unless at least 3 other cells have errors and
+    successes.
     """
     excess, scale, used = _excess(moments)
     parts = (x.sum(axis=-1, keepdims=True) - x for x in (excess, scale, used))
@@ -299,18 +275,8 @@ def wilson(
 ) -> tuple[FloatArray, FloatArray]:
     """Wilson's score interval.
 
-    Parameters
-    ----------
-    errors, trials : array_like
-        At least 0; may be effective numbers.
-    confidence : float
-        In (0, 1).
-    df : array_like
-        Degrees of freedom of the quantile of t; inf for that of the normal distribution.
-
-    Returns
-    -------
-    low, high : float64
+    Of errors and trials at least 0, which may be effective numbers. `df` are degrees of freedom of
+    the quantile of t; inf is for that of the normal distribution.
 
     Examples
     --------

@@ -1,7 +1,9 @@
 """Metrics of scores that are natural-log likelihood ratios (docs/methods/calibration.md).
 
 ``cllr`` measures calibration and discrimination together, ``min_cllr`` discrimination alone
-(any order-keeping recalibration leaves it unchanged), ``calibration_loss`` their difference.
+(any order-keeping recalibration leaves it unchanged), ``calibration_loss`` their difference. They
+take :class:`~parivox.core.counts.Counts` of shape ``[...]``, or scores and labels of trials; NaN
+without targets or nontargets.
 """
 
 from __future__ import annotations
@@ -25,24 +27,9 @@ _PASSES = 50
 def cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
     """Cost of log likelihood ratios: mean loss in bits over all priors.
 
-    See docs/methods/calibration.md#cllr.
-
-    Parameters
-    ----------
-    scores : Counts of shape (...) or array_like of shape (trial,)
-        Natural-log likelihood ratios.
-    labels : array_like of shape (trial,), optional
-        Needed unless `scores` is a Counts.
-
-    Returns
-    -------
-    float64 of shape (...)
-        Bits, in [0, inf]; 1 is worth nothing, lower is better. inf if a target scores -inf or
-        a nontarget +inf. NaN without targets or nontargets.
-
-    References
-    ----------
-    Brummer and du Preez (2006), Application-independent evaluation of speaker detection.
+    In [0, inf]; 1 is worth nothing, lower is better. inf if a target scores -inf or a nontarget
+    +inf. docs/methods/calibration.md#cllr; Brummer and du Preez (2006), Application-independent
+    evaluation of speaker detection.
 
     Examples
     --------
@@ -60,21 +47,9 @@ def cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatAr
 def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
     """Cllr after the best order-keeping recalibration of the same scores.
 
-    See docs/methods/calibration.md#minimum-cllr.
-
-    Trials of equal score are recalibrated together (BOSARIS breaks ties by input order).
-
-    Parameters
-    ----------
-    scores : Counts of shape (...) or array_like of shape (trial,)
-        Any scores, higher for more alike.
-    labels : array_like of shape (trial,), optional
-        Needed unless `scores` is a Counts.
-
-    Returns
-    -------
-    float64 of shape (...)
-        Bits, in [0, 1]; lower is better. NaN without targets or nontargets.
+    Bits, in [0, 1]; lower is better. Of any scores, higher for more alike. Trials of equal score
+    are recalibrated together (BOSARIS breaks ties by input order).
+    docs/methods/calibration.md#minimum-cllr.
 
     Examples
     --------
@@ -97,19 +72,7 @@ def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Flo
 def calibration_loss(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
     """Cllr minus minimum Cllr: what miscalibration costs.
 
-    See docs/methods/calibration.md#calibration-loss.
-
-    Parameters
-    ----------
-    scores : Counts of shape (...) or array_like of shape (trial,)
-        Natural-log likelihood ratios.
-    labels : array_like of shape (trial,), optional
-        Needed unless `scores` is a Counts.
-
-    Returns
-    -------
-    float64 of shape (...)
-        Bits, in [0, inf]; lower is better. NaN without targets or nontargets.
+    Bits, in [0, inf]; lower is better. docs/methods/calibration.md#calibration-loss.
 
     Examples
     --------

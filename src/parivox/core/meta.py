@@ -3,10 +3,11 @@
 Here are those of both error rates at once, and the list of all; those of one base metric are in
 :mod:`parivox.core.spread`, spread beyond noise in :mod:`parivox.core.beyond_noise`.
 
-Arrays are ``[..., group]``. Groups whose value is NaN are left out of a measure's group set
-(for measures that join FPR and FNR: if either is NaN); ``groups`` counts the rest. `alpha`, the
-weight of FPR, puts its own axes in front of all others. Which direction is fairer, and which
-zero policies apply, stands in :data:`META_MEASURES`.
+They take rates ``[..., group]`` of all groups at one common threshold and give a :class:`Meta` of
+shape ``[...]``. Groups whose value is NaN are left out of a measure's group set (for measures that
+join FPR and FNR: if either is NaN); ``groups`` counts the rest. `alpha`, the weight of FPR in
+[0, 1], puts its own axes in front of all others. Which direction is fairer, and which zero policies
+apply, stands in :data:`META_MEASURES`.
 
 Zero policies: under ``jeffreys`` pass rates from ``bias.smoothed(errors, trials, "jeffreys")``;
 under ``nist`` pass raw rates, and those of ``bias.smoothed(errors, trials, "nist")`` as
@@ -50,20 +51,8 @@ __all__ = [
 def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
     """Fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
 
-    See docs/methods/meta-measures.md#fdr.
-
-    Parameters
-    ----------
-    fpr, fnr : array_like of shape (..., group)
-        Rates of all groups at one common threshold.
-    alpha : array_like in [0, 1]
-        Weight of FPR; its axes come first in the result.
-
-    Returns
-    -------
-    Meta
-        In [0, 1], higher is fairer. Tends to 1 as rates fall, whatever the disparity. NaN
-        with fewer than two groups. de Freitas Pereira and Marcel (2022).
+    In [0, 1], higher is fairer. Tends to 1 as rates fall, whatever the disparity. NaN with fewer
+    than two groups. docs/methods/meta-measures.md#fdr; de Freitas Pereira and Marcel (2022).
 
     Examples
     --------
@@ -84,22 +73,9 @@ def ir(
 ) -> Meta:
     """Inequity rate: (max/min FPR) ** alpha * (max/min FNR) ** (1 - alpha).
 
-    See docs/methods/meta-measures.md#ir.
-
-    Parameters
-    ----------
-    fpr, fnr : array_like of shape (..., group)
-        Rates of all groups at one common threshold.
-    alpha : array_like in [0, 1]
-        Weight of FPR; its axes come first in the result.
-    denominator : pair of array_like of shape (..., group), optional
-        Rates to take the minima of (policy ``nist``).
-
-    Returns
-    -------
-    Meta
-        In [1, inf), lower is fairer. NaN ``zero_cell`` if a term with weight has a smallest
-        rate of 0; a term without any errors counts as 1 (``zero_over_zero``). NIST (Grother).
+    In [1, inf), lower is fairer. NaN ``zero_cell`` if a term with weight has a smallest rate of 0;
+    a term without any errors counts as 1 (``zero_over_zero``). `denominator` has FPR and FNR to
+    take the minima of (policy ``nist``). docs/methods/meta-measures.md#ir; NIST (Grother).
 
     Examples
     --------
@@ -125,20 +101,8 @@ def ir(
 def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
     """Gini aggregation rate: alpha * Gini(FPR) + (1 - alpha) * Gini(FNR).
 
-    See docs/methods/meta-measures.md#garbe-and-gini.
-
-    Parameters
-    ----------
-    fpr, fnr : array_like of shape (..., group)
-        Rates of all groups at one common threshold.
-    alpha : array_like in [0, 1]
-        Weight of FPR; its axes come first in the result.
-
-    Returns
-    -------
-    Meta
-        In [0, 1], lower is fairer. A rate without any errors counts as Gini 0
-        (``no_errors``, if it has weight). Howard et al. (2022).
+    In [0, 1], lower is fairer. A rate without any errors counts as Gini 0 (``no_errors``, if it has
+    weight). docs/methods/meta-measures.md#garbe-and-gini; Howard et al. (2022).
 
     Examples
     --------
@@ -155,17 +119,8 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
 def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     """Equalised odds difference: the larger of the ranges of TPR and FPR (fairlearn).
 
-    See docs/methods/meta-measures.md#equalised-odds.
-
-    Parameters
-    ----------
-    fpr, fnr : array_like of shape (..., group)
-        Rates of all groups at one common threshold; TPR = 1 - FNR.
-
-    Returns
-    -------
-    Meta
-        In [0, 1], lower is fairer. NaN with fewer than two groups.
+    In [0, 1], lower is fairer; TPR = 1 - FNR. NaN with fewer than two groups.
+    docs/methods/meta-measures.md#equalised-odds.
 
     Examples
     --------
@@ -179,18 +134,8 @@ def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
 def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     """Equalised odds ratio: the smaller of min/max TPR and min/max FPR (fairlearn).
 
-    See docs/methods/meta-measures.md#equalised-odds.
-
-    Parameters
-    ----------
-    fpr, fnr : array_like of shape (..., group)
-        Rates of all groups at one common threshold; TPR = 1 - FNR.
-
-    Returns
-    -------
-    Meta
-        In [0, 1], higher is fairer. A ratio with maximum 0 counts as 1
-        (``zero_over_zero``).
+    In [0, 1], higher is fairer; TPR = 1 - FNR. A ratio with maximum 0 counts as 1
+    (``zero_over_zero``). docs/methods/meta-measures.md#equalised-odds.
 
     Examples
     --------

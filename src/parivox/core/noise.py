@@ -138,16 +138,8 @@ def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: bool = Fals
 def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
     """Error rates with half an error in the place of none, for logarithms and ratios.
 
-    Parameters
-    ----------
-    errors, trials : array_like
-        Shapes broadcast.
-
-    Returns
-    -------
-    float64
-        max(errors, 0.5) / trials, in (0, 1] but for trials of less than one; NaN without
-        trials. Data and null draws alike, or their comparison is none.
+    max(errors, 0.5) / trials, in (0, 1] but for trials of less than one; NaN without trials. Shapes
+    broadcast. Data and null draws alike, or their comparison is none.
 
     Examples
     --------
@@ -160,18 +152,10 @@ def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
 def null_method(tally: BySpeaker) -> Literal["permutation", "gamma_multinomial"]:
     """How null draws of FNR are best made.
 
-    Parameters
-    ----------
-    tally : BySpeaker
-        Of the groups to compare.
-
-    Returns
-    -------
-    {"permutation", "gamma_multinomial"}
-        Permutation (:func:`permuted`) where each speaker is in one group and groups have about as
-        many trials to a speaker, up to 2 : 1 in the mean (a guess of
-        docs/methods/noise-floors.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there
-        are up to 20,000 speakers.
+    Permutation (:func:`permuted`) where each speaker is in one group and groups have about as many
+    trials to a speaker, up to 2 : 1 in the mean (a guess of
+    docs/methods/noise-floors.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there are
+    up to 20,000 speakers.
     """
     if np.unique(tally.speaker).size < tally.speaker.size or tally.speaker.size > _MANY_SPEAKERS:
         return "gamma_multinomial"

@@ -135,7 +135,7 @@ def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95)
     """Share of people rejected in each of N genuine attempts, when people differ.
 
     The mean over speakers of p ** N: attempts of one person are independent, but a person who
-    is often rejected stays so. :func:`parivox.core.people.locked_out` takes people to be all
+    is often rejected stays so. :func:`locked_out` takes people to be all
     alike; the difference is what unequal service adds.
 
     Parameters
@@ -153,7 +153,6 @@ def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95)
 
     Examples
     --------
-    >>> from parivox.core.people import locked_out
     >>> from parivox.core.tallies import BySpeaker
     >>> n = np.zeros(8, dtype=int)
     >>> tally = BySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
@@ -218,18 +217,8 @@ def worst_tenth(tally: BySpeaker) -> WorstTenth:
 def locked_out(fnr: ArrayLike, attempts: int) -> FloatArray:
     """Chance that all of N genuine attempts are rejected: FNR ** N.
 
-    Assumes that attempts are independent and people alike. Rises with the rate, so that the
-    limits of the rate become those of the chance.
-
-    Parameters
-    ----------
-    fnr : array_like in [0, 1]
-    attempts : int, at least 1
-
-    Returns
-    -------
-    float64 in [0, 1]
-        Lower is better.
+    In [0, 1], lower is better. Assumes that attempts are independent and people alike. Rises with
+    the rate, so that the limits of the rate become those of the chance.
 
     Examples
     --------
@@ -242,18 +231,8 @@ def locked_out(fnr: ArrayLike, attempts: int) -> FloatArray:
 def let_in(fpr: ArrayLike, attempts: int) -> FloatArray:
     """Chance that at least one of N attempts of an impostor is accepted: 1 - (1 - FPR) ** N.
 
-    Assumes that attempts are independent. Rises with the rate, so that the limits of the rate
-    become those of the chance.
-
-    Parameters
-    ----------
-    fpr : array_like in [0, 1]
-    attempts : int, at least 1
-
-    Returns
-    -------
-    float64 in [0, 1]
-        Lower is better.
+    In [0, 1], lower is better. Assumes that attempts are independent. Rises with the rate, so that
+    the limits of the rate become those of the chance.
 
     Examples
     --------
@@ -272,18 +251,9 @@ def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
     """Attempts after which an impostor has succeeded with a given probability.
 
     The smallest n with 1 - (1 - FPR) ** n >= probability: ln(1 - probability) / ln(1 - FPR),
-    rounded up (000, 4.3). Assumes that attempts are independent. Falls with the rate, so that
-    the upper limit of the rate gives the lower limit of the attempts.
-
-    Parameters
-    ----------
-    fpr : array_like in [0, 1]
-    probability : float in (0, 1)
-
-    Returns
-    -------
-    float64, whole numbers from 1
-        Higher is better; inf for a rate of 0, NaN for NaN.
+    rounded up (000, 4.3): whole numbers from 1, higher is better; inf for a rate of 0, NaN for NaN.
+    Assumes that attempts are independent. Falls with the rate, so that the upper limit of the rate
+    gives the lower limit of the attempts.
 
     Examples
     --------

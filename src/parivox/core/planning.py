@@ -68,19 +68,7 @@ class Sample(NamedTuple):
 def design_effect(trials_per_speaker: ArrayLike, icc: ArrayLike, *, sides: int = 1) -> FloatArray:
     """Variance of a rate in units of that of independent trials.
 
-    Parameters
-    ----------
-    trials_per_speaker : array_like
-        Trials that a speaker takes part in.
-    icc : array_like
-        Correlation of two trials that share a speaker.
-    sides : {1, 2}
-        Speakers of a trial: 1 for target trials, 2 for nontarget ones.
-
-    Returns
-    -------
-    float64
-        At least 1.
+    At least 1; of what :class:`Sample` has.
 
     Examples
     --------
@@ -94,12 +82,8 @@ def design_effect(trials_per_speaker: ArrayLike, icc: ArrayLike, *, sides: int =
 def icc_of(deff: ArrayLike, trials_per_speaker: ArrayLike, *, sides: int = 1) -> FloatArray:
     """Correlation of two trials that share a speaker, from the design effect that an audit tells.
 
-    Design effects of FPR below 3 are told with an allowance, which is taken off.
-
-    Returns
-    -------
-    float64
-        At least 0; NaN with at most one trial a speaker, where no two share any.
+    At least 0; NaN with at most one trial a speaker, where no two share any. Design effects of FPR
+    below 3 are told with an allowance, which is taken off.
 
     Examples
     --------
@@ -119,16 +103,8 @@ def icc_at(icc: ArrayLike, rate: ArrayLike, to: ArrayLike, *, sides: int = 1) ->
     power of 1.2 to 1.6 (FNR) and 1.65 to 2.1 (FPR) on VoxCeleb1-H
     (docs/methods/uncertainty.md#intervals-of-rates), that of independent trials to the power of 1.
     Taken are 1.5 and 2 towards higher rates, 1 and 1.5 towards lower ones, so as to promise too
-    little rather than too much.
-
-    Parameters
-    ----------
-    icc : array_like
-        At `rate`.
-    rate, to : array_like
-        In (0, 1).
-    sides : {1, 2}
-        1 for FNR, 2 for FPR.
+    little rather than too much. Rates are in (0, 1), `icc` is that at `rate`, `sides` is 1 for FNR
+    and 2 for FPR.
 
     Examples
     --------
@@ -340,10 +316,7 @@ def least_speakers(
 def supported_rate(trials: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
     """Smallest rate at which trials can be expected to hold 30 independent errors.
 
-    Returns
-    -------
-    float64
-        In (0, 1]; NaN where even a rate of 1 would be too small, or there are no trials.
+    In (0, 1]; NaN where even a rate of 1 would be too small, or there are no trials.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 Conventions: accept iff score >= threshold. Rates are fractions in [0, 1]; lower is better.
 A rate whose class has no trials is NaN. Functions named ``threshold_at_...`` read a whole curve
-(``Counts.curve``) and reduce its last axis.
+(``Counts.curve``) of shape ``[..., threshold]`` and reduce its last axis.
 """
 
 from __future__ import annotations
@@ -109,16 +109,6 @@ def fpr_at_fnr(
     FNR <= target, ``nearest`` the largest among equal distances, and a target below
     1 / targets is not resolvable.
 
-    Parameters
-    ----------
-    scores, labels, target, rule, allow_extrapolation
-        As in :func:`fnr_at_fpr`.
-
-    Returns
-    -------
-    RateAt
-        In [0, 1], lower is better.
-
     Examples
     --------
     >>> at = fpr_at_fnr([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0], target=0.5)
@@ -135,15 +125,7 @@ def fpr_at_fnr(
 def threshold_at_fpr(curve: Curve, target: float) -> FloatArray:
     """Smallest threshold of a whole curve with FPR <= target; NaN without nontargets.
 
-    Parameters
-    ----------
-    curve : Curve of shape (..., threshold)
-    target : float in [0, 1]
-
-    Returns
-    -------
-    float64 of shape (...)
-        May be +inf (accept nothing).
+    May be +inf (accept nothing).
 
     Examples
     --------
@@ -159,15 +141,6 @@ def threshold_at_fpr(curve: Curve, target: float) -> FloatArray:
 def threshold_at_fnr(curve: Curve, target: float) -> FloatArray:
     """Largest threshold of a whole curve with FNR <= target; NaN without targets.
 
-    Parameters
-    ----------
-    curve : Curve of shape (..., threshold)
-    target : float in [0, 1]
-
-    Returns
-    -------
-    float64 of shape (...)
-
     Examples
     --------
     >>> from parivox.core.counts import as_counts
@@ -182,15 +155,7 @@ def threshold_at_fnr(curve: Curve, target: float) -> FloatArray:
 def threshold_at_eer(curve: Curve) -> FloatArray:
     """Threshold with the smallest abs(FPR - FNR), compared as integers; ties to the larger one.
 
-    Parameters
-    ----------
-    curve : Curve of shape (..., threshold)
-        A whole curve.
-
-    Returns
-    -------
-    float64 of shape (...)
-        NaN without targets or nontargets.
+    NaN without targets or nontargets.
 
     Examples
     --------
@@ -211,14 +176,7 @@ def threshold_at_eer(curve: Curve) -> FloatArray:
 def hter(curve: Curve) -> FloatArray:
     """Half total error rate (FPR + FNR) / 2 at each threshold (docs/methods/costs.md#hter).
 
-    Parameters
-    ----------
-    curve : Curve of shape (..., threshold)
-
-    Returns
-    -------
-    float64 of shape (..., threshold)
-        In [0, 1], lower is better; NaN without targets or nontargets.
+    In [0, 1], lower is better; NaN without targets or nontargets. Of shape (..., threshold).
 
     Examples
     --------
@@ -232,15 +190,7 @@ def hter(curve: Curve) -> FloatArray:
 def crossing(curve: Curve) -> IntArray:
     """Index of the first point, thresholds falling, with FNR <= FPR, compared as integers.
 
-    Parameters
-    ----------
-    curve : Curve of shape (..., threshold)
-        A whole curve.
-
-    Returns
-    -------
-    int64 of shape (...)
-        At least 1 where both classes have trials; 0 elsewhere is of no meaning.
+    Of a whole curve; at least 1 where both classes have trials, 0 elsewhere is of no meaning.
 
     Examples
     --------

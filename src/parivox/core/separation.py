@@ -1,4 +1,8 @@
-"""How far target and nontarget scores lie apart, and how far a group's scores are shifted."""
+"""How far target and nontarget scores lie apart, and how far a group's scores are shifted.
+
+Functions take :class:`~parivox.core.counts.Counts` of shape ``[...]``, the first two also scores
+and labels of trials, and give float64 of that shape.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +31,8 @@ _STRETCH = 2**14
 def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
     """Probability that a target trial outscores a nontarget trial, ties counting half.
 
-    Parameters
-    ----------
-    scores : Counts of shape (...) or array_like of shape (trial,)
-    labels : array_like of shape (trial,), optional
-        Needed unless `scores` is a Counts.
-
-    Returns
-    -------
-    float64 of shape (...)
-        In [0, 1]; 0.5 is chance, below it the scores look reversed. Higher is better. NaN
-        without targets or nontargets. docs/methods/calibration.md#auc.
+    In [0, 1]; 0.5 is chance, below it the scores look reversed. Higher is better. NaN without
+    targets or nontargets. docs/methods/calibration.md#auc.
 
     Examples
     --------
@@ -63,20 +58,10 @@ def dprime(
 ) -> FloatArray:
     """Distance of the mean scores of both classes in units of their spread (d').
 
-    Parameters
-    ----------
-    scores : Counts of shape (...) or array_like of shape (trial,)
-    labels : array_like of shape (trial,), optional
-        Needed unless `scores` is a Counts.
-    ddof : int
-        Trials minus `ddof` divide the sums of squares; pyeer uses 0.
-
-    Returns
-    -------
-    float64 of shape (...)
-        abs(mean difference) / sqrt(mean of both variances), in [0, inf); higher is better.
-        NaN with `ddof` or fewer trials of a class, with infinite scores, or if no score
-        differs from its class mean. docs/methods/calibration.md#d-prime.
+    abs(mean difference) / sqrt(mean of both variances), in [0, inf); higher is better. Trials minus
+    `ddof` divide the sums of squares; pyeer uses 0. NaN with `ddof` or fewer trials of a class,
+    with infinite scores, or if no score differs from its class mean.
+    docs/methods/calibration.md#d-prime.
 
     Examples
     --------

@@ -1,5 +1,9 @@
 """Meta-measures of how one base metric differs between groups (docs/methods/meta-measures.md).
 
+They take the values of groups, ``[..., group]``, of which NaN leaves a group out, and give a
+:class:`Meta` of shape ``[...]``. All but :func:`sd` and :func:`value_range` are of values that are
+at least 0 and better if lower, and do not change if all values are scaled.
+
 :class:`GroupSet` is what they are computed from: the groups that have the metric, and their
 extremes. :mod:`parivox.core.meta` states the rules for all meta-measures and joins two rates;
 :mod:`parivox.core.measures` lists every measure.
@@ -147,20 +151,9 @@ class GroupSet:
 def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
     """Gini coefficient over groups: mean absolute difference in units of twice the mean.
 
-    See docs/methods/meta-measures.md#garbe-and-gini.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    normalised : bool
-        Multiply by n / (n - 1), so that all errors in one group make 1.
-
-    Returns
-    -------
-    Meta
-        In [0, 1], lower is fairer; unchanged if all values are scaled. 0 with ``no_errors`` if
-        all are 0. Howard et al. (2022).
+    In [0, 1], lower is fairer; 0 with ``no_errors`` if all values are 0. `normalised` multiplies by
+    n / (n - 1), so that all errors in one group make 1.
+    docs/methods/meta-measures.md#garbe-and-gini; Howard et al. (2022).
 
     Examples
     --------
@@ -178,20 +171,9 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
 def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
     """Normalised reliability bias: mean over groups of abs(ln(value / average)).
 
-    See docs/methods/meta-measures.md#nrb.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    average : array_like of shape (...)
-        Reference, usually the pooled value.
-
-    Returns
-    -------
-    Meta
-        In [0, inf), lower is fairer. NaN with a group (``zero_cell``) or average
-        (``zero_reference``) of 0. Hutiri et al. (docs/references.md#paper-000; 2023).
+    In [0, inf), lower is fairer. `average` is the reference of shape ``[...]``, usually the pooled
+    value. NaN with a group (``zero_cell``) or average (``zero_reference``) of 0.
+    docs/methods/meta-measures.md#nrb; Hutiri et al. (docs/references.md#paper-000; 2023).
 
     Examples
     --------
@@ -228,16 +210,7 @@ def rb(values: ArrayLike, average: ArrayLike) -> Meta:
 def value_range(values: ArrayLike) -> Meta:
     """Largest minus smallest value: of FPR and of FNR a term of the FDR.
 
-    See docs/methods/meta-measures.md#fdr.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-
-    Returns
-    -------
-    Meta
-        In units of the metric, lower is fairer. NaN with fewer than two groups.
+    In units of the metric, lower is fairer. docs/methods/meta-measures.md#fdr.
 
     Examples
     --------
@@ -251,20 +224,9 @@ def value_range(values: ArrayLike) -> Meta:
 def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
     """Largest divided by smallest value.
 
-    See docs/methods/meta-measures.md#ratios-of-extremes.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    denominator : array_like of shape (..., group), optional
-        Values to take the minimum of (policy ``nist``).
-
-    Returns
-    -------
-    Meta
-        In [1, inf), lower is fairer; unchanged if all values are scaled. NaN ``zero_cell`` if
-        only the smallest is 0, 1 with ``zero_over_zero`` if all are.
+    In [1, inf), lower is fairer. NaN ``zero_cell`` if only the smallest is 0, 1 with
+    ``zero_over_zero`` if all are. `denominator` has values to take the minimum of (policy
+    ``nist``). docs/methods/meta-measures.md#ratios-of-extremes.
 
     Examples
     --------
@@ -279,15 +241,7 @@ def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
 def min_max(values: ArrayLike) -> Meta:
     """Smallest divided by largest value (four-fifths style).
 
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-
-    Returns
-    -------
-    Meta
-        In [0, 1], higher is fairer. 1 with ``zero_over_zero`` if all are 0.
+    In [0, 1], higher is fairer. 1 with ``zero_over_zero`` if all are 0.
 
     Examples
     --------
@@ -301,21 +255,9 @@ def min_max(values: ArrayLike) -> Meta:
 def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
     """Largest value divided by the geometric mean of all (MERG).
 
-    See docs/methods/meta-measures.md#ratios-of-extremes.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    denominator : array_like of shape (..., group), optional
-        Values to take the geometric mean of (policy ``nist``); it can then lie above the
-        largest value.
-
-    Returns
-    -------
-    Meta
-        In [1, inf), lower is fairer; unchanged if all values are scaled. NaN ``zero_cell`` if
-        any is 0, ``no_errors`` if all are. NIST IR 8429.
+    In [1, inf), lower is fairer. NaN ``zero_cell`` if any is 0, ``no_errors`` if all are.
+    `denominator` has values to take the geometric mean of (policy ``nist``), which can then lie
+    above the largest value. docs/methods/meta-measures.md#ratios-of-extremes; NIST IR 8429.
 
     Examples
     --------
@@ -334,15 +276,7 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
 def max_mean(values: ArrayLike) -> Meta:
     """Largest value divided by the unweighted mean of all (MERA).
 
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-
-    Returns
-    -------
-    Meta
-        In [1, groups], lower is fairer. NaN ``no_errors`` if all are 0. NIST IR 8429.
+    In [1, groups], lower is fairer. NaN ``no_errors`` if all are 0. NIST IR 8429.
 
     Examples
     --------
@@ -354,20 +288,10 @@ def max_mean(values: ArrayLike) -> Meta:
 
 
 def sd(values: ArrayLike, *, ddof: int = 1) -> Meta:
-    """Standard deviation over groups, with n - 1 below the sum of squares by default.
+    """Standard deviation over groups, with n - `ddof` below the sum of squares.
 
-    See docs/methods/meta-measures.md#standard-deviation.
-
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-    ddof : int
-        Groups minus `ddof` divide the sum of squares.
-
-    Returns
-    -------
-    Meta
-        In units of the metric, in [0, inf), lower is fairer.
+    In units of the metric, in [0, inf), lower is fairer.
+    docs/methods/meta-measures.md#standard-deviation.
 
     Examples
     --------
@@ -381,17 +305,7 @@ def sd(values: ArrayLike, *, ddof: int = 1) -> Meta:
 def cv(values: ArrayLike, *, ddof: int = 1) -> Meta:
     """Coefficient of variation over groups: :func:`sd` divided by the unweighted mean.
 
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0.
-    ddof : int
-        As in :func:`sd`.
-
-    Returns
-    -------
-    Meta
-        In [0, inf), lower is fairer. NaN ``no_errors`` if all are 0.
+    In [0, inf), lower is fairer. NaN ``no_errors`` if all are 0.
 
     Examples
     --------

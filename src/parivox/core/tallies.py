@@ -205,17 +205,7 @@ def numbered(
 def sum_by_cell(values: ArrayLike, cell: NDArray[np.integer[Any]], n_cells: int) -> FloatArray:
     """Sums over the entries of each cell.
 
-    Parameters
-    ----------
-    values : array_like of shape (..., entry)
-    cell : integer ndarray of shape (entry,)
-        Rising.
-    n_cells : int
-
-    Returns
-    -------
-    float64 of shape (..., cell)
-        0 for cells without entries.
+    From values ``[..., entry]``, whose cells rise, to ``[..., cell]``; 0 for cells without entries.
 
     Examples
     --------
@@ -393,15 +383,7 @@ class Moments:
 def moments(tally: BySpeaker | ByPair) -> Moments:
     """Reduce each cell to the sums that intervals and noise floors rest on.
 
-    Parameters
-    ----------
-    tally : BySpeaker or ByPair
-        Of target or nontarget trials. Speakers without trials do not count.
-
-    Returns
-    -------
-    Moments
-        The order of entries and the names of speakers do not matter.
+    Speakers without trials do not count; their names and the order of entries do not matter.
 
     Examples
     --------

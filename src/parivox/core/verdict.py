@@ -169,17 +169,10 @@ def verdicts(
 def overall(code: ArrayLike) -> NDArray[np.str_]:
     """Verdict on a system from those on its groups, along the last axis.
 
-    Parameters
-    ----------
-    code : array_like of str, of shape (..., group)
-        Of :func:`verdicts`, or of this function (for two error types together).
-
-    Returns
-    -------
-    str array of shape (...)
-        ``differs`` if any group is worse or better; ``no_difference`` if every group is known
-        to lie within the margin; else ``cannot_tell``. A system whose small groups cannot be
-        judged is therefore never one without differences.
+    ``differs`` if any group is worse or better; ``no_difference`` if every group is known to lie
+    within the margin; else ``cannot_tell``. A system whose small groups cannot be judged is
+    therefore never one without differences. Codes are those of :func:`verdicts`, or of this
+    function (for two error types together).
 
     Examples
     --------
@@ -195,20 +188,9 @@ def overall(code: ArrayLike) -> NDArray[np.str_]:
 def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np.str_]:
     """Whether a rate meets a limit, by its interval.
 
-    See docs/methods/verdicts.md#limits.
-
-    Parameters
-    ----------
-    low, high : array_like
-        Interval of the rate.
-    limit : array_like
-        The largest rate that is allowed; shapes broadcast.
-
-    Returns
-    -------
-    str array
-        ``met`` if the whole interval lies at or below the limit, ``not_met`` if it lies above,
-        ``cannot_tell`` if the limit is inside or there is no interval.
+    ``met`` if the whole interval lies at or below the limit, the largest rate that is allowed,
+    ``not_met`` if it lies above, ``cannot_tell`` if the limit is inside or there is no interval.
+    Shapes broadcast. docs/methods/verdicts.md#limits.
 
     Examples
     --------
@@ -371,17 +353,9 @@ def permutation_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
 def holm(p: ArrayLike) -> FloatArray:
     """Holm's adjusted p values: chance of any false claim in the family.
 
-    Parameters
-    ----------
-    p : array_like of shape (..., group)
-        In [0, 1]; NaN is left out.
-
-    Returns
-    -------
-    float64 of shape (..., group)
-        In [0, 1], at least `p`, in the same order; NaN where `p` is. Claims "this group differs"
-        made where it is at most 0.05 are all true with probability 0.95, whatever the
-        dependence between the groups. Holm (1979).
+    In [0, 1], at least `p`, in the same order; NaN where `p` is. Claims "this group differs" made
+    where it is at most 0.05 are all true with probability 0.95, whatever the dependence between the
+    groups. Holm (1979).
 
     Examples
     --------
@@ -396,17 +370,9 @@ def holm(p: ArrayLike) -> FloatArray:
 def benjamini_hochberg(p: ArrayLike) -> FloatArray:
     """Benjamini and Hochberg's adjusted p values: share of false claims among those made.
 
-    Parameters
-    ----------
-    p : array_like of shape (..., group)
-        In [0, 1]; NaN is left out.
-
-    Returns
-    -------
-    float64 of shape (..., group)
-        In [0, 1], at least `p` and at most :func:`holm`, in the same order; NaN where `p` is.
-        Of the groups where it is at most 0.05, at most a twentieth are expected to be false
-        findings. For screens, not for claims. Benjamini and Hochberg (1995).
+    In [0, 1], at least `p` and at most :func:`holm`, in the same order; NaN where `p` is. Of the
+    groups where it is at most 0.05, at most a twentieth are expected to be false findings. For
+    screens, not for claims. Benjamini and Hochberg (1995).
 
     Examples
     --------

@@ -242,19 +242,20 @@ class Number(Option):
             return None
         if self.zero and isinstance(value, str) and value == self.zero:
             return 0
-        kind = Integral if self.is_whole else Real
-        is_number = isinstance(value, kind) and not isinstance(value, bool)
-        if not is_number or not (self._is_within(value) or (self.zero and value == 0)):
-            raise self._refuse(value, self._wanted())
+        if not self.is_right(value):
+            kind = "a whole number" if self.is_whole else "a number"
+            also = f"{self.zero}, or " if self.zero else ""
+            wanted = self.wanted or f"{also}{kind} from {self.low} to {self.high}"
+            raise self._refuse(value, wanted)
         return int(value) if self.is_whole else float(value)
 
-    def _is_within(self, value: Any) -> bool:
-        return bool(self.low <= value <= self.high and value not in self.outside)
-
-    def _wanted(self) -> str:
-        kind = "a whole number" if self.is_whole else "a number"
-        also = f"{self.zero}, or " if self.zero else ""
-        return self.wanted or f"{also}{kind} from {self.low} to {self.high}"
+    def is_right(self, value: Any) -> bool:
+        """Whether it is a number within the bounds."""
+        is_number = isinstance(value, Integral if self.is_whole else Real)
+        if not is_number or isinstance(value, bool):
+            return False
+        is_within = self.low <= value <= self.high and value not in self.outside
+        return bool(is_within or (self.zero and value == 0))
 
     def parse(self, text: Any) -> Any:
         """The number that a text is."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 from parivox.errors import ConfigError
-from parivox.options.kinds import Flag, Number, Option, Options, option
+from parivox.options.kinds import Flag, Number, Options, option
 
 DETECTED = "what is to be detected"
 KNOWN = "what is known"
@@ -19,18 +18,14 @@ _FRACTION = {"low": 0.5, "high": 0.999}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rates(Option):
-    """A number for FNR, FPR or both, of what :class:`parivox.options.kinds.Number` says."""
+class Rates(Number):
+    """A number for FNR, FPR or both."""
 
     annotation: ClassVar[str] = "Mapping[str, float] | None"
 
-    low: float
-    high: float
-    wanted: str
-    outside: tuple[float, ...] = ()
     is_repeatable: bool = True
 
-    def check(self, value: Any) -> dict[str, float]:
+    def check(self, value: Any) -> dict[str, float]:  # type: ignore[override]
         """Numbers by metric."""
         if value is None:
             return {}
@@ -41,14 +36,10 @@ class Rates(Option):
             if metric not in METRICS:
                 msg = f"{self.flag} is given for {metric!r}; give it for fnr or fpr"
                 raise ConfigError(msg)
-            if not self._is_right(number):
+            if not self.is_right(number):
                 msg = f"{self.flag} {metric} is {number!r}; give {self.wanted}"
                 raise ConfigError(msg)
         return dict(value)
-
-    def _is_right(self, value: Any) -> Any:
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        return is_number and self.low <= value <= self.high and value not in self.outside
 
     def parse(self, text: Any) -> dict[str, float]:
         """Numbers as in ``fnr=0.1``, one for each metric."""

@@ -13,199 +13,137 @@ if TYPE_CHECKING:
 
 
 class OtherAuditOptions(TypedDict, total=False):
-    """Options of `audit` that its signature does not name.
-
-    Attributes
-    ----------
-    models
-        table of model, speaker, recording, one row a recording: enrolments made of several
-    failures
-        table of recording, stage (enrol, acquire) and reason: what could not be used
-    scores_format
-        format of the scores (default: by content)
-    columns
-        columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab
-    id
-        id column of the speaker table (default: the one that covers the ids: one called speaker
-        or id goes before all others, one without a name behind them, and of others that cover
-        alike none is taken)
-    orientation
-        distance where scores are distances, to be negated; similarity where they are
-        similarities, whatever their AUC
-    conflicts
-        rows that contradict each other: error refuses them, set-aside leaves them out (default:
-        error)
-    progress
-        called with what is being done, as it starts
-    allocate
-        which group a nontarget trial counts for: both, enrol, test, either (default: both)
-    threshold_from
-        development scores to find the thresholds on (default: all trials of the system)
-    cost
-        detection cost: a name, as in sre08, or P_TARGET,C_MISS,C_FA; min-cdet takes the first
-        (default: voxsrc)
-    eer
-        definition of the EER: linear, nearest_max, nearest_mean, clova, speechbrain, kaldi,
-        nist_sre16, rocch, pyeer (default: linear)
-    rule
-        FNR at an FPR and the reverse: conservative, nearest, interp (default: conservative)
-    reference
-        what groups are compared with: others, pooled, macro, geomean, best, or a group; verdicts
-        take the first (default: these five; without intervals not others)
-    zero
-        rates without errors: none, jeffreys, nist (default: none, jeffreys)
-    alpha
-        weights of FPR in measures that join both rates (FDR, IR, GARBE): 0.5, 0,0.5,1 or 0:1:0.05
-        (default: 0.5)
-    sweep
-        meta-measures over a grid of operating points: fpr=0.001:0.1:log100
-    llr
-        scores are natural-log likelihood ratios
-    interval
-        of rates: speakers, bootstrap; for comparison only wilson, clopper-pearson and jeffreys,
-        which take trials as independent (default: speakers)
-    pooled_floor
-        widen intervals of FNR where other groups show that speakers vary more; for groups of few
-        speakers
-    confidence
-        level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)
-    replicates
-        of the bootstrap over speakers and of noise floors, 50 to 100,000 (default: 1000)
-    seed
-        of both: the same seed, the same numbers (default: 0)
-    fixed_threshold
-        keep thresholds that were found on the trials in every replicate, which else finds its own
-    bins
-        of the scores in replicates: a number, or exact (default: 1024)
-    margin
-        largest ratio, and its reciprocal, that is no difference that matters (default: 1.25)
-    attempts
-        tries of a person or an impostor: who is locked out, or gets in
-    gates
-        what a group needs: inference=5 (speakers, to be judged at all); speakers=10, errors=5
-        (effective ones), pairs=45 (of speakers), to count in headline numbers (default: these
-        numbers)
-    standardise
-        rates with equal weight for each level of this, beside the crude ones: same:gender
-    speaker_ids
-        whose ids the audit notes and the page names: never, or offenders, the speakers who have
-        most of the errors of each group, in a table of their own; never writes no id anywhere
-        (default: never)
-    compat
-        bt4vt: the rules of bt4vt 1.0.1 beside the exact ones: curve cut at its ends, nearest
-        threshold, nearest_max EER
-    trial_table
-        CSV or Parquet of every trial with its errors, groups and numbered speakers, for models of
-        your own
-    metrics
-        metrics of your own: functions from error counts [..., group, threshold] to values [...,
-        group] (of the whole curve) or [..., group, threshold] (at each operating point); lower is
-        better. Those of the entry point group parivox.metrics are added
-    """
+    """Options of `audit` that its signature does not name."""
 
     models: Any
+    """table of model, speaker, recording, one row a recording: enrolments made of several"""
     failures: Any
+    """table of recording, stage (enrol, acquire) and reason: what could not be used"""
     scores_format: str | None
+    """format of the scores (default: by content)"""
     columns: Mapping[str, str] | None
+    """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab"""
     id: str | None
+    """id column of the speaker table (default: the one that covers the ids: one called speaker or
+    id goes before all others, one without a name behind them, and of others that cover alike none
+    is taken)"""
     orientation: str | None
+    """distance where scores are distances, to be negated; similarity where they are similarities,
+    whatever their AUC"""
     conflicts: str
+    """rows that contradict each other: error refuses them, set-aside leaves them out (default:
+    error)"""
     progress: Callable[[str], None] | None
+    """called with what is being done, as it starts"""
     allocate: Sequence[str] | str
+    """which group a nontarget trial counts for: both, enrol, test, either (default: both)"""
     threshold_from: Any
+    """development scores to find the thresholds on (default: all trials of the system)"""
     cost: Sequence[str] | str
+    """detection cost: a name, as in sre08, or P_TARGET,C_MISS,C_FA; min-cdet takes the first
+    (default: voxsrc)"""
     eer: Sequence[str] | str
+    """definition of the EER: linear, nearest_max, nearest_mean, clova, speechbrain, kaldi,
+    nist_sre16, rocch, pyeer (default: linear)"""
     rule: Sequence[str] | str
+    """FNR at an FPR and the reverse: conservative, nearest, interp (default: conservative)"""
     reference: Sequence[str] | str | None
+    """what groups are compared with: others, pooled, macro, geomean, best, or a group; verdicts
+    take the first (default: these five; without intervals not others)"""
     zero: Sequence[str] | str
+    """rates without errors: none, jeffreys, nist (default: none, jeffreys)"""
     alpha: Sequence[float | str] | float | str
+    """weights of FPR in measures that join both rates (FDR, IR, GARBE): 0.5, 0,0.5,1 or 0:1:0.05
+    (default: 0.5)"""
     sweep: str | None
+    """meta-measures over a grid of operating points: fpr=0.001:0.1:log100"""
     llr: bool
+    """scores are natural-log likelihood ratios"""
     interval: str
+    """of rates: speakers, bootstrap; for comparison only wilson, clopper-pearson and jeffreys,
+    which take trials as independent (default: speakers)"""
     pooled_floor: bool
+    """widen intervals of FNR where other groups show that speakers vary more; for groups of few
+    speakers"""
     confidence: float
+    """level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)"""
     replicates: int
+    """of the bootstrap over speakers and of noise floors, 50 to 100,000 (default: 1000)"""
     seed: int
+    """of both: the same seed, the same numbers (default: 0)"""
     fixed_threshold: bool
+    """keep thresholds that were found on the trials in every replicate, which else finds its own"""
     bins: int | str
+    """of the scores in replicates: a number, or exact (default: 1024)"""
     margin: float
+    """largest ratio, and its reciprocal, that is no difference that matters (default: 1.25)"""
     attempts: int | None
+    """tries of a person or an impostor: who is locked out, or gets in"""
     gates: Sequence[str] | str
+    """what a group needs: inference=5 (speakers, to be judged at all); speakers=10, errors=5
+    (effective ones), pairs=45 (of speakers), to count in headline numbers (default: these
+    numbers)"""
     standardise: Sequence[str] | str
+    """rates with equal weight for each level of this, beside the crude ones: same:gender"""
     speaker_ids: str
+    """whose ids the audit notes and the page names: never, or offenders, the speakers who have most
+    of the errors of each group, in a table of their own; never writes no id anywhere (default:
+    never)"""
     compat: str | None
+    """bt4vt: the rules of bt4vt 1.0.1 beside the exact ones: curve cut at its ends, nearest
+    threshold, nearest_max EER"""
     trial_table: str | os.PathLike[str] | None
+    """CSV or Parquet of every trial with its errors, groups and numbered speakers, for models of
+    your own"""
     metrics: Mapping[str, Callable[..., Any]] | None
+    """metrics of your own: functions from error counts [..., group, threshold] to values [...,
+    group] (of the whole curve) or [..., group, threshold] (at each operating point); lower is
+    better. Those of the entry point group parivox.metrics are added"""
 
 
 class OtherCountOptions(TypedDict, total=False):
-    """Options of `count` that its signature does not name.
-
-    Attributes
-    ----------
-    trials
-        separate trial list (labels), joined on the pair of ids, never on line order
-    utterances
-        table of recordings: the speaker, where the id does not begin with it, and any attributes
-    models
-        table of model, speaker, recording, one row a recording: enrolments made of several
-    failures
-        table of recording, stage (enrol, acquire) and reason: what could not be used
-    scores_format
-        format of the scores (default: by content)
-    columns
-        columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab
-    id
-        id column of the speaker table (default: the one that covers the ids: one called speaker
-        or id goes before all others, one without a name behind them, and of others that cover
-        alike none is taken)
-    orientation
-        distance where scores are distances, to be negated; similarity where they are
-        similarities, whatever their AUC
-    conflicts
-        rows that contradict each other: error refuses them, set-aside leaves them out (default:
-        error)
-    progress
-        called with what is being done, as it starts
-    llr
-        scores are natural-log likelihood ratios
-    """
+    """Options of `count` that its signature does not name."""
 
     trials: Any
+    """separate trial list (labels), joined on the pair of ids, never on line order"""
     utterances: Any
+    """table of recordings: the speaker, where the id does not begin with it, and any attributes"""
     models: Any
+    """table of model, speaker, recording, one row a recording: enrolments made of several"""
     failures: Any
+    """table of recording, stage (enrol, acquire) and reason: what could not be used"""
     scores_format: str | None
+    """format of the scores (default: by content)"""
     columns: Mapping[str, str] | None
+    """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab"""
     id: str | None
+    """id column of the speaker table (default: the one that covers the ids: one called speaker or
+    id goes before all others, one without a name behind them, and of others that cover alike none
+    is taken)"""
     orientation: str | None
+    """distance where scores are distances, to be negated; similarity where they are similarities,
+    whatever their AUC"""
     conflicts: str
+    """rows that contradict each other: error refuses them, set-aside leaves them out (default:
+    error)"""
     progress: Callable[[str], None] | None
+    """called with what is being done, as it starts"""
     llr: bool
+    """scores are natural-log likelihood ratios"""
 
 
 class OtherBuildOptions(TypedDict, total=False):
-    """Options of `trials build inclusive` that its signature does not name.
-
-    Attributes
-    ----------
-    format
-        of the lists: voxceleb, kaldi, nist, csv or parquet (default: voxceleb)
-    variants
-        how many lists, with seeds spawned from one (default: 1)
-    seed
-        that seed (default: 0)
-    id
-        id column of the speaker table
-    speaker_ids
-        name who is left out, also in the manifest
-    progress
-        called with what is being done, as it starts
-    """
+    """Options of `trials build inclusive` that its signature does not name."""
 
     format: str
+    """of the lists: voxceleb, kaldi, nist, csv or parquet (default: voxceleb)"""
     variants: int
+    """how many lists, with seeds spawned from one (default: 1)"""
     seed: int
+    """that seed (default: 0)"""
     id: str | None
+    """id column of the speaker table"""
     speaker_ids: bool
+    """name who is left out, also in the manifest"""
     progress: Callable[[str], None] | None
+    """called with what is being done, as it starts"""

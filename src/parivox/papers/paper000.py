@@ -118,18 +118,13 @@ TABLE_4 = {
 
 
 class Implied(NamedTuple):
-    """A figure of table 3 as table 2 implies it.
-
-    Attributes
-    ----------
-    printed : the paper's
-    value : from the figures printed in table 2
-    low, high : what it can be when table 2 and this figure are each rounded to 3 decimals
-    """
+    """A figure of table 3 as table 2 implies it."""
 
     printed: float
     value: float
+    """From the figures printed in table 2."""
     low: float
+    """The least, as `high` is the most, that it can be with both figures rounded to 3 decimals."""
     high: float
 
     @property
@@ -147,18 +142,10 @@ class Implied4(NamedTuple):
 
 
 def table3(metric: str) -> dict[str, tuple[Implied, Implied, Implied]]:
-    """Difference, ratio and log ratio of each group, from table 2.
+    """Difference to the best, ratio to the average and -ln of that of each group, from table 2.
 
-    Parameters
-    ----------
-    metric : {"EER", "minCDet"}
-
-    Returns
-    -------
-    dict of group to three Implied
-        Difference to the best (in units of the metric, 0 is best), ratio to the average (above
-        1 is worse), -ln of the ratio (above 0 is favoured). The log ratio is that of the
-        printed ratio, the other two follow from table 2.
+    The log ratio (above 0 is favoured) is that of the printed ratio, the other two follow from
+    table 2. The metric is ``EER`` or ``minCDet``.
 
     Examples
     --------
@@ -192,11 +179,8 @@ def table3(metric: str) -> dict[str, tuple[Implied, Implied, Implied]]:
 def table4() -> dict[str, Implied4]:
     """FPR that the printed log ratios of table 4 imply, and the differences that follow.
 
-    Returns
-    -------
-    dict of group to Implied4
-        FPR and its difference to the best group, as fractions; the log ratio in the sign of
-        tables 1 and 3 (above 0 is favoured), opposite to the printed one.
+    FPR and its difference to the best group are fractions; the log ratio has the sign of tables 1
+    and 3 (above 0 is favoured), opposite to the printed one.
 
     Examples
     --------
@@ -216,18 +200,8 @@ def table4() -> dict[str, Implied4]:
 def nrb_zero_as_average(values: ArrayLike, average: ArrayLike) -> FloatArray:
     """Normalised reliability bias as the paper computes it: groups without errors count as 0.
 
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        At least 0, lower is better.
-    average : array_like of shape (...)
-        Above 0.
-
-    Returns
-    -------
-    float64 of shape (...)
-        In [0, inf), lower is fairer. Equal to the core's ``nrb`` where every group has errors;
-        elsewhere it hides the most favoured groups.
+    Of values ``[..., group]`` at least 0 and averages above 0; equal to the core's ``nrb`` where
+    every group has errors; elsewhere it hides the most favoured groups.
 
     Examples
     --------
@@ -237,28 +211,6 @@ def nrb_zero_as_average(values: ArrayLike, average: ArrayLike) -> FloatArray:
     x = np.asarray(values, dtype=np.float64)
     logs = neg_log_ratio(x, average).value
     return np.asarray(np.abs(np.where(x == 0, 0.0, logs)).mean(axis=-1))
-
-
-def success(fpr: float, attempts: int) -> float:
-    """Probability that at least one of so many independent impostor attempts is accepted.
-
-    Parameters
-    ----------
-    fpr : float in [0, 1]
-    attempts : int
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0.640 for the paper's 17 hours of an attempt a minute at FPR 0.001, 0.651
-        for 3.5 hours at 0.005.
-
-    Examples
-    --------
-    >>> round(success(0.001, 17 * 60), 3), round(success(0.005, 210), 3)
-    (0.64, 0.651)
-    """
-    return float(1 - (1 - fpr) ** attempts)
 
 
 def _groupings(printed: Mapping[str, float]) -> tuple[list[str], list[str]]:

@@ -83,20 +83,16 @@ TABLE_5 = {
 
 
 class Figures(NamedTuple):
-    """One figure of a table, found in four ways.
-
-    Attributes
-    ----------
-    printed : the paper's; None for a group it does not list
-    paper : by the paper's steps
-    compat : by bt4vt's rules alone, nothing rounded, divided by the overall figure
-    exact : by counting at the threshold (docs/methods/published-tables.md#table-4-of-paper-001)
-    """
+    """One figure of a table, found in four ways."""
 
     printed: float | None
+    """None for a group that the paper does not list."""
     paper: float
+    """By the paper's steps."""
     compat: float
+    """By bt4vt's rules alone, nothing rounded, divided by the overall figure."""
     exact: float
+    """By counting at the threshold (docs/methods/published-tables.md#table-4-of-paper-001)."""
 
 
 @dataclass(frozen=True)
@@ -134,17 +130,8 @@ def paper_name(group: str) -> str:
 def table4(overall: Counts, groups: Mapping[str, Counts]) -> list[Row4]:
     """Detection costs, subgroup bias and threshold bias of each group.
 
-    Parameters
-    ----------
-    overall : Counts of shape ()
-        All trials; the threshold is found on them.
-    groups : mapping of the paper's group name to Counts of shape ()
-        Trials of the group's enrolment speakers.
-
-    Returns
-    -------
-    list of Row4
-        In the order of `groups`.
+    The threshold is found on all trials; those of a group, by the paper's name for it, are of its
+    enrolment speakers.
 
     Examples
     --------
@@ -181,21 +168,7 @@ def table4(overall: Counts, groups: Mapping[str, Counts]) -> list[Row4]:
 def table5(overall: Counts, groups: Mapping[str, Counts]) -> list[Row5]:
     """Ratios of each group's error rates at the overall threshold.
 
-    Parameters
-    ----------
-    overall : Counts of shape ()
-    groups : mapping of the paper's group name to Counts of shape ()
-        With usa_m, which the paper's steps divide by.
-
-    Returns
-    -------
-    list of Row5
-        In the order of `groups`.
-
-    Raises
-    ------
-    DataError
-        If usa_m is not among the groups.
+    Groups, by the paper's names for them, need usa_m, which the paper's steps divide by.
 
     Examples
     --------

@@ -76,18 +76,9 @@ POOLED_EER = {
 
 @dataclass(frozen=True, eq=False)
 class Fairness:
-    """One system of table 1.
+    """One system of table 1: errors of each nationality, joint measures and their terms.
 
-    Attributes
-    ----------
-    system : str
-    fp, fn : int64 of shape (group,)
-        False accepts and false rejects of each nationality, of :data:`TRIALS` each.
-    fdr, ir, garbe : float
-        Joint measures; FDR is higher, the others lower for fairer. IR is NaN where a
-        nationality has no errors.
-    fdr_fpd, fdr_fnd, ir_fpd, ir_fnd, garbe_fpd, garbe_fnd : float
-        Their terms for FPR and FNR.
+    FDR is higher, the others lower for fairer. IR is NaN where a nationality has no errors.
     """
 
     system: str
@@ -107,21 +98,7 @@ class Fairness:
 def recovered(percent: ArrayLike, *, trials: int = TRIALS) -> IntArray:
     """Error counts behind percentages printed with two decimals.
 
-    Parameters
-    ----------
-    percent : array_like
-        In [0, 100].
-    trials : int
-        Below 10,000, so that one count at most prints as each percentage.
-
-    Returns
-    -------
-    int64, shape of `percent`
-
-    Raises
-    ------
-    DataError
-        If `trials` is too large, or some percentage is not that of a whole number of trials.
+    There are fewer than 10,000 trials, so that one count at most prints as each percentage.
 
     Examples
     --------
@@ -141,17 +118,9 @@ def recovered(percent: ArrayLike, *, trials: int = TRIALS) -> IntArray:
 
 
 def table1(*, alpha: float = 0.5) -> list[Fairness]:
-    """FDR, IR and GARBE of the five systems, from the counts behind table 1.
+    """FDR, IR and GARBE of the five systems in the paper's order, from the counts behind table 1.
 
-    Parameters
-    ----------
-    alpha : float in [0, 1]
-        Weight of FPR.
-
-    Returns
-    -------
-    list of Fairness
-        In the paper's order.
+    `alpha` is the weight of FPR.
 
     Examples
     --------
