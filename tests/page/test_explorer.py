@@ -12,7 +12,7 @@ from parivox import Counts, cdet, min_cdet, parse_cost
 from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.report.charts.curves import binned
-from parivox.report.page.measures import EXPLORED
+from parivox.report.page.explorer import EXPLORED
 from parivox.report.words import chance, percent, short, span
 
 READ = """() => {

@@ -101,8 +101,8 @@ def test_names_that_could_break_a_page_are_shown_as_they_are(opened):
 @pytest.mark.slow
 def test_the_data_hold_no_sign_that_ends_a_script():
     made = explorer(audited())
-    assert not set("<>&\u2028\u2029") & set(made.json)
-    assert set(NAMES) < set(json.loads(made.json)["lists"][0]["groupings"][0]["groups"])
+    assert not set("<>&\u2028\u2029") & set(made["json"])
+    assert set(NAMES) < set(json.loads(made["json"])["lists"][0]["groupings"][0]["groups"])
 
 
 def test_an_audit_of_decisions_has_no_explorer():
@@ -119,10 +119,10 @@ def test_an_audit_of_decisions_has_no_explorer():
 
 @pytest.mark.slow
 def test_the_same_audit_gives_the_same_bytes():
-    assert explorer(audited(seed=4)).json == explorer(audited(seed=4)).json
+    assert explorer(audited(seed=4))["json"] == explorer(audited(seed=4))["json"]
 
 
 @pytest.mark.slow
 def test_bigger_trials_make_no_bigger_data_but_for_digits():
-    few, many = (explorer(audited(groups=("f", "m"), nontarget=n)).json for n in (100, 1000))
+    few, many = (explorer(audited(groups=("f", "m"), nontarget=n))["json"] for n in (100, 1000))
     assert len(many) < 1.6 * len(few)

@@ -76,12 +76,12 @@ def test_limits_follow_the_seven_sources_and_are_filled_from_the_data(small):
         *("Historical", "Representation", "Measurement", "Aggregation"),
         *("Learning", "Evaluation", "Deployment"),
     ]
-    assert all(one.told for one in found)
-    by_name = {one.name: " ".join(one.told) for one in found}
+    assert all(one.sentences for one in found)
+    by_name = {one.name: " ".join(one.sentences) for one in found}
     assert "By gender: 2 groups, from f with 11 speakers to m with 12." in by_name["Representation"]
     assert "What the system is for: not supplied." in by_name["Deployment"]
     told = harms(small, read_context({"purpose": "a door"}))
-    assert "What the system is for: a door." in told[-1].told
+    assert "What the system is for: a door." in told[-1].sentences
 
 
 @pytest.fixture

@@ -53,6 +53,12 @@ class Binned:
     n_nontarget: IntArray
 
     @property
+    def where(self) -> dict[str, str]:
+        """To ask the audit's tables with."""
+        names = ("system", "list", "grouping", "allocation")
+        return {name: getattr(self, name) for name in names}
+
+    @property
     def curve(self) -> Curve:
         """The errors as the functions of ``core`` take them, at falling thresholds."""
         fp, fn = self.fp[:, ::-1], self.fn[:, ::-1]

@@ -149,8 +149,7 @@ def _rows(audit: Audit, of: Binned, at: int, panel: str, name: str, domain: Doma
     if not x:
         return []
     subject = {"system": of.system, "list": of.list}
-    group = {"grouping": of.grouping, "allocation": of.allocation, "group": of.groups[at]}
-    nodes = rows_of(audit, "bands", **subject, **group)
+    nodes = rows_of(audit, "bands", **of.where, group=of.groups[at])
     made: list[Row] = [
         {"k": "band", **where, **curves.band(nodes, domain)},
         {"k": "line", **where, "x": x, "y": y},

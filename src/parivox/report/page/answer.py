@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from parivox.core import verdict
 from parivox.report.findings import (
@@ -25,7 +24,8 @@ from parivox.report.findings import (
     why_unsure,
 )
 from parivox.report.page.context import Choice, Context
-from parivox.report.page.layout import abreast, listed, point_in_words
+from parivox.report.page.layout import abreast, listed, point_in_words, why_no_rate
+from parivox.report.page.limits import NOT_SUPPLIED
 from parivox.report.scopes import (
     RATES,
     by_grouping,
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates, Scope, Verdicts
     from parivox.report.words import Row
 
-NOT_SUPPLIED = "not supplied"
 _MOST_TOLD = 6
 _NO_TRIALS = {"no target trials": "no own trials", "no nontarget trials": "no impostor trials"}
 _ASKED = {
@@ -71,83 +70,34 @@ _ASKED = {
 }
 
 
-class Glance(NamedTuple):
-    """Who fares worse, and a ratio of the table with its limits, to say how it is read."""
-
-    sheet: Sheet
-    example: tuple[str, str, str] | None = None
-
-
-@dataclass(frozen=True)
-class OfPoint:
-    """What is said of one grouping at one operating point."""
-
-    at: str
-    where: str
-    short: str
-    sentences: list[tuple[str, str]]
-    groups: list[tuple[str, str]]
-    unknown: list[str]
-    reasons: str
-    lacking: str
-
-
-@dataclass(frozen=True)
-class OfScope:
-    """What is said of one grouping of one system."""
-
-    label: str
-    points: list[OfPoint]
-    own: str
-    missing: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The first section."""
-
-    glance: Glance
-    unsure: list[str]
-    limits: list[tuple[str, str]]
-    points: Sheet
-    chosen: list[str]
-    systems: list[tuple[str, str, list[str]]]
-    said: list[list[OfScope]]
-    context: list[tuple[str, str]]
-    lacking: list[str]
-    context_sha256: str
-    failures: list[Sheet]
-    gates: str
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the glance is of values as counted, without verdicts."""
-        return not any(point for of in self.said for scope in of for point in scope.points)
-
-
-def answer(audit: Audit, context: Context | None) -> Answer:
-    """What a reader learns first."""
+def answer(audit: Audit, context: Context | None) -> dict[str, Any]:
+    """What a reader learns first, as ``answer.html.j2`` takes it."""
     every = list(scopes(audit))
     unsure = {why_unsure(audit, one): name_of(*one.values()) for one in systems(audit)}
-    told = dict(_context(context))
-    return Answer(
-        glance=_glance(audit, every),
-        unsure=[f"{name}: {why}" for why, name in unsure.items() if why],
-        limits=list(_limits(audit, every, told)),
-        points=_points(audit),
-        chosen=list(_chosen(audit, context)),
-        systems=[_system(audit, one) for one in systems(audit)],
-        said=abreast([[_said(audit, one) for one in of] for of in by_grouping(every)]),
-        context=[(label, words) for label, words in told.items() if words],
-        lacking=[label for label, words in told.items() if not words],
-        context_sha256=context.sha256 if context else "",
-        failures=list(_failures(audit, every)),
-        gates=gates_in_words(audit),
-    )
+    about = _about(context or Context())
+    said = [[_said(audit, one) for one in of] for of in by_grouping(every)]
+    deployed = {tuple(one.values()): deployed_at(audit, one) for one in systems(audit)}
+    glance, example = _glance(audit, every)
+    return {
+        "glance": glance,
+        "example": example,
+        "is_counted": not any(scope["points"] for of in said for scope in of),
+        "unsure": [f"{name}: {why}" for why, name in unsure.items() if why],
+        "limits": list(_limits(audit, every, about)),
+        "points": operating_points(audit, deployed),
+        "chosen": list(_chosen(audit, context or Context())),
+        "systems": [_system(audit, one) for one in systems(audit)],
+        "said": abreast(said),
+        "context": [(label, words) for label, words in about.items() if words],
+        "lacking": [label for label, words in about.items() if not words],
+        "context_sha256": context.sha256 if context else "",
+        "failures": list(_failures(audit, every)),
+        "gates": gates_in_words(audit),
+    }
 
 
 def _limits(
-    audit: Audit, every: Sequence[Scope], told: Mapping[str, str]
+    audit: Audit, every: Sequence[Scope], about: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """What a reader must know before relying on the answer, and the section that tells more."""
     for names, failed in failed_checks(audit):
@@ -157,7 +107,22 @@ def _limits(
     sentences = (words for scope in every for words, _ in confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
         yield words.removesuffix("."), "groups"
-    yield from _odd(audit)
+    for words in odd_points(audit):
+        yield words, "points"
+    for words in groups_without_trials(audit):
+        yield f"{words[:1].upper()}{words[1:]}", "data"
+    yield from _too_small(audit, every)
+    sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
+    if "these trials" in sources:
+        yield "Thresholds were found on the audited trials themselves, not taken from use", "points"
+    if not len(audit.groups.where(metric="fta")):
+        yield "People whose recordings the system refuses are not counted", "failures"
+    missing = [f"{label[:1].lower()}{label[1:]}" for label, words in about.items() if not words]
+    if missing:
+        yield f"Not supplied: {'; '.join(missing)}", "context"
+
+
+def _too_small(audit: Audit, every: Sequence[Scope]) -> Iterator[tuple[str, str]]:
     for of in by_grouping(every):
         at = first_point(audit, of[0].where)
         small = {
@@ -169,39 +134,18 @@ def _limits(
             n = len(rates_of(audit, of[0].where).keys() - {"pooled"})
             words = f"{len(small)} of {n} groups by {of[0].of} are too small to count at {at}"
             yield f"{words} for one error or both ({gates_in_words(audit)})", "groups"
-    sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
-    if "these trials" in sources:
-        yield "Thresholds were found on the audited trials themselves, not taken from use", "points"
-    if not len(audit.groups.where(metric="fta")):
-        yield "People whose recordings the system refuses are not counted", "failures"
-    missing = [label for label, words in told.items() if not words]
-    if missing:
-        yield f"Not supplied: {'; '.join(_lowered(missing))}", "context"
 
 
-def _odd(audit: Audit) -> Iterator[tuple[str, str]]:
-    """Operating points that are not what they are called, and groups without trials."""
-    for words in odd_points(audit):
-        yield words, "points"
-    for words in groups_without_trials(audit):
-        yield f"{words[:1].upper()}{words[1:]}", "data"
-
-
-def _lowered(names: Sequence[str]) -> list[str]:
-    """Names as they stand within a sentence."""
-    return [f"{name[:1].lower()}{name[1:]}" for name in names]
-
-
-def _said(audit: Audit, scope: Scope) -> OfScope:
-    rates = rates_of(audit, scope.where)
-    known = points(audit, scope.where)
-    told = [
+def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
+    """What is said of one grouping of one system."""
+    rates, known = rates_of(audit, scope.where), points(audit, scope.where)
+    at_points = [
         _at_point(audit, scope, point, rates)
         for point in known
         if len(audit.verdicts.where(**scope.where, operating_point=point["operating_point"]))
     ]
     missing = ""
-    if not told:
+    if not at_points:
         why = why_unsure(audit, {"system": scope.system, "list": scope.list})
         reference = audit.record["options"]["reference"][0]
         missing = (
@@ -211,21 +155,18 @@ def _said(audit: Audit, scope: Scope) -> OfScope:
             if not known
             else f"No verdicts, as {reference} is no group of this grouping."
         )
-    return OfScope(scope.label, told, _own(audit, scope), missing)
-
-
-def _own(audit: Audit, scope: Scope) -> str:
-    """Whom the system finds harder, each group at a threshold of its own, in a sentence."""
-    of = list(own_thresholds(audit, scope.where))
-    names = [
+    harder = [
         f"{group} {words.partition(':')[0]}"
-        for group, words in of
+        for group, words in own_thresholds(audit, scope.where)
         if words.startswith(("harder:", "easier:"))
     ]
-    return "; ".join(filter(None, (", ".join(names), of[0][1]))) if of else ""
+    first = next((words for _, words in own_thresholds(audit, scope.where)), "")
+    own = "; ".join(filter(None, (", ".join(harder), first)))
+    return {"label": scope.label, "points": at_points, "own": own, "missing": missing}
 
 
-def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> OfPoint:
+def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
+    """What is said of one grouping at one operating point."""
     at = point["operating_point"]
     asked = {**scope.where, "operating_point": at}
     system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
@@ -234,32 +175,28 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> OfPoint:
     groups = [(group, figures(of, group, rates, at)) for group in differ[:_MOST_TOLD]]
     if len(differ) > _MOST_TOLD:
         groups.append((f"{len(differ) - _MOST_TOLD} more", "differ, too: see the table of groups"))
-    return OfPoint(
-        at=at,
-        where=point_in_words(point),
-        short="; ".join(
-            f"{words}: {differing_in_words(of[metric])}"
-            for metric, words in RATES.items()
-            if has_rate(metric, at, rates)
-        ),
-        sentences=[
-            (f"{words[0].upper()}{words[1:]} ({metric.upper()})", _sentence(system, metric, rates))
-            for metric, words in RATES.items()
-        ],
-        groups=groups,
-        unknown=list(_unknown(of)),
-        reasons="; ".join(_reasons(of)),
-        lacking=grouped(lacks(of, rates, at)),
-    )
+    summary, sentences = [], []
+    for metric, words in RATES.items():
+        if has_rate(metric, at, rates):
+            sentence = f"{_capital(str(system[metric]['sentence']))}."
+            summary.append(f"{words}: {differing_in_words(of[metric])}")
+        else:
+            sentence = f"No {metric.upper()}: {why_no_rate(metric, at, rates)}."
+        sentences.append((f"{_capital(words)} ({metric.upper()})", sentence))
+    return {
+        "at": at,
+        "where": point_in_words(point),
+        "short": "; ".join(summary),
+        "sentences": sentences,
+        "groups": groups,
+        "unknown": list(_unknown(of)),
+        "reasons": "; ".join(_reasons(of)),
+        "lacking": grouped(lacks(of, rates, at)),
+    }
 
 
-def _sentence(system: Mapping[str, Row], metric: str, rates: Rates) -> str:
-    at = next(iter(system.values()))["operating_point"]
-    if has_rate(metric, at, rates):
-        told = str(system[metric]["sentence"])
-        return f"{told[:1].upper()}{told[1:]}."
-    reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
-    return f"No {metric.upper()}: {', '.join(reasons)}."
+def _capital(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def _unknown(of: Verdicts) -> Iterator[str]:
@@ -282,12 +219,6 @@ def _reasons(of: Verdicts) -> list[str]:
     return list(dict.fromkeys(verdict.WHY.get(one, one) for one in found))
 
 
-def _points(audit: Audit) -> Sheet:
-    """Thresholds, and what they do to all trials."""
-    deployed = {tuple(one.values()): deployed_at(audit, one) for one in systems(audit)}
-    return operating_points(audit, deployed)
-
-
 def _failures(audit: Audit, every: Sequence[Scope]) -> Iterator[Sheet]:
     """Recordings that could not be used, of each system and grouping; none if none were told of."""
     for scope in every:
@@ -298,13 +229,12 @@ def _failures(audit: Audit, every: Sequence[Scope]) -> Iterator[Sheet]:
                 yield sheet.of(label)
 
 
-def _chosen(audit: Audit, context: Context | None) -> Iterator[str]:
+def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     """Who chose the operating points, the groups and the margin, as far as that is known."""
     options = audit.record["options"]
-    told = context or Context()
     points = options["operating_points"]
     how = f"given to the audit: {', '.join(points)}" if points else "left to Parivox's defaults"
-    yield f"Operating points: {how}; {_who(told.threshold)}."
+    yield f"Operating points: {how}; {_who(context.threshold)}."
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
         yield "Thresholds were found on the audited trials themselves" + (
@@ -316,36 +246,36 @@ def _chosen(audit: Audit, context: Context | None) -> Iterator[str]:
     by = audit.record["groupings_chosen_by"]
     names = ", ".join(audit.record["groupings"])
     how = "given to the audit" if by == "user" else f"not given, so taken: {by}"
-    yield f"Groups: {names}, {how}; {_who(told.groups)}."
+    yield f"Groups: {names}, {how}; {_who(context.groups)}."
     margin = f"{options['margin']:g}"
     yield (
         f"Margin: ratios from 1/{margin} to {margin} times {reference_in_words(audit)} are taken "
-        f"not to matter; {_who(told.margin)}."
+        f"not to matter; {_who(context.margin)}."
     )
 
 
 def _who(choice: Choice) -> str:
-    if choice == Choice():
+    words = _choice(choice)
+    if not words:
         return f"who chose it: {NOT_SUPPLIED}"
-    return f"the context file says: chosen by {_choice(choice)}"
+    return f"the context file says: chosen by {words}"
 
 
 def _choice(choice: Choice) -> str:
+    if choice == Choice():
+        return ""
     when = f", {choice.when}" if choice.when else ""
     why = f": {choice.why}" if choice.why else ""
     return f"{choice.chosen_by or NOT_SUPPLIED}{when}{why}"
 
 
-def _context(context: Context | None) -> Iterator[tuple[str, str]]:
-    """Each item with what was told of it; nothing, if nothing was."""
-    told = context or Context()
-    for one in fields(Context):
-        if one.name in _ASKED:
-            value = getattr(told, one.name)
-            if isinstance(value, Choice):
-                yield _ASKED[one.name], "" if value == Choice() else _choice(value)
-            else:
-                yield _ASKED[one.name], value
+def _about(context: Context) -> dict[str, str]:
+    """Each item of a context with what is known of it."""
+    values = {label: getattr(context, name) for name, label in _ASKED.items()}
+    return {
+        label: _choice(value) if isinstance(value, Choice) else value
+        for label, value in values.items()
+    }
 
 
 def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
@@ -366,46 +296,64 @@ def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
 # ---- at a glance
 
 
-def _glance(audit: Audit, every: Sequence[Scope]) -> Glance:
-    """Who is shown to fare worse, in a line for each grouping, at the first operating point."""
+def _glance(audit: Audit, every: Sequence[Scope]) -> tuple[Sheet, tuple[str, ...]]:
+    """Who is shown to fare worse at the first operating point, a line for each grouping.
+
+    With it a ratio of the table and its limits, to say how it is read, if there is one.
+    """
+    heads = ("Of", "At", "Locked out more", "More exposed to impostors")
     made = Sheet.headed(
         "At a glance: who is shown to fare worse, at the first operating point",
-        (
-            "Of",
-            "At",
-            "Locked out more",
-            "More exposed to impostors",
-            "How many groups cannot be told",
-        ),
+        (*heads, "How many groups cannot be told"),
         words=(1, 2, 3, 4, 5),
         wide=(3, 4, 5),
         is_stacked=True,
     )
-    first: Row | None = None
+    example: tuple[str, ...] = ()
     for scope in every:
         at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
         of = verdicts_of(audit, {**scope.where, "operating_point": at})
         if at is None or not of:
             continue
-        known = {metric: of.get(metric, {}) for metric in RATES if has_rate(metric, at, rates)}
-        worse = {metric: _worse(rows) for metric, rows in known.items()}
-        first = first or next((row for rows in worse.values() for row in rows), None)
-        cells = [
-            _named(worse[metric], known[metric]) if metric in known else _none(metric, at, rates)
-            for metric in RATES
-        ]
-        made.add(scope.label, at, *cells, "; ".join(_how_many_unknown(known)))
-    if not made.rows:
-        return Glance(_counted_worst(audit, every))
-    if first is None:
-        return Glance(made)
-    return Glance(made, (short(first["ratio"]), short(first["low"]), short(first["high"])))
+        cells, unknown = [], []
+        for metric, words in {"fnr": "lock-outs", "fpr": "impostors"}.items():
+            if not has_rate(metric, at, rates):
+                cells.append(Cell(_none(metric, at, rates)))
+                continue
+            rows = list(of.get(metric, {}).values())
+            worse = [row for row in rows if row["verdict"] == "worse"]
+            worse.sort(key=lambda row: -float(row["ratio"]))
+            if worse and not example:
+                example = tuple(short(worse[0][name]) for name in ("ratio", "low", "high"))
+            cells.append(_worse(worse, rows))
+            n = sum(row["verdict"] == "cannot_tell" for row in rows)
+            unknown.append(f"{words}: {n or 'none'} of {len(rows)}")
+        made.add(scope.label, at, *cells, "; ".join(unknown))
+    return (made, example) if made.rows else (_counted_worst(audit, every), ())
 
 
 def _none(metric: str, at: str, rates: Rates) -> str:
     """Why no group has a rate."""
     reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
     return ", ".join(_NO_TRIALS.get(one, one) for one in reasons)
+
+
+def _worse(worse: Sequence[Row], rows: Sequence[Row]) -> Cell:
+    """Groups that fare worse, with their figures."""
+    names = [
+        f"{row['group']}{'*' if row['gates'] else ''}: {short(row['ratio'])} times "
+        f"{span(row['low'], row['high'])}"
+        for row in worse
+    ]
+    if names:
+        return Cell("; ".join(listed(names, most=_MOST_TOLD)), verdict="worse")
+    if not rows:
+        return Cell("–")
+    reasons = {row["reason"] for row in rows}
+    if reasons <= {"too_common", "undefined_ratio"}:
+        return Cell(f"cannot be told: {'; '.join(verdict.WHY[one] for one in sorted(reasons))}")
+    is_known = all(row["verdict"] != "cannot_tell" for row in rows)
+    return Cell("no group" if is_known else "no group is shown to")
 
 
 def _counted_worst(audit: Audit, every: Sequence[Scope]) -> Sheet:
@@ -437,34 +385,3 @@ def _highest(rates: Rates, metric: str, at: str) -> str:
     counts = "" if most["trials"] is None else f" ({most['errors']:,} of {most['trials']:,} trials)"
     times = f", {short(most['value'] / pooled)} times everyone together" if pooled else ""
     return f"{most['group']}: {percent(most['value'])}{counts}{times}"
-
-
-def _how_many_unknown(of: Verdicts) -> Iterator[str]:
-    """Of how many groups it cannot be told, of either error."""
-    words = {"fnr": "lock-outs", "fpr": "impostors"}
-    for metric, by_group in of.items():
-        rows = by_group.values()
-        unknown = sum(row["verdict"] == "cannot_tell" for row in rows)
-        yield f"{words[metric]}: {unknown or 'none'} of {len(rows)}"
-
-
-def _worse(rows: Mapping[str, Row]) -> list[Row]:
-    """Groups that fare worse, the furthest off first."""
-    worse = (row for row in rows.values() if row["verdict"] == "worse")
-    return sorted(worse, key=lambda row: -float(row["ratio"]))
-
-
-def _named(worse: Sequence[Row], rows: Mapping[str, Row]) -> str | Cell:
-    """Groups that fare worse, with their figures."""
-    told = [
-        f"{row['group']}{'*' if row['gates'] else ''}: {short(row['ratio'])} times "
-        f"{span(row['low'], row['high'])}"
-        for row in worse
-    ]
-    if told:
-        return Cell("; ".join(listed(told, most=_MOST_TOLD)), verdict="worse")
-    reasons = {row["reason"] for row in rows.values()}
-    if reasons <= {"too_common", "undefined_ratio"} and rows:
-        return f"cannot be told: {'; '.join(verdict.WHY[one] for one in sorted(reasons))}"
-    is_known = rows and all(row["verdict"] != "cannot_tell" for row in rows.values())
-    return "no group" if is_known else "no group is shown to" if rows else "–"

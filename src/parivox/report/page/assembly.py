@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
+from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.page.answer import answer
 from parivox.report.page.context import read_context
+from parivox.report.page.explorer import IN_SCRIPT, explorer
 from parivox.report.page.groups import (
     by_system,
     compared,
@@ -31,12 +33,10 @@ from parivox.report.page.method import method
 from parivox.report.scopes import check_speaker_ids, name_of, systems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from jinja2 import Environment
 
     from parivox.auditing.result import Audit
-    from parivox.report.charts.chart import Figure
+    from parivox.report.charts import Figure
 
 SECTIONS = {
     "answer": "The answer",
@@ -52,7 +52,6 @@ SECTIONS = {
 """Anchors and headings, in order."""
 _STYLES = ("page.css", "explorer.css")
 _SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
-_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
@@ -78,29 +77,10 @@ def page(
 ) -> str:
     """One HTML page of an audit, which needs no other file and fetches nothing.
 
-    Parameters
-    ----------
-    audit
-        The result; only its tables and record are read.
-    title
-        Heading of the page; by default it names systems and groups.
-    context
-        Path of a YAML file, or a mapping, of what only its owner knows; see
-        :func:`parivox.report.page.context.read_context`.
-    speaker_ids : {"never", "offenders"}
-        Whether the speakers behind most errors are named. The audit must have kept them.
-
-    Returns
-    -------
-    str
-        The same text for the same audit, title and context.
-
-    Raises
-    ------
-    ConfigError
-        If a package is missing, the context cannot be used, or ids were not kept.
+    The same text for the same audit, title and context. A `ConfigError` if a package is missing,
+    the context cannot be used, or ids of speakers are asked for that the audit did not keep.
     """
-    told = read_context(context)
+    known = read_context(context)
     check_speaker_ids(audit, speaker_ids)
     template = _environment().get_template("page.html.j2")
     drawn = _drawn(audit)
@@ -108,31 +88,28 @@ def page(
     scripts = [_asset(name) for name in _SCRIPTS]
     vega = _vega() if is_live else ""
     style = _style()
+    names = ", ".join(name_of(*one.values()) for one in systems(audit))
+    by_default = f"Fairness audit of {names} by {', '.join(audit.record['groupings'])}"
     return template.render(
-        title=shown(title) if title else _title(audit),
+        title=shown(title) if title else by_default,
         sections=SECTIONS,
         figures=drawn,
-        answer=answer(audit, told),
+        answer=answer(audit, known),
         groups=groups(audit),
-        explorer=_explorer(audit),
+        explorer=explorer(audit),
         crosstabs=crosstabs(audit),
         by_system=by_system(audit),
         pairs=pairs(audit),
         measures=measures(audit),
         compared=compared(audit),
         checked=checked(audit),
-        method=method(audit, told),
+        method=method(audit, known),
         offenders=offenders(audit) if speaker_ids == "offenders" else None,
         style=style,
         scripts=scripts,
         vega=_packed(vega),
         policy=_policy([*scripts, *filter(None, [vega])], style),
     )
-
-
-def _title(audit: Audit) -> str:
-    names = ", ".join(name_of(*one.values()) for one in systems(audit))
-    return f"Fairness audit of {names} by {', '.join(audit.record['groupings'])}"
 
 
 def _environment() -> Environment:
@@ -159,23 +136,15 @@ def _whole(words: str) -> str:
     return re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", words).replace(", p ", ", p\u00a0")
 
 
-def _explorer(audit: Audit) -> Any:
-    from parivox.report.page.explorer import explorer  # noqa: PLC0415 - it imports NumPy and core
-
-    return explorer(audit)
-
-
 def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
     """Every figure by section, those of one kind for several systems beside each other."""
-    from parivox.report.charts import figures  # noqa: PLC0415 - it imports Altair
-
     made: dict[str, list[list[Drawn]]] = {name: [] for name in SECTIONS}
-    every = figures(audit)
-    is_system = _systems_in(audit)
-    for section, of_section in groupby(every, key=lambda one: one.section):
+    names = sorted((name_of(*one.values()) for one in systems(audit)), key=len, reverse=True)
+    system = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
+    for section, of_section in groupby(figures(audit), key=lambda one: one.section):
         read: dict[str, tuple[str, str]] = {}
         rows = []
-        for _, same in groupby(of_section, key=lambda one: is_system.sub("", one.title)):
+        for _, same in groupby(of_section, key=lambda one: system.sub("", one.title)):
             row = []
             for one in same:
                 row.append(_figure(one, read.get(one.reading, ("", ""))))
@@ -185,26 +154,12 @@ def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
     return made
 
 
-def _systems_in(audit: Audit) -> re.Pattern[str]:
-    """What finds names of systems in a title."""
-    names = sorted((name_of(*one.values()) for one in systems(audit)), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
-
-
 def _figure(one: Figure, like: tuple[str, str] = ("", "")) -> Drawn:
-    from parivox.report.charts.draw import spec, svg  # noqa: PLC0415 - it imports Altair
-
     text = ""
     if one.live:
-        text = json.dumps(spec(one.chart), ensure_ascii=False, separators=(",", ":"))
-    return Drawn(
-        id=one.id,
-        title=one.title,
-        reading=one.reading,
-        svg=svg(one.chart, id=one.id, title=one.title, description=one.description),
-        spec=text.translate(_IN_SCRIPT),
-        like=like,
-    )
+        text = json.dumps(draw.spec(one.chart), ensure_ascii=False, separators=(",", ":"))
+    svg = draw.svg(one.chart, id=one.id, title=one.title, description=one.description)
+    return Drawn(one.id, one.title, one.reading, svg, text.translate(IN_SCRIPT), like)
 
 
 @cache
@@ -227,18 +182,14 @@ def _asset(name: str) -> str:
 
 def _style() -> str:
     """The stylesheet, with the inks of charts for light, dark and print."""
-    from parivox.report.charts.theme import DARK, LIGHT  # noqa: PLC0415 - beside Altair
-
-    light, dark = (_variables(inks.named()) for inks in (LIGHT, DARK))
+    light, dark = (
+        "".join(f"--{name}:{ink};" for name, ink in inks.named().items()) for inks in (LIGHT, DARK)
+    )
     inks = (
         f":root{{color-scheme:light dark;{light}}}\n"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     )
     return inks + "".join(map(_asset, _STYLES))
-
-
-def _variables(inks: Mapping[str, str]) -> str:
-    return "".join(f"--{name}:{ink};" for name, ink in inks.items())
 
 
 def _policy(scripts: list[str], style: str) -> str:

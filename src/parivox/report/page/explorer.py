@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from parivox.auditing.operating_points import is_far
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.charts.curves import binned
-from parivox.report.page.measures import EXPLORED
 from parivox.report.scopes import by_grouping, points, scopes
 from parivox.report.sheets.comparison import audited_points
 from parivox.report.words import chance
@@ -25,13 +24,10 @@ from parivox.report.words import chance
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from parivox.auditing.result import Audit
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
     from parivox.report.charts.curves import Binned
-    from parivox.report.sheets.sheet import Sheet
     from parivox.report.words import Row
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -57,49 +53,28 @@ LIMITS = (
 )
 MOST_RATIO = 1e6
 """Limits of ratios are kept as parts of this, below 1, so that they are interpolated as rates."""
-_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _ALL = "all"
 
 Floors = dict[str, dict[str, str]]
 """What a fair system would show in words, by row of measures and metric."""
 
 
-@dataclass(frozen=True)
-class Explorer:
-    """The explorer of one page.
+def explorer(audit: Audit) -> dict[str, Any] | None:
+    """The explorer of an audit, as ``explorer.html.j2`` takes it.
 
-    Attributes
-    ----------
-    json : str
-        All that the module needs, safe to stand in a script element.
-    audited : list of Sheet
-        Rates at the audited points, as the page shows them without JavaScript.
-    positions : int
-        Thresholds to choose from, of the first list.
-    confidence : str
-        Of the intervals, in percent.
+    None where there is no threshold to move. Read are the audit's bins and bands, operating
+    points, gates and smallest costs.
     """
-
-    json: str
-    audited: list[Sheet]
-    positions: int
-    confidence: str
-
-
-def explorer(audit: Audit) -> Explorer | None:
-    """The explorer of an audit; None where there is no threshold to move.
-
-    Parameters
-    ----------
-    audit
-        Its bins and bands are read, operating points, gates and smallest costs.
-    """
-    lists = list(_lists(audit))
-    if not lists:
+    by_list: dict[tuple[str, str], list[Binned]] = {}
+    for one in binned(audit):
+        by_list.setdefault((one.system, one.list), []).append(one)
+    if not by_list:
         return None
     options = audit.record["options"]
+    lists = [_list(audit, several) for several in by_list.values()]
     data = {
-        "lists": [one.packed() for one in lists],
+        "lists": lists,
         "models": [_model(parse_cost(name)) for name in options["cost"]],
         "alpha": _weight(options["alpha"]),
         "zero": options["zero"],
@@ -107,20 +82,17 @@ def explorer(audit: Audit) -> Explorer | None:
         "rows": [one.packed() for one in EXPLORED],
     }
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Explorer(
-        text.translate(_SCRIPT),
-        list(_audited(audit)),
-        lists[0].everyone.thresholds.size,
-        f"{100 * options['confidence']:g}",
-    )
-
-
-def _audited(audit: Audit) -> Iterator[Sheet]:
-    """Both rates of every group of the first grouping at each audited point."""
+    audited = []
     for scope in next(iter(by_grouping(list(scopes(audit)))), []):
         known = [row["operating_point"] for row in points(audit, scope.where)]
         sheet = audited_points(audit, scope.where, known)
-        yield sheet.of(f"Every group at the audited points: {scope.label}")
+        audited.append(sheet.of(f"Every group at the audited points: {scope.label}"))
+    return {
+        "json": text.translate(IN_SCRIPT),
+        "audited": audited,
+        "positions": len(lists[0]["thresholds"]),
+        "confidence": f"{100 * options['confidence']:g}",
+    }
 
 
 def _weight(asked: Sequence[float]) -> float:
@@ -130,25 +102,20 @@ def _weight(asked: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Bands:
-    """Limits of every group's rates at some of the thresholds.
-
-    Attributes
-    ----------
-    nodes : int array of shape (node,)
-        Places among the thresholds, rising.
-    limits : float64 of shape (limit, group, node)
-        As :data:`LIMITS`, those of ratios divided by :data:`MOST_RATIO`; NaN where there is none.
-    """
+    """Limits of every group's rates at some of the thresholds."""
 
     nodes: IntArray
+    """Places among the thresholds, rising, shape (node,)."""
     limits: FloatArray
+    """As :data:`LIMITS`, those of ratios divided by :data:`MOST_RATIO`; NaN where there is none.
+
+    Shape (limit, group, node).
+    """
 
     @classmethod
     def of(cls, audit: Audit, one: Binned) -> Bands:
         """The bands of a grouping, of those thresholds that its bins have."""
-        found = audit.bands.where(
-            system=one.system, list=one.list, grouping=one.grouping, allocation=one.allocation
-        ).to_dict()
+        found = audit.bands.where(**one.where).to_dict()
         place = {threshold: k for k, threshold in enumerate(one.thresholds.tolist())}
         at = [place.get(threshold, -1) for threshold in found["threshold"]]
         nodes = sorted({k for k in at if k >= 0})
@@ -185,84 +152,32 @@ def _code(limit: float) -> int:
     return 2 - 9000 * int(exponent) + int(mantissa.replace(".", "")) - 1000
 
 
-@dataclass(frozen=True)
-class _Grouping:
-    """One way to split the trials of a list, with all that is known of its groups."""
-
-    binned: Binned
-    bands: Bands
-    gates: Mapping[str, Mapping[str, Sequence[str]]]
-    minima: Mapping[str, Sequence[float | None]]
-    floors: Mapping[str, tuple[Floors, Floors]]
-
-    def packed(self, exact: Iterable[int]) -> dict[str, Any]:
-        one = self.binned
-        return {
-            "name": one.grouping,
-            "allocation": one.allocation,
-            "groups": list(one.groups),
-            **_counts(one),
-            "nodes": self.bands.nodes.tolist(),
-            "limits": packed(self.bands.codes()),
-            "exact": self.bands.exact(exact),
-            "gates": self.gates,
-            "minima": self.minima,
-            "floors": self.floors,
-        }
+def _list(audit: Audit, several: list[Binned]) -> dict[str, Any]:
+    """One system on one list: thresholds that its groupings share, and these; or only the whole."""
+    whole = [one for one in several if one.grouping == _ALL]
+    parts = [one for one in several if one.grouping != _ALL] or whole
+    everyone = (whole or parts)[0]
+    audited = list(_points(audit, everyone))
+    if audited:
+        start = audited[0]["k"]
+    else:  # the middle of the curve
+        fpr, fnr = (np.nan_to_num(rates[0], nan=0.5) for rates in (everyone.fpr, everyone.fnr))
+        start = int(np.argmin(np.abs(fpr - fnr)))
+    return {
+        "system": everyone.system,
+        "list": everyone.list,
+        "thresholds": [_finite(threshold) for threshold in everyone.thresholds.tolist()],
+        "points": audited,
+        "start": start,
+        "everyone": _counts(everyone),
+        "groupings": [_grouping(audit, one, audited) for one in parts],
+    }
 
 
-@dataclass(frozen=True)
-class _List:
-    """One system on one list: the thresholds that all of its groupings share."""
-
-    everyone: Binned
-    groupings: Sequence[_Grouping]
-    points: Sequence[dict[str, Any]]
-
-    @property
-    def start(self) -> int:
-        """The place of the first audited point; where there is none, the middle of the curve."""
-        if self.points:
-            return int(self.points[0]["k"])
-        fpr, fnr = self.everyone.fpr[0], self.everyone.fnr[0]
-        gap = np.abs(np.nan_to_num(fpr, nan=0.5) - np.nan_to_num(fnr, nan=0.5))
-        return int(np.argmin(gap))
-
-    def packed(self) -> dict[str, Any]:
-        one = self.everyone
-        exact = sorted({point["k"] for point in self.points})
-        return {
-            "system": one.system,
-            "list": one.list,
-            "thresholds": [_finite(t) for t in one.thresholds.tolist()],
-            "points": list(self.points),
-            "start": self.start,
-            "everyone": _counts(one),
-            "groupings": [grouping.packed(exact) for grouping in self.groupings],
-        }
-
-
-def _lists(audit: Audit) -> Iterator[_List]:
-    """Every system and list that has bins of groups; the whole alone where there is no grouping."""
-    found: dict[tuple[str, str], list[Binned]] = {}
-    for one in binned(audit):
-        found.setdefault((one.system, one.list), []).append(one)
-    for (system, name), several in found.items():
-        whole = [one for one in several if one.grouping == _ALL]
-        parts = [one for one in several if one.grouping != _ALL] or whole
-        everyone = whole[0] if whole else parts[0]
-        points = list(_points(audit, system, name, everyone.thresholds))
-        texts = [point["text"] for point in points]
-        groupings = [_grouping(audit, one, texts) for one in parts]
-        yield _List(everyone, groupings, points)
-
-
-def _points(
-    audit: Audit, system: str, name: str, thresholds: NDArray[np.float64]
-) -> Iterator[dict[str, Any]]:
+def _points(audit: Audit, of: Binned) -> Iterator[dict[str, Any]]:
     """Audited points by their place among the thresholds, and what each of them holds."""
-    place = {threshold: k for k, threshold in enumerate(thresholds.tolist())}
-    for row in audit.operating_points.where(system=system, list=name, within="").rows():
+    place = {threshold: k for k, threshold in enumerate(of.thresholds.tolist())}
+    for row in audit.operating_points.where(system=of.system, list=of.list, within="").rows():
         k = place.get(row["threshold"])
         if k is None:
             continue
@@ -276,31 +191,39 @@ def _points(
         yield {"text": row["operating_point"], "k": k, "hold": hold, "at": at}
 
 
-def _grouping(audit: Audit, one: Binned, points: Sequence[str]) -> _Grouping:
-    where = {
-        "system": one.system,
-        "list": one.list,
-        "grouping": one.grouping,
-        "allocation": one.allocation,
-    }
+def _grouping(audit: Audit, one: Binned, audited: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One way to split the trials of a list, with all that is known of its groups."""
+    where = {**one.where, "within": ""}
+    names = [point["text"] for point in audited]
     place = {group: i for i, group in enumerate(one.groups)}
     size = len(one.groups)
     gates: dict[str, dict[str, list[str]]] = {}
-    for row in audit.verdicts.where(**where, within="").rows():
-        if row["operating_point"] in points and row["metric"] in {"fpr", "fnr"} and row["group"]:
+    for row in audit.verdicts.where(**where).rows():
+        if row["operating_point"] in names and row["metric"] in {"fpr", "fnr"} and row["group"]:
             by_metric = gates.setdefault(row["operating_point"], {})
             lacks = by_metric.setdefault(row["metric"], [""] * size)
             if row["group"] in place:
                 lacks[place[row["group"]]] = row["gates"] or ""
     minima: dict[str, list[float | None]] = {}
-    for row in audit.groups.where(**where, metric="min_cdet_norm", within="").rows():
+    for row in audit.groups.where(**where, metric="min_cdet_norm").rows():
         least = minima.setdefault(row["definition"], [None] * size)
         if row["group"] in place:
             least[place[row["group"]]] = row["value"]
     options = audit.record["options"]
     weighed = options["zero"][0], _weight(options["alpha"])
-    known = _floors(audit.meta.where(**where, within="").rows(), points, *weighed)
-    return _Grouping(one, Bands.of(audit, one), gates, minima, known)
+    bands = Bands.of(audit, one)
+    return {
+        "name": one.grouping,
+        "allocation": one.allocation,
+        "groups": list(one.groups),
+        **_counts(one),
+        "nodes": bands.nodes.tolist(),
+        "limits": packed(bands.codes()),
+        "exact": bands.exact({point["k"] for point in audited}),
+        "gates": gates,
+        "minima": minima,
+        "floors": _floors(audit.meta.where(**where).rows(), names, *weighed),
+    }
 
 
 def _floors(
@@ -373,3 +296,111 @@ def packed(numbers: Iterable[int]) -> str:
 def _finite(threshold: float) -> float | str:
     """A threshold as JSON can hold it."""
     return threshold if math.isfinite(threshold) else str(threshold).replace("inf", "Infinity")
+
+
+# ---- the table of measures
+
+
+@dataclass(frozen=True)
+class Explored:
+    """A row of the explorer's table of meta-measures."""
+
+    id: str
+    label: str
+    """What it tells."""
+    name: str
+    """What it is called."""
+    fair: str
+    """The value of a fair system."""
+    single: Mapping[str, str] = field(default_factory=dict)
+    """The measure of each metric alone."""
+    joint: str = ""
+    """The measure of both rates, empty where there is none."""
+
+    def packed(self) -> dict[str, Any]:
+        """As the page's script reads it."""
+        words = {"id": self.id, "label": self.label, "name": self.name, "fair": self.fair}
+        return {**words, "joint": self.joint, **self.single}
+
+
+def _each(measure: str) -> dict[str, str]:
+    return dict.fromkeys(("fpr", "fnr", "cost"), measure)
+
+
+EXPLORED = (
+    Explored(
+        "fdr",
+        "From the lowest group to the highest",
+        "largest − smallest; both: FDR, 1 − weighted",
+        "0; FDR 1",
+        {"fpr": "fdr_fpd", "fnr": "fdr_fnd"},
+        "fdr",
+    ),
+    Explored(
+        "gini",
+        "How unevenly errors are shared out",
+        "Gini; both: GARBE",
+        "0",
+        _each("gini"),
+        "garbe",
+    ),
+    Explored(
+        "ir",
+        "The highest group, in times the lowest",
+        "largest / smallest; both: inequity rate, IR",
+        "1",
+        _each("max_min"),
+        "ir",
+    ),
+    Explored(
+        "min_max",
+        "The lowest group, as a part of the highest",
+        "smallest / largest",
+        "1",
+        _each("min_max"),
+    ),
+    Explored(
+        "max_geomean",
+        "The highest group, in times the typical one",
+        "largest / geometric mean",
+        "1",
+        _each("max_geomean"),
+    ),
+    Explored(
+        "max_mean",
+        "The highest group, in times the average",
+        "largest / mean",
+        "1",
+        _each("max_mean"),
+    ),
+    Explored(
+        "nrb",
+        "How far groups are from pooled, as a logarithm",
+        "mean |ln(group / pooled)|, NRB",
+        "0",
+        _each("nrb"),
+    ),
+    Explored("sd", "How far groups are from their average", "standard deviation", "0", _each("sd")),
+    Explored(
+        "cv",
+        "The same, as a part of the average",
+        "standard deviation / mean",
+        "0",
+        _each("cv"),
+    ),
+    Explored(
+        "eo_diff",
+        "The larger of both gaps, lowest to highest",
+        "equalised odds: difference",
+        "0",
+        joint="eo_diff",
+    ),
+    Explored(
+        "eo_ratio",
+        "The smaller part: of impostors in, of own let in",
+        "equalised odds: ratio",
+        "1",
+        joint="eo_ratio",
+    ),
+)
+"""Rows of the explorer's table of measures; its script leaves out what it has no function for."""

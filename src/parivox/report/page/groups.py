@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import parse_gates
 from parivox.report.disagreements import disagreements
@@ -18,7 +17,7 @@ from parivox.report.findings import (
     trends,
     worst_tenth,
 )
-from parivox.report.page.layout import abreast, point_in_words
+from parivox.report.page.layout import abreast, point_in_words, why_no_rate
 from parivox.report.scopes import (
     POOLED,
     RATES,
@@ -41,7 +40,7 @@ from parivox.report.sheets.sheet import Sheet
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from parivox.auditing.result import Audit
     from parivox.report.scopes import Rates, Scope
@@ -53,84 +52,49 @@ _MOST_PAIRS = 40
 """Pairs of groups in a table: the matrix of the audit has all of them."""
 
 
-@dataclass(frozen=True)
-class AtPoint:
-    """All groups at one operating point."""
-
-    at: str
-    where: str
-    sheets: list[Sheet]
-    missing: list[str]
-    lacking: str
-
-
-@dataclass(frozen=True)
-class OfScope:
-    """All groups of one grouping of one system."""
-
-    label: str
-    n: int
-    is_first: bool
-    points: list[AtPoint]
-    told: list[str]
-    own_told: list[tuple[str, str]]
-    own: Sheet | None
-    beside: list[Sheet]
-
-
-@dataclass(frozen=True)
-class Groups:
-    """The second section."""
-
-    scopes: list[OfScope]
-    others: str
-    gates: str
-    inference: int
-    confidence: str
-    margin: str
-
-
-def groups(audit: Audit) -> Groups:
-    """Tables of every system and grouping."""
+def groups(audit: Audit) -> dict[str, Any]:
+    """Tables of every system and grouping, as ``groups.html.j2`` takes them."""
     options = audit.record["options"]
-    return Groups(
-        scopes=[_scope(audit, one) for one in scopes(audit)],
-        others=reference_in_words(audit),
-        gates=gates_in_words(audit),
-        inference=parse_gates(options["gate"]).inference,
-        confidence=f"{100 * options['confidence']:g}",
-        margin=f"{options['margin']:g}",
-    )
+    return {
+        "scopes": [_scope(audit, one) for one in scopes(audit)],
+        "others": reference_in_words(audit),
+        "gates": gates_in_words(audit),
+        "inference": parse_gates(options["gate"]).inference,
+        "confidence": f"{100 * options['confidence']:g}",
+        "margin": f"{options['margin']:g}",
+    }
 
 
-def _scope(audit: Audit, scope: Scope) -> OfScope:
+def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
+    """All groups of one grouping of one system."""
     where, rates = scope.where, rates_of(audit, scope.where)
     known = points(audit, where)
     at = first_point(audit, where) or ""
-    beside = [
+    more = [
         *people(audit, where, at),
         *attempts(audit, where, at),
         *standardised(audit, where, rates, at, audit.record["options"]["standardise"]),
     ]
     own = tables.own_thresholds(audit, where)
-    return OfScope(
-        label=scope.label,
-        n=len(rates.keys() - {POOLED}),
-        is_first=scope.grouping == audit.record["groupings"][0],
-        points=[_at_point(audit, scope, point, rates) for point in known],
-        told=[
+    return {
+        "label": scope.label,
+        "n": len(rates.keys() - {POOLED}),
+        "is_first": scope.grouping == audit.record["groupings"][0],
+        "points": [_at_point(audit, scope, point, rates) for point in known],
+        "sentences": [
             *(words for words, _ in confounded(audit, where)),
             *limits(audit, where, known),
             *worst_tenth(audit, where, at),
             *trends(audit, where, at),
         ],
-        own_told=list(own_thresholds(audit, where)),
-        own=own and replace(own, title=f"{own.title}, {scope.label}"),
-        beside=[*(one.of(scope.label) for one in beside), *_levels(audit, scope, at)],
-    )
+        "own_in_words": list(own_thresholds(audit, where)),
+        "own": own and replace(own, title=f"{own.title}, {scope.label}"),
+        "more": [*(one.of(scope.label) for one in more), *_levels(audit, scope, at)],
+    }
 
 
-def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> AtPoint:
+def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
+    """All groups at one operating point."""
     at = point["operating_point"]
     of = verdicts_of(audit, {**scope.where, "operating_point": at})
     sheets, missing = [], []
@@ -140,9 +104,14 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> AtPoint:
             title = f"{metric.upper()}, {words}, of {scope.label} at {at}"
             sheets.append(replace(sheet, title=title).filled(keeps_reasons=True))
         else:
-            reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
-            missing.append(f"No {metric.upper()} ({words}): {', '.join(reasons)}.")
-    return AtPoint(at, point_in_words(point), sheets, missing, grouped(lacks(of, rates, at)))
+            missing.append(f"No {metric.upper()} ({words}): {why_no_rate(metric, at, rates)}.")
+    return {
+        "at": at,
+        "where": point_in_words(point),
+        "sheets": sheets,
+        "missing": missing,
+        "lacking": grouped(lacks(of, rates, at)),
+    }
 
 
 def _levels(audit: Audit, scope: Scope, at: str) -> list[Sheet]:
@@ -159,54 +128,45 @@ def _levels(audit: Audit, scope: Scope, at: str) -> list[Sheet]:
 # ---- two attributes, and systems beside each other
 
 
-class Crossed(NamedTuple):
-    """Tables of both errors, which stand beside each other."""
-
-    label: str
-    sheets: list[Sheet]
-
-    @property
-    def notes(self) -> list[str]:
-        """Why margins are missing."""
-        return [*dict.fromkeys(note for one in self.sheets for note in one.notes)]
-
-
-def crosstabs(audit: Audit) -> list[Crossed]:
+def crosstabs(audit: Audit) -> list[dict[str, Any]]:
     """FNR and FPR of every grouping of two attributes at the first operating point."""
     made = []
     for scope in scopes(audit):
         at = first_point(audit, scope.where)
         sheets = [] if at is None else comparison.crosstabs(audit, scope.where, at)
         if sheets:
-            made.append(Crossed(f"{scope.label} at {at}", [*map(_named, sheets)]))
+            made.append(_crossed(f"{scope.label} at {at}", sheets))
     return made
 
 
-def by_system(audit: Audit) -> list[Crossed]:
+def by_system(audit: Audit) -> list[dict[str, Any]]:
     """Groups down, systems and lists across, where there are several of either."""
     names = systems(audit)
-    made: list[Crossed] = []
+    made: list[dict[str, Any]] = []
     if len(names) == 1:
         return made
-    kinds = sorted(scopes(audit), key=lambda one: audit.record["groupings"].index(one.grouping))
-    for (grouping, allocation), same in groupby(kinds, key=lambda one: one[2:]):
-        first = next(same)
+    kinds = [same[0] for same in by_grouping(list(scopes(audit)))]
+    for first in sorted(kinds, key=lambda one: audit.record["groupings"].index(one.grouping)):
         asked = [
-            ({**name, "grouping": grouping, "allocation": allocation, "within": ""}, at)
+            ({**first.where, **name}, at)
             for name in names
             if (at := first_point(audit, name)) is not None
         ]
         at = ", ".join(dict.fromkeys(at for _, at in asked))
         sheets = comparison.by_system(audit, first.of, asked)
-        made.append(Crossed(f"{first.of} at {at}", [*map(_named, sheets)]))
+        made.append(_crossed(f"{first.of} at {at}", sheets))
     return made
 
 
-def _named(sheet: Sheet) -> Sheet:
-    """With a capital over the names of rows."""
-    first, *rest = sheet.columns
-    capital = first._replace(head=first.head[:1].upper() + first.head[1:])
-    return replace(sheet, columns=[capital, *rest])
+def _crossed(label: str, sheets: Iterable[Sheet]) -> dict[str, Any]:
+    """Tables of both errors, with a capital over the names of rows, and why margins are missing."""
+    made = []
+    for sheet in sheets:
+        first, *rest = sheet.columns
+        capital = first._replace(head=first.head[:1].upper() + first.head[1:])
+        made.append(replace(sheet, columns=[capital, *rest]))
+    notes = dict.fromkeys(note for sheet in made for note in sheet.notes)
+    return {"label": label, "sheets": made, "notes": [*notes]}
 
 
 # ---- who is taken for whom
@@ -272,53 +232,35 @@ def offenders(audit: Audit) -> list[Sheet]:
 # ---- measures of fairness
 
 
-@dataclass(frozen=True)
-class MeasuresOf:
-    """The measures of one grouping of one system."""
-
-    label: str
-    is_first: bool
-    sheets: list[Sheet]
-    disagree: list[str]
-
-
-@dataclass(frozen=True)
-class Measures:
-    """The sixth section."""
-
-    scopes: list[list[MeasuresOf]]
-    between: list[str]
-    gates: str
-
-    @property
-    def has_disagreements(self) -> bool:
-        """Whether any grouping has a sentence of them."""
-        return any(one.disagree for of in self.scopes for one in of)
-
-
-def measures(audit: Audit) -> Measures:
+def measures(audit: Audit) -> dict[str, Any]:
     """Tables of meta-measures, and where they contradict each other."""
     within, between = disagreements(audit)
-    first = audit.record["groupings"][0]
-    made = [
-        [
-            MeasuresOf(
-                scope.label,
-                scope.grouping == first,
-                _measures(audit, scope),
-                within.get(scope, []),
+    made = []
+    for of in by_grouping(list(scopes(audit))):
+        row = []
+        for scope in of:
+            at = first_point(audit, scope.where) or ""
+            sheets = [
+                replace(sheet, title=f"{sheet.title}, {scope.label} at {at}")
+                for sheet in measures_on_page(audit, scope.where, at)
+            ]
+            is_first = scope.grouping == audit.record["groupings"][0]
+            disagree = within.get(scope, [])
+            row.append(
+                {
+                    "label": scope.label,
+                    "is_first": is_first,
+                    "sheets": sheets,
+                    "disagree": disagree,
+                }
             )
-            for scope in of
-        ]
-        for of in by_grouping(list(scopes(audit)))
-    ]
-    return Measures(scopes=abreast(made), between=between, gates=gates_in_words(audit))
-
-
-def _measures(audit: Audit, scope: Scope) -> list[Sheet]:
-    at = first_point(audit, scope.where) or ""
-    found = measures_on_page(audit, scope.where, at)
-    return [replace(one, title=f"{one.title}, {scope.label} at {at}") for one in found]
+        made.append(row)
+    return {
+        "scopes": abreast(made),
+        "between": between,
+        "has_disagreements": any(one["disagree"] for row in made for one in row),
+        "gates": gates_in_words(audit),
+    }
 
 
 # ---- systems or lists against each other, where there are several and it was asked for
@@ -327,56 +269,34 @@ def _measures(audit: Audit, scope: Scope) -> list[Sheet]:
 _RANKS = {"more accurate": "fewer errors"}
 
 
-@dataclass(frozen=True)
-class OfPair:
-    """Two systems, or one on two lists."""
-
-    label: str
-    speakers: str
-    sheets: list[Sheet]
-    ranks: Sheet | None
-
-
-@dataclass(frozen=True)
-class Compared:
-    """The section."""
-
-    pairs: list[OfPair]
-    missing: str
-
-
-def compared(audit: Audit) -> Compared:
+def compared(audit: Audit) -> dict[str, Any]:
     """Every pair that was compared, or why there is none."""
-    made = [_pair(one) for one in comparison.pairs(audit)]
-    missing = ""
-    if not made:
-        n = len(audit.record["inputs"])
-        why = "one system on one list was audited" if n == 1 else "--compare was not asked for"
-        missing = f"Nothing was compared: {why}."
-    return Compared(made, missing)
+    pairs = [_pair(one) for one in comparison.pairs(audit)]
+    n = len(audit.record["inputs"])
+    why = "one system on one list was audited" if n == 1 else "--compare was not asked for"
+    return {"pairs": pairs, "missing": "" if pairs else f"Nothing was compared: {why}."}
 
 
-def _pair(pair: Pair) -> OfPair:
+def _pair(pair: Pair) -> dict[str, Any]:
+    """Two systems, or one on two lists."""
+    sheets = [replace(pair.whole, title="").of(f"All trials, {pair.label}")]
     ranks = Sheet.headed(
         "How sure the order is: share of the draws of speakers in which either is better, %",
         ("Of", "Better in", *pair.names),
-        _ranks(pair),
         words=(1, 2),
     )
-    sheets = [one for one in _sheets(pair) if one.rows]
-    return OfPair(pair.label, pair.speakers, sheets, ranks if ranks.rows else None)
-
-
-def _sheets(pair: Pair) -> Iterator[Sheet]:
-    yield replace(pair.whole, title="").of(f"All trials, {pair.label}")
     for split in pair.splits:
-        yield replace(split.spreads, title="").of(f"How much groups differ, {split.label}")
-        for one in split.groups:
-            yield replace(one.of(""), title=f"{one.title}, {split.label}", is_sortable=True)
-
-
-def _ranks(pair: Pair) -> Iterator[tuple[str, ...]]:
-    for split in pair.splits:
-        for metric, what, one, other in split.ranks:
-            shares = (f"{100 * share:.0f}" for share in (one, other))
-            yield f"{split.label}, {metric}", _RANKS.get(what, what), *shares
+        title = f"How much groups differ, {split.label}"
+        sheets.append(replace(split.spreads, title="").of(title))
+        for sheet in split.groups:
+            title = f"{sheet.title}, {split.label}"
+            sheets.append(replace(sheet.of(""), title=title, is_sortable=True))
+        for metric, what, *shares in split.ranks:
+            cells = [f"{100 * share:.0f}" for share in shares]
+            ranks.add(f"{split.label}, {metric}", _RANKS.get(what, what), *cells)
+    return {
+        "label": pair.label,
+        "speakers": pair.speakers,
+        "sheets": [sheet for sheet in sheets if sheet.rows],
+        "ranks": ranks if ranks.rows else None,
+    }

@@ -11,6 +11,7 @@ from parivox.report.words import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parivox.report.scopes import Rates
     from parivox.report.words import Row
 
 T = TypeVar("T")
@@ -29,6 +30,11 @@ def listed(names: Sequence[str], *, most: int) -> list[str]:
     """Names, but not more than can be read."""
     left = len(names) - most
     return [*names[:most], f"and {left} more"] if left > 0 else list(names)
+
+
+def why_no_rate(metric: str, at: str, rates: Rates) -> str:
+    """Why no group has a rate at an operating point."""
+    return ", ".join(dict.fromkeys(one[metric, at]["reason"] for one in rates.values()))
 
 
 _POINTS = {

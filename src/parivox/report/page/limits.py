@@ -7,8 +7,7 @@ docs/references.md#paper-001. The items are in the words of what is publicly kno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.report.findings import (
     SET_APART,
@@ -28,12 +27,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parivox.auditing.result import Audit
-    from parivox.report.words import Row
 
 
 STANDARD = "ISO/IEC 19795-10"
 ACT = "AI Act, Annex IV"
-_BY_CONTEXT = "context file"
+NOT_SUPPLIED = "not supplied"
+_HARMS = {
+    "Historical": "what is unequal in the world is repeated by the data",
+    "Representation": "some people are too few in the data to be served, or judged, as well",
+    "Measurement": "what is recorded or labelled stands in for what is meant, and not alike for "
+    "all",
+    "Aggregation": "one model or threshold is used for people who differ",
+    "Learning": "choices in the making of the system widen differences",
+    "Evaluation": "the list of trials, or the measure, does not show what use would show",
+    "Deployment": "the system is used otherwise than it was audited",
+}
 
 
 class Harm(NamedTuple):
@@ -41,69 +49,39 @@ class Harm(NamedTuple):
 
     name: str
     meaning: str
-    told: list[str]
+    sentences: list[str]
 
 
 def harms(audit: Audit, context: Context | None) -> list[Harm]:
     """The seven sources, filled from the data."""
-    told = context or Context()
-    return [
-        Harm(
-            "Historical",
-            "what is unequal in the world is repeated by the data",
-            list(_historical(told)),
-        ),
-        Harm(
-            "Representation",
-            "some people are too few in the data to be served, or judged, as well",
-            list(_representation(audit)),
-        ),
-        Harm(
-            "Measurement",
-            "what is recorded or labelled stands in for what is meant, and not alike for all",
-            list(_measurement(audit)),
-        ),
-        Harm(
-            "Aggregation",
-            "one model or threshold is used for people who differ",
-            list(_aggregation(audit)),
-        ),
-        Harm(
-            "Learning",
-            "choices in the making of the system widen differences",
-            list(_learning(audit)),
-        ),
-        Harm(
-            "Evaluation",
-            "the list of trials, or the measure, does not show what use would show",
-            list(_evaluation(audit)),
-        ),
-        Harm(
-            "Deployment",
-            "the system is used otherwise than it was audited",
-            list(_deployment(audit, told)),
-        ),
-    ]
+    context = context or Context()
+    sentences = (
+        _historical(context),
+        _representation(audit),
+        _measurement(audit),
+        _aggregation(audit),
+        _learning(audit),
+        _evaluation(audit),
+        _deployment(audit, context),
+    )
+    return [Harm(*of, list(said)) for of, said in zip(_HARMS.items(), sentences, strict=True)]
 
 
-def _historical(told: Context) -> Iterator[str]:
+def _historical(context: Context) -> Iterator[str]:
     yield "An audit of scores cannot see how its speakers came to be recorded, nor who never was."
-    yield f"How the speakers came to take part: {told.recruitment or 'not supplied'}."
+    yield f"How the speakers came to take part: {context.recruitment or NOT_SUPPLIED}."
 
 
 def _representation(audit: Audit) -> Iterator[str]:
     """The smallest and the largest group of each grouping."""
-    seen = set()
+    done = set()
     for scope in scopes(audit):
-        if (scope.list, scope.grouping) in seen or scope.allocation != "both":
+        if (scope.list, scope.grouping) in done or scope.allocation != "both":
             continue
-        seen.add((scope.list, scope.grouping))
+        done.add((scope.list, scope.grouping))
         rows = audit.groups.where(**scope.where, metric="fnr", definition="").rows()
-        sizes = {
-            row["group"]: row["speakers"]
-            for row in rows
-            if row["group"] != "pooled" and row["speakers"] is not None
-        }
+        sizes = {row["group"]: row["speakers"] for row in rows if row["speakers"] is not None}
+        sizes.pop("pooled", None)
         if sizes:
             least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
             on = f" on {scope.list}" if scope.list else ""
@@ -148,35 +126,27 @@ def _aggregation(audit: Audit) -> Iterator[str]:
     """What one threshold for all costs the group that it suits least."""
     names = ", ".join(audit.record["groupings"])
     yield f"One threshold serves everyone. Groups by {names} were looked at; others may differ."
-    rows = [
-        row
-        for measure in ("threshold_bias_cv", "threshold_bias")
-        for row in audit.bias.where(measure=measure, within="").rows()
-        if row["value"] is not None
-    ]
     for scope in scopes(audit):
         small = small_groups(audit, scope.where)
-        own = [
-            row
-            for row in rows
-            if row["group"] not in small
-            and all(row[key] == value for key, value in scope._asdict().items())
-        ]
-        measure = own[0]["measure"] if own else ""
-        own = [row for row in own if row["measure"] == measure]
-        if own:
-            most = max(own, key=lambda row: float(row["value"]))
-            alone = (
-                ", an interval of that group alone, not adjusted for its being the largest"
-                if most["high"] is not None and len(own) > 1
-                else ""
-            )
-            interval = "" if most["high"] is None else f" {span(most['low'], most['high'])}"
-            yield (
-                f"{scope.label}: next to a threshold of its own, the common one costs "
-                f"{most['group']} most, {short(most['value'])} times as much{interval} (the "
-                f"largest of {len(own)} groups{alone})."
-            )
+        for measure in ("threshold_bias_cv", "threshold_bias"):
+            rows = audit.bias.where(**scope.where, measure=measure).rows()
+            own = [r for r in rows if r["value"] is not None and r["group"] not in small]
+            if own:
+                most = max(own, key=lambda row: float(row["value"]))
+                interval = alone = ""
+                if most["high"] is not None:
+                    interval = f" {span(most['low'], most['high'])}"
+                    if len(own) > 1:
+                        alone = (
+                            ", an interval of that group alone, not adjusted for its being the "
+                            "largest"
+                        )
+                yield (
+                    f"{scope.label}: next to a threshold of its own, the common one costs "
+                    f"{most['group']} most, {short(most['value'])} times as much{interval} (the "
+                    f"largest of {len(own)} groups{alone})."
+                )
+                break
     sentences = (words for scope in scopes(audit) for words, _ in confounded(audit, scope.where))
     yield from dict.fromkeys(sentences)
 
@@ -195,8 +165,8 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         if failed:
             apart = [one["sentence"] for one in failed if one["id"] in SET_APART]
             ids = ", ".join(one["id"] for one in failed)
-            told = f" Groups are not compared alike: {'; '.join(apart)}." if apart else ""
-            yield f"The list of {', '.join(names)} fails the checks {ids}.{told}"
+            unlike = f" Groups are not compared alike: {'; '.join(apart)}." if apart else ""
+            yield f"The list of {', '.join(names)} fails the checks {ids}.{unlike}"
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
         yield "Thresholds were found on the audited trials: other trials would give other ones."
@@ -218,11 +188,11 @@ def _evaluation(audit: Audit) -> Iterator[str]:
             )
 
 
-def _deployment(audit: Audit, told: Context) -> Iterator[str]:
-    yield f"What the system is for: {told.purpose or 'not supplied'}."
-    yield f"On whom it will be used: {told.population or 'not supplied'}."
+def _deployment(audit: Audit, context: Context) -> Iterator[str]:
+    yield f"What the system is for: {context.purpose or NOT_SUPPLIED}."
+    yield f"On whom it will be used: {context.population or NOT_SUPPLIED}."
     points = ", ".join(dict.fromkeys(row["operating_point"] for row in audit.operating_points))
-    who = told.threshold.chosen_by or "not supplied"
+    who = context.threshold.chosen_by or NOT_SUPPLIED
     yield f"Audited at {points}; who chose that for use: {who}. Another threshold, another answer."
     yield "Rates are of single trials. Nothing is said of spoofed or replayed speech."
 
@@ -241,101 +211,90 @@ class Place(NamedTuple):
 
 def places(audit: Audit, context: Context | None) -> dict[str, list[Place]]:
     """Every item, by who asks about it."""
-    told = context or Context()
-    return {STANDARD: _of_standard(audit, told), ACT: _of_act(audit, told)}
+    context = context or Context()
+    found = {}
+    for asked_in, rows in (
+        (STANDARD, _of_standard(audit, context)),
+        (ACT, _of_act(audit, context)),
+    ):
+        found[asked_in] = [
+            Place(item, asked_in, f"section {where}" if where[0].isdigit() else where, anchor)
+            if is_there
+            else Place(item, asked_in, NOT_SUPPLIED, "")
+            for item, where, anchor, is_there in rows
+        ]
+    return found
 
 
-def _of_standard(audit: Audit, told: Context) -> list[Place]:
-    def place(item: str, section: str, anchor: str, *, is_there: bool) -> Place:
-        return _place(item, STANDARD, section, anchor, is_there=is_there)
+Item = tuple[str, str, str, bool]
+"""What is asked about, section and anchor of where it would be, and whether it is there."""
 
+
+def _of_standard(audit: Audit, context: Context) -> list[Item]:
+    is_of_known_people = bool(context.recruitment and context.population)
+    has_shifts = _has(audit, "shift_target", "shift_nontarget")
+    # thresholds found on these trials are in nobody's use yet
+    sources = {row["source"] for row in audit.operating_points.rows()} or {"these trials"}
+    is_in_use = context.threshold != Choice() or "these trials" not in sources
+    has_intervals = any(audit.groups.to_dict()["interval"])
+    shifts = "9, definitions; the figures: groups.csv of the audit"
     return [
-        place("Who was tested: speakers, groups, trials", "1, the data", "data", is_there=True),
-        place(
+        ("Who was tested: speakers, groups, trials", "1, the data", "data", True),
+        (
             "How the speakers were recruited, and of which population",
-            "1, the context",
-            "context",
-            is_there=bool(told.recruitment and told.population),
+            *("1, the context", "context", is_of_known_people),
         ),
-        place("Failures to enrol, by group", "1", "failures", is_there=_has(audit, "fte")),
-        place("Failures to acquire, by group", "1", "failures", is_there=_has(audit, "fta")),
-        place("Error rates by group", "2", "groups", is_there=_has(audit, "fnr", "fpr")),
-        place(
+        ("Failures to enrol, by group", "1", "failures", _has(audit, "fte")),
+        ("Failures to acquire, by group", "1", "failures", _has(audit, "fta")),
+        ("Error rates by group", "2", "groups", _has(audit, "fnr", "fpr")),
+        (
             "Differences of comparison scores by group (score shifts)",
-            "9, definitions; the figures: groups.csv of the audit",
-            "definitions",
-            is_there=_has(audit, "shift_target", "shift_nontarget"),
+            *(shifts, "definitions", has_shifts),
         ),
-        place("Time per trial, by group", "1", "failures", is_there=_has(audit, "seconds")),
-        place(
-            "Threshold in operation",
-            "1, the operating point",
-            "points",
-            is_there=told.threshold != Choice() or "these trials" not in _sources(audit),
-        ),
-        place(
-            "Uncertainty of what is reported",
-            "2, intervals",
-            "groups",
-            is_there=any(audit.groups.to_dict()["interval"]),
-        ),
-        place("Differential measures", "2, ratios", "groups", is_there=len(audit.bias) > 0),
-        place("Aggregate measures", "6", "measures", is_there=len(audit.meta) > 0),
+        ("Time per trial, by group", "1", "failures", _has(audit, "seconds")),
+        ("Threshold in operation", "1, the operating point", "points", is_in_use),
+        ("Uncertainty of what is reported", "2, intervals", "groups", has_intervals),
+        ("Differential measures", "2, ratios", "groups", len(audit.bias) > 0),
+        ("Aggregate measures", "6", "measures", len(audit.meta) > 0),
     ]
 
 
-def _of_act(audit: Audit, told: Context) -> list[Place]:
-    def supplied(item: str, value: str | Choice) -> Place:
-        is_there = value != (Choice() if isinstance(value, Choice) else "")
-        return _place(item, ACT, f"1, {_BY_CONTEXT}", "context", is_there=is_there)
-
-    def outside(item: str) -> Place:
-        return _place(item, ACT, "", "", is_there=False)
-
+def _of_act(audit: Audit, context: Context) -> list[Item]:
     has_rates = _has(audit, "fnr") or _has(audit, "fpr")
-
-    def inside(item: str, section: str, anchor: str) -> Place:
-        return _place(item, ACT, section, anchor, is_there=has_rates)
-
+    has_reasons = bool(context.threshold.why or context.margin.why)
+    file, outside = ("1, context file", "context"), ("", "", False)
+    tested = "2 Validation and testing: "
     return [
-        supplied("1 General description: intended purpose", told.purpose),
-        supplied("1 General description: system and its version", told.system),
-        outside("2 Development: methods, design, training data, human oversight"),
-        inside("2 Validation and testing: data used and their characteristics", "1 and 8", "data"),
-        inside("2 Validation and testing: measures of accuracy", "2, 6 and 9", "groups"),
-        inside(
-            "2 Validation and testing: potentially discriminatory impacts", "1, 2 and 5", "answer"
+        ("1 General description: intended purpose", *file, bool(context.purpose)),
+        ("1 General description: system and its version", *file, bool(context.system)),
+        ("2 Development: methods, design, training data, human oversight", *outside),
+        (f"{tested}data used and their characteristics", "1 and 8", "data", has_rates),
+        (f"{tested}measures of accuracy", "2, 6 and 9", "groups", has_rates),
+        (f"{tested}potentially discriminatory impacts", "1, 2 and 5", "answer", has_rates),
+        (
+            "2 Test reports, dated and signed",
+            *("the end, to be signed by hand", "signature", has_rates),
         ),
-        inside("2 Test reports, dated and signed", "the end, to be signed by hand", "signature"),
-        outside("2 Robustness and cybersecurity"),
-        inside("3 Accuracy for specific groups of persons, and overall", "1 and 2", "groups"),
-        supplied("3 Persons on whom the system is meant to be used", told.population),
-        inside("3 Limitations, and sources of risk of discrimination", "9, limits", "harms"),
-        _place(
+        ("2 Robustness and cybersecurity", *outside),
+        (
+            "3 Accuracy for specific groups of persons, and overall",
+            *("1 and 2", "groups", has_rates),
+        ),
+        ("3 Persons on whom the system is meant to be used", *file, bool(context.population)),
+        (
+            "3 Limitations, and sources of risk of discrimination",
+            *("9, limits", "harms", has_rates),
+        ),
+        (
             "4 Why the measures suit the system",
-            ACT,
-            f"9, definitions; the reasons: {_BY_CONTEXT}",
-            "context",
-            is_there=bool(told.threshold.why or told.margin.why),
+            *("9, definitions; the reasons: context file", "context", has_reasons),
         ),
-        outside("5 Risk management"),
-        outside("6 Changes over the life cycle"),
-        outside("7 Standards applied"),
-        outside("8 Declaration of conformity"),
-        outside("9 Monitoring after it is on the market"),
+        ("5 Risk management", *outside),
+        ("6 Changes over the life cycle", *outside),
+        ("7 Standards applied", *outside),
+        ("8 Declaration of conformity", *outside),
+        ("9 Monitoring after it is on the market", *outside),
     ]
-
-
-def _place(item: str, asked_in: str, section: str, anchor: str, *, is_there: bool) -> Place:
-    if not is_there:
-        return Place(item, asked_in, "not supplied", "")
-    where = f"section {section}" if section[:1].isdigit() else section
-    return Place(item, asked_in, where, anchor)
-
-
-def _sources(audit: Audit) -> set[str]:
-    """Where thresholds come from; those found on these trials are in nobody's use yet."""
-    return {row["source"] for row in audit.operating_points.rows()} or {"these trials"}
 
 
 def _has(audit: Audit, *metrics: str) -> bool:
@@ -349,71 +308,50 @@ def _has(audit: Audit, *metrics: str) -> bool:
 # ---- what the list of trials can show, and where groups are not compared alike
 
 
-@dataclass(frozen=True)
-class OfList:
-    """What one list fails, and which systems it was audited with."""
-
-    label: str
-    apart: list[str]
-    sheet: Sheet | None
-
-
-@dataclass(frozen=True)
-class Checked:
-    """The eighth section."""
-
-    lists: list[OfList]
-    pairing: str
-    grades: str
-    missing: str
-
-
-def checked(audit: Audit) -> Checked:
-    """Findings of the trial check, each list once."""
-    found = failed_checks(audit)
-    return Checked(
-        lists=[_of_list(names, failed) for names, failed in found],
-        pairing=_pairing(audit),
-        grades=_grades(audit),
-        missing=""
-        if found
-        else "The list was not checked: it is too large for memory, or of "
-        "counts. parivox trials check checks it by itself.",
+def checked(audit: Audit) -> dict[str, Any]:
+    """Findings of the trial check, each list once, as ``list.html.j2`` takes them."""
+    lists = []
+    for names, failed in failed_checks(audit):
+        label = f"The list of {', '.join(names)}"
+        sheet = Sheet.headed(
+            f"What the list of {', '.join(names)} fails",
+            ("Check", "What it asks for", "Found"),
+            [(one["id"], one["what"], one["sentence"]) for one in failed],
+            words=(1, 2, 3),
+            wide=(2, 3),
+        )
+        apart = [f"{one['sentence']} ({one['id']})" for one in failed if one["id"] in SET_APART]
+        lists.append({"label": label, "apart": apart, "sheet": sheet if failed else None})
+    missing = (
+        "The list was not checked: it is too large for memory, or of "
+        "counts. parivox trials check checks it by itself."
     )
-
-
-def _of_list(names: list[str], failed: list[Row]) -> OfList:
-    label = f"The list of {', '.join(names)}"
-    made = Sheet.headed(
-        f"What the list of {', '.join(names)} fails",
-        ("Check", "What it asks for", "Found"),
-        words=(1, 2, 3),
-        wide=(2, 3),
-    )
-    for one in failed:
-        made.add(one["id"], one["what"], one["sentence"])
-    apart = [f"{one['sentence']} ({one['id']})" for one in failed if one["id"] in SET_APART]
-    return OfList(label, apart, made if failed else None)
+    return {
+        "lists": lists,
+        "pairing": _pairing(audit),
+        "grades": _grades(audit),
+        "missing": "" if lists else missing,
+    }
 
 
 def _pairing(audit: Audit) -> str:
     """Who is compared with whom, from the matrix of the groupings."""
-    told, is_alike = [], True
+    shares, is_alike = [], True
     for grouping in audit.record["groupings"]:
         rows = audit.matrix.where(grouping=grouping, within="").rows()
         if not rows:
             continue
-        first = (rows[0]["system"], rows[0]["list"], rows[0]["operating_point"])
-        own = [r for r in rows if (r["system"], r["list"], r["operating_point"]) == first]
+        keys = ("system", "list", "operating_point")
+        own = [row for row in rows if all(row[key] == rows[0][key] for key in keys)]
         total = sum(row["trials"] or 0 for row in own)
         alike = sum(row["trials"] or 0 for row in own if row["enrol_group"] == row["test_group"])
         if total:
             is_alike &= alike == total
-            told.append(
+            shares.append(
                 f"by {grouping}, {100 * alike / total:.3g} % of the nontarget trials compare "
                 "speakers of one group"
             )
-    if not told:
+    if not shares:
         return "Who is compared with whom: not known of this audit."
     rest = (
         "Nothing is known of impostors of another group, whom a system mostly tells apart more "
@@ -422,7 +360,7 @@ def _pairing(audit: Audit) -> str:
         else "Impostors of another group are mostly told apart more easily, so the fewer of them "
         "a list holds, the higher is its FPR: compare rates only of lists that are paired alike."
     )
-    return f"Who is compared with whom: {'; '.join(told)}. {rest}"
+    return f"Who is compared with whom: {'; '.join(shares)}. {rest}"
 
 
 def _grades(audit: Audit) -> str:

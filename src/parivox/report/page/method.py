@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
 from parivox.auditing.result import system_name
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
-from parivox.report.page.limits import Harm, Place, harms, places
+from parivox.report.page.limits import harms, places
 from parivox.report.scopes import name_of
 from parivox.report.sheets.sheet import Sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from parivox.auditing.result import Audit
     from parivox.report.page.context import Context
@@ -44,38 +43,23 @@ REFERENCES = {
 _NONE = "none given"
 
 
-@dataclass(frozen=True)
-class Method:
-    """The ninth section."""
-
-    definitions: list[tuple[str, list[tuple[str, str]]]]
-    options: Sheet
-    hashes: Sheet
-    versions: list[tuple[str, str]]
-    references: dict[str, str]
-    command: str
-    standard: dict[str, list[Place]]
-    harms: list[Harm]
-    sha256: str
-
-
-def method(audit: Audit, context: Context | None) -> Method:
-    """What an audit rests on."""
-    found = audit.record["definitions"]
-    return Method(
-        definitions=[(_words(name), list(_flat(value))) for name, value in found.items()],
-        options=_options(audit),
-        hashes=_hashes(audit, context),
-        versions=[
-            *((_words(k), str(v)) for k, v in audit.record["versions"].items()),
+def method(audit: Audit, context: Context | None) -> dict[str, Any]:
+    """What an audit rests on, as ``method.html.j2`` takes it."""
+    definitions = audit.record["definitions"]
+    return {
+        "definitions": [(_words(name), list(_flat(value))) for name, value in definitions.items()],
+        "options": _options(audit),
+        "hashes": _hashes(audit, context),
+        "versions": [
+            *((_words(name), str(one)) for name, one in audit.record["versions"].items()),
             *audit.record.get("other_version", {}).items(),
         ],
-        references=REFERENCES,
-        command=command(audit),
-        standard=places(audit, context),
-        harms=harms(audit, context),
-        sha256=hashlib.sha256(audit.to_json().encode()).hexdigest(),
-    )
+        "references": REFERENCES,
+        "command": command(audit),
+        "standard": places(audit, context),
+        "harms": harms(audit, context),
+        "sha256": hashlib.sha256(audit.to_json().encode()).hexdigest(),
+    }
 
 
 def _flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
@@ -126,14 +110,12 @@ def _hashes(audit: Audit, context: Context | None) -> Sheet:
         made.add("Contents of the speakers' table", audit.record["speakers_content_sha256"])
     for i, entry in enumerate(audit.provenance, 1):
         if entry.get("sha256"):
-            made.add(f"File {i} ({_kind(entry)}): bytes", entry["sha256"])
+            keys = ("role", "format", "compression")
+            kind = ", ".join(str(entry[key]) for key in keys if entry.get(key))
+            made.add(f"File {i} ({kind}): bytes", entry["sha256"])
     if context is not None:
         made.add("Context file: bytes", context.sha256)
     return made
-
-
-def _kind(entry: Mapping[str, Any]) -> str:
-    return ", ".join(str(entry[key]) for key in ("role", "format", "compression") if entry.get(key))
 
 
 # ---- the command that makes the audit again
@@ -145,30 +127,21 @@ def command(audit: Audit) -> str:
     Only options that are not the default are named. The names of columns, and the format of a
     file, are left out, as they follow from the files.
     """
-    words = ["parivox", "audit", *_inputs(audit), *_files(audit), *_flags(audit)]
-    return shlex.join(words)
-
-
-def _inputs(audit: Audit) -> Iterator[str]:
-    for i, one in enumerate(audit.record["inputs"], 1):
-        name = system_name(one["system"], one["list"])
-        yield f"{name}=SCORES_{i}"
-
-
-def _files(audit: Audit) -> Iterator[str]:
+    record = audit.record
+    described, chosen = options_of(AuditOptions), record["options"]
+    words = ["parivox", "audit"]
+    for i, one in enumerate(record["inputs"], 1):
+        words.append(f"{system_name(one['system'], one['list'])}=SCORES_{i}")
     roles = {entry.get("role") for entry in audit.provenance}
-    for name, one in options_of(AuditOptions).items():
+    for name, option in described.items():
         if name in roles:
-            yield from (one.flag, name.upper())
-    for i, _ in enumerate(audit.record.get("development", []), 1):
-        yield from ("--threshold-from", f"DEVELOPMENT_SCORES_{i}")
-
-
-def _flags(audit: Audit) -> Iterator[str]:
-    described, chosen = options_of(AuditOptions), audit.record["options"]
+            words += [option.flag, name.upper()]
+    for i, _ in enumerate(record.get("development", []), 1):
+        words += ["--threshold-from", f"DEVELOPMENT_SCORES_{i}"]
     for name, default in Options().recorded().items():
         value = chosen.get(name, default)
         value = tuple(value) if isinstance(value, list) else value  # as a loaded audit has it
-        is_found = name == "by" and audit.record["groupings_chosen_by"] != "user"
-        if value not in (default, None) and not is_found:
-            yield from described[name].on_command_line(value)
+        is_by_default = name == "by" and record["groupings_chosen_by"] != "user"
+        if value not in (default, None) and not is_by_default:
+            words += described[name].on_command_line(value)
+    return shlex.join(words)
