@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from parivox.auditing.crossfit import LEAST
-from parivox.auditing.estimates import Estimates, place_of_rate
+from parivox.auditing.draws import LEAST
+from parivox.auditing.estimates import Estimates, columns_of, place_of_rate
+from parivox.auditing.nulls import away
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
@@ -24,23 +25,22 @@ from parivox.core.resampling import from_replicates
 from parivox.core.verdict import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.cell_counts import Cells
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import FloatArray
     from parivox.core.registry import ZeroPolicy
-    from parivox.core.resampling import Scale
     from parivox.read.grouping import Grouping
 
     Columns = dict[str, NDArray[Any]]
     Bools = NDArray[np.bool_]
-    Against = Callable[[FloatArray, FloatArray], bias.Measured]
+    Terms = Callable[[Estimates], tuple[FloatArray, FloatArray]]
 
 _MADE_OF_ALL = {"macro", "geomean", "best"}
 _TESTS = ("p", "p_holm", "p_bh")
@@ -49,33 +49,19 @@ _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One bias measure against one reference, of every metric that it applies to.
-
-    Attributes
-    ----------
-    measure, reference, zero : str
-    keys : sequence of Key
-        What its rows are of.
-    stack : Estimates
-        The base metrics that it is computed of.
-    of : callable
-        The measure of such estimates, also of draws of them.
-    value : float64 ndarray of shape (key, group)
-    reason : str ndarray of shape (key, group)
-        Why a value is undefined, infinite or a convention; ``undefined_value`` where the metric
-        itself is.
-    drawn : float64 ndarray of shape (draw, key, group), or None
-    """
+    """One bias measure against one reference, of every metric that it applies to."""
 
     measure: str
     reference: str
     zero: ZeroPolicy
-    keys: Sequence[Key]
-    stack: Estimates
-    of: Callable[[Estimates], FloatArray]
-    value: FloatArray
+    keys: Sequence[Key]  # what its rows are of
+    stack: Estimates  # the base metrics that it is computed of
+    terms: Terms  # of such estimates, also of draws of them: the groups and what they are against
+    value: FloatArray  # [key, group]
     reason: NDArray[np.str_]
-    drawn: FloatArray | None
+    """``[key, group]``: why a value is undefined, infinite or a convention; ``undefined_value``
+    where the metric itself is."""
+    drawn: FloatArray | None  # [draw, key, group]
 
 
 def bias_blocks(
@@ -97,73 +83,75 @@ def bias_blocks(
         ``[group]`` or None.
     groups
         Their names.
-    points, options
-        What was asked for.
     """
     rates = data.where(*RATES)
+    against = [one.id for one in bias_measures().values() if one.is_of_references]
     for zero in options.zero:
         stack = data if zero == "none" else rates
         again = None if draws is None else draws.having(stack.keys)
+        measures = [one for one in against if (zero, one) != ("nist", "difference")]
         for reference in options.reference:
-            if reference not in REFERENCES and reference not in groups:
-                continue
-            for measure in bias_measures().values():
-                if not measure.is_of_references or (zero, measure.id) == ("nist", "difference"):
-                    continue
-                way = partial(_against, measure.id, reference, zero, groups, points, options)
-                yield _block(measure.id, reference, zero, stack.keys, stack, way, again)
+            if reference in REFERENCES or reference in groups:
+                terms = partial(_terms, reference, zero, groups, points, options)
+                yield from _blocks(measures, reference, zero, stack.keys, stack, again, terms)
     for both, crossed in cheapest:
         again = None if draws is None else draws.having(both.keys)
         at = both.keys[:1]
-        yield _block("subgroup_bias", "pooled", "none", at, both, _subgroup, again)
-        plain = _block("threshold_bias", "", "none", at, both, _threshold, again)
+        yield from _blocks(["subgroup_bias"], "pooled", "none", at, both, again, _cost_and_pooled)
+        (plain,) = _blocks(["threshold_bias"], "", "none", at, both, again, _cost_and_minimum)
         yield plain
         if crossed is not None:
-            yield _crossed(plain, crossed, again)
+            yield _crossed(plain, crossed)
 
 
-def _block(
-    measure: str,
+def _blocks(
+    measures: Sequence[str],
     reference: str,
     zero: ZeroPolicy,
     keys: Sequence[Key],
     stack: Estimates,
-    way: Callable[[Estimates], bias.Measured],
     again: Estimates | None,
-) -> Block:
-    def of(estimates: Estimates) -> FloatArray:
-        return way(estimates).value
+    terms: Terms,
+) -> Iterator[Block]:
+    """Measures that are computed of the same two terms, of the data and `again` of each draw."""
+    of_data, of_draws = terms(stack), None if again is None else terms(again)
+    for measure in measures:
+        compute = partial(_computed, measure, reference)
+        found, drawn = compute(of_data), None
+        if again is not None and of_draws is not None:
+            drawn = compute(of_draws).value
+            if reference in _MADE_OF_ALL:  # not of a draw in which the reference lacks a group
+                drawn = np.where(again.lacks(stack)[..., None], np.nan, drawn)
+        value, reason = found.value, found.reason
+        yield Block(measure, reference, zero, keys, stack, terms, value, reason, drawn)
 
-    found, drawn = way(stack), None
-    if again is not None:
-        drawn = of(again)
-        if reference in _MADE_OF_ALL:  # not of a draw in which the reference lacks a group
-            drawn = np.where(again.lacks(stack)[..., None], np.nan, drawn)
-    return Block(measure, reference, zero, keys, stack, of, found.value, found.reason, drawn)
+
+def _computed(measure: str, reference: str, terms: tuple[FloatArray, FloatArray]) -> bias.Measured:
+    """A measure of the groups and what they are compared with."""
+    found = cast("Callable[..., bias.Measured]", MEASURES[measure].compute)(*terms)
+    return found.flat if reference == "others" else found
 
 
-def _against(
-    measure: str,
+def _terms(
     reference: str,
     zero: ZeroPolicy,
     groups: Sequence[str],
     points: Points,
     options: Options,
     stack: Estimates,
-) -> bias.Measured:
-    """One measure of every group against one reference, ``[..., key, group]``."""
+) -> tuple[FloatArray, FloatArray]:
+    """The groups ``[..., key, group]`` and what they are compared with, ``[..., key]``."""
     cells = stack.under(zero)
-    values, average = cells[..., :-1], cells[..., -1]
+    values = cells[..., :-1]
     # nist adjusts what stands below the fraction bar only
     above = stack.groups if zero == "nist" else values
-    function = cast("Against", MEASURES[measure].compute)
     if reference == "others":  # which is another one for each group
-        return function(above[..., None], stack.others(zero, points, options)).flat
+        return above[..., None], stack.others(zero, points, options)
     if reference == "pooled":
-        return function(above, average)
+        return above, cells[..., -1]
     if reference in groups:
-        return function(above, values[..., groups.index(reference)])
-    return function(above, bias.reference(values, cast("bias.Reference", reference)))
+        return above, values[..., groups.index(reference)]
+    return above, bias.reference(values, cast("bias.Reference", reference))
 
 
 def at_cheapest(data: Estimates, cells: Cells, found: Found) -> Estimates:
@@ -181,34 +169,27 @@ def at_cheapest(data: Estimates, cells: Cells, found: Found) -> Estimates:
     return replace(minima, keys=[at], values=costs[None], reasons=reasons).and_(minima)
 
 
-def _subgroup(both: Estimates) -> bias.Measured:
-    """A cost over the pooled one, at one threshold."""
-    return bias.ratio(both.groups[..., :1, :], both.pooled[..., :1])
+def _cost_and_pooled(both: Estimates) -> tuple[FloatArray, FloatArray]:
+    """A cost, and the pooled one at the same threshold."""
+    return both.groups[..., :1, :], both.pooled[..., :1]
 
 
-def _threshold(both: Estimates) -> bias.Measured:
-    """A cost over the group's own smallest one."""
-    return bias.threshold_bias(both.groups[..., :1, :], both.groups[..., 1:, :])
+def _cost_and_minimum(both: Estimates) -> tuple[FloatArray, FloatArray]:
+    """A cost, and the group's own smallest one."""
+    return both.groups[..., :1, :], both.groups[..., 1:, :]
 
 
-def _crossed(plain: Block, crossed: FloatArray, again: Estimates | None) -> Block:
+def _crossed(plain: Block, crossed: FloatArray) -> Block:
     """Threshold bias with thresholds of other speakers, which varies as the plain one does."""
     value = crossed[None]
     # unknown where the plain one has no bound, as the smallest cost is 0, or the other is 0
     is_known = np.isfinite(plain.value) & (value > 0)
     times = np.where(is_known, value, np.nan) / plain.value
-
-    def of(both: Estimates) -> FloatArray:
-        return _threshold(both).value * times
-
-    return replace(
-        plain,
-        measure="threshold_bias_cv",
-        of=of,
-        value=value,
-        reason=np.where(np.isnan(value), _NOT_CROSSED, ""),
-        drawn=None if again is None else of(again),
-    )
+    reason = np.where(np.isnan(value), _NOT_CROSSED, "")
+    drawn = None if plain.drawn is None else plain.drawn * times
+    # no floor: it is none of the rates, of which alone a fair system is drawn
+    measure = "threshold_bias_cv"
+    return replace(plain, measure=measure, value=value, reason=reason, drawn=drawn)
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -229,7 +210,7 @@ def bias_rows(
     rows: Rows,
     where: Mapping[str, Any],
     grouping: Grouping,
-    blocks: Iterator[Block],
+    blocks: Iterable[Block],
     options: Options,
     uncertainty: Uncertainty | None = None,
 ) -> dict[tuple[str, str], Ratios]:
@@ -238,16 +219,31 @@ def bias_rows(
     Returned are ratios of the rates to the first reference, with their intervals, by metric and
     operating point.
     """
-    groups, sharing = grouping.groups, shared_values(grouping)
+    groups, shared = grouping.groups, shared_values(grouping)
     start = len(rows.cells["value"])
     ratios: dict[tuple[str, str], Ratios] = {}
     of_means: list[Columns] = []
     for block in blocks:
         more: Columns = {}
         if uncertainty is not None:
-            more, means = _uncertain(uncertainty, block, groups, sharing)
+            more, means = _uncertain(uncertainty, block, groups, shared)
             of_means.append(means)
-        _add(rows, where, groups, block, more)
+        reasons = [
+            own if code == "undefined_value" else code  # an undefined metric tells its own reason
+            for row, codes in zip(block.stack.reasons, block.reason.tolist(), strict=False)
+            for own, code in zip(row, codes, strict=False)
+        ]
+        rows.add(
+            **where,
+            **columns_of(block.keys, len(groups)),
+            group=list(groups) * len(block.keys),
+            measure=block.measure,
+            reference=block.reference,
+            zero=block.zero,
+            value=block.value.ravel(),
+            reason=reasons,
+            **{name: cells.ravel() for name, cells in more.items()},
+        )
         is_headline = (block.reference, block.measure, block.zero)
         if is_headline == (options.reference[0], "ratio", "none") and more:
             ratios = {
@@ -262,41 +258,16 @@ def bias_rows(
     return ratios
 
 
-def _add(
-    rows: Rows, where: Mapping[str, Any], groups: Sequence[str], block: Block, more: Columns
-) -> None:
-    """The rows of one measure; an undefined metric tells its own reason."""
-    n = len(groups)
-    reasons = [
-        mine if coded == "undefined_value" else coded
-        for row, codes in zip(block.stack.reasons, block.reason.tolist(), strict=False)
-        for mine, coded in zip(row, codes, strict=False)
-    ]
-    rows.add(
-        **where,
-        group=list(groups) * len(block.keys),
-        metric=[key[0] for key in block.keys for _ in range(n)],
-        definition=[key[1] for key in block.keys for _ in range(n)],
-        operating_point=[key[2] for key in block.keys for _ in range(n)],
-        measure=block.measure,
-        reference=block.reference,
-        zero=block.zero,
-        value=block.value.reshape(-1).tolist(),
-        reason=reasons,
-        **{name: cells.ravel() for name, cells in more.items()},
-    )
-
-
 def shared_values(grouping: Grouping) -> list[dict[str, Bools]]:
     """Of each attribute of an intersection, the groups that share each of its values."""
     if len(grouping.attributes) < 2 or not grouping.parts:
         return []
     return [
         {
-            f"{name}={value}": np.array([one == value for one in held])
-            for value in dict.fromkeys(held)
+            f"{name}={value}": np.array([one == value for one in values])
+            for value in dict.fromkeys(values)
         }
-        for name, held in zip(grouping.attributes, zip(*grouping.parts, strict=True), strict=True)
+        for name, values in zip(grouping.attributes, zip(*grouping.parts, strict=True), strict=True)
     ]
 
 
@@ -356,17 +327,11 @@ def left_out(values: FloatArray) -> list[str]:
 def mean_over(
     values: FloatArray, masks: Sequence[Bools], *, like: FloatArray | None = None
 ) -> FloatArray:
-    """Means over groups, ``[..., key, mask]``; NaN where there is none.
+    """Means of values ``[..., key, group]`` over the groups of each mask, ``[..., key, mask]``.
 
-    Parameters
-    ----------
-    values
-        ``[..., key, group]``; groups that are NaN are left out.
-    masks
-        The groups of each mean.
-    like
-        ``[key, group]``: these groups are left out where it is NaN, and no others, so that a
-        mean is NaN where a value lacks that stands here.
+    Groups that are NaN are left out; a mean of none is NaN. With `like`, ``[key, group]``, groups
+    are left out where that is NaN, and no others, so that a mean is NaN where a value lacks that
+    stands there.
     """
     used = ~np.isnan(values if like is None else like)
     chosen = used[..., None] & np.stack(masks, axis=-1)  # [key, group, mask]
@@ -399,43 +364,63 @@ def _uncertain(
     uncertainty: Uncertainty,
     block: Block,
     names: Sequence[str],
-    sharing: Sequence[Mapping[str, Bools]],
+    shared: Sequence[Mapping[str, Bools]],
 ) -> tuple[Columns, Columns]:
     """The columns of uncertainty of one measure, ``[key, group]``, and of its means.
 
     Means are over the groups that share each value of each attribute, where the measure is
-    defined, ``[key, value]``; their degrees of freedom by Welch and Satterthwaite.
+    defined, ``[key, value]``.
     """
-    from parivox.auditing.nulls import away  # noqa: PLC0415 - not for --no-intervals
-
     df = _freedom(uncertainty, block.reference, names)
     own = _from_draws(uncertainty, block, block.value, block.drawn, df)
-    if MEASURES[block.measure].id != "difference":
-        _without_errors(own, uncertainty, block)
-        if block.zero == "none":
-            _in_closed_form(own, uncertainty, block, names)
-    floors = list(_floors(uncertainty, block))
-    for rows, draws in floors:
-        own["floor_mean"][rows], own["floor_95"][rows] = away(draws, _kind(block))
+    floors: list[tuple[list[int], FloatArray]] = []
+    for metric in RATES:
+        rows, at = _places(uncertainty, block.stack, metric)
+        if not rows:
+            continue
+        if block.measure != "difference":
+            _of_rates(own, uncertainty, block, names, metric, rows, at)
+        if uncertainty.intervals.are_disjoint:
+            keys = [block.stack.keys[i] for i in rows]
+            null = uncertainty.nulls.of(keys, lifted=block.measure != "difference")
+            fair = _computed(block.measure, block.reference, block.terms(null)).value
+            floors.append((rows, fair))
+            own["floor_mean"][rows], own["floor_95"][rows] = away(fair, _kind(block))
     _finish(own, block.value, block)
-    own |= {"p_holm": holm(own["p"]), "p_bh": benjamini_hochberg(own["p"])}
-    means = []
-    for masks in (list(of_value.values()) for of_value in sharing):
-        value = mean_over(block.value, masks)
-        again = None if block.drawn is None else mean_over(block.drawn, masks, like=block.value)
-        of = _from_draws(uncertainty, block, value, again, _pooled_freedom(block, df, masks))
-        for rows, draws in floors:
-            of["floor_mean"][rows], of["floor_95"][rows] = away(
-                mean_over(draws, masks, like=block.value[rows]), _kind(block)
-            )
-        _finish(of, value, block)
-        _of_one(of, own, block.value, masks)
-        means.append(of | {"p_holm": holm(of["p"]), "p_bh": benjamini_hochberg(of["p"])})
-    joined = {name: np.concatenate([of[name] for of in means], axis=-1) for name in own if means}
-    if block.measure == "threshold_bias_cv":  # varies as the plain one: no test
-        for columns in filter(None, (own, joined)):
+    means = [
+        _of_means(uncertainty, block, own, floors, df, list(masks.values())) for masks in shared
+    ]
+    for columns in (own, *means):
+        columns |= {"p_holm": holm(columns["p"]), "p_bh": benjamini_hochberg(columns["p"])}
+        if block.measure == "threshold_bias_cv":  # varies as the plain one: no test
             columns |= {name: np.full(columns["p"].shape, np.nan) for name in _TESTS}
+    joined = {name: np.concatenate([of[name] for of in means], axis=-1) for name in own if means}
     return own, joined
+
+
+def _of_means(
+    uncertainty: Uncertainty,
+    block: Block,
+    own: Columns,
+    floors: Sequence[tuple[list[int], FloatArray]],
+    df: FloatArray,
+    masks: Sequence[Bools],
+) -> Columns:
+    """The columns of uncertainty of means over some groups, ``[key, mask]``."""
+    value = mean_over(block.value, masks)
+    drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=block.value)
+    made = _from_draws(uncertainty, block, value, drawn, _pooled_freedom(block, df, masks))
+    for rows, fair in floors:
+        of_fair = mean_over(fair, masks, like=block.value[rows])
+        made["floor_mean"][rows], made["floor_95"][rows] = away(of_fair, _kind(block))
+    _finish(made, value, block)
+    for i, mask in enumerate(masks):  # a mean of one group is as uncertain as the group
+        chosen = mask & ~np.isnan(block.value)
+        alone = np.flatnonzero(chosen.sum(axis=-1) == 1)
+        group = chosen[alone].argmax(axis=-1)
+        for name, cells in made.items():
+            cells[alone, i] = own[name][alone, group]
+    return made
 
 
 def _kind(block: Block) -> str:
@@ -479,16 +464,13 @@ def _from_draws(
     df: FloatArray,
 ) -> Columns:
     """Limits and p as the draws have them; floors unknown."""
-    made = {
-        name: np.full(found.shape, np.nan)
-        for name in ("low", "high", "p", "p_holm", "p_bh", "floor_mean", "floor_95")
-    }
+    names = ("low", "high", "p", *_TESTS[1:], "floor_mean", "floor_95")
+    made: Columns = {name: np.full(found.shape, np.nan) for name in names}
     made["note"] = np.full(found.shape, f"no interval: {uncertainty.why}", dtype=object)
     if drawn is not None:
-        scale: Scale = "log" if _kind(block) == "ratio" else "linear"
-        at = from_replicates(
-            found, drawn, df, scale=scale, confidence=uncertainty.options.confidence
-        )
+        scale: Any = "log" if _kind(block) == "ratio" else "linear"
+        confidence = uncertainty.options.confidence
+        at = from_replicates(found, drawn, df, scale=scale, confidence=confidence)
         for name in ("low", "high", "p"):
             made[name] = np.array(getattr(at, name), ndmin=2)
         none = np.strings.add("no interval: ", at.reason).astype(object)
@@ -496,48 +478,35 @@ def _from_draws(
     return made
 
 
-def _without_errors(own: Columns, uncertainty: Uncertainty, block: Block) -> None:
-    """No interval from draws of a group without errors, which has none in any of them."""
-    errors = block.stack.of_rates("errors")[..., :-1]
-    for metric in RATES:
-        rows, _ = _places(uncertainty, block.stack, metric)
-        if not rows:
-            continue
-        silent = errors[rows] == 0
-        for name in ("low", "high", "p"):
-            own[name][rows] = np.where(silent, np.nan, own[name][rows])
-        why = "no interval: no errors, nor in any replicate"
-        own["note"][rows] = np.where(silent, why, own["note"][rows])
-
-
-def _in_closed_form(
-    own: Columns, uncertainty: Uncertainty, block: Block, names: Sequence[str]
+def _of_rates(
+    own: Columns,
+    uncertainty: Uncertainty,
+    block: Block,
+    names: Sequence[str],
+    metric: str,
+    rows: list[int],
+    at: list[int],
 ) -> None:
-    """Ratios of rates, in the place of what the draws say."""
-    from parivox.auditing.intervals import ratio_to  # noqa: PLC0415 - not for --no-intervals
+    """Ratios of a rate in closed form, if there is one, in the place of what the draws say.
 
-    for metric in RATES:
-        rows, at = _places(uncertainty, block.stack, metric)
-        closed = ratio_to(uncertainty.intervals, metric, block.reference, names) if rows else None
-        if closed is None:
-            continue
-        ends = closed.low[at], closed.high[at]
-        if block.measure == "neg_log_ratio":
-            with np.errstate(divide="ignore"):
-                ends = -np.log(ends[1]), -np.log(ends[0])
-        own["low"][rows], own["high"][rows] = ends
-        own["p"][rows] = closed.p[at]
-
-
-def _floors(uncertainty: Uncertainty, block: Block) -> Iterator[tuple[list[int], FloatArray]]:
-    """Where the rates stand, and the measure of draws of a fair system of them."""
-    if not uncertainty.intervals.are_disjoint:
+    The draws of a group without errors, which has none in any of them, tell no interval.
+    """
+    silent = block.stack.errors_by_key[rows, :-1] == 0
+    for name in ("low", "high", "p"):
+        own[name][rows] = np.where(silent, np.nan, own[name][rows])
+    why = "no interval: no errors, nor in any replicate"
+    own["note"][rows] = np.where(silent, why, own["note"][rows])
+    if block.zero != "none":
         return
-    for metric in RATES:
-        rows, _ = _places(uncertainty, block.stack, metric)
-        if rows:
-            keys = [block.stack.keys[i] for i in rows]
-            yield rows, block.of(uncertainty.nulls.of(keys, lifted=block.measure != "difference"))
+    closed = uncertainty.intervals.ratio_to(metric, block.reference, names)
+    if closed is None:
+        return
+    ends = closed.low[at], closed.high[at]
+    if block.measure == "neg_log_ratio":
+        with np.errstate(divide="ignore"):
+            ends = -np.log(ends[1]), -np.log(ends[0])
+    own["low"][rows], own["high"][rows] = ends
+    own["p"][rows] = closed.p[at]
 
 
 def _places(uncertainty: Uncertainty, stack: Estimates, metric: str) -> tuple[list[int], list[int]]:
@@ -557,13 +526,3 @@ def _finish(made: Columns, found: FloatArray, block: Block) -> None:
     for name in ("low", "high", "p"):
         made[name] = np.where(np.isnan(found), np.nan, made[name])
     made["note"] = np.where(np.isnan(found) | ~np.isnan(made["high"]), "", made["note"])
-
-
-def _of_one(means: Columns, own: Columns, found: FloatArray, masks: Sequence[Bools]) -> None:
-    """A mean of one group is as uncertainty as the group."""
-    for i, mask in enumerate(masks):
-        chosen = mask & ~np.isnan(found)
-        rows = np.flatnonzero(chosen.sum(axis=-1) == 1)
-        at = chosen[rows].argmax(axis=-1)
-        for name, cells in means.items():
-            cells[rows, i] = own[name][rows, at]

@@ -7,36 +7,31 @@ independently where they do not. What is told of a pair is told from these diffe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.comparison_sides import (
-    Compared,
-    Part,
-    Side,
-    area_sides,
-    base_side,
-    bias_sides,
-    columns_of,
-    meta_sides,
-    no_log,
-)
-from parivox.auditing.uncertainty import beyond_noise
-from parivox.core.measures import RATES
+from parivox.auditing.bias import bias_blocks, left_out, mean_over, shared_values
+from parivox.auditing.estimates import columns_of
+from parivox.auditing.meta import area_blocks, meta_blocks
+from parivox.auditing.result import system_name
+from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.estimates import Estimates
+    from parivox.auditing.meta import Block
     from parivox.auditing.operating_points import Points
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
+    from parivox.auditing.system import Measured
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
@@ -59,17 +54,10 @@ _BLANK: dict[str, Any] = {
     **dict.fromkeys(("group", "reference", "zero", "reason"), ""),
     **dict.fromkeys(("alpha", "difference", "log_ratio", "log_low", "log_high")),
 }
-_UNKNOWN = {"measure": "spread", "value": None, "other": None}
 
 
 def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
-    """Refuse what cannot be compared.
-
-    Raises
-    ------
-    ConfigError
-        If there is one system on one list only, or counts are given.
-    """
+    """Refuse one system on one list only, and counts."""
     if len(sets) < 2:
         msg = (
             "--compare: there is one system on one list only; give two or more score files, as in "
@@ -84,26 +72,32 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
         raise ConfigError(msg)
 
 
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One system on one list, as far as it is compared with others."""
+
+    trials: TrialSet
+    points: Points
+    parts: list[Measured] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """As the user names it."""
+        return system_name(self.trials.system, self.trials.list)
+
+    @property
+    def texts(self) -> list[str]:
+        """Its operating points as written."""
+        return [one.point.text for one in self.points.found]
+
+
 def add_comparisons(
     rows: Rows, pairs: Iterable[tuple[Compared, Compared, str]], options: Options
 ) -> None:
     """Add the rows of every pair of systems and lists, in the order that they were given in.
 
-    Operating points are compared by name: at ``fpr=0.01`` each is at its own threshold.
-
-    Parameters
-    ----------
-    rows
-        Of ``comparison``.
-    pairs
-        Each two, and what they have in common.
-    options
-        What was asked for.
-
-    Raises
-    ------
-    ConfigError
-        If two of them have no operating point in common.
+    With each pair comes what both have in common, in words. Operating points are compared by name:
+    at ``fpr=0.01`` each is at its own threshold. Raises ConfigError if they have none in common.
 
     Notes
     -----
@@ -114,8 +108,7 @@ def add_comparisons(
     either.
     """
     for one, other, in_common in pairs:
-        points = [point for point in one.texts if point in other.texts]
-        if not points:
+        if not set(one.texts) & set(other.texts):
             msg = (
                 f"--compare: {one.name} and {other.name} have no operating point in common "
                 f"({', '.join(one.texts) or 'none'} and {', '.join(other.texts) or 'none'}); "
@@ -129,46 +122,55 @@ def add_comparisons(
             "other_list": other.trials.list,
             "speakers": in_common,
         }
-        for mine in one.parts:
-            for theirs in other.parts:
-                if mine.where == theirs.where:
-                    pair, both = (mine, theirs), (one.points, other.points)
-                    _compare_parts(rows, {**where, **mine.where}, pair, both, options)
+        both = one.points, other.points
+        for pair in ((mine, theirs) for mine in one.parts for theirs in other.parts):
+            if pair[0].where == pair[1].where:
+                _compare_parts(rows, {**where, **pair[0].where}, pair, both, options)
 
 
 def _compare_parts(
     rows: Rows,
     where: Mapping[str, str],
-    pair: tuple[Part, Part],
+    pair: tuple[Measured, Measured],
     points: tuple[Points, Points],
     options: Options,
 ) -> None:
     """Every measure of the same cells of two sets."""
-    mine, theirs = pair
-    keys = _common(mine.data, theirs.data)
-    _add_pair(rows, where, pair, (base_side(mine, keys), base_side(theirs, keys)), options)
-    if mine.area is None or theirs.area is None:
+    keys = _common(*(part.data for part in pair))
+    _add_pair(rows, where, pair, [_base_side(part, keys) for part in pair], options)
+    areas = [part.area for part in pair if part.area is not None]
+    if len(areas) < 2:
         return
-    errors = (
-        mine.errors.having(common := _common(mine.errors, theirs.errors)),
-        theirs.errors.having(common),
-    )
+    all_errors = [_with_costs(part) for part in pair]
+    keys = _common(*all_errors)
+    errors = [of.having(keys) for of in all_errors]
     known = ~np.isnan(errors[0].groups) & ~np.isnan(errors[1].groups)
-    in_both = np.ones(len(mine.cells) - 1, dtype=bool)
-    for area in (mine.area, theirs.area):
+    known_errors = [of.only(known) for of in errors]
+    in_both = np.ones(len(pair[0].names) - 1, dtype=bool)
+    for area in areas:
         in_both &= ~np.isnan(area.groups[: len(area.keys) // 2]).all(axis=0)
-    both_known = errors[0].only(known), errors[1].only(known)
     sides = [
         [
-            *bias_sides(part, of, at, options),
-            *area_sides(part, in_both, options),
-            *meta_sides(part, of_known, options),
+            *_bias_sides(part, of, at, options),
+            *_area_sides(part, area.only(np.tile(in_both, (len(area.keys), 1))), options),
+            *_meta_sides(part, of_known, options),
         ]
-        for part, of, at, of_known in zip(pair, errors, points, both_known, strict=True)
+        for part, of, at, area, of_known in zip(
+            pair, errors, points, areas, known_errors, strict=True
+        )
     ]
-    for one, other in zip(*sides, strict=True):
-        _add_pair(rows, where, pair, (one, other), options)
-    _add_ranks(rows, where, pair, both_known, options)
+    for two in zip(*sides, strict=True):
+        _add_pair(rows, where, pair, two, options)
+    _add_ranks(rows, where, pair, known_errors, options)
+
+
+def _with_costs(part: Measured) -> Estimates:
+    """Metrics that are errors, with each cost at its own smallest cost over all trials."""
+    errors = part.errors
+    for both, _ in part.cheapest:
+        if both.keys[0] not in errors.keys:
+            errors = errors.and_(both.select([0]))
+    return errors
 
 
 def _common(one: Estimates, other: Estimates) -> list[Key]:
@@ -177,11 +179,150 @@ def _common(one: Estimates, other: Estimates) -> list[Key]:
     return [key for key in one.keys if key in known]
 
 
+# --- what of one set is compared: every measure, with its draws ----------------------------------
+
+
+class Side(NamedTuple):
+    """Rows of one measure in one of two sets."""
+
+    columns: dict[str, Any]  # what they are of
+    values: FloatArray  # [row]
+    drawn: FloatArray | None  # [draw, row]
+    reasons: Sequence[str]  # why a value is undefined
+    to_log: Callable[[FloatArray], FloatArray]
+    """What of values ``[..., row]`` is compared on the logarithmic scale."""
+    speakers: NDArray[np.int64]  # [row], who tell how certain it is
+    grows: bool = False  # noise makes it larger (further from fair) even on average
+    why: str = ""  # why it is not resampled, if that is its own nature
+    most: float | FloatArray = np.inf  # no difference is larger
+
+
+def _base_side(part: Measured, keys: Sequence[Key]) -> Side:
+    """Base metrics of every cell."""
+    n, data, draws = len(part.names), part.data.having(keys), part.draws
+    metrics = [base_metric(key[0]) for key in keys]
+    scale = np.repeat([one.scale for one in metrics], n)
+
+    def to_log(values: FloatArray) -> FloatArray:
+        far = np.where(scale == "one", 1 - values, values)
+        return np.where(scale == "linear", np.nan, far)
+
+    return Side(
+        {**columns_of(keys, n), "group": list(part.names) * len(keys), "measure": "value"},
+        data.values.ravel(),
+        None if draws is None else _flat(draws.having(keys).values),
+        [why for of in data.reasons for why in of],
+        to_log,
+        _speakers_behind(part, keys).ravel(),
+        most=np.repeat([one.widest for one in metrics], n),
+    )
+
+
+def _speakers_behind(part: Measured, keys: Sequence[Key]) -> NDArray[np.int64]:
+    """Speakers behind the metrics of some keys, ``[key, cell]``."""
+    n = len(part.names)
+    if part.uncertainty is None:
+        return np.zeros((len(keys), n), dtype=np.int64)
+    return part.uncertainty.speakers_behind([key[0] for key in keys])[:, -n:]
+
+
+def _flat(drawn: FloatArray) -> FloatArray:
+    return drawn.reshape(len(drawn), -1)
+
+
+def _bias_sides(
+    part: Measured, errors: Estimates, points: Points, options: Options
+) -> Iterator[Side]:
+    """Each bias measure of every group, and its means by attribute.
+
+    ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
+    scale.
+    """
+    assert part.cells is not None
+    groups = part.names[:-1]
+    n, of = len(groups), part.uncertainty
+    speakers = np.zeros(n, np.int64) if of is None else of.speakers[:-1]
+    shared = {k: v for one in shared_values(part.cells.grouping) for k, v in one.items()}
+    masks = list(shared.values())
+    for block in bias_blocks(errors, part.draws, part.cheapest, groups, points, options):
+        measure, value = MEASURES[block.measure], block.value
+        if measure.id == "neg_log_ratio":
+            continue
+        to_log = np.asarray if measure.scale == "ratio" else _no_log
+        where = {"reference": block.reference, "zero": block.zero}
+        grows = measure.bounds[0] == 1.0  # a minimum over noise
+        of_groups = {"group": list(groups) * len(block.keys), "measure": measure.id}
+        yield Side(
+            {**columns_of(block.keys, n), **of_groups, **where},
+            value.ravel(),
+            None if block.drawn is None else _flat(block.drawn),
+            block.reason.ravel().tolist(),
+            to_log,
+            np.tile(speakers, len(block.keys)),
+            grows,
+        )
+        if not masks:
+            continue
+        drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=value)
+        odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
+        fewest = np.array([speakers[mask].min() for mask in masks])
+        of_means = {"group": list(shared) * len(block.keys), "measure": f"mean_{measure.id}"}
+        yield Side(
+            {**columns_of(block.keys, len(masks)), **of_means, **where},
+            mean_over(value, masks).ravel(),
+            None if drawn is None else _flat(drawn),
+            [reason for of_key in zip(*odd, strict=True) for reason in of_key],
+            to_log,
+            np.tile(fewest, len(block.keys)),
+            grows,
+        )
+
+
+def _meta_sides(part: Measured, errors: Estimates, options: Options) -> Iterator[Side]:
+    """Each meta-measure of the groups that both sets have."""
+    for block in meta_blocks(errors, part.draws, options, defined=True):
+        to_log = np.asarray if block.measure.scale == "ratio" else _no_log
+        yield _meta_side(part, block, "of the {} groups that both have", to_log)
+
+
+def _area_sides(part: Measured, area: Estimates, options: Options) -> Iterator[Side]:
+    """Area under FDR of some groups, on either scale of FPR."""
+    for block in area_blocks(area, part.draws, options):
+        yield _meta_side(part, block, "of {} groups", _no_log)
+
+
+def _meta_side(
+    part: Measured, block: Block, some: str, to_log: Callable[[FloatArray], FloatArray]
+) -> Side:
+    """A meta-measure, which says so where it is of some groups only."""
+    found = block.found
+    notes = ["" if n == len(part.names) - 1 else some.format(n) for n in np.ravel(found.groups)]
+    columns: dict[str, Any] = {**columns_of(block.keys), "group": "", "measure": block.measure.id}
+    return Side(
+        {**columns, "alpha": block.alphas, "zero": block.zero},
+        np.ravel(found.value),
+        block.drawn,
+        [why or note for why, note in zip(np.ravel(found.reason).tolist(), notes, strict=True)],
+        to_log,
+        _speakers_behind(part, block.keys)[:, -1],
+        grows=True,
+        most=block.measure.widest,
+    )
+
+
+def _no_log(values: FloatArray) -> FloatArray:
+    """Of what has no ratio: a fair system has 0."""
+    return np.full(values.shape, np.nan)
+
+
+# --- the two against each other ------------------------------------------------------------------
+
+
 def _add_pair(
     rows: Rows,
     where: Mapping[str, str],
-    pair: tuple[Part, Part],
-    two: tuple[Side, Side],
+    pair: tuple[Measured, Measured],
+    two: Sequence[Side],
     options: Options,
 ) -> None:
     """The rows of one measure; what is undefined in both sets is left out."""
@@ -191,60 +332,63 @@ def _add_pair(
         difference = values[0] - values[1]
         logs = np.log(mine.to_log(values[0])) - np.log(theirs.to_log(values[1]))
     table: dict[str, Any] = {
+        **_BLANK,
         **mine.columns,
         "value": values[0],
         "other": values[1],
         "difference": difference,
         "log_ratio": np.where(np.isfinite(logs), logs, np.nan),
     }
-    told = np.isnan(difference)
     if mine.drawn is None or theirs.drawn is None:
-        why = mine.why or next(filter(None, (part.why for part in pair)), "not resampled")
+        why = mine.why or next((part.why_none for part in pair if part.why_none), "not resampled")
         notes = np.full(difference.shape, f"no interval: {why}")
     else:
-        cells, notes = _told(two, difference, logs, options)
+        cells, notes = _intervals(mine, theirs, mine.drawn, theirs.drawn, difference, logs, options)
         table |= cells
-    notes = np.where(told, "", notes)
+    notes = np.where(np.isnan(difference), "", notes)
     table["reason"] = [
         "; ".join(dict.fromkeys(filter(None, several)))
         for several in zip(mine.reasons, theirs.reasons, notes.tolist(), strict=True)
     ]
     kept = np.flatnonzero(~(np.isnan(values[0]) & np.isnan(values[1]))).tolist()
     chosen = {
-        name: [cells[i] for i in kept] if isinstance(cells, (list, np.ndarray)) else cells
-        for name, cells in (_BLANK | table).items()
+        name: [cells[i] for i in kept] if isinstance(cells, (list, tuple, np.ndarray)) else cells
+        for name, cells in table.items()
     }
     rows.add(**where, **chosen)
 
 
-def _told(
-    two: tuple[Side, Side], difference: FloatArray, logs: FloatArray, options: Options
+def _intervals(
+    mine: Side,
+    theirs: Side,
+    a: FloatArray,
+    b: FloatArray,
+    difference: FloatArray,
+    logs: FloatArray,
+    options: Options,
 ) -> tuple[dict[str, FloatArray], NDArray[np.str_]]:
-    """What replicates tell of differences and log ratios, and why they tell nothing."""
-    mine, theirs = two
-    a, b = mine.drawn, theirs.drawn
-    assert a is not None
-    assert b is not None
+    """What the replicates `a` and `b` tell of differences and log ratios, or why nothing."""
     speakers = np.minimum(mine.speakers, theirs.speakers)
     few = speakers < options.gates.inference
     df = np.where(few, np.nan, speakers - 1.0)
     still = _is_still(a) | _is_still(b)
     with np.errstate(all="ignore"):
         drawn = a - b, np.log(mine.to_log(a)) - np.log(theirs.to_log(b))
-    cells: dict[str, FloatArray] = {}
-    found = []
-    for names, centre, again in zip(
-        (("low", "high"), ("log_low", "log_high")), (difference, logs), drawn, strict=True
-    ):
-        one = np.where(still, np.nan, again)
-        told = from_replicates(centre, one, df, scale="linear", confidence=options.confidence)
-        ends = _widened((told.low, told.high), centre, one) if mine.grows else (told.low, told.high)
-        if names[0] == "low":
-            ends = np.maximum(ends[0], -mine.most), np.minimum(ends[1], mine.most)
-        cells |= dict(zip(names, ends, strict=True))
-        found.append(told)
+    found, ends = [], []
+    for centre, again in zip((difference, logs), drawn, strict=True):
+        moving = np.where(still, np.nan, again)
+        one = from_replicates(centre, moving, df, scale="linear", confidence=options.confidence)
+        both = one.low, one.high
+        ends.append(_widened(both, centre, moving) if mine.grows else both)
+        found.append(one)
     plain, log = found
-    cells["p"] = np.where(np.isnan(log.p), plain.p, log.p)
+    cells = {
+        "low": np.maximum(ends[0][0], -mine.most),
+        "high": np.minimum(ends[0][1], mine.most),
+        "log_low": ends[1][0],
+        "log_high": ends[1][1],
+        "p": np.where(np.isnan(log.p), plain.p, log.p),
+    }
     if mine.grows:
         cells["p"] = np.full(difference.shape, np.nan)
     has_log = ~np.isnan(mine.to_log(mine.values)) & ~np.isnan(theirs.to_log(theirs.values))
@@ -295,112 +439,86 @@ def _is_still(drawn: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(low >= high)
 
 
+# --- accuracy against spread ---------------------------------------------------------------------
+
+
 def _add_ranks(
     rows: Rows,
     where: Mapping[str, str],
-    pair: tuple[Part, Part],
-    stacks: tuple[Estimates, Estimates],
+    pair: tuple[Measured, Measured],
+    stacks: Sequence[Estimates],
     options: Options,
 ) -> None:
     """Accuracy against spread: which set has less of which error, and which the fairer groups."""
-    keys = stacks[0].keys
-    passed = np.logical_and(*(part.passed(keys) for part in pair))
-    passed &= ~np.isnan(stacks[0].groups)
-    enough = passed.sum(axis=-1) >= _FEWEST_GROUPS
-    chosen = np.flatnonzero(enough)
-    both = [part.draws for part in pair if part.draws is not None]
+    both = [
+        (part, draws, of)
+        for part in pair
+        if (draws := part.draws) is not None and (of := part.uncertainty) is not None
+    ]
     if len(both) < 2:
         return
+    keys = stacks[0].keys
+    passed = np.logical_and(*(of.groups_passed(keys) for _, _, of in both))
+    passed &= ~np.isnan(stacks[0].groups)
+    enough = passed.sum(axis=-1) >= _FEWEST_GROUPS
     some = ~np.isnan(stacks[0].groups).all(axis=-1)
-    few = [keys[i] for i in np.flatnonzero(some & ~enough).tolist()]
+    few = columns_of([keys[i] for i in np.flatnonzero(some & ~enough).tolist()])
     reason = "fewer than three groups pass the gates in both"
-    rows.add(**where, **_BLANK | columns_of(few, 1) | _UNKNOWN | {"reason": reason})
+    unknown = {"measure": "spread", "value": None, "other": None, "reason": reason}
+    rows.add(**where, **{**_BLANK, **few, **unknown})
+    chosen = np.flatnonzero(enough)
     if not chosen.size:
         return
-    passed = passed[chosen]
-    metrics = [keys[i][0] for i in chosen.tolist()]
-    sizes = np.minimum(*(part.speakers_behind(metrics)[:, :-1] for part in pair))
+    keys, passed = [keys[i] for i in chosen.tolist()], passed[chosen]
+    columns = columns_of(keys)
+    sizes = np.minimum(*(_speakers_behind(part, keys)[:, :-1] for part in pair))
     speakers = np.where(passed, sizes, np.iinfo(np.int64).max).min(axis=-1)
-    of_log: list[Side] = []
-    of_rate: list[Side] = []
-    tau: list[Side] = []
-    pooled, spreads = [], []
-    for part, draws, whole in zip(pair, both, stacks, strict=True):
+    reasons = [f"of the {n} groups that pass the gates" for n in passed.sum(axis=-1).tolist()]
+    at = [i for i, key in enumerate(keys) if key[0] in RATES]
+    of_rates = [reasons[i] for i in at], _no_log, speakers[at]
+    of_logs, variances, taus, pooled, spreads = [], [], [], [], []
+    for (_, draws, of), whole in zip(both, stacks, strict=True):
         stack = whole.select(chosen.tolist()).only(passed)
         drawn = draws.having(stack.keys)
-        reasons = [f"of the {n} groups that pass the gates" for n in passed.sum(axis=-1).tolist()]
-        told: dict[str, Any] = {**columns_of(stack.keys, 1), "measure": "spread"}
         spread, again = _spread(stack.groups, drawn.groups, passed, np.log)
-        of_log.append(Side(told, spread, again, reasons, no_log, speakers))
+        named = {**columns, "measure": "spread"}
+        of_logs.append(Side(named, spread, again, reasons, _no_log, speakers))
         pooled.append(drawn.pooled)
         spreads.append(again)
-        one, other = _corrected(part, stack, drawn.groups, passed, speakers, reasons)
-        of_rate.append(one)
-        tau.append(other)
-    for two in (tau, of_log, of_rate):
-        _add_pair(rows, where, pair, (two[0], two[1]), options)
+        # corrected variance of the rates, and tau_log, as the table of meta-measures has them
+        rates = stack.select(at)
+        _, again = _spread(rates.groups, drawn.groups[:, at], passed[at], np.asarray)
+        of_rate_rows, found = columns_of(rates.keys), of.beyond_noise(rates)
+        variance, tau = found["var_corrected"]["value"], found["tau_log"]["value"]
+        variances.append(
+            Side({**of_rate_rows, "measure": "var_corrected"}, variance, again, *of_rates)
+        )
+        taus.append(
+            Side({**of_rate_rows, "measure": "tau_log"}, tau, None, *of_rates, why=_CUT_OFF)
+        )
+    for two in (taus, of_logs, variances):
+        _add_pair(rows, where, pair, two, options)
     better = np.stack([pooled[0] < pooled[1], spreads[0] < spreads[1]])
     worse = np.stack([pooled[0] > pooled[1], spreads[0] > spreads[1]])
-    some_keys = stacks[0].select(chosen.tolist()).keys
-    held = np.array([point.startswith(f"{metric}=") for metric, _, point in some_keys])
-    of_each = [~np.isnan(both).any(axis=0) for both in (pooled, spreads)]
-    for measure, one, other, known in zip(
-        ("p_more_accurate", "p_less_spread", "p_both"),
-        (*better, better.all(axis=0)),
-        (*worse, worse.all(axis=0)),
-        (*of_each, of_each[0] & of_each[1]),
-        strict=True,
+    is_set = np.array([point.startswith(f"{metric}=") for metric, _, point in keys])
+    known = [~np.isnan(of).any(axis=0) for of in (pooled, spreads)]
+    for measure, one, other, is_known in (
+        ("p_more_accurate", better[0], worse[0], known[0]),
+        ("p_less_spread", better[1], worse[1], known[1]),
+        ("p_both", better.all(axis=0), worse.all(axis=0), known[0] & known[1]),
     ):
-        enough = known.mean(axis=0) >= 1 - MOST_DROPPED
-        is_held = held & (measure != "p_less_spread")
+        enough = is_known.mean(axis=0) >= 1 - MOST_DROPPED
+        is_no_rank = is_set & (measure != "p_less_spread")
+        n = np.maximum(is_known.sum(axis=0), 1)
         shares = [
-            np.where(
-                enough & ~is_held,
-                (way & known).sum(axis=0) / np.maximum(known.sum(axis=0), 1),
-                np.nan,
-            )
+            np.where(enough & ~is_no_rank, (way & is_known).sum(axis=0) / n, np.nan)
             for way in (one, other)
         ]
-        rows.add(
-            **where,
-            **_BLANK
-            | columns_of(some_keys, 1)
-            | {"measure": measure, "value": shares[0], "other": shares[1]}
-            | {
-                "reason": np.select(
-                    [is_held, ~enough],
-                    [
-                        "held by the operating point",
-                        "undefined in more than 5 % of the replicates",
-                    ],
-                    "",
-                )
-            },
-        )
-
-
-def _corrected(
-    part: Part,
-    stack: Estimates,
-    drawn: FloatArray,
-    passed: NDArray[np.bool_],
-    speakers: NDArray[np.int64],
-    reasons: Sequence[str],
-) -> tuple[Side, Side]:
-    """Corrected variance of the rates, and tau_log, as the table of meta-measures has them."""
-    assert part.uncertainty is not None
-    at = [i for i, key in enumerate(stack.keys) if key[0] in RATES]
-    rates = stack.select(at)
-    found = beyond_noise(part.uncertainty, rates)
-    _, again = _spread(rates.groups, drawn[:, at], passed[at], np.asarray)
-    shared = [reasons[i] for i in at], no_log, speakers[at]
-    told = columns_of(rates.keys, 1)
-    return (
-        Side({**told, "measure": "var_corrected"}, found["var_corrected"]["value"], again, *shared),
-        Side(
-            {**told, "measure": "tau_log"}, found["tau_log"]["value"], None, *shared, why=_CUT_OFF
-        ),
-    )
+        undefined = "undefined in more than 5 % of the replicates"
+        words = ["held by the operating point", undefined]
+        cells = {"measure": measure, "value": shares[0], "other": shares[1]}
+        cells["reason"] = np.select([is_no_rank, ~enough], words, "")
+        rows.add(**where, **_BLANK | columns | cells)
 
 
 def _spread(

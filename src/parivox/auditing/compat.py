@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from parivox.auditing.cell_counts import Cells
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key, Rows
     from parivox.core.counts import Counts
@@ -37,13 +36,11 @@ POINT = "min-cdet"
 def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict[Key, Base]:
     """EER, raw costs and rates of one cell by bt4vt's rules, as fractions.
 
-    Where the exact value is another one, the reason says it.
-
-    The operating point is bt4vt's: its minimum of each cost over all trials, named
-    ``min-cdet`` for the first cost and ``min-cdet:NAME`` for the others.
+    Where the exact value is another one, the reason says it. The operating point is bt4vt's: its
+    minimum of each cost over all trials, ``min-cdet`` for the first cost and ``min-cdet:NAME`` for
+    the others.
     """
     target, nontarget = int(counts.n_target), int(counts.n_nontarget)
-    trials = target + nontarget
     rows: dict[Key, Base] = {}
 
     def add(key: Key, found: AtThreshold, exact: float, n: int) -> None:
@@ -53,49 +50,38 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
             reason = "bt4vt needs trials of both classes"
         rows[key] = Base(value, None, n, float(found.threshold), reason)
 
-    both = target > 0 and nontarget > 0
-    add(("eer", "bt4vt", ""), bt4vt_eer(counts), float(eer(counts)) if both else math.nan, trials)
+    trials = target + nontarget
+    exact = float(eer(counts)) if target and nontarget else math.nan
+    add(("eer", "bt4vt", ""), bt4vt_eer(counts), exact, trials)
     for i, cost in enumerate(options.costs):
         if len(cost.p_target) > 1:
             continue  # bt4vt averages no priors
-        point = POINT if i == 0 else f"{POINT}:{cost.name}"
-        definition = f"{cost.name} bt4vt"
+        at_cost = f"{cost.name} bt4vt", POINT if i == 0 else f"{POINT}:{cost.name}"
         threshold = bt4vt_min_cdet(everything, cost=cost).threshold
         at = counts.at([threshold])
-        exact = float(cdet(at, cost, normalised=False)[0])
-        add(
-            ("cdet_raw", definition, point),
-            bt4vt_cdet_at(counts, threshold, cost=cost),
-            exact,
-            trials,
-        )
+        raw = bt4vt_cdet_at(counts, threshold, cost=cost)
+        add(("cdet_raw", *at_cost), raw, float(cdet(at, cost, normalised=False)[0]), trials)
         fpr, fnr, nearest = bt4vt_rates_at(counts, threshold)
-        for metric, rate, true, n in (
-            ("fpr", fpr, at.fpr[0], nontarget),
-            ("fnr", fnr, at.fnr[0], target),
-        ):
-            add((metric, definition, point), AtThreshold(rate, nearest), float(true), n)
+        add(("fpr", *at_cost), AtThreshold(fpr, nearest), float(at.fpr[0]), nontarget)
+        add(("fnr", *at_cost), AtThreshold(fnr, nearest), float(at.fnr[0]), target)
     return rows
 
 
 def compat_ratios(
     rows: Rows,
     where: Mapping[str, Any],
-    cells: Cells,
+    groups: Sequence[str],
     own: Sequence[Mapping[Key, Base]],
     everything: Mapping[Key, Base],
 ) -> None:
     """bt4vt's ratios of groups to all trials."""
-    for group, bases in zip(cells.grouping.groups, own, strict=True):
+    for group, bases in zip(groups, own, strict=True):
         for (metric, definition, point), base in bases.items():
             average = everything[metric, definition, point].value
             value, reason = math.nan, base.reason if math.isnan(base.value) else ""
             if not reason and average > 0:
-                value = (
-                    bt4vt_eer_ratio(base.value, average)
-                    if metric == "eer"
-                    else base.value / average
-                )
+                is_eer = metric == "eer"
+                value = bt4vt_eer_ratio(base.value, average) if is_eer else base.value / average
             elif not reason:
                 reason = "zero_reference"
             rows.add(

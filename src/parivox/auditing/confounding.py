@@ -1,4 +1,8 @@
-"""Which attributes go together among the speakers, so that one may do what another seems to do."""
+"""Which attributes go together among the speakers, so that one may do what another seems to do.
+
+Rates of all groups on one mixture of strata, beside the crude ones, take the other attribute out
+(docs/methods/confounding.md#standardised-rates).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.confounding import association, determines
+from parivox.core.confounding import association, determines, standardised
+from parivox.core.intervals import rate_interval
+from parivox.core.measures import RATES
+from parivox.core.tallies import moments
 from parivox.core.verdict import holm
 
 if TYPE_CHECKING:
@@ -15,7 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
+    from parivox.auditing.rows import Rows
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import IntArray
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
@@ -30,6 +40,11 @@ MOST_CELLS = 2_500
 """Pairs of values that are looked at."""
 STREAM = 6
 """Tells these draws from the others of the same seed."""
+STANDARDISED = "standardised"
+_WHY = {
+    "no_trials": "no trials",
+    "no_common_stratum": "no stratum in which every group has trials of several speakers",
+}
 
 
 def confounding(
@@ -37,21 +52,10 @@ def confounding(
 ) -> list[dict[str, Any]]:
     """Which attributes of the groupings go together, as an audit records it.
 
-    Parameters
-    ----------
-    trials
-        Their speakers are the sample.
-    groupings
-        Every attribute of speakers or recordings counts, alone or in a combination; of
-        recordings, a speaker has the value that most of its own have.
-    options
-        The confidence, the seed, and below how many speakers no share is told.
-
-    Returns
-    -------
-    list of dict
-        Two for each pair, as either is the one that groups are compared by. p values are
-        adjusted over the pairs, those aside of which one tells the other.
+    Every attribute of speakers or recordings counts, alone or in a combination; of recordings, a
+    speaker has the value that most of its own have. Each pair is told twice, as either is the one
+    that groups are compared by; p values are adjusted over the pairs, those aside of which one
+    tells the other.
     """
     valued = _attributes(trials, groupings)
     level = 1 - options.confidence
@@ -193,3 +197,58 @@ def _share(count: int, of: int, gate: int) -> str:
 
 def _chance(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.2g}"
+
+
+# --- standardised rates --------------------------------------------------------------------------
+
+
+def standardised_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    grouping: Grouping,
+    strata: Grouping,
+    tallied: SpeakerErrors,
+    found: Sequence[Found],
+    options: Options,
+) -> None:
+    """Rates that give each stratum the same weight in every group.
+
+    `tallied` are errors and trials by speaker and by pair of cells ``stratum * groups + group``.
+    """
+    n = len(grouping.groups)
+    cell = np.arange(n * len(strata.groups))
+    for metric in RATES:
+        whole = tallied.of(metric)
+        for i, one in enumerate(found):
+            made = standardised(whole.at_point(i), cell % n, cell // n)
+            of_speakers = moments(made.tally)
+            n_speakers = of_speakers.speakers
+            at = rate_interval(of_speakers, options.confidence)
+            reason = [one.reason or _WHY.get(text, text) for text in made.reason.tolist()]
+            is_missing = np.array([bool(text) for text in reason])
+            has_none = is_missing | (n_speakers < options.gates.inference)
+            low, high = (np.where(has_none, np.nan, limit) for limit in (at.low, at.high))
+            used = [g for g, w in zip(strata.groups, made.weight.tolist(), strict=True) if w]
+            weights = f"equal weights: {', '.join(used)}"
+            left_out = np.nan_to_num(made.left_out).tolist()
+            notes = [
+                "; ".join(filter(None, (weights, f"{share:.1%} of the trials left out", note)))
+                for share, note in zip(left_out, at.note.tolist(), strict=True)
+            ]
+            rows.add(
+                **where,
+                group=list(grouping.groups),
+                metric=metric,
+                definition=f"{STANDARDISED} {strata.name}",
+                operating_point=one.point.text,
+                value=np.where(is_missing, np.nan, at.rate),
+                speakers=n_speakers.astype(np.int64),
+                threshold=one.threshold,
+                reason=reason,
+                low=low,
+                high=high,
+                interval=np.where(np.isnan(high), "", at.method),
+                df=np.where(is_missing, np.nan, at.df),
+                se=np.where(is_missing, np.nan, at.se),
+                note=notes,
+            )

@@ -2,6 +2,10 @@
 
 Each cell has a curve of its own, and all cells of one system and list are counted between the
 same thresholds, so that whatever moves with a common threshold can be told again.
+
+Intervals of both rates are told all along the threshold: at the operating points they are those of
+``groups.csv``. Between them, where the trials are held in memory, errors by speaker are tallied
+once more at some of the shared thresholds.
 """
 
 from __future__ import annotations
@@ -12,12 +16,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.intervals import rate_intervals
+from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
+from parivox.auditing.speaker_errors import tally_errors
+from parivox.core.measures import RATES
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.intervals import RateIntervals
+    from parivox.auditing.layout import Layout, Members, PlacedTrials
+    from parivox.auditing.options import Options
+    from parivox.auditing.rows import Rows
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import Counts, FloatArray, IntArray
+    from parivox.read.trialset import TrialSet
+
+    Band = dict[str, FloatArray]  # columns of the table of bands, [threshold, cell]
 
 THINNING = 0.02
 """In probits: no point left out lies further than this from a kept one, on either axis."""
@@ -27,6 +44,8 @@ NODES, FEWEST_NODES = 24, 4
 """Shared thresholds at which intervals are told, beside those of the operating points."""
 AFFORDED = 1_000_000
 """Trials from which on there are fewer, so that they cost no larger share of an audit."""
+AT_ONCE = 1 << 23
+"""Pairs of speakers times thresholds that are tallied together, for the memory they take."""
 _FARTHEST = 8.0  # probits: a rate of 6e-16
 
 
@@ -102,3 +121,99 @@ def _lines(spacing: float) -> FloatArray:
     steps = round(_FARTHEST / spacing)
     half = [erfc(step * spacing / sqrt(2)) / 2 for step in range(steps + 1)]
     return np.array(sorted({*half, *(1 - rate for rate in half), 5e-324}))
+
+
+# --- intervals along the threshold ---------------------------------------------------------------
+
+
+def points_by_threshold(found: Iterable[Found]) -> dict[float, int]:
+    """Thresholds of operating points, each once, and which point is at it."""
+    at: dict[float, int] = {}
+    for i, one in enumerate(found):
+        if one.point.rule != DEPLOYED and not np.isnan(one.threshold):
+            at.setdefault(one.threshold + 0.0, i)
+    return at
+
+
+def band_of(intervals: RateIntervals, points: Mapping[float, int]) -> Band:
+    """Rates at some points with their limits, and those of the ratio to all other cells."""
+    at = list(points.values())
+    columns: Band = {}
+    for metric in RATES:
+        one = intervals.rates[metric]
+        columns |= {metric: one.rate, f"{metric}_low": one.low, f"{metric}_high": one.high}
+        low, high = np.full((2, *one.rate.shape), np.nan)
+        ratio = intervals.to_others.get(metric)
+        if ratio is not None:
+            n_groups = ratio.low.shape[-1]  # without the pooled cell
+            low[..., :n_groups], high[..., :n_groups] = ratio.low, ratio.high
+        columns |= {f"{metric}_ratio_low": low, f"{metric}_ratio_high": high}
+    columns = {name: numbers[at] for name, numbers in columns.items()}
+    n_cells = columns[RATES[0]].shape[-1]
+    thresholds = np.repeat(np.fromiter(points, float)[:, None], n_cells, axis=1)
+    return {"threshold": thresholds, **columns}
+
+
+def bands(
+    trials: TrialSet,
+    layouts: Sequence[Layout],
+    walk: Sequence[PlacedTrials],
+    members: Sequence[tuple[Members, Members]],
+    thresholds: FloatArray,
+    options: Options,
+    pairs: int,
+) -> dict[tuple[str, str], Band]:
+    """Intervals at thresholds of every layout's cells, the pooled one last, by its names.
+
+    Parameters
+    ----------
+    trials, walk, members
+        As in :func:`~parivox.auditing.speaker_errors.tally_errors`.
+    layouts
+        Without levels; the first is of all trials.
+    pairs
+        So many are in the cells of the largest layout.
+    """
+    found = [
+        Found(OperatingPoint(f"threshold={t!r}", "threshold", t), t, *(np.nan,) * 3, "")
+        for t in thresholds.tolist()
+    ]
+    step = max(AT_ONCE // max(pairs, 1), 1)
+    parts: list[list[Band]] = [[] for _ in layouts]
+    for start in range(0, len(found), step):
+        here = found[start : start + step]
+        at = points_by_threshold(here)
+        every, *rest = tally_errors(trials, layouts, walk, here, members)
+        whole = band_of(rate_intervals(every[0].part(0, 0), every[1], options), at)
+        parts[0].append(whole)
+        for into, (cells, level) in zip(parts[1:], rest, strict=True):
+            if not _is_all(level, every[1]):
+                into.append(band_of(rate_intervals(cells, level, options), at))
+                continue
+            own = band_of(rate_intervals(cells, level.part(0, 0), options), at)
+            into.append({name: np.hstack((own[name], whole[name])) for name in whole})
+    return {
+        (one.grouping.name if one.grouping else "all", one.allocation): _stacked(each)
+        for one, each in zip(layouts, parts, strict=True)
+    }
+
+
+def _stacked(parts: Sequence[Band]) -> Band:
+    """Several bands of the same cells, one after the other."""
+    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+
+
+def _is_all(some: SpeakerErrors, every: SpeakerErrors) -> bool:
+    """Whether some of the trials are all of them."""
+    n = [(one.target.trials.sum(), one.nontarget.trials.sum()) for one in (some, every)]
+    return bool(n[0] == n[1])
+
+
+def band_rows(
+    rows: Rows, where: Mapping[str, str], groups: Sequence[str], parts: Sequence[Band]
+) -> None:
+    """Rows of the last cells, the last of them the pooled one, in rising order of thresholds."""
+    band = _stacked([{name: of[:, -len(groups) :] for name, of in one.items()} for one in parts])
+    for i, group in enumerate(groups):
+        order = np.argsort(band["threshold"][:, i], kind="stable")
+        rows.add(**where, group=group, **{name: of[order, i] for name, of in band.items()})

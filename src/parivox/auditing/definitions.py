@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parivox.auditing.comparison import COMPARISON_MEASURES
 from parivox.auditing.curves import THINNING
+from parivox.auditing.verdicts import LIMIT_MEASURES
 from parivox.core.measures import base_metrics, bias_measures, meta_measures
 
 if TYPE_CHECKING:
@@ -133,8 +135,6 @@ def uncertainty(options: Options) -> dict[str, object]:
     """
     if not options.intervals:
         return {}
-    from parivox.auditing.limits import LIMIT_MEASURES  # noqa: PLC0415 - takes time to load
-
     words: dict[str, object] = {
         "sample": (
             "speakers of a wider population, with all of their trials; both speakers of a "
@@ -153,8 +153,6 @@ def uncertainty(options: Options) -> dict[str, object]:
             "weighted errors of each speaker"
         )
     if options.compare:
-        from parivox.auditing.comparison import COMPARISON_MEASURES  # noqa: PLC0415 - likewise
-
         words["comparison"] = {
             "method": (
                 "differences and log ratios of both within each replicate: speakers whom both have "

@@ -5,24 +5,30 @@ See docs/methods/uncertainty.md#vertex-bootstrap.
 One draw of speakers serves all systems, lists, groupings and measures, so that whatever is made
 of two of these values is resampled jointly. Thresholds that were found on the trials are found
 again in each replicate.
+
+Threshold bias is cross-fitted here too (docs/methods/bias-measures.md#cross-fitted-threshold-bias):
+a group's own best threshold, found on the very trials that it is judged on, always looks better
+than a common one, the more so the fewer trials there are. So it is found on one half of the group's
+speakers and judged on the other half, and the reverse, over several splits.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.crossfit import crossfitted, halves
 from parivox.auditing.estimates import Estimates, at_points, locations, of_counts, own_metrics
+from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
 from parivox.core.curves_resampled import ResampledCurves, curve_edges, largest_share
 from parivox.core.measures import RATES
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -40,87 +46,18 @@ if TYPE_CHECKING:
 
 MOST_SPEAKERS = 100_000
 """Of more speakers, no replicates are drawn."""
-
-
-@dataclass(frozen=True, eq=False)
-class Replicated:
-    """Base metrics of some cells in every replicate.
-
-    Attributes
-    ----------
-    keys : sequence of Key
-    values : float64 ndarray of shape (replicate, key, cell)
-    rates : sequence of Key
-        Those of the keys that are rates at operating points.
-    errors, trials : float64 ndarrays of shape (replicate, rate, cell)
-    crossed : float64 ndarray of shape (cost, cell)
-        Threshold bias cross-fitted over speakers, of each cost with one best threshold.
-    """
-
-    keys: Sequence[Key]
-    values: FloatArray
-    rates: Sequence[Key]
-    errors: FloatArray
-    trials: FloatArray
-    crossed: FloatArray
-
-    @classmethod
-    def joined(cls, parts: Sequence[Replicated]) -> Replicated:
-        """Cells of several, one after the other; metrics that one of them lacks are NaN there."""
-        first = parts[0]
-        place = {key: i for i, key in enumerate(first.keys)}
-        values = [one.values for one in parts]
-        for i, one in enumerate(parts):
-            if one.keys != first.keys:
-                values[i] = np.full(
-                    (*one.values.shape[:1], len(place), one.values.shape[-1]), np.nan
-                )
-                known = [(place[key], at) for at, key in enumerate(one.keys) if key in place]
-                values[i][:, [into for into, _ in known]] = one.values[:, [at for _, at in known]]
-        errors, trials, crossed = (
-            np.concatenate([getattr(one, name) for one in parts], axis=-1)
-            for name in ("errors", "trials", "crossed")
-        )
-        return cls(
-            first.keys, np.concatenate(values, axis=-1), first.rates, errors, trials, crossed
-        )
-
-    def part(self, start: int, stop: int) -> Replicated:
-        """Cells `start` to `stop`, the latter excluded."""
-        cut = (
-            one[..., start:stop] for one in (self.values, self.errors, self.trials, self.crossed)
-        )
-        values, errors, trials, crossed = cut
-        return Replicated(self.keys, values, self.rates, errors, trials, crossed)
-
-    def and_(self, more: Mapping[Key, FloatArray]) -> Replicated:
-        """The same with more metrics, each ``[replicate, cell]``."""
-        if not more:
-            return self
-        values = np.concatenate((self.values, np.stack(list(more.values()), axis=1)), axis=1)
-        return replace(self, keys=[*self.keys, *more], values=values)
-
-    def estimates(self) -> Estimates:
-        """The same with the draws as leading axis; the last cell is the pooled row."""
-        return Estimates(self.keys, self.values, self.rates, self.errors, self.trials)
+SPLITS = 20
+"""Times that speakers are split in halves for cross-fitting."""
+LEAST = 10
+"""Speakers of a group below which halves are too small to find a threshold on."""
 
 
 class Draws(NamedTuple):
-    """Speakers drawn for all systems, lists and groupings.
+    """Speakers drawn for all systems, lists and groupings."""
 
-    Attributes
-    ----------
-    weights : integer ndarray of shape (replicate, speaker)
-        How often each is drawn in each replicate.
-    halves : integer ndarray of shape (2 * split, speaker)
-        1 for the speakers of one half: first those of every split, then the other ones.
-    rank : integer ndarray of shape (speaker,)
-        Place of each in an order that does not follow from names.
-    """
-
-    weights: Weights
-    halves: Weights
-    rank: NDArray[np.intp]
+    weights: Weights  # [replicate, speaker]: how often each is drawn
+    halves: Weights  # [2 * split, speaker]: 1 for those of one half; of all splits, then the others
+    rank: NDArray[np.intp]  # of each speaker, in an order that does not follow from names
 
 
 def draw_speakers(
@@ -174,6 +111,81 @@ def _finer(strata: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
     return found
 
 
+# --- cross-fitted threshold bias -----------------------------------------------------------------
+
+
+def halves(strata: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Both halves of the speakers in each split, ``[2 * split, speaker]``.
+
+    Every stratum is split in two; of an odd number, one half has one more by chance. Those of
+    stratum -1 are in neither.
+    """
+    n = strata.size
+    shuffled = np.lexsort((rng.random((SPLITS, n)), np.broadcast_to(strata, (SPLITS, n))), axis=-1)
+    _, first, size = np.unique(np.sort(strata), return_index=True, return_counts=True)
+    place = np.arange(n) - np.repeat(first, size)
+    extra = rng.integers(0, 2, (SPLITS, size.size)) * (size % 2)
+    in_first = place < np.repeat((size + extra) // 2, size, axis=-1)
+    one = np.zeros((SPLITS, n), dtype=np.uint8)
+    np.put_along_axis(one, shuffled, in_first.astype(np.uint8), axis=-1)
+    return np.concatenate((one, 1 - one)) * (strata >= 0).astype(np.uint8)
+
+
+def _crossfitted(
+    curves: ResampledCurves, weights: Weights, cheapest: Sequence[Found]
+) -> list[FloatArray]:
+    """Threshold bias with own thresholds of the other half, of each block ``[cost, cell]``.
+
+    `weights` are :func:`halves` of the speakers, `cheapest` the common threshold of each cost. NaN
+    where no half has both classes.
+    """
+    ((_, counted),) = curves.replicates(weights, chunk=len(weights))
+    found = []
+    for cells in counted:
+        rows = np.full((len(cheapest), len(cells)), np.nan)
+        for j, counts in enumerate(cells):
+            for i, one in enumerate(cheapest):
+                if not one.reason:
+                    rows[i, j] = _crossfitted_bias(counts, one)
+        found.append(rows)
+    return found
+
+
+def _crossfitted_bias(counts: Counts, common: Found) -> float:
+    """Cost at the common threshold over that at those of the other half, of one cell.
+
+    Both are of the same trials, those within a half; may be below 1.
+    """
+    cost = common.point.cost
+    assert cost is not None
+    n = len(counts.target) // 2
+    other = np.roll(np.arange(2 * n), n)
+    own = min_cdet(counts, cost=cost).threshold[other]  # NaN where a class is missing
+    is_known = ~np.isnan(own) & (counts.n_target > 0) & (counts.n_nontarget > 0)
+    if not is_known.any():
+        return np.nan
+    at = counts.at(np.stack((np.broadcast_to(common.threshold, own.shape), own), axis=-1))
+    summed = Curve(
+        at.thresholds[0],
+        *(errors[is_known].sum(axis=0) for errors in (at.fp, at.fn)),
+        *(trials[is_known].sum(axis=0) for trials in (at.n_target, at.n_nontarget)),
+    )
+    at_common, at_own = cdet(summed, cost)
+    if at_own == 0:
+        return 1.0 if at_common == 0 else np.inf
+    return float(at_common / at_own)
+
+
+# --- replicates ----------------------------------------------------------------------------------
+
+
+class Replicated(NamedTuple):
+    """What the draws tell of the cells of one layout, or of its levels."""
+
+    estimates: Estimates  # [draw, key, cell]
+    crossed: FloatArray  # [cost, cell]: threshold bias cross-fitted over speakers
+
+
 def replicate(
     trials: TrialSet,
     layouts: Sequence[Layout],
@@ -182,9 +194,9 @@ def replicate(
     points: Points,
     draws: Draws,
     options: Options,
-    metrics: Mapping[str, Callable[[Curve], ArrayLike]],
+    metrics: Metrics,
 ) -> tuple[list[tuple[Replicated, Replicated]], float]:
-    """Measure every cell again in each replicate.
+    """Measure the cells and the levels of every layout again in each replicate.
 
     Parameters
     ----------
@@ -192,12 +204,6 @@ def replicate(
         All trials, in one partition, and where they count; the first layout is of all of them.
     tallied
         Their errors by speaker and by pair, for the decisions that were made.
-    points
-        Operating points.
-    draws
-        :func:`draw_speakers`.
-    options, metrics
-        What to measure.
 
     Returns
     -------
@@ -224,36 +230,31 @@ def replicate(
     bound = max(map(float, shares), default=0.0)
     n_speakers = int(speaker.max(initial=-1)) + 1
     own = draws.weights[:, :n_speakers]
-    decided = _decided(blocks, points, own)
-    made = [[_Making(len(own)) for _ in range(block.n)] for block in blocks]
+    made = [_Making(len(own), block.n) for block in blocks]
     for which, counted in curves.replicates(own):
-        thresholds = points.thresholds(counted[0][0], points.scored)
-        of_area = points.thresholds(counted[0][0], points.area)
+        everything = counted[0][0]
+        thresholds = points.thresholds(everything, points.scored)
+        of_area = points.thresholds(everything, points.area)
         located = [[locations(counts) for counts in cells] for cells in counted]
-        for i, block in enumerate(blocks):
+        for i, (block, into) in enumerate(zip(blocks, made, strict=True)):
             for j, counts in enumerate(counted[i]):
-                into, at = made[i][j], counts.at(thresholds)
-                into.add_points(which, points.of_scores, at, points, options)
-                into.add(which, _of_area(points, counts.at(of_area)))
+                into.at = which, j
+                at = counts.at(thresholds)
+                into.add_points(points.of_scores, at, points, options)
+                into.add(_of_area(points, counts.at(of_area)))
                 own_values = of_counts(counts, points, options, coarse=bool(options.bins))
-                into.add(which, {(*key, ""): found.value for key, found in own_values.items()})
-                into.add(which, dict(_users(at, counts, points, metrics)))
-                if decided and points.deployed is not None:
-                    fp, n_nontarget, fn, n_target = (
-                        one[which, j].astype(np.int64) for one in decided[i]
-                    )
-                    at = Curve(np.ones(1), fp[:, None], fn[:, None], n_target, n_nontarget)
-                    into.add_points(which, [points.found[points.deployed]], at, points, options)
+                into.add({(*key, ""): found.value for key, found in own_values.items()})
+                into.add(dict(_users(at, counts, points, metrics)))
                 if block.pooled is not None:
                     whole = located[block.pooled][j // block.groups]
                     with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
                         shifted = {(*key, ""): v - whole[key] for key, v in located[i][j].items()}
-                    into.add(which, shifted)
-    crossed = crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
-    found = [
-        replace(Replicated.joined([one.finish() for one in making]), crossed=of)
-        for making, of in zip(made, crossed, strict=True)
-    ]
+                    into.add(shifted)
+    if points.deployed is not None:
+        for block, into in zip(blocks, made, strict=True):
+            _add_decided(into, block, points, own, options)
+    crossed = _crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
+    found = [Replicated(one.estimates(), of) for one, of in zip(made, crossed, strict=True)]
     return [(found[one], found[other]) for one, other in homes], bound
 
 
@@ -290,20 +291,22 @@ def _blocks(
 
 
 class _Making:
-    """The metrics of one cell, replicate by replicate."""
+    """The metrics of the cells of one block, replicate by replicate and cell by cell."""
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.found: dict[Key, FloatArray] = {}
-        self.errors: dict[Key, FloatArray] = {}
-        self.trials: dict[Key, FloatArray] = {}
+    def __init__(self, replicates: int, cells: int) -> None:
+        of_key = partial(np.full, (replicates, cells), np.nan)
+        self.values: defaultdict[Key, FloatArray] = defaultdict(of_key)
+        self.errors: defaultdict[Key, FloatArray] = defaultdict(of_key)
+        self.trials: defaultdict[Key, FloatArray] = defaultdict(of_key)
+        self.at: tuple[slice, int | slice] = slice(None), 0
 
-    def add(self, which: slice, values: Mapping[Key, FloatArray]) -> None:
-        """Keep the values of some replicates."""
-        _keep(self.found, which, self.n, values)
+    def add(self, values: Mapping[Key, ArrayLike]) -> None:
+        """Keep the values of the replicates and the cell that it is at."""
+        for key, value in values.items():
+            self.values[key][self.at] = value
 
     def add_points(
-        self, which: slice, found: Sequence[Found], at: Curve, points: Points, options: Options
+        self, found: Sequence[Found], at: Curve, points: Points, options: Options
     ) -> None:
         """Keep the metrics at the first thresholds, and the errors and trials of the rates.
 
@@ -314,58 +317,38 @@ class _Making:
         for (measure, definition, _), values in at_points(at, points, options):
             for i, one in enumerate(found):
                 key = measure.id, definition, one.point.text
-                lost = np.full(len(values), np.nan)
-                self.add(which, {key: lost if one.reason else values[..., i]})
+                self.values[key][self.at] = np.nan if one.reason else values[..., i]
                 if measure.id in RATES:
-                    wrong, of = (
-                        (at.fp, at.n_nontarget) if measure.id == "fpr" else (at.fn, at.n_target)
-                    )
-                    _keep(self.errors, which, self.n, {key: wrong[:, i]})
-                    _keep(self.trials, which, self.n, {key: of})
+                    is_fpr = measure.id == "fpr"
+                    self.errors[key][self.at] = (at.fp if is_fpr else at.fn)[..., i]
+                    self.trials[key][self.at] = at.n_nontarget if is_fpr else at.n_target
             for i, one in enumerate(more, n):
                 cost = one.point.cost
                 if cost is not None and (measure.id, definition) == ("cdet_norm", cost.name):
-                    self.add(which, {(measure.id, definition, one.point.text): values[..., i]})
+                    self.values[measure.id, definition, one.point.text][self.at] = values[..., i]
 
-    def finish(self) -> Replicated:
+    def estimates(self) -> Estimates:
         """All replicates."""
-        return Replicated(
-            list(self.found),
-            np.stack(list(self.found.values()), axis=1)[..., None],
-            list(self.errors),
-            np.stack(list(self.errors.values()), axis=1)[..., None],
-            np.stack(list(self.trials.values()), axis=1)[..., None],
-            np.empty((0, 1)),
+        values, errors, trials = (
+            np.stack(list(of.values()), axis=1) for of in (self.values, self.errors, self.trials)
         )
+        return Estimates(list(self.values), values, list(self.errors), errors, trials)
 
 
-def _keep(
-    into: dict[Key, FloatArray], which: slice, n: int, values: Mapping[Key, ArrayLike]
+def _add_decided(
+    into: _Making, block: _Block, points: Points, weights: Weights, options: Options
 ) -> None:
-    for key, value in values.items():
-        if key not in into:
-            into[key] = np.full(n, np.nan)
-        into[key][which] = value
-
-
-def _decided(
-    blocks: Sequence[_Block], points: Points, weights: Weights
-) -> list[tuple[FloatArray, ...]]:
-    """Of each block, errors and trials of the decisions that were made, by class.
-
-    False accepts, nontarget trials, false rejects and target trials, ``[replicate, cell]``.
-    """
-    at = points.deployed
-    if at is None:
-        return []
-    made = []
-    for block in blocks:
-        arrays: list[FloatArray] = []
-        for tally in (block.tally.nontarget, block.tally.target):
-            errors, trials = weighted(tally, weights)
-            arrays += [errors[:, at], trials[:, at if trials.shape[1] > 1 else 0]]
-        made.append(tuple(arrays))
-    return made
+    """Add the metrics of the decisions that were made, of every cell and replicate."""
+    deployed = points.deployed
+    assert deployed is not None
+    counted = []
+    for tally in (block.tally.nontarget, block.tally.target):
+        errors, trials = weighted(tally, weights)
+        counted += [errors[:, deployed], trials[:, deployed if trials.shape[1] > 1 else 0]]
+    fp, n_nontarget, fn, n_target = (one.astype(np.int64) for one in counted)
+    into.at = slice(None), slice(None)
+    at = Curve(np.ones(1), fp[..., None], fn[..., None], n_target, n_nontarget)
+    into.add_points([points.found[deployed]], at, points, options)
 
 
 def _of_area(points: Points, at: Curve) -> dict[Key, FloatArray]:

@@ -1,9 +1,9 @@
 """Base metrics of every cell, of the data and of each draw of speakers.
 
 A cell's metrics are computed once, by the functions of :mod:`parivox.core.measures`, which take
-leading axes: the data have none, the draws of the bootstrap one. :class:`Estimates` holds both,
-``[draw, key, cell]`` with the data as draw 0; bias measures, meta-measures and comparisons are
-functions of it.
+leading axes: the data have none, the draws of the bootstrap one. :class:`Estimates` holds either,
+``[key, cell]`` or ``[draw, key, cell]``; bias measures, meta-measures and comparisons are functions
+of it.
 """
 
 from __future__ import annotations
@@ -82,10 +82,7 @@ def _definitions(
 
 def at_points(at: Curve, points: Points, options: Options) -> list[tuple[Variant, FloatArray]]:
     """Metrics at common thresholds, each ``[..., threshold]``."""
-    return [
-        (one, _computed(one.measure, (at,), one.arguments, at.fp.shape))
-        for one in variants(["points"], points, options)
-    ]
+    return [(one, _at(at, one)) for one in variants(["points"], points, options)]
 
 
 def of_counts(
@@ -93,14 +90,7 @@ def of_counts(
 ) -> dict[tuple[str, str], AtThreshold]:
     """Metrics of the scores, at the cell's own threshold if at any, each ``[...]``.
 
-    Parameters
-    ----------
-    counts
-        Of both classes of trials.
-    points, options
-        Which definitions.
-    coarse
-        Take fewer bins of scores where that does.
+    Counts are of both classes of trials; `coarse` takes fewer bins of scores where that does.
     """
     shape = counts.target.shape[:-1]
     few = _coarser(counts) if coarse else counts
@@ -109,38 +99,36 @@ def of_counts(
     for measure, definition, arguments in variants(["counts", "llr"], points, options):
         if measure.needs == "llr" and not options.llr:
             continue
+        made_of: tuple[Any, ...] = (few if measure.is_smooth else counts,)
         if measure.made_of:
-            given: tuple[Any, ...] = tuple(values[one, definition].value for one in measure.made_of)
-        else:
-            given = (few if measure.is_smooth else counts,)
+            made_of = tuple(values[one, definition].value for one in measure.made_of)
         asked = measure.compute, definition
         if asked not in together:
-            assert measure.compute is not None
-            together[asked] = _called(measure, given, arguments)
+            together[asked] = _computed(measure, made_of, arguments)
         found = together[asked]
+        value = _shaped(measure, getattr(found, measure.field, found), shape)
         threshold = np.asarray(getattr(found, "threshold", np.nan), dtype=np.float64)
-        value = np.asarray(getattr(found, measure.field, found), dtype=np.float64)
-        values[measure.id, definition] = AtThreshold(_shaped(measure, value, shape), threshold)
+        values[measure.id, definition] = AtThreshold(value, threshold)
     return values
 
 
-def _computed(
-    measure: BaseMetric, given: tuple[Any, ...], arguments: dict[str, Any], shape: tuple[int, ...]
-) -> FloatArray:
-    value = np.asarray(_called(measure, given, arguments), dtype=np.float64)
-    return _shaped(measure, value, shape)
+def _at(at: Curve, variant: Variant) -> FloatArray:
+    """A metric at common thresholds, ``[..., threshold]``."""
+    found = _computed(variant.measure, (at,), variant.arguments)
+    return _shaped(variant.measure, found, at.fp.shape)
 
 
-def _called(measure: BaseMetric, given: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+def _computed(measure: BaseMetric, of: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
     assert measure.compute is not None
     try:
-        return measure.compute(*given, **arguments)
+        return measure.compute(*of, **arguments)
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
         msg = f"metric {measure.id!r} failed: {error!r}"
         raise ConfigError(msg) from error
 
 
-def _shaped(measure: BaseMetric, value: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+def _shaped(measure: BaseMetric, found: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    value = np.asarray(found, dtype=np.float64)
     if value.shape != shape:
         msg = (
             f"metric {measure.id!r} gave shape {value.shape} for counts of shape {shape}; return "
@@ -166,10 +154,7 @@ def own_metrics(
 ) -> Iterator[tuple[str, FloatArray | None, FloatArray | None]]:
     """The user's metrics: their names, and their values ``[..., threshold]`` or else ``[...]``.
 
-    Raises
-    ------
-    ConfigError
-        If one fails on the data; on draws it then has no values.
+    Raises ConfigError if one fails on the data; on draws it then has no values.
     """
     is_data = counts.target.ndim == 1
     shape = at.fp.shape
@@ -241,7 +226,6 @@ class _Cell:
         of: str,
         value: float | FloatArray,
         reason: str = "",
-        *,
         errors: Mapping[str, int] | None = None,
         threshold: float = math.nan,
     ) -> Base:
@@ -252,12 +236,9 @@ class _Cell:
         wrong = None if errors is None else errors[of]
         return Base(value, wrong, self.trials[of], threshold, reason)
 
-    def errors(self, threshold: float) -> dict[str, int]:
-        """False accepts, false rejects and both at a threshold."""
-        return _errors(self.counts.at([threshold]), 0)
 
-
-def _errors(at: Curve, i: int) -> dict[str, int]:
+def _errors(at: Curve, i: int = 0) -> dict[str, int]:
+    """False accepts, false rejects and both at one of the thresholds."""
     fp, fn = int(at.fp[i]), int(at.fn[i])
     return {"nontarget": fp, "target": fn, "both": fp + fn}
 
@@ -273,20 +254,8 @@ def estimate(
 ) -> dict[Key, Base]:
     """Every base metric of one cell but its score shifts.
 
-    Parameters
-    ----------
-    counts
-        The cell's counts.
-    points
-        Operating points with their thresholds.
-    options
-        Which costs, EER definitions and rules.
-    metrics
-        The user's own metrics by name.
-    outcomes
-        What else was counted of the cell.
-    no_curve
-        Why only the operating points can be told; empty if all can.
+    `metrics` are the user's own by name, `outcomes` what else was counted of the cell; `no_curve`
+    says why only the operating points can be told, and is empty if all can.
     """
     cell, scored = _Cell(counts, no_curve), points.of_scores
     at = counts.at([f.threshold for f in scored])
@@ -308,11 +277,9 @@ def estimate(
     for name, each, one in own_metrics(at, counts, metrics):
         if one is not None:
             rows[name, "", ""] = cell.base("both", one)
-        for i, found in enumerate(scored if each is not None else ()):
-            assert each is not None
-            rows[name, "", found.point.text] = cell.base(
-                "both", each[i], found.reason, threshold=found.threshold
-            )
+        for found, value in zip(scored, () if each is None else each, strict=False):
+            key = name, "", found.point.text
+            rows[key] = cell.base("both", value, found.reason, None, found.threshold)
     return rows
 
 
@@ -322,16 +289,11 @@ def _rows_at(
     """Metrics at the common thresholds, or of the decisions that were made."""
     values = at_points(at, points, options)
     for i, one in enumerate(found):
-        lost = one.reason  # the point itself was not found
-        errors = None if lost else _errors(at, i)
+        errors = None if one.reason else _errors(at, i)
         for (measure, definition, _), value in values:
-            reason = lost or cell.lacks[measure.of]
-            yield (
-                (measure.id, definition, one.point.text),
-                cell.base(
-                    measure.of, value[..., i], reason, errors=errors, threshold=one.threshold
-                ),
-            )
+            reason = one.reason or cell.lacks[measure.of]
+            base = cell.base(measure.of, value[..., i], reason, errors, one.threshold)
+            yield (measure.id, definition, one.point.text), base
 
 
 def _rows_of_counts(cell: _Cell, points: Points, options: Options) -> Iterator[tuple[Key, Base]]:
@@ -339,37 +301,28 @@ def _rows_of_counts(cell: _Cell, points: Points, options: Options) -> Iterator[t
     lacks = cell.lacks["both"]
     values = {} if lacks else of_counts(cell.counts, points, options)
     for measure, definition, arguments in variants(["counts", "llr"], points, options):
+        key = measure.id, definition, ""
         reason = lacks or (_NO_LLR if measure.needs == "llr" and not options.llr else "")
         if not reason and measure.per == "held":
-            held = cell.trials["nontarget" if measure.of == "target" else "target"]
+            n = cell.trials["nontarget" if measure.of == "target" else "target"]
             level = arguments["target"]
-            if level * held < 1:
-                reason = f"unresolvable: {level!r} is below one error in {held} trials"
+            if level * n < 1:
+                reason = f"unresolvable: {level!r} is below one error in {n} trials"
         if reason:
-            yield (measure.id, definition, ""), cell.base(measure.of, math.nan, reason)
+            yield key, cell.base(measure.of, math.nan, reason)
             continue
         value, threshold = values[measure.id, definition]
         t = float(threshold)
-        errors = None if math.isnan(t) else cell.errors(t)
-        yield (
-            (measure.id, definition, ""),
-            cell.base(measure.of, value, errors=errors, threshold=t),
-        )
+        errors = None if math.isnan(t) else _errors(cell.counts.at([t]))
+        yield key, cell.base(measure.of, value, "", errors, t)
 
 
 def shifts(
     counts: Counts, reference: Mapping[tuple[str, str], FloatArray], *, no_curve: str = ""
 ) -> dict[Key, Base]:
-    """How a cell's scores lie against a reference, in units of score.
+    """How a cell's scores lie against :func:`locations` of the pooled row, in units of score.
 
-    Parameters
-    ----------
-    counts
-        The cell's counts.
-    reference
-        :func:`locations` of the grouping's pooled row.
-    no_curve
-        Why nothing can be told of scores; empty if it can.
+    `no_curve` says why nothing can be told of scores; empty if it can.
     """
     cell = _Cell(counts, no_curve)
     rows: dict[Key, Base] = {}
@@ -391,47 +344,50 @@ def place_of_rate(key: Key, points: Mapping[str, int]) -> int | None:
     return points.get(point) if metric in RATES and not definition else None
 
 
+def columns_of(keys: Sequence[Key], n: int = 1) -> dict[str, list[str]]:
+    """The columns of `n` rows of each key."""
+    names = ("metric", "definition", "operating_point")
+    return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
+
+
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Base metrics of the groups of one grouping and, last, of all of them.
-
-    Attributes
-    ----------
-    keys : sequence of Key
-    values : float64 ndarray of shape (..., key, cell)
-        NaN where undefined.
-    rates : sequence of Key
-        Those of the keys that are rates whose errors are known.
-    errors, trials : float64 ndarrays of shape (..., rate, cell)
-    reasons : sequence of sequence of str
-        Why a value of the data is undefined, ``[key][cell]``; empty for draws.
-    """
+    """Base metrics of some cells: of the groups of one grouping and, last, of all of them."""
 
     keys: Sequence[Key]
-    values: FloatArray
-    rates: Sequence[Key]
-    errors: FloatArray
-    trials: FloatArray
-    reasons: Sequence[Sequence[str]] = ()
+    values: FloatArray  # [..., key, cell], NaN where undefined
+    rates: Sequence[Key]  # those of the keys that are rates whose errors are known
+    errors: FloatArray  # [..., rate, cell]
+    trials: FloatArray  # likewise
+    reasons: Sequence[Sequence[str]] = ()  # [key][cell], why undefined; none of draws
 
     @classmethod
     def of(cls, cells: Sequence[Mapping[Key, Base]]) -> Estimates:
         """Those of the data, of each group and, last, the pooled row."""
         keys = list(cells[-1])
-        rows = [[bases[key] for bases in cells] for key in keys]
-        rates = [i for i, key in enumerate(keys) if key[0] in RATES]
+        rates = [key for key in keys if key[0] in RATES]
         shape = len(rates), len(cells)
+        errors = [[cell[key].errors for cell in cells] for key in rates]
+        trials = [[cell[key].trials for cell in cells] for key in rates]
         return cls(
             keys,
-            np.array([[base.value for base in row] for row in rows], dtype=np.float64),
-            [keys[i] for i in rates],
-            np.array(
-                [[np.nan if b.errors is None else b.errors for b in rows[i]] for i in rates],
-                dtype=np.float64,
-            ).reshape(shape),
-            np.array([[b.trials for b in rows[i]] for i in rates], dtype=np.float64).reshape(shape),
-            [[base.reason for base in row] for row in rows],
+            np.array([[cell[key].value for cell in cells] for key in keys], dtype=np.float64),
+            rates,
+            np.array(errors, dtype=np.float64).reshape(shape),  # None is NaN
+            np.array(trials, dtype=np.float64).reshape(shape),
+            [[cell[key].reason for cell in cells] for key in keys],
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Estimates]) -> Estimates:
+        """Cells of draws, one after the other; metrics that one of them lacks are NaN there."""
+        keys = parts[0].keys
+        every = [one if one.keys == keys else one.having(keys) for one in parts]
+        values, errors, trials = (
+            np.concatenate([getattr(one, name) for one in every], axis=-1)
+            for name in ("values", "errors", "trials")
+        )
+        return cls(keys, values, parts[0].rates, errors, trials)
 
     @property
     def groups(self) -> FloatArray:
@@ -443,35 +399,34 @@ class Estimates:
         """Values of all groups together, ``[..., key]``."""
         return self.values[..., -1]
 
-    def of_rates(self, name: str) -> FloatArray:
-        """Errors or trials of each key, ``[..., key, cell]``; NaN of what is no rate."""
-        counted: FloatArray = getattr(self, name)
-        if list(self.rates) == list(self.keys):
-            return counted
-        found = np.full((*counted.shape[:-2], len(self.keys), counted.shape[-1]), np.nan)
-        place = {key: i for i, key in enumerate(self.keys)}
-        found[..., [place[key] for key in self.rates], :] = counted
+    @property
+    def errors_by_key(self) -> FloatArray:
+        """Errors of each key, ``[..., key, cell]``; NaN of what is no rate."""
+        found = np.full(self.values.shape, np.nan)
+        found[..., [self.keys.index(key) for key in self.rates], :] = self.errors
         return found
 
+    def cells(self, start: int, stop: int | None) -> Estimates:
+        """Cells from `start` to before `stop`."""
+        at = slice(start, stop)
+        return Estimates(
+            *(self.keys, self.values[..., at], self.rates),
+            *(self.errors[..., at], self.trials[..., at], [row[at] for row in self.reasons]),
+        )
+
     def select(self, chosen: Sequence[int]) -> Estimates:
-        """Some of the keys."""
+        """Some of the keys; the rates stand in their order."""
         keys = [self.keys[i] for i in chosen]
-        kept = set(keys)
-        at = [i for i, key in enumerate(self.rates) if key in kept]
+        place = {key: i for i, key in enumerate(self.rates)}
+        at = [place[key] for key in keys if key in place]
         return Estimates(
             keys,
             self.values[..., chosen, :],
             [self.rates[i] for i in at],
-            self.errors[..., at, :],
-            self.trials[..., at, :],
+            np.take(self.errors, at, axis=-2),
+            np.take(self.trials, at, axis=-2),
             [self.reasons[i] for i in chosen] if self.reasons else (),
         )
-
-    def last(self, n: int) -> Estimates:
-        """The last cells only."""
-        values, errors, trials = (one[..., -n:] for one in (self.values, self.errors, self.trials))
-        reasons = [row[-n:] for row in self.reasons]
-        return Estimates(self.keys, values, self.rates, errors, trials, reasons)
 
     def errors_only(self) -> Estimates:
         """The keys of metrics that are errors, by which groups can be compared."""
@@ -486,23 +441,19 @@ class Estimates:
         place = {key: i for i, key in enumerate(self.keys)}
         if all(key in place for key in keys):
             return self.select([place[key] for key in keys])
-        at = [(i, place[key]) for i, key in enumerate(keys) if key in place]
-        shape = (*self.values.shape[:-2], len(keys), self.values.shape[-1])
-        values = np.full(shape, np.nan)
-        known = self.select([of for _, of in at])
-        values[..., [i for i, _ in at], :] = known.values
+        known = self.select([place[key] for key in keys if key in place])
+        values = np.full((*self.values.shape[:-2], len(keys), self.values.shape[-1]), np.nan)
+        values[..., [i for i, key in enumerate(keys) if key in place], :] = known.values
         return replace(known, keys=keys, values=values, reasons=())
 
     def and_(self, other: Estimates) -> Estimates:
         """These keys, then those of another."""
-        return Estimates(
-            [*self.keys, *other.keys],
-            np.concatenate((self.values, other.values), axis=-2),
-            [*self.rates, *other.rates],
-            np.concatenate((self.errors, other.errors), axis=-2),
-            np.concatenate((self.trials, other.trials), axis=-2),
-            [*self.reasons, *other.reasons],
+        values, errors, trials = (
+            np.concatenate((getattr(self, name), getattr(other, name)), axis=-2)
+            for name in ("values", "errors", "trials")
         )
+        keys, rates = [*self.keys, *other.keys], [*self.rates, *other.rates]
+        return Estimates(keys, values, rates, errors, trials, [*self.reasons, *other.reasons])
 
     def only(self, groups: NDArray[np.bool_]) -> Estimates:
         """Values of some groups, ``[key, group]``; the others are undefined."""
@@ -519,7 +470,7 @@ class Estimates:
         """Values under a rule for rates of 0, of which all must be then, ``[..., key, cell]``."""
         if zero == "none":
             return self.values
-        rates = bias.smoothed(self.of_rates("errors"), self.of_rates("trials"), zero)
+        rates = bias.smoothed(self.errors, self.trials, zero)
         return np.where(np.isnan(self.values), np.nan, rates)
 
     def others(self, zero: ZeroPolicy, points: Points, options: Options) -> FloatArray:
@@ -527,14 +478,11 @@ class Estimates:
 
         Known of the rates and of what is computed of them; NaN for all else.
         """
-        errors, trials = (
-            one[..., -1:] - one[..., :-1]
-            for one in (self.of_rates("errors"), self.of_rates("trials"))
-        )
-        found = np.full(errors.shape, np.nan)
-        place = {key: i for i, key in enumerate(self.keys)}
-        rates = [place[key] for key in self.rates]
-        found[..., rates, :] = bias.smoothed(errors[..., rates, :], trials[..., rates, :], zero)
+        errors, trials = (one[..., -1:] - one[..., :-1] for one in (self.errors, self.trials))
+        rates = bias.smoothed(errors, trials, zero)
+        found = np.full(self.groups.shape, np.nan)
+        found[..., [self.keys.index(key) for key in self.rates], :] = rates
+        place = {key: i for i, key in enumerate(self.rates)}
         made_of_rates = {
             (one.measure.id, one.definition): one for one in variants(["points"], points, options)
         }
@@ -547,7 +495,6 @@ class Estimates:
             wrong = np.nan_to_num(errors[..., both, :]).astype(np.int64)[..., None]
             n = trials[..., both, :].astype(np.int64)
             curve = Curve(np.zeros(1), *np.moveaxis(wrong, -3, 0), *np.moveaxis(n, -2, 0)[::-1])
-            value = _computed(asked.measure, (curve,), asked.arguments, curve.fp.shape)[..., 0]
-            unknown = np.isnan(found[..., both, :]).any(axis=-2)
-            found[..., i, :] = np.where(unknown, np.nan, value)
+            unknown = np.isnan(rates[..., both, :]).any(axis=-2)
+            found[..., i, :] = np.where(unknown, np.nan, _at(curve, asked)[..., 0])
         return found

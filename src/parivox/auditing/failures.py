@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cell_counts import Attempts, CellCounts
-    from parivox.auditing.draws import Replicated
+    from parivox.auditing.estimates import Estimates
     from parivox.auditing.layout import Layout, Members
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
@@ -110,22 +111,26 @@ def tally_failures(
 
 
 def draws_with_failures(
-    replicated: Replicated,
+    drawn: Estimates,
     failed: SpeakerFailures,
     weights: NDArray[np.integer[Any]],
     points: Sequence[str],
-) -> Replicated:
-    """The same with the rates that count failures, by either rule.
+) -> Estimates:
+    """Cells in each draw with the rates that count failures, by either rule.
 
-    `failed` is of the same cells, `weights` how often each speaker is drawn, ``[replicate,
-    speaker]``, and `points` are as the tallies have them.
+    `failed` is of the same cells, `weights` how often each speaker is drawn, ``[draw, speaker]``,
+    and `points` are as the tallies have them.
     """
-    by_attempts = _by_attempts(replicated, failed, weights, points)
-    return replicated.and_({**_by_shares(replicated, failed, weights), **by_attempts})
+    by_attempts = _by_attempts(drawn, failed, weights, points)
+    more = {**_by_shares(drawn, failed, weights), **by_attempts}
+    if not more:
+        return drawn
+    values = np.concatenate((drawn.values, np.stack(list(more.values()), axis=1)), axis=1)
+    return replace(drawn, keys=[*drawn.keys, *more], values=values)
 
 
 def _by_shares(
-    replicated: Replicated, failed: SpeakerFailures, weights: NDArray[np.integer[Any]]
+    drawn: Estimates, failed: SpeakerFailures, weights: NDArray[np.integer[Any]]
 ) -> dict[Key, FloatArray]:
     """Rates of comparisons joined with the shares of recordings that failed."""
     lost: dict[str, FloatArray] = {}
@@ -135,10 +140,10 @@ def _by_shares(
             errors, trials = weighted(tally, weights)
             lost[name] = over(errors, trials)[:, 0]
     found: dict[Key, FloatArray] = {(name, "", ""): share for name, share in lost.items()}
-    place = {key: i for i, key in enumerate(replicated.keys)}
-    for key in replicated.rates:
+    place = {key: i for i, key in enumerate(drawn.keys)}
+    for key in drawn.rates:
         metric, _, point = key
-        rate = replicated.values[:, place[key]]
+        rate = drawn.values[:, place[key]]
         for general, stages in (("", ("fta",)), ("g", ("fta", "fte"))):
             if all(stage in lost for stage in stages):
                 made = np.prod([1 - lost[stage] for stage in stages], axis=0)
@@ -148,7 +153,7 @@ def _by_shares(
 
 
 def _by_attempts(
-    replicated: Replicated,
+    drawn: Estimates,
     failed: SpeakerFailures,
     weights: NDArray[np.integer[Any]],
     points: Sequence[str],
@@ -160,12 +165,12 @@ def _by_attempts(
             "fpr": weighted(every.nontarget, weights)[1],
             "fnr": weighted(every.target, weights)[1],
         }
-        for i, key in enumerate(replicated.rates):
+        for i, key in enumerate(drawn.rates):
             metric, _, point = key
             every_trial = all_trials[metric]
             trials = every_trial[:, points.index(point) if every_trial.shape[1] > 1 else 0]
-            lost = trials - replicated.trials[:, i]
-            wrong = replicated.errors[:, i] + (lost if metric == "fnr" else 0)
+            lost = trials - drawn.trials[:, i]
+            wrong = drawn.errors[:, i] + (lost if metric == "fnr" else 0)
             found[general + _OF_ATTEMPTS[metric], ATTEMPTS, point] = over(wrong, trials)
     return found
 

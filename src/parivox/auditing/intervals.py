@@ -1,12 +1,20 @@
-"""Intervals of both rates at operating points, in closed form over speakers."""
+"""How certain the numbers of one grouping's cells are: intervals of every base metric, gates.
+
+Rates have intervals in closed form over speakers; all else is told from the draws of the bootstrap
+over speakers (:mod:`~parivox.auditing.draws`), and beside them stand the draws of a fair system
+(:mod:`~parivox.auditing.nulls`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.estimates import place_of_rate
+from parivox.auditing.failures import STAGES
+from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.intervals import (
     Interval,
     clopper_pearson,
@@ -15,8 +23,9 @@ from parivox.core.intervals import (
     rate_interval,
     wilson,
 )
-from parivox.core.measures import RATES
+from parivox.core.measures import RATES, base_metric
 from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
+from parivox.core.resampling import from_replicates
 from parivox.core.tallies import moments, over
 
 if TYPE_CHECKING:
@@ -25,14 +34,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.estimates import Estimates
+    from parivox.auditing.failures import SpeakerFailures
+    from parivox.auditing.nulls import Nulls
     from parivox.auditing.options import Options
+    from parivox.auditing.rows import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.ratios import Ratio
-    from parivox.core.tallies import ByPair, BySpeaker, Moments
+    from parivox.core.tallies import Moments
+
+    Columns = dict[str, NDArray[Any]]
 
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
-_COLUMNS = ("low", "high", "interval", "deff", "n_eff", "df", "se", "note")
 
 
 # --- rates at operating points ------------------------------------------------------------------
@@ -40,40 +53,39 @@ _COLUMNS = ("low", "high", "interval", "deff", "n_eff", "df", "se", "note")
 
 @dataclass(frozen=True, eq=False)
 class RateIntervals:
-    """Intervals of both rates of the groups of one grouping, by ``"fpr"`` and ``"fnr"``.
+    """Intervals of both rates of the groups of one grouping, by ``"fpr"`` and ``"fnr"``."""
 
-    Attributes
-    ----------
-    moments : dict of str to Moments
-        How the speakers of each group vary, ``[point, group]``.
-    speakers : dict of str to int64 ndarray of shape (cell,)
-        Speakers behind each rate, the pooled row last.
-    rates : dict of str to Interval
-        ``[point, cell]``, the pooled row last.
-    are_disjoint : bool
-        Whether no speaker is in two groups.
-    to_others : dict of str to Ratio, or None
-        Ratios to all others together, ``[point, group]``; None where groups are not compared in
-        closed form.
-    """
+    moments: Mapping[str, Moments]  # how the speakers of each group vary, [point, group]
+    speakers: Mapping[str, NDArray[np.int64]]  # behind each rate, [cell], the pooled row last
+    rates: Mapping[str, Interval]  # [point, cell], the pooled row last
+    are_disjoint: bool  # no speaker is in two groups
+    to_others: Mapping[str, Ratio]  # [point, group]; none where they are not told in closed form
 
-    moments: Mapping[str, Moments]
-    speakers: Mapping[str, NDArray[np.int64]]
-    rates: Mapping[str, Interval]
-    are_disjoint: bool
-    to_others: Mapping[str, Ratio] | None
+    def ratio_to(self, metric: str, reference: str, names: Sequence[str]) -> Ratio | None:
+        """Each group's rate against a reference in closed form, ``[point, group]``.
 
-    @property
-    def fewest(self) -> NDArray[np.int64]:
-        """Speakers behind the smaller class of trials, ``[cell]``."""
-        return np.minimum(*(self.speakers[metric] for metric in RATES))
+        None where the two are not independent, or where it is not the method asked for.
+        """
+        to_others = self.to_others.get(metric)
+        if to_others is None:
+            return None
+        if reference in names:
+            at = names.index(reference)
+            rates = self.rates[metric]
+            return ratio_interval(
+                _cells(rates, slice(0, len(names))), _cells(rates, slice(at, at + 1))
+            )
+        if reference == "pooled":
+            trials = self.moments[metric].trials
+            return to_pooled(to_others, over(trials, trials.sum(axis=-1, keepdims=True)))
+        return to_others if reference == "others" else None
 
 
 def rate_intervals(
     groups: SpeakerErrors,
     pooled: SpeakerErrors,
     options: Options,
-    draws: Estimates | None = None,
+    draws: Mapping[str, FloatArray] | None = None,
     *,
     in_blocks: bool = False,
 ) -> RateIntervals:
@@ -83,137 +95,75 @@ def rate_intervals(
     ----------
     groups, pooled
         Errors and trials by speaker and by pair, of each group and of all of them.
-    options
-        The method, the confidence and the gates.
     draws
-        The rates in each draw, where these are to tell the variance.
+        The rates in each draw, ``[draw, point, cell]``, where these are to tell the variance.
     in_blocks
         Whether speakers are taken in blocks, of which there are very many.
     """
-    of_groups = {metric: moments(_tally(groups, metric)) for metric in RATES}
-    speakers = {
-        metric: np.concatenate([_tally(of, metric).speakers for of in (groups, pooled)])
-        for metric in RATES
-    }
-    rates = {}
-    for metric in RATES:
-        own = _interval(of_groups[metric], options, pull=metric == "fnr")
-        whole = _interval(moments(_tally(pooled, metric)), options)
-        both = _joined(own, whole)
-        errors, trials = _counts(groups, pooled, metric)
-        found = _by_method(metric, both, errors, trials, speakers[metric], options, draws)
-        name = np.where(found.method == "speakers", of_speakers(in_blocks), found.method)
-        found = replace(found, method=np.where(np.isnan(found.high), "", name))
-        gates = options.gates
-        rates[metric] = found.without(speakers[metric] < gates.inference, gates.too_few)
+    confidence, gates = options.confidence, options.gates
     are_disjoint = disjoint(groups.target) and disjoint(groups.nontarget)
-    to_others = None
     n_groups = groups.target.speakers.size
-    if options.interval == "speakers" and n_groups > 1 and are_disjoint:
-        to_others = {
-            metric: ratio_interval(
-                cells_of(rates[metric], slice(0, n_groups)), _of_others(groups, metric, options)
-            )
-            for metric in RATES
-        }
+    of_groups, speakers, rates, to_others = {}, {}, {}, {}
+    for metric in RATES:
+        own, whole = (moments(one.of(metric)) for one in (groups, pooled))
+        floored = other_kappa2(own) if metric == "fnr" and options.pooled_floor else None
+        found = _joined(rate_interval(own, confidence, floored), rate_interval(whole, confidence))
+        n = np.concatenate([one.of(metric).speakers for one in (groups, pooled)])
+        trials = np.concatenate((own.trials, whole.trials), axis=-1)
+        if options.interval in _NAIVE:
+            errors = np.concatenate((own.errors, whole.errors), axis=-1)
+            low, high = _NAIVE[options.interval](errors, trials, confidence)
+            name = np.full(low.shape, f"{options.interval} (takes trials as independent)")
+            found = replace(found, low=low, high=high, note=np.full(low.shape, ""), method=name)
+        elif options.interval == "bootstrap" and draws is not None:
+            found = _from_spread(found, spread_of_draws(draws[metric]), trials, n, confidence)
+        name = np.where(found.method == "speakers", _of_speakers(in_blocks), found.method)
+        found = replace(found, method=np.where(np.isnan(found.high), "", name))
+        found = found.without(n < gates.inference, gates.too_few)
+        if options.interval == "speakers" and n_groups > 1 and are_disjoint:
+            rest = others(groups.of(metric))
+            of_others = rate_interval(rest, confidence)
+            of_others = of_others.without(rest.speakers < gates.inference, gates.too_few)
+            to_others[metric] = ratio_interval(_cells(found, slice(0, n_groups)), of_others)
+        of_groups[metric], speakers[metric], rates[metric] = own, n, found
     return RateIntervals(of_groups, speakers, rates, are_disjoint, to_others)
 
 
-def _tally(of: SpeakerErrors, metric: str) -> BySpeaker | ByPair:
-    """Who the trials of a rate are of."""
-    return of.target if metric == "fnr" else of.nontarget
-
-
-def of_speakers(in_blocks: bool) -> str:  # noqa: FBT001 - what it is about
+def _of_speakers(in_blocks: bool) -> str:  # noqa: FBT001 - what it is about
     """What intervals over speakers are called."""
     return "speakers in blocks" if in_blocks else "speakers"
 
 
-def _interval(of: Moments, options: Options, *, pull: bool = False) -> Interval:
-    floored = other_kappa2(of) if pull and options.pooled_floor else None
-    return rate_interval(of, options.confidence, floored)
-
-
 def _joined(own: Interval, whole: Interval) -> Interval:
     """The cells of one interval, then those of another."""
-    return Interval(
-        *(
-            np.concatenate((getattr(own, field.name), getattr(whole, field.name)), axis=-1)
-            for field in fields(Interval)
-        )
-    )
+    both = ((getattr(own, field.name), getattr(whole, field.name)) for field in fields(Interval))
+    return Interval(*(np.concatenate(pair, axis=-1) for pair in both))
 
 
-def cells_of(found: Interval, cells: slice) -> Interval:
+def _cells(found: Interval, cells: slice) -> Interval:
     """Some of the cells."""
     return Interval(*(getattr(found, field.name)[..., cells] for field in fields(Interval)))
 
 
-def _counts(
-    groups: SpeakerErrors, pooled: SpeakerErrors, metric: str
-) -> tuple[FloatArray, FloatArray]:
-    """Errors and trials, ``[point, cell]``, the pooled row last."""
-    both = [_tally(of, metric) for of in (groups, pooled)]
-    errors = np.concatenate([one.by_cell(one.errors) for one in both], axis=-1)
-    trials = np.concatenate([one.by_cell(one.trials) for one in both], axis=-1)
-    return errors, np.broadcast_to(trials, errors.shape)
-
-
-def _by_method(
-    metric: str,
+def _from_spread(
     found: Interval,
-    errors: FloatArray,
+    se: FloatArray,
     trials: FloatArray,
     speakers: NDArray[np.int64],
-    options: Options,
-    draws: Estimates | None,
+    confidence: float,
 ) -> Interval:
-    """The interval by the method that was asked for."""
-    if options.interval in _NAIVE:
-        low, high = _NAIVE[options.interval](errors, trials, options.confidence)
-        name = np.full(low.shape, f"{options.interval} (takes trials as independent)")
-        return replace(found, low=low, high=high, note=np.full(low.shape, ""), method=name)
-    if options.interval != "bootstrap" or draws is None:
-        return found
-    # Wilson's interval of the trials that the variance of the draws is worth
-    keys = [key for key in draws.keys if key[0] == metric and not key[1]]
-    at = [draws.keys.index(key) for key in keys[: len(errors)]]
-    se = spread_of_draws(draws.values[:, at])
+    """Wilson's interval of the trials that the variance of the draws is worth.
+
+    Cells without errors stay as they are.
+    """
     n_eff = over(found.rate * (1 - found.rate), se**2)
-    df = np.maximum(speakers - 1, 1)
-    low, high = wilson(found.rate * n_eff, n_eff, options.confidence, df=df)
+    df = np.broadcast_to(np.maximum(speakers - 1, 1), se.shape)
+    low, high = wilson(found.rate * n_eff, n_eff, confidence, df=df)
+    made = {"n_eff": n_eff, "se": se, "df": df, "low": low, "high": high}
+    made["deff"] = over(np.broadcast_to(trials, se.shape), n_eff)
     zero = found.method == "zero-errors"
-    made = {"n_eff": n_eff, "se": se, "df": np.broadcast_to(df, se.shape), "low": low, "high": high}
-    made["deff"] = over(trials, n_eff)
     made = {k: np.where(zero, getattr(found, k), one) for k, one in made.items()}
     return replace(found, **made, method=np.where(zero, found.method, "bootstrap"))
-
-
-def _of_others(groups: SpeakerErrors, metric: str, options: Options) -> Interval:
-    """The rate of everyone else, of each group."""
-    of = others(_tally(groups, metric))
-    found = rate_interval(of, options.confidence)
-    return found.without(of.speakers < options.gates.inference, options.gates.too_few)
-
-
-def ratio_to(
-    intervals: RateIntervals, metric: str, reference: str, names: Sequence[str]
-) -> Ratio | None:
-    """Each group's rate against a reference in closed form, ``[point, group]``.
-
-    None where the two are not independent, or where it is not the method asked for.
-    """
-    if intervals.to_others is None:
-        return None
-    to_others = intervals.to_others[metric]
-    if reference in names:
-        at = names.index(reference)
-        own = cells_of(intervals.rates[metric], slice(0, len(names)))
-        return ratio_interval(own, cells_of(own, slice(at, at + 1)))
-    if reference == "pooled":
-        trials = intervals.moments[metric].trials
-        return to_pooled(to_others, over(trials, trials.sum(axis=-1, keepdims=True)))
-    return to_others if reference == "others" else None
 
 
 def spread_of_draws(drawn: FloatArray) -> FloatArray:
@@ -225,3 +175,179 @@ def spread_of_draws(drawn: FloatArray) -> FloatArray:
         mean = at.sum(axis=0) / n
         found: FloatArray = np.sqrt(np.where(known, (at - mean) ** 2, 0).sum(axis=0) / (n - 1))
         return found
+
+
+# --- every base metric ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Uncertainty:
+    """Of the groups of one grouping under one allocation, within one level.
+
+    The uncertainty of all trials is that of one group, and of it as the pooled row.
+    """
+
+    groups: SpeakerErrors  # errors and trials by speaker and by pair
+    pooled: SpeakerErrors  # of all groups
+    intervals: RateIntervals
+    nulls: Nulls  # draws of a fair system; none of all trials, which have no groups
+    draws: Estimates | None  # base metrics of the same cells in each draw, the pooled one last
+    crossed: FloatArray  # [cost, group]: threshold bias, cross-fitted; NaN of few speakers
+    failed: tuple[SpeakerFailures, SpeakerFailures]  # of the groups and of all of them
+    points: Mapping[str, int]  # operating points, with the place of each
+    options: Options
+    why: str  # why there are no draws
+    in_blocks: bool  # speakers are taken in blocks
+
+    @property
+    def speakers(self) -> NDArray[np.int64]:
+        """Speakers behind the smaller class of trials, ``[cell]``, the pooled row last."""
+        return np.minimum(*(self.intervals.speakers[metric] for metric in RATES))
+
+    def speakers_behind(self, metrics: Sequence[str]) -> NDArray[np.int64]:
+        """Speakers behind each of some metrics, ``[metric, cell]``, the pooled row last.
+
+        Of a rate of one class of trials those of that class; else of the smaller class.
+        """
+        rows = []
+        for one in map(base_metric, metrics):
+            is_rate = one.needs in {"points", "attempts"} and one.of != "both"
+            metric = "fnr" if one.of == "target" else "fpr"
+            rows.append(self.intervals.speakers[metric] if is_rate else self.speakers)
+        return np.stack(rows)
+
+    def columns(self, data: Estimates) -> Columns:
+        """The columns of uncertainty of base metrics, each ``[key, cell]``.
+
+        The cells are the groups and the pooled row, or the last of them.
+        """
+        keys, values = data.keys, data.values
+        n = values.shape[1]
+        table: Columns = {
+            name: np.full(values.shape, np.nan)
+            for name in ("low", "high", "deff", "n_eff", "df", "se")
+        }
+        words = {name: np.full(values.shape, "", dtype=object) for name in ("interval", "note")}
+        self._from_draws(keys, values, table, words)
+        for i, key in enumerate(keys):
+            metric, at = key[0], place_of_rate(key, self.points)
+            if at is not None:
+                found = self.intervals.rates[metric]
+                for name, numbers in table.items():
+                    numbers[i] = getattr(found, name)[at, -n:]
+                words["interval"][i], words["note"][i] = found.method[at, -n:], found.note[at, -n:]
+            elif metric in STAGES or key[1] == ATTEMPTS:
+                self._of_failures(i, metric, self.points.get(key[2], 0), table, words)
+            elif base_metric(metric).needs == "pooled" and self.draws is not None:
+                words["note"][i, -1] = "the reference itself"
+            elif key[1] == SHARES and metric.endswith("far"):
+                # where nobody was let in, FAR is at most what FPR may be
+                found = _cells(self.intervals.rates["fpr"], slice(-n, None))
+                at = self.points[key[2]]
+                none = (values[i] == 0) & (found.rate[at] == 0) & ~np.isnan(found.high[at])
+                table["low"][i][none], table["high"][i][none] = 0.0, found.high[at][none]
+                words["interval"][i][none] = found.method[at][none]
+                words["note"][i][none] = "as of FPR"
+        unknown = np.isnan(values)
+        for numbers in table.values():
+            numbers[unknown] = np.nan
+        for texts in words.values():
+            texts[unknown] = ""
+        return {**table, **words}
+
+    def _of_failures(self, row: int, metric: str, at: int, table: Columns, words: Columns) -> None:
+        """Fill in the interval of a rate of failed recordings, or of attempts at a point."""
+        confidence, gates = self.options.confidence, self.options.gates
+        for one, cells in zip(self.failed, (slice(0, -1), slice(-1, None)), strict=True):
+            interval = one.interval(metric, confidence, gates)
+            if interval is None:
+                continue
+            for name, numbers in table.items():
+                numbers[row, cells] = getattr(interval, name)[at]
+            is_closed = interval.method == "speakers"
+            named = np.where(is_closed, _of_speakers(self.in_blocks), interval.method)
+            words["interval"][row, cells] = named[at]
+            words["note"][row, cells] = interval.note[at]
+
+    def _from_draws(
+        self, keys: Sequence[Key], values: FloatArray, table: Columns, words: Columns
+    ) -> None:
+        """Fill in what the draws tell."""
+        if self.draws is None:
+            words["note"][:] = f"no interval: {self.why}"
+            return
+        words["note"][:] = "no interval: not resampled"
+        n = values.shape[1]
+        place = {key: i for i, key in enumerate(self.draws.keys)}
+        gates, confidence = self.options.gates, self.options.confidence
+        for kind in ("zero", "linear", "one"):
+            measures = [base_metric(key[0]) for key in keys]
+            rows = [i for i, key in enumerate(keys) if key in place and measures[i].scale == kind]
+            if not rows:
+                continue
+            speakers = self.speakers_behind([keys[i][0] for i in rows])[:, -n:]
+            df = np.where(speakers < gates.inference, np.nan, speakers - 1.0)
+            drawn = self.draws.values[:, [place[keys[i]] for i in rows], -n:]
+            centre, is_one = values[rows], kind == "one"
+            if is_one:
+                centre, drawn = 1 - centre, 1 - drawn
+            scale: Any = "linear" if kind == "linear" else "log"
+            found = from_replicates(centre, drawn, df, scale=scale, confidence=confidence)
+            low, high = (1 - found.high, 1 - found.low) if is_one else (found.low, found.high)
+            known = ~np.isnan(high)
+            most = np.array([measures[i].bounds[1] for i in rows])[:, None]
+            table["low"][rows] = np.where(known & is_one, np.maximum(low, 0), low)
+            table["high"][rows] = np.where(known, np.minimum(high, most), high)
+            table["se"][rows] = np.where(known, spread_of_draws(drawn), np.nan)
+            table["df"][rows] = np.where(known, df, np.nan)
+            words["interval"][rows] = np.where(known, "bootstrap", "")
+            none = np.strings.add("no interval: ", found.reason)
+            reason = np.where(np.isnan(df), gates.too_few, none)
+            share = np.round(100 * found.dropped, 1).astype(np.str_)
+            lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
+            words["note"][rows] = np.where(known, np.where(found.dropped > 0, lost, ""), reason)
+
+    # --- gates -----------------------------------------------------------------------------------
+
+    def missing_for_gates(self, metric: str, point: str) -> list[str]:
+        """What each group lacks for a rate to count, in words; empty where it lacks nothing."""
+        gates, at = self.options.gates, self.points[point]
+        found, own = self.intervals.rates[metric], self.intervals.moments[metric]
+        effective = (found.rate * found.n_eff)[at, :-1]
+        pairs = np.broadcast_to(own.pairs, own.rate.shape)[at]
+        words = []
+        for i, n in enumerate(self.intervals.speakers[metric][:-1].tolist()):
+            lacks = []
+            if n < gates.speakers:
+                lacks.append(f"{n} speakers")
+            if not effective[i] >= gates.errors:
+                lacks.append(f"{np.nan_to_num(effective[i]):.2g} effective errors")
+            if metric == "fpr" and pairs[i] < gates.pairs:
+                lacks.append(f"{int(pairs[i])} pairs of speakers")
+            words.append("; ".join(lacks))
+        return words
+
+    def groups_passed(self, keys: Sequence[Key] = ()) -> NDArray[np.bool_]:
+        """Groups that count in headline meta-measures, ``[key, group]``; without keys ``[group]``.
+
+        Rates are asked for what gates ask of them; other metrics, which join both classes of
+        trials, for speakers and pairs of speakers.
+        """
+        gates, pairs = self.options.gates, self.groups.nontarget.pairs
+        enough = np.asarray((self.speakers[:-1] >= gates.speakers) & (pairs >= gates.pairs))
+        if not keys:
+            return enough
+        found = np.repeat(enough[None], len(keys), axis=0)
+        for i, key in enumerate(keys):
+            if place_of_rate(key, self.points) is not None:
+                found[i] = [not lacks for lacks in self.missing_for_gates(key[0], key[2])]
+        return found
+
+    def beyond_noise(self, rates: Estimates) -> dict[str, dict[str, Any]]:
+        """Spread of rates beyond what speakers make of it, by measure, in order of keys.
+
+        `rates` are both at every operating point, undefined for groups that do not count.
+        """
+        of, points = self.intervals.rates, self.points
+        n_eff = [of[key[0]].n_eff[points[key[2]], :-1] for key in rates.keys]
+        return self.nulls.beyond_noise(rates, np.stack(n_eff))

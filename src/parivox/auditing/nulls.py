@@ -13,8 +13,6 @@ import numpy as np
 from parivox.auditing.estimates import Estimates, place_of_rate
 from parivox.core import bias
 from parivox.core.beyond_noise import (
-    Between,
-    Spread,
     corrected_variance,
     resampled_rates,
     spread_interval,
@@ -30,13 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.intervals import RateIntervals
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
-    from parivox.core.tallies import BySpeaker
+    from parivox.core.tallies import BySpeaker, Moments
 
 _GROUPS = 3
 _NO_VARIANCE = "the variance of too few groups is known"
@@ -52,48 +49,32 @@ _REFUSED = {
 class Nulls:
     """Draws of a system that treats the groups alike, whose speakers vary as these do.
 
-    Attributes
-    ----------
-    are_disjoint : bool
-        Whether no speaker is in two groups; without that no draw is valid, and there is none.
-    draws : dict of (str, bool) to Estimates
-        By rate and whether half an error stands in the place of none, ``[draw, point, cell]``.
-    refused : dict of str to sequence of str
-        Why there are no draws of a rate, by operating point.
-    points : dict of str to int
-        Operating points, with the place of each.
-    options : Options
-        How many draws, and their seed.
+    There are none where a speaker is in two groups: no draw is valid without that.
     """
 
-    are_disjoint: bool
     draws: Mapping[tuple[str, bool], Estimates]
-    refused: Mapping[str, Sequence[str]]
-    points: Mapping[str, int]
+    """``[draw, point, cell]``, by rate and whether half an error stands in the place of none."""
+    refused: Mapping[str, Sequence[str]]  # why there are none of a rate, by operating point
+    points: Mapping[str, int]  # operating points, with the place of each
     options: Options
 
     def has(self, key: Key) -> bool:
         """Whether it is a rate that draws of a fair system are made of."""
-        return self.are_disjoint and place_of_rate(key, self.points) is not None
+        return bool(self.draws) and place_of_rate(key, self.points) is not None
 
     def of(self, keys: Sequence[Key], *, lifted: bool) -> Estimates:
         """Draws of a fair system of these keys, which have them."""
-        metrics = dict.fromkeys(key[0] for key in keys)
         parts = [
             self.draws[metric, lifted].having([key for key in keys if key[0] == metric])
-            for metric in metrics
+            for metric in dict.fromkeys(key[0] for key in keys)
         ]
         return parts[0] if len(parts) == 1 else parts[0].and_(parts[1]).having(keys)
 
-    def corrected(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
+    def beyond_noise(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
         """Spread of the rates beyond what speakers make of it, by measure, in order of keys.
 
-        Parameters
-        ----------
-        rates
-            Both rates at every operating point; undefined for groups that do not count.
-        n_eff
-            Independent trials that they are worth, ``[key, group]``.
+        `rates` are both at every operating point, undefined for groups that do not count, and
+        `n_eff` independent trials that they are worth, ``[key, group]``.
         """
         return {"tau_log": self._tau_log(rates), **self._variances(rates, n_eff)}
 
@@ -105,9 +86,9 @@ class Nulls:
         size = len(rates.keys)
         names = ("value", "low", "high", "p", "floor_mean", "floor_95")
         tau = {name: np.full(size, np.nan) for name in names}
-        why = _few(n_groups)
-        if not self.are_disjoint:
-            why[:] = "no valid draws of a fair system: speakers are in several groups"
+        reason = _few(n_groups)
+        if not self.draws:
+            reason[:] = "no valid draws of a fair system: speakers are in several groups"
         else:
             draws = self.of(rates.keys, lifted=True).only(chosen).groups
             found = tau_log(observed, draws)
@@ -115,13 +96,13 @@ class Nulls:
             tau["low"], tau["high"] = spread_interval(
                 np.log(observed), np.log(draws), self.options.confidence
             )
-            told = floor(np.zeros(size), tau_log_null(draws))
-            tau["floor_mean"], tau["floor_95"] = told.mean, told.q95
+            at = floor(np.zeros(size), tau_log_null(draws))
+            tau["floor_mean"], tau["floor_95"] = at.mean, at.q95
             for i, (metric, _, point) in enumerate(rates.keys):
                 code = self.refused[metric][self.points[point]]
-                if not why[i] and np.isnan(tau["value"][i]):
-                    why[i] = _REFUSED.get(str(code), "no group has the rate")
-        return {**tau, "groups": n_groups, "reason": why}
+                if not reason[i] and np.isnan(tau["value"][i]):
+                    reason[i] = _REFUSED.get(str(code), "no group has the rate")
+        return {**tau, "groups": n_groups, "reason": reason}
 
     def _variances(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
         chosen = ~np.isnan(rates.groups)
@@ -131,68 +112,69 @@ class Nulls:
         single = corrected_variance(values, known)
         n, seed = self.options.replicates, (self.options.seed, 2)
         confidence = self.options.confidence
-        drawn, ends = [], []
+        doubles, ends = [], []
         for rates_of, trials in zip(values, known, strict=True):
             # one stream a key, so that other keys change nothing
             again = resampled_rates(rates_of, trials, n, np.random.default_rng(seed))
-            drawn.append(spread_of_draws(again, trials, confidence))
-            ends.append(spread_interval(rates_of, again - rates_of, confidence))
-        double = Spread(*(np.array(column) for column in zip(*drawn, strict=True)))
-        between = Between(*(np.array(column) ** 2 for column in zip(*ends, strict=True)))
-        few = n_groups < _GROUPS
-        made = {}
-        for name, value, limits in (
-            ("var_corrected", single, (np.fmin(between.low, single), between.high)),
-            ("var_double_corrected", double.median, (double.low, double.high)),
-        ):
-            cells = {"value": value, "low": limits[0], "high": limits[1]}
-            made[name] = {key: np.where(few, np.nan, one) for key, one in cells.items()}
+            double = spread_of_draws(again, trials, confidence)
+            doubles.append((double.median, double.low, double.high))
+            between = spread_interval(rates_of, again - rates_of, confidence)
+            ends.append((between.low, between.high))
+        low, high = np.reshape(ends, (-1, 2)).T ** 2
+        made: dict[str, dict[str, Any]] = {
+            "var_corrected": {"value": single, "low": np.fmin(low, single), "high": high},
+            "var_double_corrected": dict(
+                zip(("value", "low", "high"), np.reshape(doubles, (-1, 3)).T, strict=True)
+            ),
+        }
+        for cells in made.values():
+            for name, column in cells.items():
+                cells[name] = np.where(n_groups < _GROUPS, np.nan, column)
             reason = _few(n_groups)
-            reason[(reason == "") & np.isnan(made[name]["value"])] = _NO_VARIANCE
-            made[name] |= {"groups": n_groups, "reason": reason}
+            reason[(reason == "") & np.isnan(cells["value"])] = _NO_VARIANCE
+            cells |= {"groups": n_groups, "reason": reason}
         return made
 
 
 def draw_nulls(
     groups: SpeakerErrors,
-    intervals: RateIntervals,
+    moments: Mapping[str, Moments],
     found: Sequence[Found],
     options: Options,
     rank: NDArray[np.intp] | None,
     *,
-    is_drawn: bool = True,
+    is_valid: bool,
 ) -> Nulls:
-    """Draw a fair system of both rates.
+    """Draw a fair system of both rates, of groups whose speakers are in no other.
 
     Parameters
     ----------
-    groups, intervals
-        Errors and trials by speaker and by pair, and how these vary.
+    groups, moments
+        Errors and trials by speaker and by pair, and how these vary, by rate.
     found
         Operating points.
     options
         How many draws, and their seed.
     rank
         Place of each speaker in an order that does not follow from names, if there is one.
-    is_drawn
-        Whether there are groups at all.
+    is_valid
+        Whether there are such groups.
     """
     points = {one.point.text: i for i, one in enumerate(found)}
     draws: dict[tuple[str, bool], Estimates] = {}
     refused: dict[str, Sequence[str]] = {}
-    for i, metric in enumerate(RATES if intervals.are_disjoint and is_drawn else ()):
+    for i, metric in enumerate(RATES if is_valid else ()):
         rng = np.random.default_rng((options.seed, i))
         if metric == "fnr" and null_method(groups.target) == "permutation":
             null = permuted(_ranked(groups.target, rank), None, options.replicates, rng)
         else:
-            null = gamma_multinomial(intervals.moments[metric], options.replicates, rng)
+            null = gamma_multinomial(moments[metric], options.replicates, rng)
         refused[metric] = null.reason.tolist()
         unknown = (null.reason != "") | np.array([bool(one.reason) for one in found], dtype=bool)
+        counted = null.errors.astype(np.float64), null.trials.astype(np.float64)
         errors, trials = (
             np.concatenate((one, one.sum(axis=-1, keepdims=True)), axis=-1)
-            for one in np.broadcast_arrays(
-                null.errors.astype(np.float64), null.trials.astype(np.float64)
-            )
+            for one in np.broadcast_arrays(*counted)
         )
         pooled = bias.smoothed(errors[..., -1:], trials[..., -1:])
         keys = [(metric, "", text) for text in points]
@@ -200,7 +182,7 @@ def draw_nulls(
             values = np.concatenate((rates, pooled), axis=-1)
             values = np.where(unknown[:, None], np.nan, values)
             draws[metric, lifted] = Estimates(keys, values, keys, errors, trials)
-    return Nulls(intervals.are_disjoint and is_drawn, draws, refused, points, options)
+    return Nulls(draws, refused, points, options)
 
 
 def _ranked(tally: BySpeaker, rank: NDArray[np.intp] | None) -> BySpeaker:

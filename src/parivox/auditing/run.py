@@ -7,9 +7,12 @@ from dataclasses import replace
 from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from parivox.auditing.account import account_for, with_and_without
+from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
+from parivox.auditing.counts.merging import read_all
+from parivox.auditing.draws import MOST_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
     Design,
     by_name,
@@ -23,8 +26,8 @@ from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import TABLES, Audit, system_name
 from parivox.auditing.rows import Rows
-from parivox.auditing.system import System, measure_system, measured_cells
-from parivox.auditing.system_rows import add_rows, part_of
+from parivox.auditing.system import measure_system, measured_cells
+from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
@@ -32,6 +35,7 @@ from parivox.options.audit import AuditOptions
 from parivox.options.kinds import Value, options_of
 from parivox.read.counts_file import holds_counts
 from parivox.read.trials import read_trials
+from parivox.read.trialset import CommonTrials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,15 +43,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from parivox.auditing.comparison_sides import Compared
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
     from parivox.auditing.inputs import Gathered
+    from parivox.auditing.system import Measured, System
     from parivox.core.counts import Curve
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
-    from parivox.read.trialset import CommonTrials, TrialSet
+    from parivox.read.trialset import TrialSet
 
     Metric = Callable[[Curve], ArrayLike]
 
@@ -158,7 +162,10 @@ def audit(
     _check_speakers_known(read, checked)
     if table is not None:
         check_trials_known(read.sets)
-    common = _common_trials(read) if checked.compare else None
+    common = None
+    if checked.compare:
+        check_comparable(read.sets)
+        common = CommonTrials.of(cast("Sequence[TrialSet]", read.sets))
     # what is measured: system by system, then against each other
     design = Design(
         groupings=read.groupings,
@@ -169,21 +176,30 @@ def audit(
         draws=_draws(read, checked),
     )
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
-    audited: list[_Audited] = []
+    systems: list[System] = []
+    compared: list[Compared] = []
     for trials_of in read.sets:
         development = development_of.get((trials_of.system, trials_of.list))
-        audited.append(
-            _audit_system(trials_of, development, asked.orientation, design, read, rows, tell)
-        )
-    systems = [one.system for one in audited]
+        found_on = None
+        if development is not None:
+            tell(f"reading the development scores of {trials_of.system}")
+            found_on = _development(development, trials_of.system, read)
+        tell(f"measuring {system_name(trials_of.system, trials_of.list)}")
+        way = "similarity" if trials_of.is_similarity else asked.orientation
+        system = measure_system(trials_of, design, found_on, way)
+        systems.append(system)
+        parts: list[Measured] | None = None
+        if common is not None:
+            parts = []
+            compared.append(Compared(cast("TrialSet", trials_of), system.points, parts))
+        add_rows(system, rows, compared=parts)
+        _account(rows["data"], system, read)
     if table is not None:
         tell(f"writing {table}")
         write_trial_table(table, systems, checked.seed)
     if common is not None:
-        from parivox.auditing.comparison import add_comparisons  # noqa: PLC0415 - on request
-
         tell("comparing")
-        add_comparisons(rows["comparison"], _pairs(audited, common), checked)
+        add_comparisons(rows["comparison"], _pairs(systems, compared, common), checked)
     # what it comes to: tables, record, provenance
     return Audit(
         **{name: block.table() for name, block in rows.items()},
@@ -210,81 +226,28 @@ def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> 
     return Options(**{**vars(asked), "reference": reference, **of_counts})
 
 
-def _common_trials(read: Gathered) -> CommonTrials:
-    """The trials that systems on one list have in common."""
-    from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - likewise
-    from parivox.read.trialset import CommonTrials  # noqa: PLC0415 - on request
-
-    check_comparable(read.sets)
-    return CommonTrials.of(cast("Sequence[TrialSet]", read.sets))
-
-
-class _Audited(NamedTuple):
-    """One system on one list, and what is compared of it."""
-
-    system: System
-    compared: Compared | None
-
-
-def _audit_system(
-    trials: TrialSet | TrialCounts,
-    development: Any,
-    orientation: str | None,
-    design: Design,
-    read: Gathered,
-    rows: Mapping[str, Rows],
-    tell: Callable[[str], None],
-) -> _Audited:
-    """Measure one system on one list, and add its rows to every table."""
-    found_on = None
-    if development is not None:
-        tell(f"reading the development scores of {trials.system}")
-        found_on = _development(development, trials.system, read)
-    tell(f"measuring {system_name(trials.system, trials.list)}")
-    way = "similarity" if trials.is_similarity else orientation
-    system = measure_system(trials, design, found_on, way)
-    compared = _to_compare(system)
-    add_rows(system, rows, compared=compared)
-    data, points = rows["data"], system.points.found
-    account_for(data, trials, read.people, read.groupings, system.tally, points)
-    if design.options.conflicts == "set-aside" and trials.has_speakers:
-        with_and_without(data, trials, read.groupings, system.tally, points, design.options)
-    return _Audited(system, compared)
-
-
-def _to_compare(system: System) -> Compared | None:
-    """Where what is compared of a system is kept, if it is to be."""
-    if not system.design.options.compare or not system.trials.has_speakers:
-        return None
-    from parivox.auditing.comparison_sides import Compared  # noqa: PLC0415 - on request
-
-    return Compared(system.trials, system.points)
+def _account(data: Rows, system: System, read: Gathered) -> None:
+    """Add what became of the trials of one system."""
+    trials, tally, points = system.trials, system.tally, system.points.found
+    account_for(data, trials, read.people, read.groupings, tally, points)
+    options = system.design.options
+    if options.conflicts == "set-aside" and trials.has_speakers:
+        with_and_without(data, trials, read.groupings, tally, points, options)
 
 
 def _pairs(
-    audited: Sequence[_Audited], common: CommonTrials
+    systems: Sequence[System], compared: Sequence[Compared], common: CommonTrials
 ) -> Iterator[tuple[Compared, Compared, str]]:
     """Each two systems and lists, on the trials that they are compared on."""
-    restricted = {i: _restricted(audited[i], trials) for i, trials in common.restricted.items()}
-    for i, j in combinations(range(len(audited)), 2):
-        both = (audited[i].compared, audited[j].compared)
-        if common.is_restricted(i, j):
-            both = restricted[i], restricted[j]
-        one, other = both
-        assert one is not None
-        assert other is not None
-        yield one, other, common.told(i, j)
-
-
-def _restricted(one: _Audited, trials: TrialSet) -> Compared | None:
-    """What is compared of some of a system's trials, on the speakers drawn for all."""
-    design = replace(one.system.design, strata=())
-    # which way scores go was checked on all trials
-    system = measure_system(trials, design, one.system.development, "similarity")
-    compared = _to_compare(system)
-    if compared is not None:
-        compared.parts.extend(part_of(system, cells) for cells in measured_cells(system))
-    return compared
+    restricted = {}
+    for i, trials in common.restricted.items():
+        # on the speakers drawn for all; which way scores go was checked on all trials
+        design, development = replace(systems[i].design, strata=()), systems[i].development
+        some = measure_system(trials, design, development, "similarity", is_along=False)
+        restricted[i] = Compared(trials, some.points, list(measured_cells(some)))
+    for i, j in combinations(range(len(compared)), 2):
+        of = restricted if common.is_restricted(i, j) else compared
+        yield of[i], of[j], common.told(i, j)
 
 
 def _each(given: Any) -> list[Any]:
@@ -315,11 +278,6 @@ def _draws(read: Gathered, options: Options) -> Draws | None:
     small = [one for one in read.sets if one.has_speakers and one.is_exact]
     if not options.intervals or not small:
         return None
-    from parivox.auditing.draws import (  # noqa: PLC0415 - not for --no-intervals
-        MOST_SPEAKERS,
-        draw_speakers,
-    )
-
     if len({*(int(s) for one in small for s in one.in_use)}) > MOST_SPEAKERS:
         return None
     return draw_speakers(small, read.groupings, options)
@@ -328,8 +286,6 @@ def _draws(read: Gathered, options: Options) -> Draws | None:
 def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCounts:
     """Trials, or counts of them, to find thresholds on."""
     if holds_counts(source):
-        from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
-
         return read_all([((system, "development"), source)])[0]
     return read_trials(
         source,

@@ -39,6 +39,10 @@ class SpeakerErrors(NamedTuple):
     target: BySpeaker
     nontarget: ByPair
 
+    def of(self, rate: str) -> BySpeaker | ByPair:
+        """Who the trials of FPR or FNR are of."""
+        return self.target if rate == "fnr" else self.nontarget
+
     def part(self, start: int, stop: int) -> SpeakerErrors:
         """Cells `start` to `stop`, the latter excluded."""
         return SpeakerErrors(self.target.part(start, stop), self.nontarget.part(start, stop))

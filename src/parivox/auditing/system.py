@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ from parivox.auditing.operating_points import (
     find_all,
 )
 from parivox.auditing.rows import Base
+from parivox.auditing.sample import sample_speakers
 from parivox.core.costs import bayes_threshold
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
@@ -37,12 +39,11 @@ if TYPE_CHECKING:
     from parivox.auditing.cell_counts import CellCounts, Cells, Level
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import Design
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
-    from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.rows import Key
     from parivox.auditing.sample import Sample
-    from parivox.auditing.uncertainty import Uncertainty
     from parivox.core.counts import Counts, FloatArray
     from parivox.read.trialset import TrialSet
 
@@ -53,42 +54,18 @@ MOST_TRIALS = 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """One system on one list: its counts, common thresholds, and who its speakers are.
-
-    Attributes
-    ----------
-    trials
-        The encoded trials, or counts of them.
-    design
-        What it is audited by.
-    no_curve : str
-        Why error rates are known at some thresholds only; empty if they are at all.
-    development
-        The trials that thresholds were found on instead of these; None if there are none.
-    tally : CellCounts
-        All counts.
-    points : Points
-        The operating points with their thresholds.
-    grid : list of Found
-        Operating points of the sweep.
-    shared : ndarray of shape (threshold,)
-        Thresholds that every cell is counted at, rising; none without scores.
-    sample : Sample or None
-        Who the speakers are; None where that is not known, or was not asked for.
-    why_none : str
-        Why nothing is said of uncertainty although it was asked for.
-    """
+    """One system on one list: its counts, common thresholds, and who its speakers are."""
 
     trials: TrialSet | TrialCounts
-    design: Design
-    no_curve: str
-    development: TrialSet | TrialCounts | None
-    tally: CellCounts
-    points: Points
-    grid: list[Found]
-    shared: FloatArray
-    sample: Sample | None
-    why_none: str
+    design: Design  # what it is audited by
+    no_curve: str  # why error rates are known at some thresholds only; empty if they are at all
+    development: TrialSet | TrialCounts | None  # what thresholds were found on instead of these
+    tally: CellCounts  # all counts
+    points: Points  # the operating points with their thresholds
+    grid: list[Found]  # operating points of the sweep
+    shared: FloatArray  # thresholds that every cell is counted at, rising; none without scores
+    sample: Sample | None  # who the speakers are; None where unknown, or not asked for
+    why_none: str  # why nothing is said of uncertainty although it was asked for
 
     @property
     def name(self) -> dict[str, str]:
@@ -104,17 +81,19 @@ def measure_system(
     design: Design,
     development: TrialSet | TrialCounts | None = None,
     orientation: str | None = None,
+    *,
+    is_along: bool = True,
 ) -> System:
     """Count the trials of one system, find its thresholds, and tally who its speakers are.
 
     Parameters
     ----------
-    trials, design
-        See :class:`System`.
     development
         Trials to find the operating points on, instead of these.
     orientation
         What the user declared about the scores' direction; None checks it.
+    is_along
+        Whether curves, and intervals along the threshold, are to be told.
     """
     options, no_curve = design.options, _no_curve(trials)
     asked = options.points()
@@ -129,67 +108,49 @@ def measure_system(
     tally = count_cells(
         trials, design.groupings, options.allocate, within=design.within, thresholds=fixed
     )
-    check_polarity(trials, tally.everything, orientation)
+    everything, outcomes = tally.everything, tally.levels[0].outcomes
+    check_polarity(trials, everything, orientation)
     if asked is None:
-        asked = _points_by_default(trials, tally.everything if on is None else on, no_curve, on)
+        asked = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
+        if no_curve and on is None:
+            asked += [
+                OperatingPoint(f"threshold={level!r}", "threshold", level)
+                for level in trials.bins.thresholds
+            ]
+        else:
+            asked += default_points(everything if on is None else on)
 
     def found(points: Sequence[OperatingPoint]) -> list[Found]:
         """Points where the audit's own are found: on these or the development trials."""
-        at = find_all(
-            points,
-            tally.everything,
-            options.costs[0],
-            on=on,
-            no_curve=no_curve,
-            deployed=tally.levels[0].outcomes,
-        )
+        cost = options.costs[0]
+        at = find_all(points, everything, cost, on=on, no_curve=no_curve, deployed=outcomes)
         _check_edges(trials, at)
         return at
 
-    grid = found(options.sweep_points())
-    is_area = options.area_points() == options.sweep_points()
-    points = Points(
-        found(asked),
-        found(_cheapest(options)),
-        grid if is_area else found(options.area_points()),
-        on is not None or options.fixed_threshold,
-    )
-    shared: FloatArray = np.empty(0)
-    if trials.is_scored:
-        audited = [one.threshold for one in points.found if _is_exact_at(trials, one)]
-        shared = shared_thresholds(tally.everything, audited)
-    why_none = _why_none(trials, options)
-    sample = None
-    if trials.has_speakers and options.intervals and not why_none:
-        from parivox.auditing.sample import sample_speakers  # noqa: PLC0415 - what resamples
-
-        sample = sample_speakers(trials, design, tally, points, nodes(shared, trials.n_trials))
-    return System(
-        *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
-    )
-
-
-def _points_by_default(
-    trials: TrialSet | TrialCounts, source: Counts, no_curve: str, on: Counts | None
-) -> list[OperatingPoint]:
-    asked = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
-    if not no_curve or on is not None:
-        asked += default_points(source)
-    else:
-        asked += [
-            OperatingPoint(f"threshold={level!r}", "threshold", level)
-            for level in trials.bins.thresholds
-        ]
-    return asked
-
-
-def _cheapest(options: Options) -> list[OperatingPoint]:
-    """The point of the smallest cost, for each cost model with one prior."""
-    return [
+    cheapest = [
         OperatingPoint("min-cdet" if i == 0 else f"min-cdet:{cost.name}", "min-cdet", cost=cost)
         for i, cost in enumerate(options.costs)
         if len(cost.p_target) == 1
     ]
+    grid = found(options.sweep_points())
+    is_area = options.area_points() == options.sweep_points()
+    area = grid if is_area else found(options.area_points())
+    are_fixed = on is not None or options.fixed_threshold
+    points = Points(found(asked), found(cheapest), area, are_fixed)
+    shared: FloatArray = np.empty(0)
+    if trials.is_scored and is_along:
+        audited = [one.threshold for one in points.found if _is_exact_at(trials, one)]
+        shared = shared_thresholds(everything, audited)
+    why_none, sample = "", None
+    if options.intervals and not trials.has_speakers:
+        why_none = "counts do not tell who the speakers are"
+    elif options.intervals and trials.n_trials > MOST_TRIALS:
+        why_none = f"more than {MOST_TRIALS:,} trials"
+    if trials.has_speakers and options.intervals and not why_none:
+        sample = sample_speakers(trials, design, tally, points, nodes(shared, trials.n_trials))
+    return System(
+        *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
+    )
 
 
 def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
@@ -199,73 +160,78 @@ def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
     return trials.n_partitions == 1 and trials.bins.has(found.threshold)
 
 
-def _why_none(trials: TrialSet | TrialCounts, options: Options) -> str:
-    if not options.intervals:
-        return ""
-    if not trials.has_speakers:
-        return "counts do not tell who the speakers are"
-    if trials.n_trials > MOST_TRIALS:
-        return f"more than {MOST_TRIALS:,} trials"
-    return ""
-
-
 # --- 2. base metrics ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Base metrics of the cells of one grouping, or of all trials, within one level.
+    """Base metrics of the cells of one grouping, or of all trials, within one level."""
 
-    Attributes
-    ----------
-    level : Level
-        The trials that they are of.
-    cells : Cells or None
-        Their counts; None of all trials, which are the level's.
-    names : tuple of str
-        The groups, then ``pooled``; of all trials, ``all`` alone.
-    bases : list of dict
-        Base metrics of each cell with their errors and thresholds.
-    data : Estimates
-        The same as arrays ``[key, cell]``.
-    errors : Estimates
-        Those that are errors, by which groups are compared.
-    cheapest : sequence of (Estimates, ndarray or None)
-        Each cost at its own smallest cost over all trials, with threshold bias cross-fitted over
-        speakers; none of all trials.
-    area : Estimates or None
-        Both rates at the points that the area under FDR is taken over; None of all trials.
-    uncertainty : Uncertainty or None
-    """
-
-    level: Level
-    cells: Cells | None
-    names: tuple[str, ...]
-    bases: list[dict[Key, Base]]
-    data: Estimates
-    errors: Estimates
+    level: Level  # the trials that they are of
+    cells: Cells | None  # their counts; None of all trials, which are the level's
+    names: tuple[str, ...]  # the groups, then "pooled"; of all trials, "all" alone
+    bases: list[dict[Key, Base]]  # of each cell, with their errors and thresholds
+    data: Estimates  # the same as arrays [key, cell]
     cheapest: Sequence[tuple[Estimates, FloatArray | None]]
+    """Each cost at its own smallest cost over all trials, with threshold bias cross-fitted over
+    speakers; none of all trials."""
     area: Estimates | None
+    """Both rates at the points that the area under FDR is taken over; None of all trials."""
     uncertainty: Uncertainty | None
+    why_none: str  # why there are no draws
+
+    @cached_property
+    def errors(self) -> Estimates:
+        """Those metrics that are errors, by which groups are compared."""
+        return self.data.errors_only()
+
+    @property
+    def where(self) -> dict[str, str]:
+        """The columns that say which cells they are."""
+        if self.cells is None:
+            return {"grouping": "all", "allocation": "", "within": self.level.name}
+        grouping, allocation = self.cells.grouping.name, self.cells.allocation
+        return {"grouping": grouping, "allocation": allocation, "within": self.level.name}
+
+    @property
+    def counts(self) -> list[Counts | None]:
+        """Counts of each cell, None for those of which nothing is known."""
+        if self.cells is None:
+            return [self.level.counts]
+        pairs = zip(self.cells.groups, self.cells.missing, strict=True)
+        return [*(None if why else counts for counts, why in pairs), self.cells.pooled]
 
     @property
     def draws(self) -> Estimates | None:
         """The same of each draw, ``[draw, key, cell]``."""
-        return None if self.uncertainty is None else self.uncertainty.draws
+        if self.uncertainty is None or self.uncertainty.draws is None:
+            return None
+        return self.uncertainty.draws.cells(-len(self.names), None)
 
 
 def measured_cells(system: System) -> Iterator[Measured]:
     """Base metrics of all trials and each level, then of the cells of every grouping."""
     tally, no_curve, sample = system.tally, system.no_curve, system.sample
+
+    def measured(
+        level: Level, cells: Cells | None, bases: list[dict[Key, Base]], of: Uncertainty | None
+    ) -> Measured:
+        why, data = system.why_none if of is None else of.why, Estimates.of(bases)
+        if cells is None:
+            return Measured(level, None, ("all",), bases, data, (), None, of, why)
+        cheapest = [
+            (at_cheapest(data, cells, found), None if of is None else of.crossed[k])
+            for k, found in enumerate(system.points.cheapest)
+        ]
+        area, names = at_grid(cells, system.points.area), (*cells.grouping.groups, "pooled")
+        return Measured(level, cells, names, bases, data, cheapest, area, of, why)
+
     # groupings often pool the very same trials, or all of them: those are measured once
     whole: dict[int, dict[Key, Base]] = {}
     located: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
     for i, level in enumerate(tally.levels):
         bases = whole[id(level.counts)] = _estimated(system, level.counts, level.outcomes)
-        uncertainty = None if sample is None else sample.levels[i]
-        data = Estimates.of([bases])
-        errors = data.errors_only()
-        yield Measured(level, None, ("all",), [bases], data, errors, (), None, uncertainty)
+        yield measured(level, None, [bases], None if sample is None else sample.levels[i])
     for i, cells in enumerate(tally.cells):
         same = id(cells.pooled)
         # of failed trials, another part may be in no group
@@ -275,7 +241,7 @@ def measured_cells(system: System) -> Iterator[Measured]:
             located[same] = {} if no_curve else locations(cells.pooled)
         reference = located[same]
         pooled = {**whole[same], **shifts(cells.pooled, reference, no_curve=no_curve)}
-        own = [
+        groups = [
             withheld(pooled, why)
             if why
             else {
@@ -286,22 +252,8 @@ def measured_cells(system: System) -> Iterator[Measured]:
                 cells.groups, cells.outcomes[:-1], cells.missing, strict=True
             )
         ]
-        bases_of = [*own, pooled]
-        uncertainty = None if sample is None else sample.cells[i]
-        names = (*cells.grouping.groups, "pooled")
-        data = Estimates.of(bases_of)
-        cheapest = [
-            (
-                at_cheapest(data, cells, found),
-                None if uncertainty is None else uncertainty.crossed[k],
-            )
-            for k, found in enumerate(system.points.cheapest)
-        ]
-        area = at_grid(cells, system.points.area)
-        errors = data.errors_only()
-        yield Measured(
-            *(cells.level, cells, names, bases_of, data, errors, cheapest, area, uncertainty)
-        )
+        of = None if sample is None else sample.cells[i]
+        yield measured(cells.level, cells, [*groups, pooled], of)
 
 
 def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, Base]:
@@ -310,13 +262,12 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
     found = estimate(
         counts, system.points, options, system.design.metrics, outcomes, no_curve=system.no_curve
     )
-    if options.llr:
-        for cost in options.costs:
-            levels = [bayes_threshold(part) for part in cost.parts]
-            key = "act_cdet_norm", cost.name, ""
-            if not found[key].reason and not all(map(trials.bins.has, levels)):
-                reason = f"its threshold is no edge of {trials.bins.told()}"
-                found[key] = Base(np.nan, None, found[key].trials, np.nan, reason)
+    for cost in options.costs if options.llr else ():
+        levels = [bayes_threshold(part) for part in cost.parts]
+        key = "act_cdet_norm", cost.name, ""
+        if not found[key].reason and not all(map(trials.bins.has, levels)):
+            reason = f"its threshold is no edge of {trials.bins.told()}"
+            found[key] = Base(np.nan, None, found[key].trials, np.nan, reason)
     return found
 
 

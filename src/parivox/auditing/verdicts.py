@@ -1,26 +1,52 @@
-"""Verdicts in words: what can be said of each group, and of the system, at each operating point."""
+"""What can be said at each operating point: verdicts, limits, whom errors fall on, trends.
+
+The speakers behind most errors are told by their ids, and only where that is asked for.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.uncertainty import missing_for_gates
+from parivox.core.confounding import trend
 from parivox.core.measures import RATES
-from parivox.core.verdict import WHY, benjamini_hochberg, holm, joint, overall, sentence, verdicts
+from parivox.core.people import (
+    attempts_until,
+    let_in,
+    locked_out,
+    locked_out_people,
+    share_above,
+    worst_tenth,
+)
+from parivox.core.verdict import (
+    WHY,
+    benjamini_hochberg,
+    holm,
+    joint,
+    meets_limit,
+    overall,
+    sentence,
+    verdicts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.bias import Ratios
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.rows import Rows
-    from parivox.auditing.uncertainty import Uncertainty
+    from parivox.auditing.speaker_errors import SpeakerErrors
+    from parivox.core.counts import FloatArray
+    from parivox.core.tallies import BySpeaker
     from parivox.core.verdict import Verdicts
+    from parivox.read.grouping import Grouping
 
 BOTH = "fpr+fnr"
 _AGAINST = {
@@ -30,6 +56,44 @@ _AGAINST = {
     "geomean": "the geometric mean of the groups",
     "best": "the best group",
 }
+LIMIT_MEASURES = {
+    "limit": "the rate against the limit: met if its whole interval is at or below, not_met above",
+    "speakers_above": (
+        "share of speakers whose own FNR exceeds the limit, the noise of few trials removed"
+    ),
+    "worst_tenth": "share of the errors carried by the tenth of speakers with the most errors",
+    "worst_tenth_if_equal": "the same if all speakers of the group had one rate",
+    "locked_out": (
+        "share of people rejected in all attempts, if attempts are independent and people alike"
+    ),
+    "locked_out_people": (
+        "the same if people differ as these speakers do, each person's attempts being independent"
+    ),
+    "impostors_in": "share of impostors accepted in one of the attempts, if these are independent",
+    "attempts_until": (
+        "attempts after which an impostor has succeeded with probability 0.95, if these are "
+        "independent"
+    ),
+}
+"""What the table of limits tells, by its id; shares in [0, 1]."""
+
+MOST_OFFENDERS = 10
+"""Speakers told of one group, error and operating point."""
+
+TREND = "trend"
+_WHY = {
+    "no_trials": "no target trials",
+    "few_speakers": "too few speakers",
+    "few_trials": "too few trials a speaker",
+    "no_errors": "no errors",
+    "all_errors": "nothing but errors",
+    "one_value": "all speakers have one number",
+    "separated": "errors lie all above, or all below, some number",
+    "few_apart": "no interval: the slope hangs on one or two speakers",
+}
+
+
+# --- verdicts ------------------------------------------------------------------------------------
 
 
 def verdict_rows(
@@ -41,128 +105,91 @@ def verdict_rows(
     uncertainty: Uncertainty,
     options: Options,
 ) -> None:
-    """The verdict on every group and on the system.
+    """The verdict on every group and on the system, whose rows have no group.
 
-    Parameters
-    ----------
-    rows, where
-        The table and the columns that all rows share.
-    groups
-        Names of the groups; rows of the system have none.
-    found
-        Operating points.
-    against
-        By metric and operating point, ratios to the first reference asked for.
-    uncertainty
-        Which groups are too small.
-    options
-        The margin, the confidence and the gates.
+    `against` are ratios to the first reference asked for, by metric and operating point.
     """
     reference = options.reference[0]
-    words = _AGAINST.get(reference, reference)
+    others = [group for group in groups if group != reference]
+    is_judged = np.array([group != reference for group in groups])
     for one in found:
         point = one.point.text
-        pair = [against.get((metric, point)) for metric in RATES]
-        if one.reason or None in pair:
+        ratios = [against[key] for metric in RATES if (key := (metric, point)) in against]
+        if one.reason or len(ratios) < len(RATES):
             continue
-        ratios = [of for of in pair if of is not None]
         together = np.concatenate([of.p for of in ratios])
-        adjusted = np.split(holm(together), 2), np.split(benjamini_hochberg(together), 2)
+        p_holm, p_bh = np.split(holm(together), 2), np.split(benjamini_hochberg(together), 2)
+        shared = {"operating_point": point, "reference": reference, "margin": options.margin}
         judged: dict[str, Verdicts] = {}
         for i, (metric, of) in enumerate(zip(RATES, ratios, strict=True)):
-            judged[metric] = verdicts(
-                of.ratio,
-                of.low,
-                of.high,
-                adjusted[0][i],
-                gate=_too_few(metric, groups, reference, uncertainty, options),
+            judged[metric] = verdict = verdicts(
+                *(of.ratio, of.low, of.high, p_holm[i]),
+                gate=_too_few(metric, groups, uncertainty, options),
                 pooled=of.pooled,
                 confidence=options.confidence,
                 margin=options.margin,
             )
-            told = judged[metric]
             rows.add(
                 **where,
+                **shared,
                 group=list(groups),
                 metric=metric,
-                operating_point=point,
-                reference=reference,
                 ratio=of.ratio,
                 low=of.low,
                 high=of.high,
                 p=of.p,
-                p_holm=adjusted[0][i],
-                p_bh=adjusted[1][i],
-                margin=options.margin,
-                verdict=told.code.tolist(),
-                gates=missing_for_gates(uncertainty, metric, point),
-                sentence=_sentences(metric, told, words),
-                reason=told.reason.tolist(),
+                p_holm=p_holm[i],
+                p_bh=p_bh[i],
+                verdict=verdict.code,
+                gates=uncertainty.missing_for_gates(metric, point),
+                sentence=_sentences(metric, verdict, _AGAINST.get(reference, reference)),
+                reason=verdict.reason,
             )
         codes = np.stack([judged[metric].code for metric in RATES])
         reasons = np.stack([judged[metric].reason for metric in RATES])
-        judgeable = np.array([group != reference for group in groups])
-        fpr, fnr = codes.tolist()
-        plain: dict[str, Any] = {
-            **where,
-            "operating_point": point,
-            "reference": reference,
-            "margin": options.margin,
-            **dict.fromkeys(("ratio", "low", "high", "p", "p_holm", "p_bh")),
-            "gates": "",
-            "reason": "",
-        }
-        both = [joint(fnr=a, fpr=b) for a, b in zip(fnr, fpr, strict=True)]
+        both = [joint(fnr=fnr, fpr=fpr) for fpr, fnr in codes.T.tolist()]
         rows.add(
-            **plain,
+            **where,
+            **shared,
             group=list(groups),
             metric=BOTH,
-            verdict=overall(codes.T).tolist(),
-            sentence=np.where(judgeable, both, "is the reference").tolist(),
+            verdict=overall(codes.T),
+            sentence=np.where(is_judged, both, "is the reference"),
         )
-        for metric, own in (*judged.items(), (BOTH, None)):
-            of_all = (codes if own is None else own.code[None])[:, judgeable]
-            whys = (reasons if own is None else own.reason[None])[:, judgeable]
-            rows.add(
-                **plain,
-                group="",
-                metric=metric,
-                verdict=str(overall(of_all.reshape(-1))),
-                sentence=_of_system(
-                    [g for g in groups if g != reference], of_all, whys, one, options
-                ),
-            )
+        for metric, chosen in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
+            of_all, why = codes[chosen][:, is_judged], reasons[chosen][:, is_judged]
+            code = str(overall(of_all.reshape(-1)))
+            words = _of_system(others, code, of_all, why, one, options)
+            rows.add(**where, **shared, group="", metric=metric, verdict=code, sentence=words)
 
 
 def _too_few(
-    metric: str, groups: Sequence[str], reference: str, uncertainty: Uncertainty, options: Options
+    metric: str, groups: Sequence[str], uncertainty: Uncertainty, options: Options
 ) -> list[str]:
     """Why nothing is concluded about a group; empty where something may be."""
-    least = options.gates.inference
-    told = [
-        f"fewer than {least} speakers" if n < least else ""
-        for n in uncertainty.intervals.speakers[metric][:-1].tolist()
-    ]
-    return ["is the reference" if g == reference else t for g, t in zip(groups, told, strict=True)]
+    least, reference = options.gates.inference, options.reference[0]
+    speakers = uncertainty.intervals.speakers[metric][:-1].tolist()
+    words = [f"fewer than {least} speakers" if n < least else "" for n in speakers]
+    return ["is the reference" if g == reference else w for g, w in zip(groups, words, strict=True)]
 
 
-def _sentences(metric: str, told: Verdicts, words: str) -> list[str]:
-    columns = (told.code, told.ratio, told.low, told.high, told.reason)
+def _sentences(metric: str, of: Verdicts, against: str) -> list[str]:
+    columns = (of.code, of.ratio, of.low, of.high, of.reason)
     return [
-        sentence(metric, code, ratio, low, high, reason=reason, against=words)  # type: ignore[arg-type]
+        sentence(metric, code, ratio, low, high, reason=reason, against=against)  # type: ignore[arg-type]
         for code, ratio, low, high, reason in zip(*(c.tolist() for c in columns), strict=True)
     ]
 
 
 def _of_system(
     names: Sequence[str],
+    code: str,
     codes: NDArray[np.str_],
     reasons: NDArray[np.str_],
     found: Found,
     options: Options,
 ) -> str:
     """What is said of the system, with the groups that it rests on; ``[metric, group]``."""
-    code = str(overall(codes.reshape(-1)))
     n = len(names)
     if code == "no_difference":
         return f"no group of {n} differs by more than {options.margin:g} times"
@@ -180,3 +207,185 @@ def _of_system(
     differ = [g for g, of in zip(names, codes.T, strict=True) if {"worse", "better"} & {*of}]
     rest = f"; of {len(unknown)} it cannot be told" if unknown else ""
     return f"{len(differ)} of {n} groups differ: {', '.join(differ)}{rest}"
+
+
+# --- limits and people ---------------------------------------------------------------------------
+
+
+def limit_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    names: Sequence[str],
+    found: Sequence[Found],
+    uncertainty: Uncertainty,
+    options: Options,
+) -> None:
+    """Every limit, and whom errors fall on, of each group and, last, the pooled row."""
+    rates, confidence = uncertainty.intervals.rates, options.confidence
+    fnr, fpr = rates["fnr"], rates["fpr"]
+    add = partial(_limit_rows, rows, where, names, found)
+    for metric, limit in options.limits:
+        of = rates[metric]
+        why = np.where(np.isnan(of.high), np.where(of.note == "", "no interval", of.note), "")
+        add(metric, "limit", (of.rate, of.low, of.high), why, limit=limit, is_judged=True)
+        if metric == "fnr" and not uncertainty.in_blocks:
+            above = partial(share_above, limit=limit, confidence=confidence)
+            *ends, why = _of_people(uncertainty, above)
+            add(metric, "speakers_above", ends, why, limit=limit)
+    if not uncertainty.in_blocks:
+        names_of = ("observed", "expected", "reason")
+        observed, expected, why = _of_people(uncertainty, worst_tenth, names_of)
+        add("fnr", "worst_tenth", [observed], why)
+        add("fnr", "worst_tenth_if_equal", [expected], why)
+    n = options.attempts
+    if n is None:
+        return
+    add("fnr", "locked_out", [locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)])
+    if not uncertainty.in_blocks:
+        of_all = partial(locked_out_people, attempts=n, confidence=confidence)
+        *ends, why = _of_people(uncertainty, of_all)
+        add("fnr", "locked_out_people", ends, why)
+    add("fpr", "impostors_in", [let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)])
+    # more errors, fewer attempts
+    add("fpr", "attempts_until", [attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)])
+
+
+def _of_people(
+    uncertainty: Uncertainty,
+    measure: Callable[[BySpeaker], Any],
+    names: Sequence[str] = ("value", "low", "high", "reason"),
+) -> list[NDArray[Any]]:
+    """A measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
+    found = []
+    for tally in (uncertainty.groups.target, uncertainty.pooled.target):
+        if tally.trials.ndim == 1:
+            found.append([getattr(measure(tally), name) for name in names])
+            continue
+        # decisions are known of other trials than scores are
+        rows = [
+            measure(replace(tally, errors=errors, trials=trials))
+            for errors, trials in zip(tally.errors, tally.trials, strict=True)
+        ]
+        found.append([np.stack([getattr(row, name) for row in rows]) for name in names])
+    return [np.concatenate(both, axis=-1) for both in zip(*found, strict=True)]
+
+
+def _limit_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    names: Sequence[str],
+    found: Sequence[Found],
+    metric: str,
+    measure: str,
+    ends: Sequence[FloatArray],
+    why: NDArray[Any] | None = None,
+    *,
+    limit: float | None = None,
+    is_judged: bool = False,
+) -> None:
+    """One measure, with limits or without, ``[point, group]``, at every operating point found."""
+    value = ends[0]
+    low, high = ends[1:] or np.full((2, *value.shape), np.nan)
+    reasons = np.where(np.isnan(value), "no trials", "") if why is None else why
+    for i, one in enumerate(found):
+        verdict: Any = ""
+        if is_judged and limit:
+            verdict = "cannot_tell" if one.reason else meets_limit(low[i], high[i], limit)
+        rows.add(
+            **where,
+            group=list(names),
+            metric=metric,
+            operating_point=one.point.text,
+            measure=measure,
+            limit=limit,
+            value=None if one.reason else value[i],
+            low=None if one.reason else low[i],
+            high=None if one.reason else high[i],
+            verdict=verdict,
+            reason=one.reason or [_WHY.get(text, text) for text in reasons[i].tolist()],
+        )
+
+
+def offender_rows(
+    rows: Rows,
+    where: Mapping[str, str],
+    groups: Sequence[str],
+    tallied: SpeakerErrors,
+    found: Sequence[Found],
+    ids: Sequence[str],
+) -> None:
+    """The speakers with most errors of each cell at each operating point, by their ids.
+
+    `tallied` is who takes part in the trials of each cell, `ids` those of the speakers by number,
+    rising.
+    """
+    for metric in RATES:
+        tally = tallied.of(metric)
+        # of whoever takes part, in the order of sums over them
+        cell, speaker = tally.members
+        errors, trials = np.broadcast_arrays(tally.errors, tally.trials)
+        totals = tally.by_cell(errors)
+        for point, one in enumerate(found):
+            if one.reason:
+                continue
+            wrong, tried = (tally.by_speaker(x[point]) for x in (errors, trials))
+            for i, group in enumerate(groups):
+                here = np.flatnonzero((cell == i) & (wrong > 0))
+                first = here[np.lexsort((speaker[here], -wrong[here]))][:MOST_OFFENDERS]
+                rows.add(
+                    **where,
+                    group=group,
+                    metric=metric,
+                    operating_point=one.point.text,
+                    speaker=[ids[k] for k in speaker[first]],
+                    errors=wrong[first].astype(np.int64),
+                    trials=tried[first].astype(np.int64),
+                    share=wrong[first] / max(totals[point, i], 1),
+                )
+
+
+# --- trends --------------------------------------------------------------------------------------
+
+
+def trend_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    grouping: Grouping,
+    found: Sequence[Found],
+    uncertainty: Uncertainty,
+    options: Options,
+) -> None:
+    """Log odds of an error per unit of the number that a grouping's bands are made of.
+
+    The unit is the power of ten that fits into the range of the numbers: ten years of age. The
+    group is then the attribute itself, and the definition the unit.
+    """
+    if grouping.numbers is None:
+        return
+    numbers, name = grouping.numbers, grouping.attributes[0].rpartition(":")[0]
+    unit = _unit(numbers[np.unique(uncertainty.pooled.target.speaker)])
+    for metric in RATES:
+        for i, one in enumerate(found):
+            own = uncertainty.pooled.of(metric).at_point(i)
+            made = trend(own, numbers / unit, options.confidence)
+            values = {"value": made.slope, "low": made.low, "high": made.high, "p": made.p}
+            rows.add(
+                **where,
+                group=name,
+                metric=metric,
+                definition=f"per {unit:g}",
+                operating_point=one.point.text,
+                measure=TREND,
+                zero="none",
+                reason=one.reason or _WHY.get(str(made.reason[0]), str(made.reason[0])),
+                **{k: None if one.reason else float(of[0]) for k, of in values.items()},
+            )
+
+
+def _unit(numbers: FloatArray) -> float:
+    """The power of ten that fits into the range of most numbers."""
+    known = numbers[~np.isnan(numbers)]
+    if not known.size:
+        return 1.0
+    low, high = np.quantile(known, [0.05, 0.95])
+    return float(10.0 ** np.floor(np.log10(high - low))) if high > low else 1.0

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from parivox.auditing.crossfit import SPLITS, halves
+from parivox.auditing.draws import SPLITS, halves
 
 COST = (0.05, 1.0, 1.0)
 
