@@ -34,20 +34,14 @@ See docs/methods/meta-measures.md#area-under-fdr.
 
 @dataclass(frozen=True, kw_only=True)
 class Gates:
-    """What a group needs for its rates to count (docs/methods/verdicts.md#gates).
+    """What a group needs for its rates to count (docs/methods/verdicts.md#gates)."""
 
-    Attributes
-    ----------
-    inference : speakers below which no interval is given and nothing is concluded
-    speakers : speakers below which a group is kept out of headline meta-measures
-    errors : effective errors (errors / design effect) below which a ratio is not estimable
-    pairs : pairs of speakers below which an FPR is flagged and kept out likewise
-    """
-
-    inference: int = 5
-    speakers: int = 10
-    errors: int = 5
-    pairs: int = 45
+    inference: int = 5  # speakers below which no interval is given and nothing is concluded
+    speakers: int = 10  # speakers below which a group is kept out of headline meta-measures
+    errors: int = (
+        5  # effective errors (errors / design effect) below which a ratio is not estimable
+    )
+    pairs: int = 45  # pairs of speakers below which an FPR is flagged and kept out likewise
 
     @property
     def too_few(self) -> str:
@@ -57,17 +51,12 @@ class Gates:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(AuditOptions):
-    """Options of an audit, and what is read from them.
-
-    Attributes
-    ----------
-    gates : what a group needs
-    limits : rates and what each may be at most
-    costs : detection cost models; the first one is that of ``min-cdet``
-    """
+    """Options of an audit, and what is read from them."""
 
     gates: Gates = field(init=False, repr=False)
+    # rates and what each may be at most
     limits: tuple[tuple[str, float], ...] = field(init=False, repr=False)
+    # the first one is that of `min-cdet`
     costs: tuple[CostModel, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

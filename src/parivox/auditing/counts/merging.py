@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from dataclasses import replace
-from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +21,11 @@ from parivox.read.grouping import Grouping
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from parivox.auditing.counts.trial_counts import Note, TrialCounts
     from parivox.read.counts_file import Named
 
 APART = "only of each file by itself"
+_SIDES = ("enrol_group", "test_group")
 
 
 def read_all(named: Named) -> list[TrialCounts]:
@@ -144,70 +142,56 @@ def _united(
     return tuple(made)
 
 
-def _joined(text: str, told: Sequence[tuple[Sequence[str], str]]) -> tuple[str, ...]:
-    """Values of one attribute in an order that every file has, sorted where they leave it open."""
-    first, name = told[0]
+def _joined(text: str, known: Sequence[tuple[Sequence[str], str]]) -> tuple[str, ...]:
+    """Values of one attribute in an order that every file has, sorted where they leave it open.
+
+    Those of each file come with its name.
+    """
+    first, name = known[0]
     if has_bands(text):
-        for values, other in told[1:]:
+        for values, other in known[1:]:
             if [*values] != [*first]:
                 msg = (
                     f"{other}: its bands of {text} are {', '.join(values)}, those of {name} "
                     f"{', '.join(first)}; count both in the same way"
                 )
                 raise DataError(msg)
-    after: dict[str, set[str]] = {value: set() for values, _ in told for value in values}
-    waits = Counter[str]()
-    for values, _ in told:
+    sorter = TopologicalSorter[str]()
+    for values, _ in known:
+        sorter.add(values[0])
         for low, high in pairwise(values):
-            if high not in after[low]:
-                after[low].add(high)
-                waits[high] += 1
+            sorter.add(high, low)
+    try:
+        sorter.prepare()
+    except CycleError:
+        msg = f"{name}: the values of {text} stand in another order in other files; count again"
+        raise DataError(msg) from None
+    rank = {value: i for i, value in enumerate(in_order({one for of, _ in known for one in of}))}
     made: list[str] = []
-    left = in_order(set(after))
-    while left:
-        ready = next((value for value in left if not waits[value]), None)
-        if ready is None:
-            msg = f"{name}: the values of {text} stand in another order in other files; count again"
-            raise DataError(msg)
-        left.remove(ready)
-        made.append(ready)
-        for high in after[ready]:
-            waits[high] -= 1
+    ready: list[str] = []
+    while sorter.is_active():
+        ready = sorted([*ready, *sorter.get_ready()], key=rank.__getitem__)
+        made.append(ready.pop(0))
+        sorter.done(made[-1])
     return tuple(made)
 
 
 def _placed(
-    one: TrialCounts, groupings: tuple[Grouping, ...], within: tuple[Grouping, ...]
-) -> TrialCounts:
-    """The counts of one file with the groups and levels of all."""
-    columns = dict(one.rows.columns)
-    for at in range(len(within) + 1):
-        for i, grouping in enumerate(groupings):
-            here = columns["block"] == at * len(groupings) + i
-            move = partial(_move, columns, here)
-            move("enrol_group", one.groupings[i], grouping)
-            move("test_group", one.groupings[i], grouping)
-            if at:
-                move("level", one.within[at - 1], within[at - 1])
-    same = all(
-        mine.parts == theirs.parts
-        for mine, theirs in zip((*one.groupings, *one.within), (*groupings, *within), strict=True)
-    )
-    return replace(
-        one,
-        rows=one.rows if same else CountRows(columns),
-        groupings=groupings,
-        within=within,
-        seen=_laid(one, groupings, within),
-    )
-
-
-def _laid(
     one: TrialCounts, groupings: Sequence[Grouping], within: Sequence[Grouping]
-) -> tuple[Seen, ...]:
-    """Who is seen in which group and level, for those that all files have."""
-    of_levels = [[0], *(_found(of, to) for of, to in zip(one.within, within, strict=True))]
-    of_groups = [_found(of, to) for of, to in zip(one.groupings, groupings, strict=True)]
+) -> TrialCounts:
+    """The counts of one file with the groups and levels of all, and who is seen in them."""
+    columns = {name: column.copy() for name, column in one.rows.columns.items()}
+    for block in range((len(within) + 1) * len(groupings)):
+        here = columns["block"] == block
+        at, i = divmod(block, len(groupings))
+        moves = [(side, one.groupings[i], groupings[i]) for side in _SIDES]
+        if at:
+            moves.append(("level", one.within[at - 1], within[at - 1]))
+        for name, mine, theirs in moves:
+            place = np.array([*_places(mine, theirs), -1], dtype=np.int32)
+            columns[name][here] = place[columns[name][here]]
+    of_levels = [[0], *(_places(to, of) for of, to in zip(one.within, within, strict=True))]
+    of_groups = [_places(to, of) for of, to in zip(one.groupings, groupings, strict=True)]
     places = [(levels, groups) for levels in of_levels for groups in of_groups]
     places += [(levels, [0]) for levels in of_levels]
 
@@ -218,19 +202,26 @@ def _laid(
             for at in levels
         ]
 
-    return tuple(
+    seen = tuple(
         Seen(
-            {rule: laid(rows, *place, 0) for rule, rows in seen.speakers.items()},
-            {kind: laid(rows, *place, [0, 0]) for kind, rows in seen.failed.items()},
+            {rule: laid(rows, *place, 0) for rule, rows in of.speakers.items()},
+            {kind: laid(rows, *place, [0, 0]) for kind, rows in of.failed.items()},
         )
-        for seen, place in zip(one.seen, places, strict=True)
+        for of, place in zip(one.seen, places, strict=True)
+    )
+    return replace(
+        one,
+        rows=CountRows(columns),
+        groupings=tuple(groupings),
+        within=tuple(within),
+        seen=seen,
     )
 
 
-def _found(of: Grouping, to: Grouping) -> list[int]:
+def _places(of: Grouping, to: Grouping) -> list[int]:
     """Where each group of one grouping stands in another, -1 for nowhere."""
-    known = {part: i for i, part in enumerate(of.parts)}
-    return [known.get(part, -1) for part in to.parts]
+    known = {part: i for i, part in enumerate(to.parts)}
+    return [known.get(part, -1) for part in of.parts]
 
 
 def _seen_in_all(several: Sequence[TrialCounts]) -> Iterator[Seen]:
@@ -254,21 +245,6 @@ def _seen_in_all(several: Sequence[TrialCounts]) -> Iterator[Seen]:
         yield Seen(speakers, failed)
 
 
-def _move(
-    columns: dict[str, NDArray[Any]],
-    here: NDArray[np.bool_],
-    name: str,
-    mine: Grouping,
-    theirs: Grouping,
-) -> None:
-    """Number groups as another grouping does."""
-    known = {part: i for i, part in enumerate(theirs.parts)}
-    place = np.array([*(known[part] for part in mine.parts), -1], dtype=np.int32)
-    column = columns[name].copy()
-    column[here] = place[column[here]]
-    columns[name] = column
-
-
 def _sum(several: list[TrialCounts]) -> TrialCounts:
     """The counts of all files of one system and list."""
     first = several[0]
@@ -278,11 +254,9 @@ def _sum(several: list[TrialCounts]) -> TrialCounts:
     no_levels = {
         place: why for one in several for place, why in sorted(one.levels_withheld.items())
     }
-    rows = CountRows.total([one.rows for one in several])
-    lost = {(place[0], f"{place[0]}={place[1]}") for place in no_levels}
     whole = replace(
         first,
-        rows=rows,
+        rows=CountRows.total([one.rows for one in several]),
         withheld=withheld,
         levels_withheld=no_levels,
         sources=tuple(sorted(source for one in several for source in one.sources)),
@@ -292,49 +266,36 @@ def _sum(several: list[TrialCounts]) -> TrialCounts:
         provenance=[entry for one in several for entry in one.provenance],
         least=max(one.least for one in several),
     )
-    return _without(whole, {level for _, level in lost}) if withheld or lost else whole
+    return _without_withheld(whole) if withheld or no_levels else whole
 
 
-def _without(one: TrialCounts, lost: set[str]) -> TrialCounts:
+def _without_withheld(one: TrialCounts) -> TrialCounts:
     """The counts without groups and levels that are withheld in some file."""
-    columns = one.rows.columns
-    place = {name: column.copy() for name, column in columns.items()}
-    kept = [
-        [i for i, group in enumerate(of.groups) if f"{of.name}={group}" not in lost]
-        for of in one.within
-    ]
-    n = len(one.groupings)
-    for at in range(len(one.within) + 1):
-        for i, grouping in enumerate(one.groupings):
-            here = columns["block"] == at * n + i
-            level = columns["level"][here]
-            names = [""]
-            if at:
-                of = one.within[at - 1]
-                names = [f"{of.name}={group}" for group in of.groups]
-                number = np.full(len(names) + 1, -1, dtype=np.int32)
-                number[kept[at - 1]] = np.arange(len(kept[at - 1]))
-                place["level"][here] = number[level]
-            shown = np.array(
-                [[not why for why in one.missing(grouping, name)] + [False] for name in names]
-                + [[False] * (len(grouping.groups) + 1)]
-            )
-            for name in ("enrol_group", "test_group"):
-                group = columns[name][here]
-                place[name][here] = np.where(shown[level, group], group, -1)
-            if at:
-                for name in ("enrol_group", "test_group"):
-                    place[name][here] = np.where(place["level"][here] < 0, -1, place[name][here])
-    within = tuple(
-        replace(
-            of,
-            groups=tuple(of.groups[i] for i in which),
-            parts=tuple(of.parts[i] for i in which),
-        )
-        for of, which in zip(one.within, kept, strict=True)
-    )
-    seen = _laid(one, one.groupings, within)
-    return replace(one, rows=CountRows.total([CountRows(place)]), within=within, seen=seen)
+    lost = {f"{of}={level}" for of, level in one.levels_withheld}
+    columns = dict(one.rows.columns)
+    for side in _SIDES:
+        columns[side] = columns[side].copy()
+    for block in range((len(one.within) + 1) * len(one.groupings)):
+        here = columns["block"] == block
+        at, i = divmod(block, len(one.groupings))
+        grouping, names = one.groupings[i], [""]
+        if at:
+            outer = one.within[at - 1]
+            names = [f"{outer.name}={group}" for group in outer.groups]
+        is_shown = np.zeros((len(names) + 1, len(grouping.groups) + 1), dtype=np.bool_)
+        for level, name in enumerate(names):
+            if name not in lost:
+                is_shown[level, :-1] = [not why for why in one.missing(grouping, name)]
+        for side in _SIDES:
+            group = columns[side][here]
+            columns[side][here] = np.where(is_shown[columns["level"][here], group], group, -1)
+    within = []
+    for of in one.within:
+        kept = [i for i, group in enumerate(of.groups) if f"{of.name}={group}" not in lost]
+        groups = tuple(of.groups[i] for i in kept)
+        within.append(replace(of, groups=groups, parts=tuple(of.parts[i] for i in kept)))
+    made = _placed(replace(one, rows=CountRows(columns)), one.groupings, within)
+    return replace(made, rows=CountRows.total([made.rows]))
 
 
 def _added(several: Sequence[TrialCounts]) -> list[Note]:
@@ -347,7 +308,7 @@ def _added(several: Sequence[TrialCounts]) -> list[Note]:
                 found.setdefault(key, []).append(note)
     made = []
     for notes in found.values():
-        told = {note.note for note in notes}
-        words = told.pop() if len(told) == 1 else APART
-        made.append(replace(notes[0], count=sum(one.count for one in notes), note=words))
+        words = {note.note for note in notes}
+        text = words.pop() if len(words) == 1 else APART
+        made.append(replace(notes[0], count=sum(one.count for one in notes), note=text))
     return made

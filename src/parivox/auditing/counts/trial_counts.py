@@ -60,18 +60,12 @@ class Note(DataNote):
 
 @dataclass(frozen=True)
 class Seen:
-    """Speakers and recordings of one block: what only the trials themselves can tell.
+    """Speakers and recordings of one block: what only the trials themselves can tell."""
 
-    Attributes
-    ----------
-    speakers : dict of str to list
-        By allocation, of each level: those of each group and, last, of all groups.
-    failed : dict of str to list
-        ``enrolments`` and ``recordings``, of each level: how many failed of how many of each
-        group and, last, of all groups; None where it cannot be told.
-    """
-
+    # by allocation, of each level: those of each group and, last, of all groups
     speakers: dict[str, list[list[int | None]]]
+    # `enrolments` and `recordings`, of each level: how many failed of how many of each group and,
+    # last, of all groups; None where it cannot be told
     failed: dict[str, list[list[list[int] | None]]]
 
 
