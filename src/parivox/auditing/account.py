@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.counts.trial_counts import TrialCounts
@@ -49,48 +50,38 @@ def account_for(
 ) -> None:
     """Count what was read and set aside, per file and per grouping, and odd operating points.
 
-    Parameters
-    ----------
-    rows
-        Of the table ``data``.
-    trials, people, groupings
-        Of one system and list.
-    tally
-        Trials of the cells.
-    found
-        Operating points.
+    `rows` are of the table ``data``, `tally` the trials of the cells.
     """
-    name = {"system": trials.system, "list": trials.list}
-    if not trials.has_speakers:
-        for row in trials.account():
-            rows.add(**name, **row)
-    else:
+    add = partial(rows.add, system=trials.system, list=trials.list)
+    if trials.has_speakers:
         of_people = [] if people is None else people.notes(trials.in_use.tolist())
         for one in (*trials.data, *of_people):
-            rows.add(**name, source=one.source, item=one.item, count=one.count, note=one.note)
+            add(source=one.source, item=one.item, count=one.count, note=one.note)
         models, recordings = tally.recordings or (0, 0)
         if models:
-            rows.add(**name, source="scores", item="models", count=models)
-        rows.add(**name, source="scores", item="recordings", count=recordings)
-    _left_out(rows, name, tally, may_withhold=not trials.has_speakers)
+            add(source="scores", item="models", count=models)
+        add(source="scores", item="recordings", count=recordings)
+    else:
+        for row in trials.account():
+            add(**row)
+    _left_out(add, tally, may_withhold=not trials.has_speakers)
     if trials.has_speakers:
-        _per_group(rows, name, trials, groupings)
-        _of_people(rows, name, trials, groupings)
+        _set_aside(add, trials, groupings)
+        _of_people(add, trials, groupings)
     for what, count in zip(("enrolments", "test recordings"), tally.unmet, strict=True):
         if count:
             item = f"{what} that failed and that no trial has"
             note = "counted in FTE or FTA alone"
-            rows.add(**name, source="failures", item=item, count=count, note=note)
-    _undecided(rows, name, trials, tally)
-    _thresholds(rows, name, tally)
+            add(source="failures", item=item, count=count, note=note)
+    _undecided(add, tally)
+    _thresholds(add, tally)
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
     for item, points in ((MISSED, missed(found, tally.everything)), (INFINITE, infinite)):
         if points:
-            note = ", ".join(points)
-            rows.add(**name, source=POINTS, item=item, count=len(points), note=note)
+            add(source=POINTS, item=item, count=len(points), note=", ".join(points))
 
 
-def _left_out(rows: Rows, name: dict[str, str], tally: CellCounts, *, may_withhold: bool) -> None:
+def _left_out(add: Callable[..., None], tally: CellCounts, *, may_withhold: bool) -> None:
     """Trials that are in no group, or in no level."""
     for cells in tally.cells:
         if cells.level.name:
@@ -103,8 +94,7 @@ def _left_out(rows: Rows, name: dict[str, str], tally: CellCounts, *, may_withho
             (f"trials of a {whose} whose group is unknown{withheld}", unknown, ""),
             (f"{which} between two groups", between, "" if is_of_speakers else _ONE_SIDE),
         ):
-            rows.add(
-                **name,
+            add(
                 source="scores",
                 grouping=cells.grouping.name,
                 item=f"{item}, in no group (allocation {cells.allocation})",
@@ -114,98 +104,10 @@ def _left_out(rows: Rows, name: dict[str, str], tally: CellCounts, *, may_withho
     for within, count in tally.outside.items():
         item = "trials in no level of --within, or between two"
         note = _ONE_SIDE if count else ""
-        rows.add(**name, source="scores", grouping=within, item=item, count=count, note=note)
+        add(source="scores", grouping=within, item=item, count=count, note=note)
 
 
-def _thresholds(rows: Rows, name: dict[str, str], tally: CellCounts) -> None:
-    """Deployed thresholds of every cell."""
-    for level in tally.levels:
-        of_all = {**name, "grouping": "all", "group": "all", "within": level.name}
-        _deployed(rows, of_all, level.outcomes, "")
-    for cells in tally.cells:
-        for group, outcomes in zip((*cells.grouping.groups, "pooled"), cells.outcomes, strict=True):
-            of_group = {**name, "grouping": cells.grouping.name, "group": group}
-            suffix = f" (allocation {cells.allocation})"
-            _deployed(rows, {**of_group, "within": cells.level.name}, outcomes, suffix)
-
-
-def _undecided(
-    rows: Rows, name: dict[str, str], trials: TrialSet | TrialCounts, tally: CellCounts
-) -> None:
-    """Trials that have neither a decision nor a threshold, and so no part in ``deployed``."""
-    whole = tally.levels[0]
-    if not trials.has_decisions or not _left(whole.counts, whole.outcomes):
-        return
-    item = "trials without decision or threshold, not in deployed"
-    rows.add(**name, source="scores", item=item, count=_left(whole.counts, whole.outcomes))
-    for cells in tally.cells:
-        if not cells.level.name:
-            rows.add(
-                **name,
-                source="scores",
-                grouping=cells.grouping.name,
-                group=list(cells.grouping.groups),
-                item=f"{item} (allocation {cells.allocation})",
-                count=[_left(*both) for both in zip(cells.groups, cells.outcomes, strict=False)],
-            )
-
-
-def _left(counts: Counts, outcomes: Outcomes) -> int:
-    """Trials of a cell that no decision is known of."""
-    decided = outcomes.deployed
-    known = 0 if decided is None else int(decided.n_target + decided.n_nontarget)
-    return int(counts.n_target + counts.n_nontarget) - known
-
-
-def _of_people(
-    rows: Rows, name: dict[str, str], trials: TrialSet, groupings: Sequence[Grouping]
-) -> None:
-    """Speakers and utterances that are in no group, or in one that no trial has anyone of."""
-    for grouping in groupings:
-        where = {**name, "grouping": grouping.name}
-        for unit, value, count in grouping.left_out(trials):
-            item = f"{unit} whose {value} is left out by the groups file"
-            rows.add(**where, source="groups", item=item, count=count)
-        if grouping.of_speaker is not None:
-            item = "speakers of these trials whose group is unknown or left out"
-            count = int((grouping.of_speaker[trials.in_use] < 0).sum())
-            rows.add(**where, source="speakers", item=item, count=count)
-            if unused := grouping.unused:
-                item, note = WITHOUT_TRIALS, _named(list(unused))
-                count = sum(unused.values())
-                rows.add(**where, source="speakers", item=item, count=count, note=note)
-        elif not grouping.is_of_trials:
-            item = "utterances of these trials whose group is unknown or left out"
-            count = int((grouping.of_utterance(trials) < 0).sum())
-            rows.add(**where, source="utterances", item=item, count=count)
-
-
-def _named(groups: list[str]) -> str:
-    left = len(groups) - MOST_NAMED
-    return ", ".join(groups[:MOST_NAMED]) + (f" and {left} others" if left > 0 else "")
-
-
-def _deployed(rows: Rows, where: dict[str, str], outcomes: Outcomes, suffix: str) -> None:
-    """The thresholds that trials were decided at: each one, or the lowest and the highest."""
-    levels = outcomes.thresholds
-    if not levels:
-        return
-    shown = levels
-    if len(levels) > MOST_THRESHOLDS:
-        shown = {level: levels[level] for level in (min(levels), max(levels))}
-        suffix += f"; lowest and highest of {len(levels):,}"
-    rows.add(
-        **where,
-        source="scores",
-        item=[f"trials at the deployed threshold {level!r}{suffix}" for level in shown],
-        count=list(shown.values()),
-        value=list(shown),
-    )
-
-
-def _per_group(
-    rows: Rows, name: dict[str, str], trials: TrialSet, groupings: Sequence[Grouping]
-) -> None:
+def _set_aside(add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]) -> None:
     """What was set aside or worth noting, by the group of the enrolment speaker."""
     for item, of_speaker in trials.aside.items():
         for grouping in groupings:
@@ -213,17 +115,88 @@ def _per_group(
                 continue
             group = grouping.of_speaker[: of_speaker.size]
             known = group >= 0
-            counts = np.bincount(
-                group[known], weights=of_speaker[known], minlength=len(grouping.groups)
-            )
-            rows.add(
-                **name,
+            counts = np.bincount(group[known], of_speaker[known], minlength=len(grouping.groups))
+            add(
                 source="scores",
                 grouping=grouping.name,
                 group=list(grouping.groups),
                 item=f"{item} (by enrolment speaker)",
                 count=counts.astype(np.int64),
             )
+
+
+def _of_people(add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]) -> None:
+    """Speakers and utterances that are in no group, or in one that no trial has anyone of."""
+    for grouping in groupings:
+        add_of = partial(add, grouping=grouping.name)
+        for unit, value, count in grouping.left_out(trials):
+            item = f"{unit} whose {value} is left out by the groups file"
+            add_of(source="groups", item=item, count=count)
+        if grouping.of_speaker is not None:
+            item = "speakers of these trials whose group is unknown or left out"
+            count = int((grouping.of_speaker[trials.in_use] < 0).sum())
+            add_of(source="speakers", item=item, count=count)
+            if unused := grouping.unused:
+                note = ", ".join(list(unused)[:MOST_NAMED])
+                if len(unused) > MOST_NAMED:
+                    note += f" and {len(unused) - MOST_NAMED} others"
+                count = sum(unused.values())
+                add_of(source="speakers", item=WITHOUT_TRIALS, count=count, note=note)
+        elif not grouping.is_of_trials:
+            item = "utterances of these trials whose group is unknown or left out"
+            count = int((grouping.of_utterance(trials) < 0).sum())
+            add_of(source="utterances", item=item, count=count)
+
+
+def _undecided(add: Callable[..., None], tally: CellCounts) -> None:
+    """Trials that have neither a decision nor a threshold, and so no part in ``deployed``."""
+
+    def undecided(counts: Counts, outcomes: Outcomes) -> int:
+        decided = outcomes.deployed
+        known = 0 if decided is None else int(decided.n_target + decided.n_nontarget)
+        return int(counts.n_target + counts.n_nontarget) - known
+
+    whole = tally.levels[0]
+    if whole.outcomes.deployed is None or not (count := undecided(whole.counts, whole.outcomes)):
+        return
+    item = "trials without decision or threshold, not in deployed"
+    add(source="scores", item=item, count=count)
+    for cells in tally.cells:
+        if not cells.level.name:
+            add(
+                source="scores",
+                grouping=cells.grouping.name,
+                group=list(cells.grouping.groups),
+                item=f"{item} (allocation {cells.allocation})",
+                count=list(map(undecided, cells.groups, cells.outcomes)),
+            )
+
+
+def _thresholds(add: Callable[..., None], tally: CellCounts) -> None:
+    """The thresholds that trials of every cell were decided at: each, or lowest and highest."""
+    every = [("all", "all", level, level.outcomes, "") for level in tally.levels]
+    for cells in tally.cells:
+        names = (*cells.grouping.groups, "pooled")
+        for group, outcomes in zip(names, cells.outcomes, strict=True):
+            suffix = f" (allocation {cells.allocation})"
+            every.append((cells.grouping.name, group, cells.level, outcomes, suffix))
+    for grouping, group, level, outcomes, suffix in every:
+        shown = outcomes.thresholds
+        if not shown:
+            continue
+        of = suffix
+        if len(shown) > MOST_THRESHOLDS:
+            of += f"; lowest and highest of {len(shown):,}"
+            shown = {at: shown[at] for at in (min(shown), max(shown))}
+        add(
+            source="scores",
+            grouping=grouping,
+            group=group,
+            within=level.name,
+            item=[f"trials at the deployed threshold {at!r}{of}" for at in shown],
+            count=list(shown.values()),
+            value=list(shown),
+        )
 
 
 def with_and_without(
@@ -235,7 +208,7 @@ def with_and_without(
     options: Options,
 ) -> None:
     """Repeat the headline with the contradicting rows that were set aside, per group."""
-    name = {"system": trials.system, "list": trials.list, "source": "conflicts"}
+    add = partial(rows.add, system=trials.system, list=trials.list, source="conflicts")
     thresholds = [f.threshold for f in found]
     kept = count_cells(
         trials, groupings, options.allocate, thresholds=thresholds, keep_conflicts=True
@@ -255,19 +228,17 @@ def with_and_without(
         ]
     for grouping, group, suffix, both in pairs:
         n = [int(counts.n_target + counts.n_nontarget) for counts, _ in both]
-        where = {**name, "grouping": grouping, "group": group}
-        rows.add(**where, item=f"contradicting rows set aside{suffix}", count=n[1] - n[0])
+        add_of = partial(add, grouping=grouping, group=group)
+        add_of(item=f"contradicting rows set aside{suffix}", count=n[1] - n[0])
         for word, (counts, outcomes) in zip(("without", "with"), both, strict=True):
             values = _rates(counts, outcomes, found)
             if trials.is_scored and counts.n_target and counts.n_nontarget:
                 for rule in options.eer:
                     values[f"eer ({rule})"] = float(eer(counts, definition=rule))
                 for cost in options.costs:
-                    values[f"min_cdet_norm ({cost.name})"] = float(
-                        min_cdet(counts, cost=cost).value
-                    )
-            rows.add(
-                **where,
+                    least = float(min_cdet(counts, cost=cost).value)
+                    values[f"min_cdet_norm ({cost.name})"] = least
+            add_of(
                 item=[f"{item} {word} contradicting rows{suffix}" for item in values],
                 value=list(values.values()),
             )

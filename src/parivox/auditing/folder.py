@@ -40,16 +40,7 @@ def write_folder(
     one whole audit; a run that is killed between two moves leaves none, which
     :func:`read_folder` tells, and the next audit written there clears up.
 
-    Parameters
-    ----------
-    folder
-        Made if missing.
-    tables
-        By name.
-    texts
-        Other files, by name.
-    format
-        Of the tables, csv or parquet; curves are Parquet always.
+    Tables are csv or parquet, as `format` says; curves are Parquet always.
     """
     check_format(format)
     out = check_folder(folder)
@@ -266,16 +257,11 @@ def _curve(path: Path, name: str, options: Mapping[str, Any], other: _OtherVersi
 
 
 class _OtherVersion:
-    """An audit as another version of Parivox wrote it, brought to the tables of this one.
-
-    Attributes
-    ----------
-    found : dict
-        ``table.column``, ``table`` or ``option NAME``: that it was missing or set aside, and why.
-    """
+    """An audit as another version of Parivox wrote it, brought to the tables of this one."""
 
     def __init__(self, writer: str) -> None:
         self.missing = f"missing: Parivox {writer} has no such {{}}; audit again to have it"
+        # `table.column`, `table` or `option NAME`: that it was missing or set aside, and why
         self.found: dict[str, str] = {}
 
     def table(self, name: str, cells: dict[str, list[Any]]) -> Table:
@@ -340,15 +326,9 @@ def _why_none(home: Path) -> str:
     """Why a folder holds no audit that can be read, in plain words."""
     if not home.is_dir():
         return "it is a file, not a folder" if home.exists() else "there is no such folder"
-    if _begun(home):
-        return "writing one was interrupted; audit again"
+    with contextlib.suppress(OSError, ValueError):
+        if any(entry.name.startswith(ASIDE) for entry in home.iterdir()):
+            return "writing one was interrupted; audit again"
     if not (home / "audit.json").is_file():
         return "there is no audit.json in it"
     return "its audit.json cannot be read, or is not one of Parivox's"
-
-
-def _begun(home: Path) -> bool:
-    """Whether an audit was being written there and not finished."""
-    with contextlib.suppress(OSError, ValueError):
-        return any(entry.name.startswith(ASIDE) for entry in home.iterdir())
-    return False

@@ -9,14 +9,12 @@ from parivox.options.audit import ReadOptions
 from parivox.read.content import stem_of
 from parivox.read.counts_file import read_counts
 from parivox.read.inspection import inspect_files
-from parivox.read.inspection.findings import Counted, Found, Labels
+from parivox.read.inspection.findings import Counted, Found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.read.bins import Bins
-    from parivox.read.grouping import Grouping
     from parivox.read.inspection import Inspection
 
 
@@ -67,21 +65,11 @@ class _Counts:
             one = parsed(*read_counts(path))
         except DataError as error:
             return Found(name, "counts", "parquet", problems=(str(error),))
-        rows = one.columns
-        first = rows["block"] == 0  # each block holds every trial
-
-        def number(failed: object, target: object) -> int:
-            return int(rows["count"][first & failed & target].sum())
-
-        scored = rows["failed"] == 0
-        return Found(
-            name,
-            "counts",
-            "parquet",
-            rows=len(one.rows),
-            labels=Labels(number(scored, rows["target"]), number(scored, ~rows["target"])),
-            counted=_counted(one, number(~scored, first)),
-        )
+        first = one.columns["block"] == 0  # each block holds every trial
+        n, target, failed = (one.columns[name][first] for name in ("count", "target", "failed"))
+        targets, nontargets = (int(n[(failed == 0) & of].sum()) for of in (target, ~target))
+        counted = _counted(one, int(n[failed > 0].sum()))
+        return Found(name, "counts", "parquet", rows=len(one.rows), labels=labels, counted=counted)
 
     def refused(self, paths: Sequence[Any]) -> str:
         """What an audit of several says against them; empty for nothing."""
@@ -95,6 +83,9 @@ class _Counts:
 
 
 def _counted(one: TrialCounts, failed: int) -> Counted:
+    lost = [f"scores within {one.bins.step} of each other"] if one.bins.step else []
+    if one.bins.no_curve:
+        lost = ["EER, minimum costs and other thresholds"]
     withheld = [
         f"{group} ({by}{f', {level}' if level else ''})" for by, level, group in one.withheld
     ]
@@ -105,20 +96,9 @@ def _counted(one: TrialCounts, failed: int) -> Counted:
         failed,
         tuple(sorted(one.told)),
         one.bins.told() if one.is_scored else "",
-        _groups(one.groupings),
-        _groups(one.within),
+        {of.name: of.groups for of in one.groupings},
+        {of.name: of.groups for of in one.within},
         one.least,
         tuple(withheld),
-        (*one.unknown(), *_lost(one.bins), "other groups"),
+        (*one.unknown(), *lost, "other groups"),
     )
-
-
-def _groups(groupings: Sequence[Grouping]) -> dict[str, tuple[str, ...]]:
-    return {one.name: one.groups for one in groupings}
-
-
-def _lost(bins: Bins) -> list[str]:
-    """What bins and thresholds take from the scores."""
-    if bins.no_curve:
-        return ["EER, minimum costs and other thresholds"]
-    return [f"scores within {bins.step} of each other"] if bins.step else []
