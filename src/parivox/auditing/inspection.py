@@ -68,8 +68,12 @@ class _Counts:
         first = one.columns["block"] == 0  # each block holds every trial
         n, target, failed = (one.columns[name][first] for name in ("count", "target", "failed"))
         targets, nontargets = (int(n[(failed == 0) & of].sum()) for of in (target, ~target))
-        counted = _counted(one, int(n[failed > 0].sum()))
-        return Found(name, "counts", "parquet", rows=len(one.rows), labels=labels, counted=counted)
+        return Found(
+            *(name, "counts", "parquet"),
+            rows=len(one.rows),
+            labels=Labels(targets, nontargets),
+            counted=_counted(one, int(n[failed > 0].sum())),
+        )
 
     def refused(self, paths: Sequence[Any]) -> str:
         """What an audit of several says against them; empty for nothing."""
