@@ -9,7 +9,7 @@ from parivox.options.audit import ReadOptions
 from parivox.read.content import stem_of
 from parivox.read.counts_file import read_counts
 from parivox.read.inspection import inspect_files
-from parivox.read.inspection.findings import Counted, Found
+from parivox.read.inspection.findings import Counted, Found, Labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
