@@ -52,9 +52,9 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         msg = f"module 'parivox.trials' has no attribute {name!r}"
         raise AttributeError(msg)
-    found = getattr(import_module(_HOME[name]), name)
-    globals()[name] = found
-    return found
+    function = getattr(import_module(_HOME[name]), name)
+    globals()[name] = function
+    return function
 
 
 def __dir__() -> list[str]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import ConfigError
 from parivox.read.checks import DUPLICATES
 from parivox.read.table import Table
-from parivox.shown import Shown
 from parivox.trials.counts import count_list
-from parivox.trials.description import described, to_json
+from parivox.trials.description import Description, described
 from parivox.trials.grades import hardest, parse_mix
 from parivox.trials.guidelines import THRESHOLDS, guidelines
 from parivox.trials.lists import read_list
@@ -34,7 +33,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Checked(Shown):
+class Checked(Description):
     """What a list can and cannot show.
 
     Attributes
@@ -49,11 +48,7 @@ class Checked(Shown):
         :class:`~parivox.trials.description.Description`.
     """
 
-    name: str
-    groupings: tuple[str, ...]
-    graded_by: tuple[str, ...]
     findings: tuple[Finding, ...]
-    tables: dict[str, Table]
 
     @property
     def passed(self) -> bool:
@@ -70,13 +65,7 @@ class Checked(Shown):
 
     def to_json(self) -> str:
         """Findings and tables as JSON, a column a list; infinite values as "inf"."""
-        head = {
-            "list": self.name,
-            "by": self.groupings,
-            "grade_by": self.graded_by,
-            "passed": self.passed,
-        }
-        return to_json(head, self.tables)
+        return self._as_json({"passed": self.passed})
 
 
 def check(
@@ -164,23 +153,25 @@ def check(
         "columns": columns,
         "conflicts": conflicts,
     }
-    listed = read_list(trials, by=by, grade_by=grade_by, **reading)
+    trial_list = read_list(trials, by=by, grade_by=grade_by, **reading)
     wished = None
     if mix is not None:
-        if not listed.agreements:
+        if not trial_list.agreements:
             msg = (
                 "--mix: no nontarget trial has a grade, as no attribute is known; give --speakers, "
                 "or name attributes with --grade-by"
             )
             raise ConfigError(msg)
-        wished = parse_mix(mix, hardest(len(listed.agreements)))
-    lists = {listed.trials.content_sha256}
+        wished = parse_mix(mix, hardest(len(trial_list.agreements)))
+    lists = {trial_list.trials.content_sha256}
     lists |= {read_list(one, by=(), **reading).trials.content_sha256 for one in variants}
-    shared = [] if development is None else [overlap(listed, development, **reading)]
-    counts = count_list(listed)
+    shared = [] if development is None else [overlap(trial_list, development, **reading)]
+    counts = count_list(trial_list)
     about = described(counts, speaker_ids=speaker_ids)
     findings = (
-        *guidelines(counts, levels, mix=wished, lists=len(lists), duplicates=_duplicates(listed)),
+        *guidelines(
+            counts, levels, mix=wished, lists=len(lists), duplicates=_duplicates(trial_list)
+        ),
         *remarks(about, counts.speakers),
         *shared,
         *([] if pilot is None else detectable(about, pilot)),
@@ -188,18 +179,18 @@ def check(
     rows = [asdict(one) for one in findings]
     cells = {name: [row[name] for row in rows] for name in _COLUMNS}
     tables = {"checks": Table.of(cells, _COLUMNS), **about.tables}
-    return Checked(about.name, about.groupings, about.graded_by, findings, tables)
+    return Checked(about.name, about.groupings, about.graded_by, tables, findings)
 
 
-def failed_checks(listed: TrialList) -> list[Finding]:
+def failed_checks(trial_list: TrialList) -> list[Finding]:
     """Checks that a list fails at the usual thresholds."""
-    findings = guidelines(count_list(listed), THRESHOLDS, duplicates=_duplicates(listed))
+    findings = guidelines(count_list(trial_list), THRESHOLDS, duplicates=_duplicates(trial_list))
     return [one for one in findings if one.verdict == "fail"]
 
 
-def _duplicates(listed: TrialList) -> int:
+def _duplicates(trial_list: TrialList) -> int:
     """Number of rows that repeat another."""
-    return sum(note.count for note in listed.trials.data if note.item == DUPLICATES)
+    return sum(note.count for note in trial_list.trials.data if note.item == DUPLICATES)
 
 
 def _parse_thresholds(asked: Any) -> dict[str, float]:

@@ -73,7 +73,7 @@ class Cells:
 class ListCounts:
     """Counts of a list."""
 
-    listed: TrialList
+    trial_list: TrialList
     cells: Cells  # without groups
     by: list[Cells]  # likewise for each grouping of the list, with its groups
     reversed: tuple[int, int]
@@ -84,7 +84,7 @@ class ListCounts:
     @cached_property
     def speakers(self) -> SpeakerCounts:
         """What each speaker takes part in."""
-        n, cells = len(self.listed.people.ids), self.cells
+        n, cells = len(self.trial_list.people.ids), self.cells
         target, other = cells.take(cells.target), cells.take(~cells.target)
         sides = (target, target.enrol), (other, other.enrol), (other, other.test)
         own, enrolled, tested = (of.total(side, n) for of, side in sides)
@@ -122,27 +122,27 @@ class SpeakerCounts:
         """Other speakers whom they are compared with."""
         cells = self.counts.cells.take(~self.counts.cells.target)
         one, other = cells.enrol.astype(np.int64), cells.test.astype(np.int64)
-        n = len(self.counts.listed.people.ids)
+        n = len(self.counts.trial_list.people.ids)
         both = np.unique(np.concatenate((one * n + other, other * n + one)))
         return np.bincount(both // n, minlength=n)[self.speaker]
 
     @property
     def utterances(self) -> Ints:
         """Their utterances in the list."""
-        listed = self.counts.listed
-        speaker = listed.trials.utterance_speaker[self.counts.uses > 0]
-        return np.bincount(speaker, minlength=len(listed.people.ids))[self.speaker]
+        trial_list = self.counts.trial_list
+        speaker = trial_list.trials.utterance_speaker[self.counts.uses > 0]
+        return np.bincount(speaker, minlength=len(trial_list.people.ids))[self.speaker]
 
     @cached_property
     def recordings(self) -> Ints:
         """Their recordings in the list; -1 where not all are known."""
-        listed, used = self.counts.listed, self.counts.uses > 0
-        speaker = listed.trials.utterance_speaker[used]
-        n = len(listed.people.ids)
-        return recordings_by_group(speaker, listed.recording[used], n)[self.speaker]
+        trial_list, used = self.counts.trial_list, self.counts.uses > 0
+        speaker = trial_list.trials.utterance_speaker[used]
+        n = len(trial_list.people.ids)
+        return recordings_by_group(speaker, trial_list.recording[used], n)[self.speaker]
 
 
-def count_list(listed: TrialList) -> ListCounts:
+def count_list(trial_list: TrialList) -> ListCounts:
     """Count the trials of a list, block by block.
 
     >>> from parivox.trials.lists import read_list
@@ -151,21 +151,21 @@ def count_list(listed: TrialList) -> ListCounts:
     >>> cells.enrol.tolist(), cells.test.tolist(), cells.count.tolist()
     ([0, 0], [0, 1], [1, 2])
     """
-    n = len(listed.people.ids)
-    agreements = [one for one in listed.agreements if one.of_speaker is None]
-    shared = [one.on(listed.trials) for one in agreements]
+    n = len(trial_list.people.ids)
+    agreements = [one for one in trial_list.agreements if one.of_speaker is None]
+    shared = [one.on(trial_list.trials) for one in agreements]
     base = _KeyCounts(n, 3 ** len(agreements), 1)
     # groupings of trials or recordings, which the speakers do not determine
     apart = {
-        i: (_KeyCounts(n, 3 ** len(agreements), len(one.groups) + 1), one.on(listed.trials))
-        for i, one in enumerate(listed.groupings)
+        i: (_KeyCounts(n, 3 ** len(agreements), len(one.groups) + 1), one.on(trial_list.trials))
+        for i, one in enumerate(trial_list.groupings)
         if one.of_speaker is None
     }
-    speaker = listed.trials.utterance_speaker
+    speaker = trial_list.trials.utterance_speaker
     uses = np.zeros(speaker.size, dtype=np.int64)
     reversed_, itself = np.zeros(2, dtype=np.int64), 0
     last: tuple[int, int] | None = None
-    for block in listed.blocks():
+    for block in trial_list.blocks():
         if not len(block):
             continue
         enrol, test = block.enrol, block.test
@@ -180,7 +180,7 @@ def count_list(listed: TrialList) -> ListCounts:
         uses -= np.bincount(enrol[own], minlength=uses.size)
         # one number for all that counts of each trial, but groups
         key = speaker.take(enrol).astype(np.int64) * n + speaker.take(test)
-        recording = np.where(block.target, listed.same_recording(block), 0)
+        recording = np.where(block.target, trial_list.same_recording(block), 0)
         for flags in (recording, *(one(block) for one in shared)):
             key *= 3
             key += flags
@@ -189,12 +189,12 @@ def count_list(listed: TrialList) -> ListCounts:
         for adding, sides in apart.values():
             one, other = sides(block)
             adding.add((key * adding.groups + one + 1) * adding.groups + other + 1)
-    cells = _decoded(base, listed, agreements)
+    cells = _decoded(base, trial_list, agreements)
     by = [
-        _decoded(apart[i][0], listed, agreements) if i in apart else _grouped(cells, one)
-        for i, one in enumerate(listed.groupings)
+        _decoded(apart[i][0], trial_list, agreements) if i in apart else _grouped(cells, one)
+        for i, one in enumerate(trial_list.groupings)
     ]
-    return ListCounts(listed, cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
+    return ListCounts(trial_list, cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
 
 
 class _KeyCounts:
@@ -230,7 +230,7 @@ class _KeyCounts:
         return self._keys, self._counts
 
 
-def _decoded(adding: _KeyCounts, listed: TrialList, agreements: Sequence[Agreement]) -> Cells:
+def _decoded(adding: _KeyCounts, trial_list: TrialList, agreements: Sequence[Agreement]) -> Cells:
     """What the keys stand for."""
     key, count = adding.total()
     group = np.full((2, key.size), -1, dtype=np.int32)
@@ -244,8 +244,8 @@ def _decoded(adding: _KeyCounts, listed: TrialList, agreements: Sequence[Agreeme
         flags[one.name] = code - 1
     key, recording = np.divmod(key, 3)
     enrol, test = (side.astype(np.int32) for side in np.divmod(key, adding.speakers))
-    shared = np.empty((len(listed.agreements), key.size), dtype=np.int8)
-    for i, one in enumerate(listed.agreements):
+    shared = np.empty((len(trial_list.agreements), key.size), dtype=np.int8)
+    for i, one in enumerate(trial_list.agreements):
         of = one.of_speaker
         shared[i] = flags[one.name] if of is None else alike(of[enrol], of[test])
     return Cells(enrol, test, (recording - 1).astype(np.int8), shared, group[0], group[1], count)

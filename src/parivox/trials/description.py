@@ -104,15 +104,15 @@ class Description(Shown):
 
     def to_json(self) -> str:
         """Every table as JSON, a column a list."""
-        head = {"list": self.name, "by": self.groupings, "grade_by": self.graded_by}
-        return to_json(head, self.tables)
+        return self._as_json({})
 
-
-def to_json(head: Mapping[str, Any], tables: Mapping[str, Table]) -> str:
-    """What is said of a list, and its tables, a line each."""
-    first = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
-    body = ",\n".join(f"  {json.dumps(name)}: {one.to_json()}" for name, one in tables.items())
-    return f'{first},\n "tables": {{\n{body}\n }}\n}}\n'
+    def _as_json(self, more: Mapping[str, Any]) -> str:
+        """What is said of the list, then its tables, a line each."""
+        head = {"list": self.name, "by": self.groupings, "grade_by": self.graded_by, **more}
+        first = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
+        tables = [f"  {json.dumps(name)}: {one.to_json()}" for name, one in self.tables.items()]
+        body = ",\n".join(tables)
+        return f'{first},\n "tables": {{\n{body}\n }}\n}}\n'
 
 
 def describe(
@@ -143,7 +143,7 @@ def describe(
     >>> found.tables["groups"].to_dict()["utterance_share"]
     [1.0, 0.6666666666666666, 0.3333333333333333]
     """
-    listed = read_list(
+    trial_list = read_list(
         trials,
         speakers=speakers,
         utterances=utterances,
@@ -153,17 +153,17 @@ def describe(
         columns=columns,
         conflicts=conflicts,
     )
-    return described(count_list(listed), speaker_ids=speaker_ids)
+    return described(count_list(trial_list), speaker_ids=speaker_ids)
 
 
 def described(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
     """What a list holds, from its counts."""
-    listed, views = counts.listed, list(_views(counts))
+    trial_list, views = counts.trial_list, list(_views(counts))
     rows = {
         "list": [_of_list(counts)],
         "groups": [_of_groups(counts, view) for view in views],
         "grades": [_of_grades(view) for view in views],
-        "within": [_within(part, view) for part in listed.attributes for view in views],
+        "within": [_within(part, view) for part in trial_list.attributes for view in views],
         "matrix": [_matrix(view) for view in views[1:]],
         "reuse": [_reuse(counts)],
         "speakers": [_of_each(counts)],
@@ -173,9 +173,9 @@ def described(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
         kept = {one: kind for one, kind in columns.items() if speaker_ids or one != "speaker"}
         cells = {one: [cell for of in rows[name] for cell in of[one]] for one in kept}
         tables[name] = Table.of(cells, kept)
-    groupings = tuple(one.name for one in listed.groupings)
-    graded_by = tuple(one.name for one in listed.agreements)
-    return Description(listed.name, groupings, graded_by, tables)
+    groupings = tuple(one.name for one in trial_list.groupings)
+    graded_by = tuple(one.name for one in trial_list.agreements)
+    return Description(trial_list.name, groupings, graded_by, tables)
 
 
 class _View(NamedTuple):
@@ -196,14 +196,14 @@ def _views(counts: ListCounts) -> Iterator[_View]:
     """All trials as one group, then every grouping."""
     zeros = np.zeros(counts.cells.enrol.size, dtype=np.int32)
     yield _View(ALL, (ALL,), replace(counts.cells, enrol_group=zeros, test_group=zeros))
-    for one, cells in zip(counts.listed.groupings, counts.by, strict=True):
+    for one, cells in zip(counts.trial_list.groupings, counts.by, strict=True):
         yield _View(one.name, one.groups, cells, one)
 
 
 def _of_list(counts: ListCounts) -> Columns:
-    listed, speakers, used = counts.listed, counts.speakers, counts.uses > 0
-    notes = {note.item: note.count for note in listed.trials.data}
-    recording = listed.recording[used]
+    trial_list, speakers, used = counts.trial_list, counts.speakers, counts.uses > 0
+    notes = {note.item: note.count for note in trial_list.trials.data}
+    recording = trial_list.recording[used]
     items = {
         "trials": counts.cells.count.sum(),
         "target trials": speakers.target.sum(),
@@ -264,7 +264,7 @@ def _parts(cells: Cells, group: int) -> Ints:
 
 def _utterances(counts: ListCounts, view: _View) -> tuple[Ints, Ints]:
     """Utterances and recordings of each group; -1 where they are in none, or not known."""
-    k, used, trials = len(view.groups), counts.uses > 0, counts.listed.trials
+    k, used, trials = len(view.groups), counts.uses > 0, counts.trial_list.trials
     group: Codes
     if view.grouping is None:
         group = np.zeros(used.size, dtype=np.int32)
@@ -275,7 +275,7 @@ def _utterances(counts: ListCounts, view: _View) -> tuple[Ints, Ints]:
     else:
         group = view.grouping.of_utterance(trials)
     used &= group >= 0
-    group, recording = group[used], counts.listed.recording[used]
+    group, recording = group[used], counts.trial_list.recording[used]
     return np.bincount(group, minlength=k), recordings_by_group(group, recording, k)
 
 
@@ -329,7 +329,7 @@ def _matrix(view: _View) -> Columns:
 def _reuse(counts: ListCounts) -> Columns:
     """How often what there is occurs."""
     speakers, used = counts.speakers, counts.uses > 0
-    recording, uses = counts.listed.recording[used], counts.uses[used]
+    recording, uses = counts.trial_list.recording[used], counts.uses[used]
     of_recording = np.bincount(recording[recording >= 0], uses[recording >= 0])
     each = {
         "trials of a speaker as enrolment": speakers.enrolled,
@@ -355,7 +355,7 @@ def _reuse(counts: ListCounts) -> Columns:
 def _of_each(counts: ListCounts) -> Columns:
     speakers = counts.speakers
     return {
-        "speaker": [counts.listed.people.ids[i] for i in speakers.speaker],
+        "speaker": [counts.trial_list.people.ids[i] for i in speakers.speaker],
         "enrol_target": speakers.target,
         "enrol_nontarget": speakers.nontarget,
         "test_nontarget": speakers.tested,

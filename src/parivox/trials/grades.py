@@ -158,13 +158,15 @@ def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
         tables.append(trials.recordings.table.attributes)
     if GRADE in trials.levels or any("grade" in map(str.lower, one.columns) for one in tables):
         return trials
-    listed = list_of(trials, people)
-    agreements = [one.on(trials) for one in listed.agreements]
+    trial_list = list_of(trials, people)
+    agreements = [one.on(trials) for one in trial_list.agreements]
     grades = tuple(str(i + 1) for i in range(highest(len(agreements))))
 
     def added(part: Trials) -> Trials:
         shared = [same(part) for same in agreements]
-        codes = grade_codes(part.target, listed.same_recording(part), shared).astype(np.int32) - 1
+        codes = (
+            grade_codes(part.target, trial_list.same_recording(part), shared).astype(np.int32) - 1
+        )
         failed = None if part.failed is None else added(part.failed)
         return replace(part, more={**part.more, GRADE: codes}, failed=failed)
 
@@ -204,7 +206,7 @@ def grade(
     if path is not None and path.suffix not in _ENDINGS:
         msg = f"--out {path}: grades are written as {' or '.join(_ENDINGS)}; end the name so"
         raise ConfigError(msg)
-    listed = read_list(
+    trial_list = read_list(
         trials,
         speakers=speakers,
         utterances=utterances,
@@ -214,8 +216,8 @@ def grade(
         columns=columns,
         conflicts=conflicts,
     )
-    counts = np.zeros((2, highest(len(listed.agreements)) + 1), dtype=np.int64)
-    blocks = _graded(listed, counts)
+    counts = np.zeros((2, highest(len(trial_list.agreements)) + 1), dtype=np.int64)
+    blocks = _graded(trial_list, counts)
     if path is None:
         frames = [
             pl.DataFrame({"enrol": enrol, "test": test, "label": label_words(target), **more})
@@ -229,13 +231,13 @@ def grade(
 
 
 def _graded(
-    listed: TrialList, counts: NDArray[np.int64]
+    trial_list: TrialList, counts: NDArray[np.int64]
 ) -> Iterator[tuple[pl.Series, pl.Series, NDArray[np.bool_], dict[str, pl.Series]]]:
     """Ids, label and grades of some trials at a time; they are counted by label and grade."""
-    ids = listed.trials.utterance_ids.series()
-    agreements = {f"same_{one.name}": one.on(listed.trials) for one in listed.agreements}
-    for block in listed.blocks():
-        recording = listed.same_recording(block)
+    ids = trial_list.trials.utterance_ids.series()
+    agreements = {f"same_{one.name}": one.on(trial_list.trials) for one in trial_list.agreements}
+    for block in trial_list.blocks():
+        recording = trial_list.same_recording(block)
         shared = {name: same(block) for name, same in agreements.items()}
         codes = grade_codes(block.target, recording, [*shared.values()])
         key = codes + block.target * np.intp(counts.shape[1])

@@ -273,7 +273,7 @@ def _g6(lists: int, level: _Thresholds) -> Finding:
 def _g7(counts: ListCounts, level: _Thresholds) -> Finding:
     sizes = [
         (grouping, speakers_by_group(cells, len(grouping.groups)))
-        for grouping, cells in zip(counts.listed.groupings, counts.by, strict=True)
+        for grouping, cells in zip(counts.trial_list.groupings, counts.by, strict=True)
     ]
     if not sizes:
         return level.unchecked("G7", *_NO_GROUPS)
@@ -300,15 +300,15 @@ class _Span(NamedTuple):
 
 
 def _g8(counts: ListCounts, level: _Thresholds) -> Finding:
-    listed = counts.listed
+    trial_list = counts.trial_list
     spans: list[_Span] = []
-    for grouping, cells in zip(listed.groupings, counts.by, strict=True):
-        for agreement, same in zip(listed.agreements, cells.shared, strict=True):
+    for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
+        for agreement, same in zip(trial_list.agreements, cells.shared, strict=True):
             if not _is_of(grouping, agreement.name, itself=agreement.shared is not None):
                 what = f"same {agreement.name}"
                 spans += _spans(what, grouping, cells, ~cells.target, same)
     if not spans:
-        why = _few_groups(listed, *(one.name for one in listed.agreements)) or (
+        why = _few_groups(trial_list, *(one.name for one in trial_list.agreements)) or (
             "no attribute that defines difficulty is known in two or more groups",
             "give --speakers, and --grade-by",
         )
@@ -318,14 +318,14 @@ def _g8(counts: ListCounts, level: _Thresholds) -> Finding:
 
 
 def _g9(counts: ListCounts, level: _Thresholds) -> Finding:
-    listed = counts.listed
+    trial_list = counts.trial_list
     spans: list[_Span] = []
-    for grouping, cells in zip(listed.groupings, counts.by, strict=True):
+    for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
         if not _is_of(grouping, *RECORDING):
             what = "both sides from one recording"
             spans += _spans(what, grouping, cells, cells.target, cells.recording)
     if not spans:
-        why = _few_groups(listed, *RECORDING) or (
+        why = _few_groups(trial_list, *RECORDING) or (
             "no recordings are known of target trials in two or more groups",
             "give --utterances with a column recording",
         )
@@ -373,11 +373,11 @@ def _is_of(grouping: Grouping, *names: str, itself: bool = False) -> bool:
     return grouping.is_of_trials and not made.isdisjoint(texts)
 
 
-def _few_groups(listed: TrialList, *names: str) -> tuple[str, str] | None:
+def _few_groups(trial_list: TrialList, *names: str) -> tuple[str, str] | None:
     """Why groups cannot be compared in these, if it is for the groups, and what to do."""
-    if not listed.groupings:
+    if not trial_list.groupings:
         return _NO_GROUPS
-    sizes = [len(one.groups) for one in listed.groupings if not _is_of(one, *names)]
+    sizes = [len(one.groups) for one in trial_list.groupings if not _is_of(one, *names)]
     if not sizes:
         return "groups are made of what is checked", "give --by with groups of speakers"
     return None if max(sizes) > 1 else ("there is one group only", "give --by with more groups")

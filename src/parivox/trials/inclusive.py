@@ -240,12 +240,12 @@ def _target_grades(asked: Sequence[int] | str | int) -> tuple[int, ...]:
 
 def _targets(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
     """Target pairs, of shape (speaker, n)."""
-    found = []
+    drawn = []
     for grade, n in wanted.target_counts.items():
         pairs = wanted.target_pairs[grade]
         numbers = draws.child(grade).distinct(pairs.within(wanted.pool.start), n * is_in)
-        found.append([side.reshape(-1, n) for side in pairs.at(numbers)])
-    enrol, test = (np.concatenate(side, axis=1) for side in zip(*found, strict=True))
+        drawn.append([side.reshape(-1, n) for side in pairs.at(numbers)])
+    enrol, test = (np.concatenate(side, axis=1) for side in zip(*drawn, strict=True))
     return enrol, test
 
 
@@ -362,30 +362,30 @@ class _PairsWanted:
     def reasons(self) -> list[str]:
         """Why each speaker takes no part; empty for those that do."""
         pool, more = self.pool, int(self.literal)
-        found = np.full(pool.sizes.size, "", dtype=object)
-        found[pool.group < 0] = f"{pool.by} is not known"
-        found[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
+        reasons = np.full(pool.sizes.size, "", dtype=object)
+        reasons[pool.group < 0] = f"{pool.by} is not known"
+        reasons[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
         for grade, n in self.target_counts.items():
             there = self.target_pairs[grade].within(pool.start)
             words = f"fewer than {n + more:,} target pairs of grade {grade}"
-            found[(found == "") & (there < n + more)] = words
-        while short := self._short(found == ""):
+            reasons[(reasons == "") & (there < n + more)] = words
+        while short := self._short(reasons == ""):
             for speaker, reason in short.items():
-                found[speaker] = reason
-        return [str(one) for one in found]
+                reasons[speaker] = reason
+        return [str(one) for one in reasons]
 
     def parts(self, is_in: NDArray[np.bool_]) -> list[_Part]:
         """Nontarget trials among these speakers, those of the hardest grade first."""
-        classes, found, column = self.pool.classes, [], 0
+        classes, parts, column = self.pool.classes, [], 0
         of = np.where(is_in, classes.of_speaker, -1)
         for grade, n in rounded(self.n, self.mix).items():
             for one in np.unique(of[of >= 0]).tolist():
                 others = np.flatnonzero(classes.grade[one] == grade)
                 partners = np.flatnonzero(np.isin(of, others))
                 members = np.flatnonzero(of == one)
-                found.append(_Part(grade, n, column, members, partners, one in others))
+                parts.append(_Part(grade, n, column, members, partners, one in others))
             column += n
-        return found
+        return parts
 
     def _short(self, is_in: NDArray[np.bool_]) -> dict[int, str]:
         """Speakers among these who have too few nontarget pairs with the others."""
@@ -445,8 +445,8 @@ def rounded(n: int, shares: Mapping[int, float]) -> dict[int, int]:
     {4: 6, 3: 2, 1: 2}
     """
     exact = {grade: round(n * share, 9) for grade, share in shares.items()}
-    found = {grade: int(x) for grade, x in exact.items()}
-    left = sorted(exact, key=lambda grade: (found[grade] - exact[grade], -grade))
-    for grade in left[: n - sum(found.values())]:
-        found[grade] += 1
-    return {grade: count for grade, count in found.items() if count}
+    counts = {grade: int(x) for grade, x in exact.items()}
+    left = sorted(exact, key=lambda grade: (counts[grade] - exact[grade], -grade))
+    for grade in left[: n - sum(counts.values())]:
+        counts[grade] += 1
+    return {grade: count for grade, count in counts.items() if count}

@@ -151,23 +151,25 @@ def read_list(
     asked = DescribeOptions.of(by=by, grade_by=grade_by, id=id, columns=columns)
     groups, graded = asked.by, asked.grade_by
     people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
-    trials = read_trials(
-        source,
-        system="",
-        list_="",
-        speakers=people,
-        utterances=None if utterances is None else read_utterances(utterances),
-        attributes=[*attributes_asked(groups or ()), *parse_difficulty(graded or ())],
-        columns=columns,
-        conflicts=conflicts,
-        unscored=True,
-    )
-    people = trials.people or people
-    assert people is not None
+    attributes = [*attributes_asked(groups or ()), *parse_difficulty(graded or ())]
+    how: dict[str, Any] = {"columns": columns, "conflicts": conflicts, "unscored": True}
+    trials, people = read_with_speakers(source, people, utterances, attributes, **how)
     made: list[Grouping] = []
     if groups is not None or _sensible(people, trials):
         made = make_groupings(people, groups, sets=[trials])
     return list_of(trials, people, groupings=made, grade_by=graded)
+
+
+def read_with_speakers(
+    source: Any, people: Speakers | None, utterances: Any, attributes: list[Attribute], **how: Any
+) -> tuple[TrialSet, Speakers]:
+    """Read trials and whose they are, be it by their paths or by the table of utterances."""
+    table = None if utterances is None else read_utterances(utterances)
+    sources: dict[str, Any] = {"speakers": people, "utterances": table, "attributes": attributes}
+    trials = read_trials(source, system="", list_="", **sources, **how)
+    people = trials.people or people
+    assert people is not None
+    return trials, people
 
 
 def list_of(

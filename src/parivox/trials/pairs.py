@@ -243,12 +243,12 @@ class Draws:
         own = np.arange(population.size) if keys is None else np.asarray(keys)
         ends = np.cumsum(population)
         starts = ends - population
-        found = []
+        dense = []
         is_dense = 2 * wanted > population
         for at in np.flatnonzero(is_dense & (wanted > 0)):  # as many words as numbers, or fewer
             n = int(population[at])
             order = np.argsort(self.words(own[at : at + 1], [n]), kind="stable")
-            found.append(starts[at] + np.sort(order[: wanted[at]]))
+            dense.append(starts[at] + np.sort(order[: wanted[at]]))
         missing = np.where(is_dense, 0, wanted)
         words = self.words(own, missing)
         again = self.child(AGAIN)
@@ -261,9 +261,9 @@ class Draws:
             sparse.append(fresh)
             missing = missing - np.searchsorted(fresh, ends) + np.searchsorted(fresh, starts)
             words = again.words([len(sparse)], [int(missing.sum())])
-        if not (found or sparse):
+        if not (dense or sparse):
             return starts[:0]
-        return np.sort(np.concatenate([*found, *sparse]), kind="stable")  # merges what is rising
+        return np.sort(np.concatenate([*dense, *sparse]), kind="stable")  # merges what is rising
 
 
 def numbers_below(n: Ints | int, words: Words) -> Ints:

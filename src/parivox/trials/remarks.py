@@ -170,7 +170,7 @@ def _shares(name: str, rows: Sequence[Row]) -> Finding:
     return _remark(f"shares {name}", f"shares of {name}", gap, words, mend)
 
 
-def overlap(listed: TrialList, other: Any, **reading: Any) -> Finding:
+def overlap(trial_list: TrialList, other: Any, **reading: Any) -> Finding:
     """What a list and a development list share; a trial and its reverse are one.
 
     Ids of both name the same speakers. `reading` has the tables that tell the speakers and
@@ -180,12 +180,12 @@ def overlap(listed: TrialList, other: Any, **reading: Any) -> Finding:
         theirs = read_list(other, by=(), columns=reading.get("columns"))
     except DataError:  # as the ids do not name their speakers
         theirs = read_list(other, by=(), **reading)
-    place = listed.trials.utterance_ids.where(theirs.trials.utterance_ids.series())
-    n = len(listed.trials.utterance_ids)
-    pairs = [_pairs(one.enrol, one.test, n) for one in listed.blocks()]
+    place = trial_list.trials.utterance_ids.where(theirs.trials.utterance_ids.series())
+    n = len(trial_list.trials.utterance_ids)
+    pairs = [_pairs(one.enrol, one.test, n) for one in trial_list.blocks()]
     other_pairs = [_pairs(place[one.enrol], place[one.test], n) for one in theirs.blocks()]
-    speakers = _in_both(listed, theirs, ["speaker"])
-    recordings = _in_both(listed, theirs, ["speaker", "recording"])
+    speakers = _in_both(trial_list, theirs, ["speaker"])
+    recordings = _in_both(trial_list, theirs, ["speaker", "recording"])
     utterances = int((place >= 0).sum())
     trials = int(np.isin(np.unique(np.concatenate(pairs)), np.concatenate(other_pairs)).sum())
     return _remark(
@@ -198,19 +198,21 @@ def overlap(listed: TrialList, other: Any, **reading: Any) -> Finding:
     )
 
 
-def _in_both(listed: TrialList, theirs: TrialList, columns: list[str]) -> int:
+def _in_both(trial_list: TrialList, theirs: TrialList, columns: list[str]) -> int:
     """How many distinct and known values some columns share."""
-    mine, yours = (_named(one).select(columns).drop_nulls().unique() for one in (listed, theirs))
+    mine, yours = (
+        _named(one).select(columns).drop_nulls().unique() for one in (trial_list, theirs)
+    )
     return mine.join(yours, on=columns, how="semi").height
 
 
-def _named(listed: TrialList) -> pl.DataFrame:
+def _named(trial_list: TrialList) -> pl.DataFrame:
     """Names of the speaker and of the recording of each utterance."""
-    trials = listed.trials
+    trials = trial_list.trials
     table = None if trials.recordings is None else trials.recordings.table
     speaker = trials.utterance_speaker
     ids = trials.utterance_ids.series()
-    names = pl.Series(listed.people.ids, dtype=pl.String).gather(speaker)
+    names = pl.Series(trial_list.people.ids, dtype=pl.String).gather(speaker)
     return pl.DataFrame({"speaker": names, "recording": recording_names(ids, table, speaker)})
 
 
@@ -262,10 +264,10 @@ def _ratios(
         together = np.nan_to_num(rest[2] / (rest[1] * (others - 1)))
         group = Sample(speakers, each, icc, sides, np.maximum(spread - 1, 1))
         reference = Sample(rest[0], others, together, sides, np.maximum(rest[3] - 1, 1))
-        found = detectable_ratio(
+        ratios = detectable_ratio(
             rate, group, reference, power=how["power"], confidence=how["confidence"]
         )
-    return dict(zip((row["group"] for row in known), np.atleast_1d(found).tolist(), strict=True))
+    return dict(zip((row["group"] for row in known), np.atleast_1d(ratios).tolist(), strict=True))
 
 
 def _of_rate(

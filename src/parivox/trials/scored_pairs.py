@@ -10,10 +10,8 @@ import numpy as np
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import InclusiveOptions
 from parivox.read.groups import attributes_asked, make_groupings
-from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
-from parivox.read.trials import read_trials
-from parivox.trials.lists import recordings_in
+from parivox.trials.lists import read_with_speakers, recordings_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -164,18 +162,8 @@ def read_scored_pairs(
     pairs, as in a triangle of all pairs, every second pair is the other speaker's.
     """
     people = None if speakers is None else read_speakers(speakers, id=id)
-    trials = read_trials(
-        source,
-        system="",
-        list_="",
-        speakers=people,
-        utterances=None if utterances is None else read_utterances(utterances),
-        attributes=attributes_asked([by]),
-        columns=columns,
-        orientation=orientation,
-    )
-    people = people or trials.people
-    assert people is not None
+    how: dict[str, Any] = {"columns": columns, "orientation": orientation}
+    trials, people = read_with_speakers(source, people, utterances, attributes_asked([by]), **how)
     (grouping,) = make_groupings(people, [by], sets=[trials])
     if grouping.of_speaker is None:
         msg = f"--by {by}: lists are drawn by speaker, so name an attribute of speakers"
