@@ -77,16 +77,10 @@ def build_balanced(
 
     Parameters
     ----------
-    utterances
-        Table with a column utterance; speaker and recording may come from the path.
-    by
-        Groups of speakers, as in ``nationality``.
+    utterances, by, speakers, out, **options
+        As :func:`parivox.trials.build_inclusive` takes them.
     speakers_per_group, utterances_per_speaker
         How many to draw.
-    speakers
-        Table of speakers and their attributes; without it, columns of `utterances`.
-    out
-        New files are put into this folder; without it, lists are tables in memory.
     pairs
         Target pairs, and nontarget pairs, that each speaker enrols for; by default as many as
         every group can give.
@@ -95,9 +89,6 @@ def build_balanced(
     balance
         Attribute of which each group has equally many speakers of each value, by default gender
         (or sex) if there is one; ``"none"`` for no attribute.
-    **options
-        Every other option of building: see
-        :class:`parivox.options.typed.OtherBuildOptions`.
 
     Raises
     ------

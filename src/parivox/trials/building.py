@@ -419,23 +419,25 @@ def _inputs(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, A
     return inputs
 
 
+def _wrong(path: Path, what: str, mend: str = _AS_WRITTEN) -> DataError:
+    return DataError(f"{path}: {what}; {mend}")
+
+
 def _read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest that holds all that is needed."""
     try:
         manifest = json.loads(path.read_bytes())
         schema, kind = manifest["schema"], manifest["kind"]
     except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror}); check the name"
-        raise DataError(msg) from error
+        raise _wrong(path, f"cannot be read ({error.strerror})", "check the name") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        msg = f"{path}: is no manifest of a trial list; give the NAME.manifest.json of one"
-        raise DataError(msg) from error
+        mend = "give the NAME.manifest.json of one"
+        raise _wrong(path, "is no manifest of a trial list", mend) from error
     if schema != SCHEMA:
-        msg = f"{path}: is a manifest of {schema!r}, not {SCHEMA!r}; install its version of Parivox"
-        raise DataError(msg)
+        what = f"is a manifest of {schema!r}, not {SCHEMA!r}"
+        raise _wrong(path, what, "install its version of Parivox")
     if kind not in tuple(KINDS):
-        msg = f"{path}: kind is {kind!r}, expected {' or '.join(KINDS)}; {_AS_WRITTEN}"
-        raise DataError(msg)
+        raise _wrong(path, f"kind is {kind!r}, expected {' or '.join(KINDS)}")
     _check_fields(path, "", manifest, _FIELDS)
     of_all, own = options_of(BuildOptions), options_of(KINDS[kind])
     parameters = {name: one.annotation for name, one in own.items() if name not in of_all}
@@ -444,16 +446,14 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     extra = sorted({*manifest["parameters"]} - {*parameters})
     extra += sorted({*manifest["inputs"]} - {*_ROLES})
     if extra:
-        msg = f"{path}: {extra[0]!r} is not known of a list that is {kind}; {_AS_WRITTEN}"
-        raise DataError(msg)
+        raise _wrong(path, f"{extra[0]!r} is not known of a list that is {kind}")
     for role, one in manifest["inputs"].items():
         has_path = role == "utterances" or "path" in one
         fields = {"content": "str"} | ({"path": "str | None"} if has_path else {})
         _check_fields(path, f"inputs.{role}.", one, fields)
     lists, variants = manifest["lists"], manifest["variants"]
     if len(lists) != variants:
-        msg = f"{path}: variants is {variants}, of lists there are {len(lists)}; {_AS_WRITTEN}"
-        raise DataError(msg)
+        raise _wrong(path, f"variants is {variants}, of lists there are {len(lists)}")
     for at, one in enumerate(lists):
         _check_fields(path, f"lists[{at}].", one, {"sha256": "str"})
     return dict(manifest)
@@ -462,19 +462,13 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 def _check_fields(path: Path, where: str, part: Any, fields: Mapping[str, str]) -> None:
     """Refuse a part of a manifest that lacks a field, or has it of another type."""
     if not isinstance(part, dict):
-        msg = f"{path}: {where.rstrip('.')} is {part!r}, expected a mapping; {_AS_WRITTEN}"
-        raise DataError(msg)
+        raise _wrong(path, f"{where.rstrip('.')} is {part!r}, expected a mapping")
     for name, annotation in fields.items():
         if name not in part:
-            msg = f"{path}: lacks {where}{name}; {_AS_WRITTEN}"
-            raise DataError(msg)
+            raise _wrong(path, f"lacks {where}{name}")
         if not _is_of_type(part[name], annotation):
             types = [_TYPES[one.partition("[")[0]][1] for one in annotation.split(" | ")]
-            msg = (
-                f"{path}: {where}{name} is {part[name]!r}, expected {' or '.join(types)}; "
-                f"{_AS_WRITTEN}"
-            )
-            raise DataError(msg)
+            raise _wrong(path, f"{where}{name} is {part[name]!r}, expected {' or '.join(types)}")
 
 
 def _is_of_type(value: Any, annotation: str) -> bool:

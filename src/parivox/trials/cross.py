@@ -63,22 +63,13 @@ def build_cross(
 
     Parameters
     ----------
-    utterances
-        Table with a column utterance; speaker and recording may come from the path.
-    by
-        Groups of speakers, as in ``gender+nationality``.
-    speakers
-        Table of speakers and their attributes; without it, columns of `utterances`.
-    out
-        New files are put into this folder; without it, lists are tables in memory.
+    utterances, by, speakers, out, **options
+        As :func:`parivox.trials.build_inclusive` takes them.
     trials, per_cell, complete
         One of these: nontarget trials in all, shared out evenly (the first cells have one more
         where it does not come out even); nontarget trials of each cell; or every pair there is.
     targets
         Target trials across recordings that each speaker enrols for.
-    **options
-        Every other option of building: see
-        :class:`parivox.options.typed.OtherBuildOptions`.
 
     Raises
     ------

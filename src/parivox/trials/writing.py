@@ -27,13 +27,11 @@ from parivox.read.speakers import read_speakers
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.read.formats.format import Rows, Scan
-
-    Labeller = Callable[[Rows, pl.DataFrame], NDArray[np.bool_]]
 
 ROWS = 1 << 16
 """Rows of a group of rows in Parquet, and of what is put together at once."""
@@ -41,6 +39,7 @@ LABELS = ("nontarget", "target")
 """Words for both classes of trials."""
 _TRIAL = ("enrol", "test", "label")
 _SIDES = ("enrol", "test")
+_SPEAKERS = ("enrol_speaker", "test_speaker")
 
 
 class _Text(NamedTuple):
@@ -314,11 +313,13 @@ def convert(
     ConvertOptions.of(id=id, columns=columns, format=format)
     scanned = _opened(source, dict(columns or {}), format)
     more = _further_columns(scanned)
-    label_of = _labeller(scanned, speakers, utterances, id)
+    known = None
+    if "label" not in scanned.columns and not {*_SPEAKERS} <= set(scanned.columns):
+        known = _speakers_of(scanned, speakers, utterances, id)
     target = 0
     with ListWriter(path, to) as writer:
         for rows, chunk in _filled(scanned):
-            is_target = label_of(rows, chunk)
+            is_target = _is_target(rows, chunk, scanned, known)
             cells = {
                 name: pl.Series(scores(chunk, scanned, rows)).fill_nan(None)
                 if role == "score"
@@ -386,28 +387,23 @@ def _ids(chunk: pl.DataFrame, side: str, scanned: Scan, rows: Rows) -> pl.Series
     return ids
 
 
-def _labeller(scanned: Scan, speakers: Any, utterances: Any, id_: str | None) -> Labeller:
-    """A function from a chunk to whether its trials are target trials."""
+def _is_target(
+    rows: Rows, chunk: pl.DataFrame, scanned: Scan, known: pl.DataFrame | None
+) -> NDArray[np.bool_]:
+    """Which trials are target trials: by their labels, else by whether their speakers are one."""
     if "label" in scanned.columns:
-        return lambda rows, chunk: labels(chunk, scanned, rows) == 1
-    sides = {f"{side}_speaker" for side in _SIDES}
-    if sides <= set(scanned.columns):
-
-        def by_columns(rows: Rows, chunk: pl.DataFrame) -> NDArray[np.bool_]:
-            one, other = (_ids(chunk, side, scanned, rows) for side in sorted(sides))
-            return (one == other).to_numpy()
-
-        return by_columns
-    known = _speakers_of(scanned, speakers, utterances, id_)
-
-    def by_table(rows: Rows, chunk: pl.DataFrame) -> NDArray[np.bool_]:
-        sides = pl.DataFrame({side: _ids(chunk, side, scanned, rows) for side in _SIDES})
-        for side in _SIDES:
-            of = known.rename({"utterance": side, "speaker": f"{side}_speaker"})
-            sides = sides.join(of, on=side, how="left", maintain_order="left")
-        return (sides["enrol_speaker"] == sides["test_speaker"]).to_numpy()
-
-    return by_table
+        return np.asarray(labels(chunk, scanned, rows) == 1)
+    if known is None:
+        one, other = (_ids(chunk, side, scanned, rows) for side in _SPEAKERS)
+    else:
+        sides = [_ids(chunk, side, scanned, rows).alias("utterance") for side in _SIDES]
+        one, other = (
+            side.to_frame().join(known, on="utterance", how="left", maintain_order="left")[
+                "speaker"
+            ]
+            for side in sides
+        )
+    return (one == other).to_numpy()
 
 
 def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None) -> pl.DataFrame:
