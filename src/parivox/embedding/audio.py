@@ -35,22 +35,17 @@ class Excerpt:
     """Which part of which file a recording is."""
 
     path: str
-    channel: int | None = None
-    """Counted from 1; None where the file has one, or all are alike."""
-    start: float | None = None
-    """In seconds; None where the file begins."""
-    end: float | None = None
-    """In seconds; None where it ends."""
+    channel: int | None = None  # counted from 1; None where the file has one, or all are alike
+    start: float | None = None  # in seconds; None where the file begins
+    end: float | None = None  # in seconds; None where it ends
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
     """What became of a recording."""
 
-    status: str
-    """One of :data:`STATUSES`."""
-    reason: str = ""
-    """Why it is not ``ok``; empty where it is."""
+    status: str  # one of `STATUSES`
+    reason: str = ""  # why it is not ``ok``; empty where it is
     waveform: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     """Mono, at the rate that was asked for; empty where the status is not ``ok``."""
     attributes: dict[str, float] = field(default_factory=dict)

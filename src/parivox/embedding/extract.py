@@ -320,8 +320,7 @@ class _Parts:
     plan: pl.DataFrame
     """The recordings in the order in which they are done, with the number of their batch,
     ``_part``."""
-    about: dict[str, Any]
-    """The system and the options."""
+    about: dict[str, Any]  # the system and the options
 
     @cached_property
     def batches(self) -> list[pl.DataFrame]:

@@ -26,22 +26,18 @@ if TYPE_CHECKING:
 _RATE = 16_000
 _LENGTH, _HOP = 400, 160
 """Samples of a frame, and from one to the next."""
-_BLOCK = 4096
-"""Frames whose spectra are in memory at once: 40 s, some 20 MB."""
+_BLOCK = 4096  # frames whose spectra are in memory at once: 40 s, some 20 MB
 
 
 @dataclass(frozen=True)
 class FrontEnd:
     """One published way from a waveform to what its network sees, normalisation included."""
 
-    name: str
-    """As options and the metadata of exported networks call it."""
-    bins: int
-    """Features of a frame."""
+    name: str  # as options and the metadata of exported networks call it
+    bins: int  # features of a frame
     features: Callable[[Array], Array]
     """From float64 samples of shape (sample,) to features of shape (frame, bins)."""
-    least_samples: int = _LENGTH
-    """Fewer samples make no frame."""
+    least_samples: int = _LENGTH  # fewer samples make no frame
     sample_rate: int = _RATE
 
     def __call__(self, waveform: Waveform) -> NDArray[np.float32]:

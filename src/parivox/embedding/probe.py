@@ -42,8 +42,7 @@ class Finding:
     """The largest between two vectors, as a share of their length; between two scores as it is."""
     cosine: float | None
     """The least between two vectors of one recording; of ``distinct``, the least between voices."""
-    words: str
-    """What it means."""
+    words: str  # what it means
 
 
 @dataclass(frozen=True)

@@ -62,13 +62,11 @@ _HASHES = {
 class Source:
     """The recordings to embed."""
 
-    name: str
-    """As the user gave it."""
+    name: str  # as the user gave it
     table: pl.DataFrame
     """The columns of :data:`COLUMNS`, then any others of a table as text; a recording a row,
     sorted by ``utterance``. ``file`` is as the source has it, ``path`` opens it."""
-    passed_over: int = 0
-    """Files of a folder that are no recordings by their ending."""
+    passed_over: int = 0  # files of a folder that are no recordings by their ending
 
 
 def read_source(source: Any, *, channel: int | None = None) -> Source:

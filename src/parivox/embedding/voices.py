@@ -41,22 +41,14 @@ _SCALE = {"f": 1.15, "m": 1.0}
 class Voice:
     """One speaker."""
 
-    pitch: float
-    """In Hz, on average."""
-    scale: float
-    """Of all resonances: above 1 for a short vocal tract."""
-    offsets: tuple[float, ...]
-    """Of each resonance, a factor."""
-    bandwidth: float
-    """A factor: above 1 for dull resonances."""
-    tilt: float
-    """Pole of the low pass that the source goes through, from 0 (bright) to 1."""
-    breath: float
-    """Level of the noise in the source."""
-    intonation: float
-    """Standard deviation of the pitch's logarithm in a sentence."""
-    pace: float
-    """Syllables per second."""
+    pitch: float  # in Hz, on average
+    scale: float  # of all resonances: above 1 for a short vocal tract
+    offsets: tuple[float, ...]  # of each resonance, a factor
+    bandwidth: float  # a factor: above 1 for dull resonances
+    tilt: float  # pole of the low pass that the source goes through, from 0 (bright) to 1
+    breath: float  # level of the noise in the source
+    intonation: float  # standard deviation of the pitch's logarithm in a sentence
+    pace: float  # syllables per second
 
 
 def draw_voice(seed: int, gender: str = "f") -> Voice:

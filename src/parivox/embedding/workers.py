@@ -49,8 +49,7 @@ class Batch:
 
     number: int
     recordings: Sequence[Excerpt]
-    longest_seconds: float
-    """Recordings that are longer are not read."""
+    longest_seconds: float  # recordings that are longer are not read
     crashed: Mapping[int, str] = field(default_factory=dict)
     """Why recordings, by their place, are not to be decoded again."""
 
@@ -63,8 +62,7 @@ class Done:
     found: list[dict[str, Any]]
     """Of each recording: what :data:`parivox.embedding.store.FOUND` names; its ``row`` counts
     within ``vectors``, and it has no hash where another run may fare better."""
-    vectors: NDArray[np.float32]
-    """Of shape (row, crop, dimension)."""
+    vectors: NDArray[np.float32]  # of shape (row, crop, dimension)
 
 
 def decode_batch(

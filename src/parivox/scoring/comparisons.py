@@ -36,8 +36,7 @@ class Comparison:
     """A way to compare vectors."""
 
     name: str
-    words: str
-    """The same in words."""
+    words: str  # the same in words
     prepare: Callable[[Array], Array]
     """Of vectors (recording, crop, dimension) what is kept of each recording, (recording, ...)."""
     pairs: Callable[[Array, Array], Array]
@@ -144,8 +143,7 @@ COMPARISONS = {
 """Every comparison, by name."""
 
 
-_CACHE = 1 << 19
-"""Bytes of either side at once: both stay in the processor's cache."""
+_CACHE = 1 << 19  # bytes of either side at once: both stay in the processor's cache
 _RUN = 32
 """Pairs with one left side, on average, from which on that side is taken once for all of them."""
 

@@ -37,14 +37,10 @@ class TrialList:
     """Trials in the order of their list."""
 
     name: str
-    sha256: str
-    """Of what the list holds."""
-    rows: int
-    """Trials."""
-    enrol: pl.Series
-    """Distinct ids of enrolments, in rising order."""
-    test: pl.Series
-    """Distinct ids of test recordings, in rising order."""
+    sha256: str  # of what the list holds
+    rows: int  # trials
+    enrol: pl.Series  # distinct ids of enrolments, in rising order
+    test: pl.Series  # distinct ids of test recordings, in rising order
     _scan: Scan = field(repr=False)
 
     def chunks(self, size: int = CHUNK) -> Iterator[pl.DataFrame]:
@@ -158,14 +154,11 @@ WAYS = ("embeddings", "scores")
 class Enrolments:
     """The recordings of each enrolment id."""
 
-    recordings: pl.Series
-    """Distinct ids of the recordings, in rising order."""
+    recordings: pl.Series  # distinct ids of the recordings, in rising order
     first: NDArray[np.int64]
     """Where the members of each enrolment begin, and where the last one's end."""
-    members: NDArray[np.int32]
-    """Places in `recordings`."""
-    are_models: bool
-    """Whether a table of models told."""
+    members: NDArray[np.int32]  # places in `recordings`
+    are_models: bool  # whether a table of models told
 
     def of_good(self, is_good: NDArray[np.bool_]) -> Enrolments:
         """The same without the recordings that failed; an enrolment may have none left."""

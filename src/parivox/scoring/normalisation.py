@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from parivox.scoring.vectors import Vectors
 
 
-_MOST = 20
-"""Values of an attribute that are counted."""
+_MOST = 20  # values of an attribute that are counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +35,9 @@ class Cohort:
     """A cohort."""
 
     name: str
-    vectors: Vectors
-    """Those that it is part of."""
-    places: NDArray[np.int32]
-    """Which of them it is; those that failed are left out."""
-    failed: int
-    """How many were left out."""
+    vectors: Vectors  # those that it is part of
+    places: NDArray[np.int32]  # which of them it is; those that failed are left out
+    failed: int  # how many were left out
 
     @property
     def ids(self) -> pl.Series:
@@ -138,10 +134,8 @@ def _ids(path: Path) -> pl.Series:
     return pl.Series(lines, dtype=pl.String).unique(maintain_order=True)
 
 
-_BLOCK = 1 << 22
-"""Scores against the cohort at once."""
-_LEAST = 1e-9
-"""Spread of scores, of the largest there is, below which they are all the same."""
+_BLOCK = 1 << 22  # scores against the cohort at once
+_LEAST = 1e-9  # spread of scores, of the largest there is, below which they are all the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +143,7 @@ class Strangers:
     """What each recording scores with the nearest of the cohort, or with all: other people."""
 
     mean: NDArray[np.float64]
-    sd: NDArray[np.float64]
-    """Of these scores themselves (divided by their number)."""
+    sd: NDArray[np.float64]  # of these scores themselves (divided by their number)
 
     def normalised(
         self, score: NDArray[np.float64], enrol: NDArray[np.integer], test: NDArray[np.integer]

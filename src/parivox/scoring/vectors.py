@@ -23,30 +23,21 @@ if TYPE_CHECKING:
     from parivox.embedding.store import Store
     from parivox.scoring.comparisons import Comparison
 
-_BLOCK = 1 << 25
-"""Bytes of vectors at once."""
+_BLOCK = 1 << 25  # bytes of vectors at once
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
     """Vectors of recordings."""
 
-    name: str
-    """Of the folder or file."""
-    ids: pl.Series
-    """Utterance ids, each once."""
-    values: NDArray[np.float32]
-    """Of shape (row, crop, dimension), perhaps mapped into memory."""
-    row: NDArray[np.int64]
-    """Where the vectors of each utterance are; -1 where it failed."""
-    status: pl.Series
-    """``ok``, or what became of it."""
-    speaker: pl.Series | None
-    """Whose each is, if that is told."""
-    scoring: str
-    """How these vectors are compared, unless the user says otherwise."""
-    provenance: dict[str, Any]
-    """What made them, or the hash of the file."""
+    name: str  # of the folder or file
+    ids: pl.Series  # utterance ids, each once
+    values: NDArray[np.float32]  # of shape (row, crop, dimension), perhaps mapped into memory
+    row: NDArray[np.int64]  # where the vectors of each utterance are; -1 where it failed
+    status: pl.Series  # ``ok``, or what became of it
+    speaker: pl.Series | None  # whose each is, if that is told
+    scoring: str  # how these vectors are compared, unless the user says otherwise
+    provenance: dict[str, Any]  # what made them, or the hash of the file
 
     def places(self, ids: pl.Series, asking: str, what: str = "recordings") -> NDArray[np.int32]:
         """Place of each of some distinct ids; one that is not there is an error."""

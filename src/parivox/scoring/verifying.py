@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 
 PIECE = 500
 """Trials that an interruption loses at most."""
-_AT_HAND = 128
-"""Decoded recordings that are kept at hand."""
+_AT_HAND = 128  # decoded recordings that are kept at hand
 REFUSED = "refused"
 """Status of what a system itself would not enrol or compare."""
 _OUTCOME = {
@@ -167,18 +166,12 @@ class _Verifier:
     """Enrols and verifies."""
 
     system: VerifyingSystem
-    excerpts: list[Excerpt]
-    """Of the recordings."""
-    ids: pl.Series
-    """Of the same."""
-    members: NDArray[np.int32]
-    """Recordings of each model."""
-    first: NDArray[np.int64]
-    """Where these begin among the members."""
-    tests: NDArray[np.int32]
-    """Recording of each test id."""
-    kinds: set[str] = field(default_factory=set)
-    """Whether there are scores or decisions so far."""
+    excerpts: list[Excerpt]  # of the recordings
+    ids: pl.Series  # of the same
+    members: NDArray[np.int32]  # recordings of each model
+    first: NDArray[np.int64]  # where these begin among the members
+    tests: NDArray[np.int32]  # recording of each test id
+    kinds: set[str] = field(default_factory=set)  # whether there are scores or decisions so far
 
     def check_kind(self, found: pl.DataFrame) -> None:
         """Add whether there are scores or decisions, and refuse both."""

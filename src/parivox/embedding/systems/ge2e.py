@@ -107,8 +107,7 @@ def _unit(vectors: Array) -> Array:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-_STEPS = 16
-"""Frames whose inputs are multiplied at once, so that the products stay in the cache."""
+_STEPS = 16  # frames whose inputs are multiplied at once, so that the products stay in the cache
 
 
 class Network:
@@ -178,8 +177,7 @@ def _run(frames: Array, inputs: Array, recurrent: Array, bias: Array) -> Array:
 _IR_VERSION, _OPSET = 8, 13
 _FLOAT, _INT64 = 1, 7
 """Types of elements."""
-_BY_INT = 2
-"""The type of an attribute."""
+_BY_INT = 2  # the type of an attribute
 
 
 class OnnxNetwork:

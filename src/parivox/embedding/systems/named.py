@@ -42,14 +42,10 @@ _FORMS = (
 class Known:
     """A system that can be named, and whether it runs here."""
 
-    name: str
-    """As it is given to ``--system``."""
-    what: str
-    """What it is."""
-    runs: bool
-    """Whether everything but its weights is here."""
-    note: str
-    """What it takes, or why it does not run and the mend."""
+    name: str  # as it is given to ``--system``
+    what: str  # what it is
+    runs: bool  # whether everything but its weights is here
+    note: str  # what it takes, or why it does not run and the mend
 
 
 def load(

@@ -35,31 +35,24 @@ _PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
     "cuda": ("CUDAExecutionProvider", {"use_tf32": "0", "cudnn_conv_algo_search": "DEFAULT"}),
 }
 """Of each device, onnxruntime's name, and what keeps it to float32 and to one algorithm."""
-_VALUES = 1 << 20
-"""Numbers in a batch: 80 s of waveforms, or two minutes of 80 bins."""
+_VALUES = 1 << 20  # numbers in a batch: 80 s of waveforms, or two minutes of 80 bins
 
 
 @dataclass(frozen=True)
 class Declared:
     """What an ONNX file takes and gives."""
 
-    frontend: str = ""
-    """What its frames are: a front end, or ``waveform``."""
-    sample_rate: int = 0
-    """In Hz; that of the front end, and 16,000 of waveforms, unless declared."""
-    input: str = ""
-    """The input that takes frames or samples; the first, unless declared."""
+    frontend: str = ""  # what its frames are: a front end, or ``waveform``
+    sample_rate: int = 0  # in Hz; that of the front end, and 16,000 of waveforms, unless declared
+    input: str = ""  # the input that takes frames or samples; the first, unless declared
     lengths: str = ""
     """An input that takes the length of each recording, if it has one: whole numbers as frames or
     samples, others as a share of the longest, which is always 1."""
-    output: str = ""
-    """The output with the vectors; the only one, unless declared."""
-    scoring: str = ""
-    """How vectors are compared: as the recipe says, unless declared."""
+    output: str = ""  # the output with the vectors; the only one, unless declared
+    scoring: str = ""  # how vectors are compared: as the recipe says, unless declared
     recipe: Recipe = field(default_factory=lambda: Recipe("cosine"))
     """Which parts of a recording are embedded: the whole, unless declared as a JSON object."""
-    least_seconds: float = 0.25
-    """Shorter recordings are ``too_short``."""
+    least_seconds: float = 0.25  # shorter recordings are ``too_short``
 
 
 def load_onnx(
@@ -352,8 +345,7 @@ _FIELDS: dict[str, dict[int, str]] = {
 """Fields of each message, by number, that hold the messages which lead to a tensor's file."""
 _KEY, _VALUE = 1, 2
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_DEEPEST = 100
-"""As deep as protobuf reads messages in messages."""
+_DEEPEST = 100  # as deep as protobuf reads messages in messages
 
 
 def weights_sha256(path: Path) -> str:

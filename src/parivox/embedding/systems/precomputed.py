@@ -227,8 +227,7 @@ _KINDS: dict[bytes, np.dtype[np.float32] | np.dtype[np.float64]] = {
     b"FV ": np.dtype("<f4"),
     b"DV ": np.dtype("<f8"),
 }
-_HEAD = 10
-"""Bytes before the numbers: the mark, the kind, the size of a size, the size."""
+_HEAD = 10  # bytes before the numbers: the mark, the kind, the size of a size, the size
 
 
 def read_ark(path: Path) -> Found:

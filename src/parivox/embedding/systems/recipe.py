@@ -19,18 +19,13 @@ if TYPE_CHECKING:
 class Recipe:
     """How recordings are cut before they are embedded, and compared after."""
 
-    scoring: str
-    """See :mod:`parivox.scoring.comparisons`."""
-    whole: bool = True
-    """Whether the whole recording is embedded, before any crops."""
-    crops: int = 0
-    """Crops of equal length, evenly spaced from the first sample to the last."""
-    crop_samples: int = 0
-    """Their length."""
+    scoring: str  # see `comparisons`
+    whole: bool = True  # whether the whole recording is embedded, before any crops
+    crops: int = 0  # crops of equal length, evenly spaced from the first sample to the last
+    crop_samples: int = 0  # their length
     least_samples: int = 0
     """Recordings that are shorter are repeated up to this length before they are cropped."""
-    unit: bool = False
-    """Whether each vector is scaled to length 1."""
+    unit: bool = False  # whether each vector is scaled to length 1
 
     @property
     def parts(self) -> int:
@@ -60,8 +55,7 @@ class NetworkSystem:
     """A network behind a front end, run as its recipe says; what it is, its subclasses say."""
 
     recipe: Recipe
-    frontend: Callable[[Waveform], NDArray[np.float32]]
-    """Features of a part, time first."""
+    frontend: Callable[[Waveform], NDArray[np.float32]]  # features of a part, time first
 
     def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
         """Vectors of several recordings, of shape (recording, part, dimension).

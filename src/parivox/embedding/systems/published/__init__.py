@@ -39,16 +39,11 @@ if TYPE_CHECKING:
 class Published:
     """One published system."""
 
-    title: str
-    """As its publishers call it."""
-    repository: str
-    """Where the code, and a pointer to the weights, was published."""
-    network: str
-    """Module and class of the network, which is made `of_shapes` of a checkpoint."""
-    telling: str
-    """A key that the checkpoints of no other system here have."""
-    frontend: str
-    """One of :data:`parivox.embedding.frontends.FRONTENDS`."""
+    title: str  # as its publishers call it
+    repository: str  # where the code, and a pointer to the weights, was published
+    network: str  # module and class of the network, which is made `of_shapes` of a checkpoint
+    telling: str  # a key that the checkpoints of no other system here have
+    frontend: str  # one of `FRONTENDS`
     recipe: Recipe
 
     def build(self, shapes: Shapes) -> nn.Module:
@@ -143,8 +138,7 @@ def recognised(keys: Iterable[str]) -> str | None:
 _LEAST_SECONDS = 0.25
 """No publisher states one. Every network then has three frames or more to pool, where two are
 the least that have a standard deviation."""
-_FRAMES = 8192
-"""In a batch, some 80 s; a longer part goes alone."""
+_FRAMES = 8192  # in a batch, some 80 s; a longer part goes alone
 
 
 class PublishedSystem(NetworkSystem):

@@ -174,14 +174,10 @@ class ResNetSE34V2(_ResNet34):
 class Form(NamedTuple):
     """What makes one size of ERes2Net."""
 
-    channels: int
-    """Of the first convolution; the stages have 1, 2, 4 and 8 times as many planes."""
-    base: int
-    """Width of a sub-band for 64 planes."""
-    scale: int
-    """Sub-bands of a block."""
-    expansion: int
-    """Channels that leave a block, for each plane."""
+    channels: int  # of the first convolution; the stages have 1, 2, 4 and 8 times as many planes
+    base: int  # width of a sub-band for 64 planes
+    scale: int  # sub-bands of a block
+    expansion: int  # channels that leave a block, for each plane
 
 
 BASE = Form(32, 32, 2, 2)

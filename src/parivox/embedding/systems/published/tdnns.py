@@ -262,10 +262,8 @@ class SpeechBrainECAPA(nn.Module):
 
 _GROWTH = 32
 _BOTTLENECK = 128
-_BLOCKS = ((12, 1), (24, 2), (16, 2))
-"""Layers and dilation of each dense block."""
-_SEGMENT = 100
-"""Frames of a segment of context: 2 s, since the stride before it is 2."""
+_BLOCKS = ((12, 1), (24, 2), (16, 2))  # layers and dilation of each dense block
+_SEGMENT = 100  # frames of a segment of context: 2 s, since the stride before it is 2
 
 
 def segment_means(x: Tensor) -> Tensor:
