@@ -22,9 +22,8 @@ import numpy as np
 import polars as pl
 from benchmarks.measure import Gate, machine
 
-from parivox.scoring.comparisons import COMPARISONS, pair_scores
 from parivox.scoring.run import score
-from parivox.scoring.vectors import Vectors
+from parivox.scoring.vectors import COMPARISONS, Vectors, pair_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ from parivox.embedding.systems.callables import system_of
 from parivox.embedding.systems.named import known_systems, load
 from parivox.embedding.systems.protocol import SCORINGS, EmbeddingSystem, VerifyingSystem
 from parivox.errors import ConfigError, DataError
-from parivox.scoring.comparisons import COMPARISONS
+from parivox.scoring.vectors import COMPARISONS
 
 MODULE = '''
 import numpy as np

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parivox.errors import ConfigError, DataError
-from parivox.scoring.comparisons import COMPARISONS, pair_scores
+from parivox.scoring.vectors import COMPARISONS, pair_scores
 
 CLOSE = 1e-6
 

@@ -230,7 +230,8 @@ class _Run:
     def _embed(self, parts: _Parts, load: Load, workers: int) -> None:
         """Do the batches that are not done, and tell after each how far the run is."""
         sizes = [int(batch["_size"].sum()) for batch in parts.batches]
-        todo = [k for k in range(len(sizes)) if k not in set(parts.done())]
+        earlier = set(parts.done())
+        todo = [k for k in range(len(sizes)) if k not in earlier]
         done = parts.plan.height - sum(parts.batches[k].height for k in todo)
         left, read, seconds = sum(sizes[k] for k in todo), 0, 0.0
         longest = self.about["options"]["longest_seconds"]

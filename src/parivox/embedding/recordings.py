@@ -224,29 +224,26 @@ def _numbers(whole: pl.DataFrame, column: str, role: str, name: str) -> pl.Serie
 
 _SHELL = re.compile(r"[|;&$`<>(){}\\\n]")
 _PCM = ("pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_f32le")
-_FLAGS = {
-    "sph2pipe": ("-p",),
-    "flac": ("-c", "-d", "-s", "-cd", "-dc", "-cds", "-dcs", "--stdout", "--decode", "--silent"),
-    "sox": ("-V1", "-S", "-q"),
-    "ffmpeg": ("-hide_banner", "-nostdin", "-nostats", "-y", "-vn"),
-}
-_VALUED: dict[str, dict[str, tuple[str, ...]]] = {
-    "sph2pipe": {"-f": ("wav", "rif", "riff"), "-c": ("1", "2")},
-    "flac": {},
+_OPTIONS: dict[str, dict[str, tuple[str, ...] | None]] = {
+    "sph2pipe": {"-p": None, "-f": ("wav", "rif", "riff"), "-c": ("1", "2")},
+    "flac": dict.fromkeys(
+        ("-c", "-d", "-s", "-cd", "-dc", "-cds", "-dcs", "--stdout", "--decode", "--silent")
+    ),
     "sox": {
+        **dict.fromkeys(("-V1", "-S", "-q")),
         "-t": ("wav", "wavpcm", "sph", "flac", "mp3", "ogg", "opus"),
         "-b": ("16", "24", "32"),
         "-e": (),
     },
     "ffmpeg": {
-        "-i": (),
-        "-v": (),
-        "-loglevel": (),
+        **dict.fromkeys(("-hide_banner", "-nostdin", "-nostats", "-y", "-vn")),
+        **dict.fromkeys(("-i", "-v", "-loglevel"), ()),
         "-f": ("wav",),
         **dict.fromkeys(("-acodec", "-c:a", "-codec:a"), _PCM),
     },
 }
-"""Options that change nothing but how the samples are written, and the values they may have."""
+"""Options that change nothing but how the samples are written, and the values they may have: None
+for those without a value, no values for those that may have any."""
 _PIPES = {"sox": ("-",), "ffmpeg": ("-", "pipe:", "pipe:1")}
 """What stands for the pipe, of programs that must be told where to write."""
 
@@ -275,7 +272,7 @@ def piped_file(command: str) -> tuple[str, int | None]:
         msg = "it holds no command"
         raise ValueError(msg)
     program = program.rpartition("/")[2]
-    if program not in _FLAGS:
+    if program not in _OPTIONS:
         msg = f"it runs {program}"
         raise ValueError(msg)
     options, files = _arguments(program, words)
@@ -294,14 +291,15 @@ def _arguments(program: str, words: list[str]) -> tuple[dict[str, str], list[str
     """Options with a value, and what is no option; any that change the sound are refused."""
     options, others, rest = dict[str, str](), list[str](), iter(words)
     for word in rest:
-        if word in _FLAGS[program]:
-            continue
-        if word in _VALUED[program]:
+        if word in _OPTIONS[program]:
+            values = _OPTIONS[program][word]
+            if values is None:
+                continue
             if word == "-i" and word in options:
                 msg = f"{program} is given '-i' twice, and mixes or chooses"
                 raise ValueError(msg)
-            options[word], known = next(rest, ""), _VALUED[program][word]
-            if known and options[word] not in known:
+            options[word] = next(rest, "")
+            if values and options[word] not in values:
                 msg = f"{program} is given '{word} {options[word]}'"
                 raise ValueError(msg)
         elif word.startswith("-") and word != "-":

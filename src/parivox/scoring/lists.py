@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import DataError
 from parivox.read.cells import labels
 from parivox.read.columns import Columns
 from parivox.read.formats import scan
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.formats.format import Scan
-    from parivox.scoring.comparisons import Comparison
 
 
 CHUNK = 1 << 18
@@ -146,10 +145,6 @@ def recording_places(
     return place
 
 
-WAYS = ("embeddings", "scores")
-"""What of a model's recordings is averaged."""
-
-
 @dataclass(frozen=True, eq=False)
 class Enrolments:
     """The recordings of each enrolment id."""
@@ -191,19 +186,3 @@ def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
     recordings = recording.unique().sort()
     first = np.concatenate(([0], np.cumsum(count)))
     return Enrolments(recordings, first, places_in(recording, recordings), are_models=True)
-
-
-def way_of(asked: str | None, comparison: Comparison) -> str:
-    """How models are compared: as asked for, or as the comparison allows."""
-    if asked is None:
-        return "scores" if comparison.model is None else "embeddings"
-    if asked not in WAYS:
-        msg = f"--models-by {asked!r} is not known; choose from {', '.join(WAYS)}"
-        raise ConfigError(msg)
-    if asked == "embeddings" and comparison.model is None:
-        msg = (
-            f"--models-by embeddings: with --scoring {comparison.name} crops of several recordings "
-            "have no mean; give --models-by scores"
-        )
-        raise ConfigError(msg)
-    return asked

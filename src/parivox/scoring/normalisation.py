@@ -23,8 +23,7 @@ from parivox.scoring.vectors import open_vectors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parivox.scoring.comparisons import Comparison
-    from parivox.scoring.vectors import Vectors
+    from parivox.scoring.vectors import Comparison, Vectors
 
 
 _MOST = 20  # values of an attribute that are counted

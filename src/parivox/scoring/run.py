@@ -13,11 +13,17 @@ import polars as pl
 from parivox.errors import ConfigError, DataError
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
-from parivox.scoring.comparisons import comparison_named, pair_scores
-from parivox.scoring.lists import CHUNK, read_enrolments, read_list, way_of
+from parivox.scoring.lists import CHUNK, read_enrolments, read_list
 from parivox.scoring.normalisation import against_cohort, check_size, read_cohort
 from parivox.scoring.parts import Parts
-from parivox.scoring.vectors import keep, mean_of, open_vectors
+from parivox.scoring.vectors import (
+    comparison_named,
+    keep,
+    mean_of,
+    open_vectors,
+    pair_scores,
+    way_of,
+)
 from parivox.shown import Shown
 from parivox.version import __version__
 
@@ -26,10 +32,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.scoring.comparisons import Comparison
     from parivox.scoring.lists import Enrolments, TrialList
     from parivox.scoring.normalisation import Cohort, Strangers
-    from parivox.scoring.vectors import Vectors
+    from parivox.scoring.vectors import Comparison, Vectors
 
 
 TOP = 300

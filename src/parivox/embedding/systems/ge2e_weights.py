@@ -104,9 +104,9 @@ def read_legacy(file: BinaryIO, name: str) -> Any:
     try:
         return _read(file)
     except Exception as error:  # whatever a pickle can end in
-        told = f": {error}" if isinstance(error, _Refused) else ""
+        why = f": {error}" if isinstance(error, _Refused) else ""
         msg = (
-            f"{name}: is not a file of weights in torch's legacy format, or is damaged{told}; give "
+            f"{name}: is not a file of weights in torch's legacy format, or is damaged{why}; give "
             "the file as it was published"
         )
         raise DataError(msg) from error

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.embedding.frontends import FRONTENDS
+from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
 from parivox.embedding.systems.protocol import SystemFailed, check_scoring
-from parivox.embedding.systems.recipe import NetworkSystem, Recipe
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:

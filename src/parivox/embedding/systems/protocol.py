@@ -40,7 +40,7 @@ class EmbeddingSystem(Protocol):
         In Hz; recordings are resampled to it.
     scoring : str
         How its vectors are compared unless the user says otherwise, one of :data:`SCORINGS` (see
-        :mod:`parivox.scoring.comparisons`).
+        :mod:`parivox.scoring.vectors`).
     least_seconds : float
         Recordings that are shorter have the status ``too_short``.
     provenance : mapping
@@ -111,18 +111,18 @@ def recorded(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
         If JSON cannot hold its provenance.
     """
     names = ("name", "sample_rate", "scoring", "least_seconds")
-    told = {name: getattr(system, name) for name in names if hasattr(system, name)}
-    told["provenance"] = dict(system.provenance)
+    record = {name: getattr(system, name) for name in names if hasattr(system, name)}
+    record["provenance"] = dict(system.provenance)
     try:
-        whole = json.dumps(told, default=_number, allow_nan=False)
+        text = json.dumps(record, default=_number, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         msg = (
             f"{system.name}: its provenance cannot be kept as JSON ({error}); let it hold texts, "
             "finite numbers, lists and dictionaries"
         )
         raise ConfigError(msg) from error
-    held: dict[str, Any] = json.loads(whole)
-    return held
+    read_back: dict[str, Any] = json.loads(text)
+    return read_back
 
 
 def _number(value: Any) -> Any:

@@ -30,7 +30,7 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
     The file takes ``features`` of shape (batch, frame, bin) and gives ``embedding`` of shape
     (batch, dimension). Its metadata say the rest: ``parivox.name``, ``parivox.frontend``,
     ``parivox.sample_rate``, ``parivox.scoring``, ``parivox.recipe`` (as JSON, see
-    :class:`~parivox.embedding.systems.recipe.Recipe`) and ``parivox.weights_sha256``.
+    :class:`~parivox.embedding.frontends.Recipe`) and ``parivox.weights_sha256``.
 
     Given back is the largest difference to torch over batches of other sizes and lengths than it
     was traced with, relative to the largest value; above 1e-4 it is an error, and nothing is
@@ -38,11 +38,21 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
     """
     path = Path(path)
     onnx, onnxruntime = _extra("onnx", "torch"), _extra("onnxruntime", "onnx")
+    metadata = {
+        "name": system.name,
+        "frontend": system.frontend.name,
+        "sample_rate": str(system.sample_rate),
+        "scoring": system.scoring,
+        "recipe": json.dumps(asdict(system.recipe)),
+        "weights_sha256": str(system.provenance.get("weights_sha256", "")),
+    }
     try:
         with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
             aside = Path(folder) / "model.onnx"
             _trace(system, aside)
-            _describe(system, aside, onnx)
+            model = onnx.load(aside)
+            onnx.helper.set_model_props(model, {f"parivox.{k}": v for k, v in metadata.items()})
+            onnx.save(model, aside)
             difference = _difference(system, aside, onnxruntime)
             if not difference <= _TOLERANCE:
                 msg = (
@@ -73,20 +83,6 @@ def _trace(system: PublishedSystem, aside: Path) -> None:
             opset_version=_OPSET,
             dynamo=False,
         )
-
-
-def _describe(system: PublishedSystem, aside: Path, onnx: ModuleType) -> None:
-    model = onnx.load(aside)
-    metadata = {
-        "name": system.name,
-        "frontend": system.frontend.name,
-        "sample_rate": str(system.sample_rate),
-        "scoring": system.scoring,
-        "recipe": json.dumps(asdict(system.recipe)),
-        "weights_sha256": str(system.provenance.get("weights_sha256", "")),
-    }
-    onnx.helper.set_model_props(model, {f"parivox.{k}": v for k, v in metadata.items()})
-    onnx.save(model, aside)
 
 
 def _difference(system: PublishedSystem, aside: Path, onnxruntime: ModuleType) -> float:

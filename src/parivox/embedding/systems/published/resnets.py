@@ -12,12 +12,25 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import torch
 from torch import Tensor, nn
 
-from parivox.embedding.systems.published.checkpoint import size
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
 
-    from parivox.embedding.systems.published.checkpoint import Shapes
+    Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+    """The shape of each tensor of a checkpoint, by its key."""
+
+
+def size(shapes: Shapes, key: str, *, axis: int = 0, otherwise: int) -> int:
+    """How long a tensor is along an axis; `otherwise` where there is no such tensor or axis.
+
+    Examples
+    --------
+    >>> size({"fc.weight": (192, 3072)}, "fc.weight", otherwise=512)
+    192
+    >>> size({}, "fc.weight", otherwise=512)
+    512
+    """
+    return next(iter(shapes.get(key, ())[axis : axis + 1]), 0) or otherwise
 
 
 def shortcut(entering: int, leaving: int, stride: int | tuple[int, int]) -> nn.Module:

@@ -20,11 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from parivox.embedding.systems.published.checkpoint import size
-from parivox.embedding.systems.published.resnets import plane, shortcut
+from parivox.embedding.systems.published.resnets import plane, shortcut, size
 
 if TYPE_CHECKING:
-    from parivox.embedding.systems.published.checkpoint import Shapes
+    from parivox.embedding.systems.published.resnets import Shapes
 
 _GROUPS = 8
 _POOLED = 1536
