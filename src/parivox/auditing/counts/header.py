@@ -26,22 +26,21 @@ from parivox.read.counts_file import MOST, damaged
 from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.read.bins import Bins
     from parivox.read.content import Content
     from parivox.read.counts_file import CountRows
 
-_TOLD = {DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS}
+_KINDS = {DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS}
 _HEX = frozenset("0123456789abcdef")
 
 
-def _need(is_so: object, told: str) -> None:
-    """Refuse what no counts say."""
+def _need(is_so: object, problem: str) -> None:
+    """Refuse metadata and rows that no file of counts has."""
     if not is_so:
-        raise ValueError(told)
+        raise ValueError(problem)
 
 
 def parsed(content: Content, header: dict[str, Any], rows: CountRows) -> TrialCounts:
@@ -68,11 +67,13 @@ def _made(content: Content, header: dict[str, Any], rows: CountRows) -> TrialCou
     groupings = tuple(_grouping(one) for one in _several(header["groupings"]))
     within = tuple(_grouping(one) for one in _several(header["within"]))
     _need(groupings, "no grouping")
-    told = frozenset(_texts(header["told"]))
-    _need(told <= _TOLD and told & {SCORES, DECISIONS}, f"it tells {', '.join(sorted(told))}")
+    kinds = frozenset(_texts(header["told"]))
+    _need(kinds <= _KINDS and kinds & {SCORES, DECISIONS}, f"it tells {', '.join(sorted(kinds))}")
     sources = _texts(header["sources"])
     are_hashes = all(len(one) == 64 and set(one) <= _HEX for one in sources)
     _need(sources and are_hashes, "no hash of its trials")
+    thresholds = _several(header["thresholds"])
+    _need(all(isinstance(one, float) for one in thresholds), "thresholds that are no numbers")
     names = {one.name: set(one.groups) for one in groupings}
     levels = {""} | {f"{one.name}={group}" for one in within for group in one.groups}
     withheld = {}
@@ -86,37 +87,33 @@ def _made(content: Content, header: dict[str, Any], rows: CountRows) -> TrialCou
         name, level, why = _texts(place, 3)
         of_levels[name, level] = why
     return TrialCounts(
-        _text(header["system"]),
-        _text(header["list"]),
-        rows,
-        groupings,
-        within,
-        _bins(header),
-        told,
-        _whole(header["withhold"]),
-        withheld,
-        of_levels,
-        tuple(sorted(sources)),
-        _seen(header["seen"], groupings, within),
-        tuple(_note(one, names) for one in _several(header["notes"])),
-        _text(header["groupings_chosen_by"]),
-        content.name,
-        [{"role": "counts", "name": content.name, "format": "parquet", **content.provenance}],
+        system=_text(header["system"]),
+        list=_text(header["list"]),
+        rows=rows,
+        groupings=groupings,
+        within=within,
+        bins=parse_bins(_text(header["step"]) or None, thresholds),
+        told=kinds,
+        least=_whole(header["withhold"]),
+        withheld=withheld,
+        levels_withheld=of_levels,
+        sources=tuple(sorted(sources)),
+        seen=tuple(_seen(header["seen"], groupings, within)),
+        notes=tuple(_note(one, names) for one in _several(header["notes"])),
+        chosen_by=_text(header["groupings_chosen_by"]),
+        name=content.name,
+        provenance=[
+            {"role": "counts", "name": content.name, "format": "parquet", **content.provenance}
+        ],
     )
 
 
-def _bins(header: dict[str, Any]) -> Bins:
-    step, thresholds = _text(header["step"]), _several(header["thresholds"])
-    _need(all(isinstance(one, float) for one in thresholds), "thresholds that are no numbers")
-    return parse_bins(step or None, thresholds)
-
-
-def _grouping(told: Any) -> Grouping:
+def _grouping(value: Any) -> Grouping:
     """A grouping as the header tells it."""
-    name = _text(told["name"])
-    attributes = _texts(told["attributes"])
-    values = tuple(_texts(one) for one in _several(told["values"]))
-    places = [[_whole(at) for at in _several(one)] for one in _several(told["groups"])]
+    name = _text(value["name"])
+    attributes = _texts(value["attributes"])
+    values = tuple(_texts(one) for one in _several(value["values"]))
+    places = [[_whole(at) for at in _several(one)] for one in _several(value["groups"])]
     is_column = name.strip() and attributes == (name,)  # whatever a column is called
     written = [name] if is_column else [one.text for one in parse_by(name)]
     _need("+".join(attributes) == name and written == [*attributes], f"grouping {name!r}")
@@ -126,74 +123,75 @@ def _grouping(told: Any) -> Grouping:
     groups = tuple("+".join(part) for part in parts)
     _need(len(set(groups)) == len(groups) and places == sorted(places), f"groups of {name!r}")
     _need(name != "all" and "pooled" not in groups, f"a name of rows of the audit in {name!r}")
-    _need(isinstance(told["of_speakers"], bool), f"whose groups {name!r} are")
-    nobody = np.empty(0, dtype=np.int32) if told["of_speakers"] else None
+    _need(isinstance(value["of_speakers"], bool), f"whose groups {name!r} are")
+    nobody = np.empty(0, dtype=np.int32) if value["of_speakers"] else None
     return Grouping(name, groups, nobody, attributes=attributes, parts=parts, told=values)
 
 
-def _seen(told: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]) -> tuple[Seen, ...]:
+def _seen(blocks: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]) -> Iterator[Seen]:
+    """Who is seen in each block, then in all trials and in each level."""
     levels = [1, *(len(one.groups) for one in within)]
     sizes: list[tuple[int, int, tuple[str, ...]]] = [
         (n, len(one.groups), ALLOCATIONS) for n in levels for one in groupings
     ]
     sizes += [(n, 1, ("",)) for n in levels]
-    return tuple(_one_seen(one, *size) for one, size in zip(_several(told), sizes, strict=True))
+    for one, (n, groups, rules) in zip(_several(blocks), sizes, strict=True):
+
+        def rows(table: Any, n: int = n, groups: int = groups) -> list[list[Any]]:
+            return [_several(row, groups + 1) for row in _several(table, n)]
+
+        speakers = {
+            rule: [
+                [None if cell is None else _whole(cell) for cell in row]
+                for row in rows(one["speakers"][rule])
+            ]
+            for rule in rules
+        }
+        failed = {
+            kind: [
+                [None if cell is None else _share(cell) for cell in row]
+                for row in rows(one["failed"][kind])
+            ]
+            for kind in ("enrolments", "recordings")
+        }
+        yield Seen(speakers, failed)
 
 
-def _one_seen(told: Any, levels: int, groups: int, rules: Sequence[str]) -> Seen:
-    speakers = {
-        rule: [
-            [None if one is None else _whole(one) for one in _several(row, groups + 1)]
-            for row in _several(told["speakers"][rule], levels)
-        ]
-        for rule in rules
-    }
-    failed = {
-        kind: [
-            [None if one is None else _share(one) for one in _several(row, groups + 1)]
-            for row in _several(told["failed"][kind], levels)
-        ]
-        for kind in ("enrolments", "recordings")
-    }
-    return Seen(speakers, failed)
-
-
-def _share(told: Any) -> list[int]:
-    count, of = map(_whole, _several(told, 2))
+def _share(value: Any) -> list[int]:
+    count, of = map(_whole, _several(value, 2))
     _need(count <= of, f"{count} of {of} failed")
     return [count, of]
 
 
-def _note(told: Any, names: dict[str, set[str]]) -> Note:
-    source, item, count, *rest = _several(told, 6)
+def _note(value: Any, names: dict[str, set[str]]) -> Note:
+    source, item, count, *rest = _several(value, 6)
     note, grouping, group = _texts(rest, 3)
     groups = names[grouping] if grouping else set()
     _need(not group or group in groups, f"a note on {grouping!r}, {group!r}")
     return Note(_text(source), _text(item), _whole(count), note, grouping, group)
 
 
-def _texts(told: Any, n: int | None = None) -> tuple[str, ...]:
-    return tuple(_text(one) for one in _several(told, n))
+def _texts(value: Any, n: int | None = None) -> tuple[str, ...]:
+    return tuple(_text(one) for one in _several(value, n))
 
 
-def _text(told: Any) -> str:
-    if not isinstance(told, str):
-        _need(is_so=False, told=f"{str(told)[:40]} where a text should be")
-    found = str(told)
-    found.encode()  # which half of a character cannot be
-    return found
+def _text(value: Any) -> str:
+    _need(isinstance(value, str), f"{str(value)[:40]} where a text should be")
+    text = str(value)
+    text.encode()  # which half of a character cannot be
+    return text
 
 
-def _whole(told: Any) -> int:
-    is_whole = isinstance(told, int) and not isinstance(told, bool) and 0 <= told < MOST
-    _need(is_whole, f"{str(told)[:40]} where a count should be")
-    return int(told)
+def _whole(value: Any) -> int:
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST
+    _need(is_whole, f"{str(value)[:40]} where a count should be")
+    return int(value)
 
 
-def _several(told: Any, n: int | None = None) -> list[Any]:
-    is_list = isinstance(told, list) and (n is None or len(told) == n)
-    _need(is_list, f"{str(told)[:40]} where a list{'' if n is None else f' of {n}'} should be")
-    return list(told)
+def _several(value: Any, n: int | None = None) -> list[Any]:
+    is_list = isinstance(value, list) and (n is None or len(value) == n)
+    _need(is_list, f"{str(value)[:40]} where a list{'' if n is None else f' of {n}'} should be")
+    return list(value)
 
 
 def _check_rows(one: TrialCounts) -> None:
