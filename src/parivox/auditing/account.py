@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
-    from parivox.auditing.rows import Rows
+    from parivox.auditing.schema import Rows
     from parivox.core.counts import Counts
     from parivox.read.grouping import Grouping
     from parivox.read.speakers import Speakers

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parivox.auditing.meta import Block
     from parivox.auditing.operating_points import Points
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Key, Rows
+    from parivox.auditing.schema import Key, Rows
     from parivox.auditing.system import Measured
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from parivox.auditing.rows import Base
+from parivox.auditing.schema import Base
 from parivox.core.bt4vt import (
     AtThreshold,
     bt4vt_cdet_at,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Key, Rows
+    from parivox.auditing.schema import Key, Rows
     from parivox.core.counts import Counts
 
 DIFFERENCES = (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parivox.auditing.intervals import RateIntervals
     from parivox.auditing.layout import Layout, Members, PlacedTrials
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Rows
+    from parivox.auditing.schema import Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.read.trialset import TrialSet

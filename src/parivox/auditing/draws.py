@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from parivox.auditing.layout import Layout, PlacedTrials
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Key
+    from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.read.grouping import Grouping

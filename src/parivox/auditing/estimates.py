@@ -17,7 +17,7 @@ import numpy as np
 
 from parivox.auditing.operating_points import missing_class
 from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, times
-from parivox.auditing.rows import Base, Key
+from parivox.auditing.schema import Base, Key
 from parivox.core import bias
 from parivox.core.counts import Counts, Curve
 from parivox.core.measures import RATES, AtThreshold, base_metric, base_metrics

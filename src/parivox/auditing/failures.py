@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parivox.auditing.layout import Layout, Members
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
-    from parivox.auditing.rows import Key
+    from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.intervals import Interval

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parivox.auditing.failures import SpeakerFailures
     from parivox.auditing.nulls import Nulls
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Key
+    from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.ratios import Ratio

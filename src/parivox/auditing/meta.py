@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Key, Rows
+    from parivox.auditing.schema import Key, Rows
     from parivox.core.counts import FloatArray
     from parivox.core.measures import MetaMeasure
     from parivox.core.registry import ZeroPolicy

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.rows import Base
+from parivox.auditing.schema import Base
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.auditing.rows import Key
+    from parivox.auditing.schema import Key
     from parivox.core.counts import Counts, IntArray
 
 SECONDS = np.concatenate(([0.0], np.geomspace(1e-3, 1e6, 4501)))

@@ -16,7 +16,7 @@ import numpy as np
 
 from parivox.auditing.pilot import KEY, PilotGroups, pilot_groups, without_pilot
 from parivox.auditing.result import Audit, load
-from parivox.auditing.rows import Rows
+from parivox.auditing.schema import Rows
 from parivox.core.planning import (
     FEWEST_SPEAKERS,
     Sample,

@@ -27,8 +27,8 @@ from parivox.auditing.operating_points import (
     default_points,
     find_all,
 )
-from parivox.auditing.rows import Base
 from parivox.auditing.sample import sample_speakers
+from parivox.auditing.schema import Base
 from parivox.core.costs import bayes_threshold
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.outcomes import Outcomes
-    from parivox.auditing.rows import Key
     from parivox.auditing.sample import Sample
+    from parivox.auditing.schema import Key
     from parivox.core.counts import Counts, FloatArray
     from parivox.read.trialset import TrialSet
 

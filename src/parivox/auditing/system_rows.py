@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import Level
     from parivox.auditing.operating_points import Found
-    from parivox.auditing.rows import Base, Key, Rows
+    from parivox.auditing.schema import Base, Key, Rows
     from parivox.auditing.system import Measured, System
     from parivox.core.counts import Counts
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
-    from parivox.auditing.rows import Rows
+    from parivox.auditing.schema import Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
