@@ -7,7 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox.trials import check
-from parivox.trials.guidelines import CHECKS, THRESHOLDS
+from parivox.trials.guidelines import CHECKS
 
 SMALL = {"G2": 1, "G7": 2}
 
@@ -61,7 +61,7 @@ def test_thresholds_can_be_set(even, people):
     assert failing(found) == {"G2", "G7"}
     assert (found["G2"].statistic, found["G2"].offenders) == (1, 4)
     assert (found["G7"].statistic, found["G7"].threshold) == (2, 10)
-    loose = dict.fromkeys(THRESHOLDS, 1e6) | {"G2": 0, "G6": 0, "G7": 0}
+    loose = dict.fromkeys(CHECKS, 1e6) | {"G2": 0, "G6": 0, "G7": 0}
     rows = [row for _, more in FAULTS.values() for row in more]
     odd = with_rows(even, *rows)
     assert check(odd, speakers=people, by="gender", thresholds=loose).passed

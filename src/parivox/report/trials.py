@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 
 from parivox.report.words import Row, add, grid, number, text
-from parivox.trials.guidelines import AT_LEAST
+from parivox.trials.guidelines import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,6 @@ _VERDICTS = {
     "pass": ("pass", "green"),
     "not checked": ("–", "dim"),
 }
-_SHARES = {"G4", "G5", "G8", "G9"}
 _ODD = ("duplicates", "reversed", "itself", "aside")
 _PARTS = ("speaker", "utterance", "recording")
 _INDENTED = (0, 0, 0, 2)
@@ -82,7 +81,7 @@ def _words(one: Finding, before: str = "") -> RenderableType:
 def _figure(one: Finding) -> str:
     if one.statistic is None:
         return "–"
-    if one.id in _SHARES:
+    if CHECKS[one.id].is_share:
         return f"{100 * one.statistic:.1f} %"
     if not math.isfinite(one.statistic):
         return "no bound"
@@ -91,8 +90,8 @@ def _figure(one: Finding) -> str:
 
 def _asked(one: Finding) -> str:
     level = one.threshold or 0.0
-    bound = f"{100 * level:g} %" if one.id in _SHARES else f"{level:,g}"
-    return f">= {bound}" if one.id in AT_LEAST else f"<= {bound}"
+    bound = f"{100 * level:g} %" if CHECKS[one.id].is_share else f"{level:,g}"
+    return f">= {bound}" if CHECKS[one.id].is_least else f"<= {bound}"
 
 
 @group()

@@ -12,12 +12,12 @@ from parivox.read.table import Table
 from parivox.trials.counts import count_list
 from parivox.trials.description import Description, described
 from parivox.trials.grades import hardest, parse_mix
-from parivox.trials.guidelines import THRESHOLDS, guidelines
+from parivox.trials.guidelines import CHECKS, guidelines
 from parivox.trials.lists import read_list
 from parivox.trials.remarks import detectable, overlap, remarks
 
 if TYPE_CHECKING:
-    from parivox.trials.guidelines import Finding
+    from parivox.trials.guidelines import Check, Finding
     from parivox.trials.lists import TrialList
 
 _COLUMNS = {
@@ -139,7 +139,7 @@ def check(
     >>> found["G2"].verdict, found["G2"].sentence
     ('fail', '1 of 2 speakers enrol in fewer than 1: 0 to 1')
     """
-    levels = _parse_thresholds(thresholds)
+    checks = _with_thresholds(thresholds)
     if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
         msg = f"variants={variants!r} are not several lists; give them as in ['list-2.txt']"
         raise ConfigError(msg)
@@ -170,7 +170,7 @@ def check(
     about = described(counts, speaker_ids=speaker_ids)
     findings = (
         *guidelines(
-            counts, levels, mix=wished, lists=len(lists), duplicates=_duplicates(trial_list)
+            counts, checks, mix=wished, lists=len(lists), duplicates=_duplicates(trial_list)
         ),
         *remarks(about, counts.speakers),
         *shared,
@@ -184,7 +184,7 @@ def check(
 
 def failed_checks(trial_list: TrialList) -> list[Finding]:
     """Checks that a list fails at the usual thresholds."""
-    findings = guidelines(count_list(trial_list), THRESHOLDS, duplicates=_duplicates(trial_list))
+    findings = guidelines(count_list(trial_list), CHECKS, duplicates=_duplicates(trial_list))
     return [one for one in findings if one.verdict == "fail"]
 
 
@@ -193,21 +193,22 @@ def _duplicates(trial_list: TrialList) -> int:
     return sum(note.count for note in trial_list.trials.data if note.item == DUPLICATES)
 
 
-def _parse_thresholds(asked: Any) -> dict[str, float]:
-    """Thresholds of all checks: those asked for, else the usual ones."""
+def _with_thresholds(asked: Any) -> dict[str, Check]:
+    """All checks, some with thresholds of one's own."""
     if asked is not None and not isinstance(asked, Mapping):
         msg = f"thresholds={asked!r} is no mapping; give one, as in {{'G2': 100}}"
         raise ConfigError(msg)
-    levels = dict(THRESHOLDS)
+    checks = dict(CHECKS)
     for name, value in (asked or {}).items():
-        if name not in levels:
-            msg = f"--threshold {name!r} is no check; choose from {', '.join(levels)}"
+        if name not in checks:
+            msg = f"--threshold {name!r} is no check; choose from {', '.join(checks)}"
             raise ConfigError(msg)
         try:
-            levels[name] = float(value)
+            threshold = float(value)
         except (TypeError, ValueError):
-            levels[name] = -1.0
-        if not 0 <= levels[name] < float("inf"):
+            threshold = -1.0
+        if not 0 <= threshold < float("inf"):
             msg = f"--threshold {name}={value!r}: is no number from 0; write it as in G2=100"
             raise ConfigError(msg)
-    return levels
+        checks[name] = checks[name]._replace(threshold=threshold)
+    return checks

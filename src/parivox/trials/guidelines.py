@@ -28,34 +28,6 @@ if TYPE_CHECKING:
 
     Verdict = Literal["pass", "fail", "not checked", "told"]
 
-CHECKS = {
-    "G1": "as many target as nontarget trials for each speaker",
-    "G2": "nontarget trials for each speaker",
-    "G3": "equally many trials for each speaker",
-    "G4": "the same mix of grades for each speaker",
-    "G5": "the mix of grades that was wished for",
-    "G6": "variants of the list",
-    "G7": "speakers in each group",
-    "G8": "nontarget trials alike in all groups",
-    "G9": "trivial target trials alike in all groups",
-    "G10": "no trial twice",
-}
-"""The guidelines of docs/references.md#paper-002, section 5, and four more, by their ids."""
-THRESHOLDS = {
-    "G1": 0.0,
-    "G2": 500.0,
-    "G3": 1.0,
-    "G4": 0.02,
-    "G5": 0.02,
-    "G6": 5.0,
-    "G7": 10.0,
-    "G8": 0.02,
-    "G9": 0.02,
-    "G10": 0.0,
-}
-"""What each statistic is held against: G2, G6 and G7 pass from there on, others up to there."""
-AT_LEAST = {"G2", "G6", "G7"}
-"""Checks that pass from their threshold on."""
 SHOWN = 3
 """Groups that are named as the worst."""
 _SAME = ("same:", "same_")
@@ -94,9 +66,58 @@ class Finding:
     mend: str = ""
 
 
+class Check(NamedTuple):
+    """A guideline, and what its statistic is held against."""
+
+    id: str
+    what: str
+    threshold: float
+    is_least: bool = False  # passes from the threshold on, else up to there
+    is_share: bool = False
+
+    def beyond(self, values: Any) -> NDArray[np.bool_]:
+        """Which values do not pass."""
+        each = np.asarray(values, dtype=np.float64)
+        return each < self.threshold if self.is_least else each > self.threshold + 1e-12
+
+    def finding(self, statistic: float, sentence: str, *, offenders: int, mend: str) -> Finding:
+        """That the check passes or fails."""
+        is_fail = bool(self.beyond(statistic))
+        return Finding(
+            self.id,
+            self.what,
+            "fail" if is_fail else "pass",
+            float(statistic),
+            self.threshold,
+            offenders if is_fail else 0,
+            sentence,
+            mend if is_fail else "",
+        )
+
+    def unchecked(self, why: str, mend: str) -> Finding:
+        """That the check cannot be made, and why."""
+        return Finding(self.id, self.what, "not checked", None, self.threshold, 0, why, mend)
+
+
+_EVERY = (
+    Check("G1", "as many target as nontarget trials for each speaker", 0.0),
+    Check("G2", "nontarget trials for each speaker", 500.0, is_least=True),
+    Check("G3", "equally many trials for each speaker", 1.0),
+    Check("G4", "the same mix of grades for each speaker", 0.02, is_share=True),
+    Check("G5", "the mix of grades that was wished for", 0.02, is_share=True),
+    Check("G6", "variants of the list", 5.0, is_least=True),
+    Check("G7", "speakers in each group", 10.0, is_least=True),
+    Check("G8", "nontarget trials alike in all groups", 0.02, is_share=True),
+    Check("G9", "trivial target trials alike in all groups", 0.02, is_share=True),
+    Check("G10", "no trial twice", 0.0),
+)
+CHECKS = {one.id: one for one in _EVERY}
+"""The guidelines of docs/references.md#paper-002, section 5, and four more, by their ids."""
+
+
 def guidelines(
     counts: ListCounts,
-    thresholds: Mapping[str, float],
+    checks: Mapping[str, Check],
     *,
     duplicates: int,
     mix: Mapping[int, float] | None = None,
@@ -107,62 +128,23 @@ def guidelines(
     `duplicates` are rows that repeat another; `mix` is the share of nontarget trials that is wished
     for, by grade; `lists` says how many different lists there are, this one and its variants.
     """
-    level = _Thresholds(thresholds)
     return [
-        _g1(counts.speakers, level),
-        _g2(counts.speakers, level),
-        _g3(counts.speakers, level),
-        _g4(counts, level),
-        _g5(counts.cells, mix, level),
-        _g6(lists, level),
-        _g7(counts, level),
-        _g8(counts, level),
-        _g9(counts, level),
-        _g10(counts, duplicates, level),
+        _g1(counts.speakers, checks["G1"]),
+        _g2(counts.speakers, checks["G2"]),
+        _g3(counts.speakers, checks["G3"]),
+        _g4(counts, checks["G4"]),
+        _g5(counts.cells, mix, checks["G5"]),
+        _g6(lists, checks["G6"]),
+        _g7(counts, checks["G7"]),
+        _g8(counts, checks["G8"]),
+        _g9(counts, checks["G9"]),
+        _g10(counts, duplicates, checks["G10"]),
     ]
 
 
-class _Thresholds:
-    """Thresholds of the checks, and findings made with them."""
-
-    def __init__(self, thresholds: Mapping[str, float]) -> None:
-        self.thresholds = thresholds
-
-    def __getitem__(self, check: str) -> float:
-        return self.thresholds[check]
-
-    def beyond(self, check: str, values: Any) -> NDArray[np.bool_]:
-        """Which values do not pass."""
-        at = self.thresholds[check]
-        each = np.asarray(values, dtype=np.float64)
-        return each < at if check in AT_LEAST else each > at + 1e-12
-
-    def finding(
-        self, check: str, statistic: float, sentence: str, *, offenders: int, mend: str
-    ) -> Finding:
-        """A check that passes or fails."""
-        is_fail = bool(self.beyond(check, statistic))
-        return Finding(
-            check,
-            CHECKS[check],
-            "fail" if is_fail else "pass",
-            float(statistic),
-            self.thresholds[check],
-            offenders if is_fail else 0,
-            sentence,
-            mend if is_fail else "",
-        )
-
-    def unchecked(self, check: str, why: str, mend: str) -> Finding:
-        """A check that cannot be made, and why."""
-        threshold = self.thresholds[check]
-        return Finding(check, CHECKS[check], "not checked", None, threshold, 0, why, mend)
-
-
-def _g1(speakers: SpeakerCounts, level: _Thresholds) -> Finding:
+def _g1(speakers: SpeakerCounts, check: Check) -> Finding:
     unequal = int((speakers.target != speakers.nontarget).sum())
-    return level.finding(
-        "G1",
+    return check.finding(
         unequal,
         f"{unequal:,} of {speakers.speaker.size:,} speakers enrol in unequal numbers of both: "
         f"{range_of(speakers.target)} target and {range_of(speakers.nontarget)} nontarget trials",
@@ -171,24 +153,22 @@ def _g1(speakers: SpeakerCounts, level: _Thresholds) -> Finding:
     )
 
 
-def _g2(speakers: SpeakerCounts, level: _Thresholds) -> Finding:
-    few = int(level.beyond("G2", speakers.nontarget).sum())
-    return level.finding(
-        "G2",
+def _g2(speakers: SpeakerCounts, check: Check) -> Finding:
+    few, n = int(check.beyond(speakers.nontarget).sum()), speakers.speaker.size
+    return check.finding(
         speakers.nontarget.min(),
-        f"{few:,} of {speakers.speaker.size:,} speakers enrol in fewer than {level['G2']:,.0f}: "
+        f"{few:,} of {n:,} speakers enrol in fewer than {check.threshold:,.0f}: "
         f"{range_of(speakers.nontarget)}",
         offenders=few,
         mend="draw more pairs for each speaker, or say which error rate so few can show",
     )
 
 
-def _g3(speakers: SpeakerCounts, level: _Thresholds) -> Finding:
+def _g3(speakers: SpeakerCounts, check: Check) -> Finding:
     each = speakers.enrolled
     least, most = int(each.min()), int(each.max())
     usual = int(np.unique(each, return_counts=True)[1].max())
-    return level.finding(
-        "G3",
+    return check.finding(
         most / least if least else np.inf,
         f"{range_of(each)} trials for each enrolling speaker ({range_of(speakers.as_test)} for "
         "each testing one)",
@@ -197,12 +177,12 @@ def _g3(speakers: SpeakerCounts, level: _Thresholds) -> Finding:
     )
 
 
-def _g4(counts: ListCounts, level: _Thresholds) -> Finding:
+def _g4(counts: ListCounts, check: Check) -> Finding:
     cells, speakers = counts.cells, counts.speakers.speaker
     grade = cells.grade
     known = grade > 0
     if not known.any():
-        return level.unchecked("G4", "no grade is known", "give --speakers and --utterances")
+        return check.unchecked("no grade is known", "give --speakers and --utterances")
     n, top = int(speakers.max()) + 1, int(grade.max()) + 1
     key = (cells.enrol.astype(np.int64) * 2 + cells.target) * top + grade
     trials = cells.total(np.where(known, key, -1), n * 2 * top).reshape(n, 2, top)
@@ -210,18 +190,17 @@ def _g4(counts: ListCounts, level: _Thresholds) -> Finding:
     whole = share_of(trials.sum(axis=0), trials.sum(axis=(0, 2))[:, None])
     gap = np.nan_to_num(np.abs(each - whole))
     off = gap.max(axis=(1, 2))[speakers]
-    offenders, unknown = int(level.beyond("G4", off).sum()), int(cells.count[~known].sum())
+    offenders, unknown = int(check.beyond(off).sum()), int(cells.count[~known].sum())
     words = "every speaker has the same share of each grade"
     if off.any():
         at = np.unravel_index(int(gap.argmax()), gap.shape)
         words = (
             f"{offenders:,} of {speakers.size:,} speakers have a share of some grade that is more "
-            f"than {100 * level['G4']:g} points off that of the list; most so for "
+            f"than {100 * check.threshold:g} points off that of the list; most so for "
             f"{'target' if at[1] else 'nontarget'} trials of grade {at[2]}: "
             f"{percent(each[at])} against {percent(whole[at[1:]])}"
         )
-    return level.finding(
-        "G4",
+    return check.finding(
         off.max(),
         words + (f"; {unknown:,} trials of grade n.k." if unknown else ""),
         offenders=offenders,
@@ -229,17 +208,17 @@ def _g4(counts: ListCounts, level: _Thresholds) -> Finding:
     )
 
 
-def _g5(cells: Cells, mix: Mapping[int, float] | None, level: _Thresholds) -> Finding:
+def _g5(cells: Cells, mix: Mapping[int, float] | None, check: Check) -> Finding:
     if mix is None:
         top = hardest(len(cells.shared) or 2)
         mend = f"give one, as in --mix cat{top}=0.5,cat{top - 1}=0.5"
-        return level.unchecked("G5", "no mix was wished for", mend)
+        return check.unchecked("no mix was wished for", mend)
     other = cells.take(~cells.target)
     top = hardest(len(cells.shared)) + 1
     trials = other.total(other.grade.astype(np.int64), top)
     share = share_of(trials, trials.sum())
     if np.isnan(share).all():
-        return level.unchecked("G5", "there are no nontarget trials", "")
+        return check.unchecked("there are no nontarget trials", "")
     wished = np.array([mix.get(i, 0.0) for i in range(top)])
     off = np.abs(share - wished)
     shares = ", ".join(
@@ -247,44 +226,41 @@ def _g5(cells: Cells, mix: Mapping[int, float] | None, level: _Thresholds) -> Fi
         for i in range(top)
         if share[i] or wished[i]
     )
-    return level.finding(
-        "G5",
+    return check.finding(
         off.max(),
         f"nontarget trials of {shares}",
-        offenders=int(level.beyond("G5", off).sum()),
+        offenders=int(check.beyond(off).sum()),
         mend="parivox trials build inclusive --mix draws that mix",
     )
 
 
-def _g6(lists: int, level: _Thresholds) -> Finding:
+def _g6(lists: int, check: Check) -> Finding:
     if lists < 2:
-        return level.unchecked(
-            "G6", "one list was given", "give others that were drawn like it, with --variants"
+        return check.unchecked(
+            "one list was given", "give others that were drawn like it, with --variants"
         )
-    return level.finding(
-        "G6",
+    return check.finding(
         lists,
         f"{lists:,} different lists",
-        offenders=max(int(level["G6"]) - lists, 0),
+        offenders=max(int(check.threshold) - lists, 0),
         mend="draw more lists with other seeds, and tell how figures vary over them",
     )
 
 
-def _g7(counts: ListCounts, level: _Thresholds) -> Finding:
+def _g7(counts: ListCounts, check: Check) -> Finding:
     sizes = [
         (grouping, speakers_by_group(cells, len(grouping.groups)))
         for grouping, cells in zip(counts.trial_list.groupings, counts.by, strict=True)
     ]
     if not sizes:
-        return level.unchecked("G7", *_NO_GROUPS)
+        return check.unchecked(*_NO_GROUPS)
     grouping, each = min(sizes, key=lambda pair: int(pair[1].min()))
-    few = sum(int(level.beyond("G7", size).sum()) for _, size in sizes)
+    few = sum(int(check.beyond(size).sum()) for _, size in sizes)
     groups = sum(size.size for _, size in sizes)
     worst = [f"{grouping.groups[i]} {each[i]:,}" for i in np.argsort(each, kind="stable")[:SHOWN]]
-    return level.finding(
-        "G7",
+    return check.finding(
         each.min(),
-        f"{few:,} of {groups:,} groups have fewer than {level['G7']:g} speakers; fewest: "
+        f"{few:,} of {groups:,} groups have fewer than {check.threshold:g} speakers; fewest: "
         + ", ".join(worst),
         offenders=few,
         mend="find more speakers, or merge groups; of so few, no group can be judged",
@@ -299,7 +275,7 @@ class _Span(NamedTuple):
     share: Floats
 
 
-def _g8(counts: ListCounts, level: _Thresholds) -> Finding:
+def _g8(counts: ListCounts, check: Check) -> Finding:
     trial_list = counts.trial_list
     spans: list[_Span] = []
     for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
@@ -312,12 +288,12 @@ def _g8(counts: ListCounts, level: _Thresholds) -> Finding:
             "no attribute that defines difficulty is known in two or more groups",
             "give --speakers, and --grade-by",
         )
-        return level.unchecked("G8", *why)
+        return check.unchecked(*why)
     mend = "fix the share of trials with the {} in every group: parivox trials build balanced"
-    return _widest("G8", spans, "nontarget", level, mend=mend)
+    return _widest(check, spans, "nontarget", mend=mend)
 
 
-def _g9(counts: ListCounts, level: _Thresholds) -> Finding:
+def _g9(counts: ListCounts, check: Check) -> Finding:
     trial_list = counts.trial_list
     spans: list[_Span] = []
     for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
@@ -329,9 +305,9 @@ def _g9(counts: ListCounts, level: _Thresholds) -> Finding:
             "no recordings are known of target trials in two or more groups",
             "give --utterances with a column recording",
         )
-        return level.unchecked("G9", *why)
+        return check.unchecked(*why)
     mend = "draw target trials across recordings only, or compare groups within one grade"
-    return _widest("G9", spans, "target", level, mend=mend)
+    return _widest(check, spans, "target", mend=mend)
 
 
 def _spans(
@@ -346,17 +322,14 @@ def _spans(
         yield _Span(what, grouping.groups, share)
 
 
-def _widest(
-    check: str, spans: Sequence[_Span], label: str, level: _Thresholds, *, mend: str
-) -> Finding:
+def _widest(check: Check, spans: Sequence[_Span], label: str, *, mend: str) -> Finding:
     """A check of whether shares are alike in all groups, in the words of the widest span."""
     gaps = np.array([np.nanmax(one.share) - np.nanmin(one.share) for one in spans])
     what, groups, share = spans[int(gaps.argmax())]
-    return level.finding(
-        check,
+    return check.finding(
         gaps.max(),
         f"{what} in {share_range(groups, share)} of {label} trials",
-        offenders=int(level.beyond(check, gaps).sum()),
+        offenders=int(check.beyond(gaps).sum()),
         mend=mend.format(what),
     )
 
@@ -383,11 +356,10 @@ def _few_groups(trial_list: TrialList, *names: str) -> tuple[str, str] | None:
     return None if max(sizes) > 1 else ("there is one group only", "give --by with more groups")
 
 
-def _g10(counts: ListCounts, duplicates: int, level: _Thresholds) -> Finding:
+def _g10(counts: ListCounts, duplicates: int, check: Check) -> Finding:
     nontarget, target = counts.reversed
     every = duplicates + nontarget + target + counts.itself
-    return level.finding(
-        "G10",
+    return check.finding(
         every,
         f"{duplicates:,} exact duplicates; {nontarget + target:,} trials whose reverse is there, "
         f"too ({target:,} target, {nontarget:,} nontarget); {counts.itself:,} of an utterance "

@@ -396,13 +396,9 @@ def _is_target(
     if known is None:
         one, other = (_ids(chunk, side, scanned, rows) for side in _SPEAKERS)
     else:
-        sides = [_ids(chunk, side, scanned, rows).alias("utterance") for side in _SIDES]
-        one, other = (
-            side.to_frame().join(known, on="utterance", how="left", maintain_order="left")[
-                "speaker"
-            ]
-            for side in sides
-        )
+        sides = [_ids(chunk, side, scanned, rows).to_frame("utterance") for side in _SIDES]
+        how: dict[str, Any] = {"on": "utterance", "how": "left", "maintain_order": "left"}
+        one, other = (side.join(known, **how)["speaker"] for side in sides)
     return (one == other).to_numpy()
 
 
