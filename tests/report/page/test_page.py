@@ -326,6 +326,15 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
         assert words in text
 
 
+def test_systems_stand_side_by_side_once_for_each_allocation(material, without_figures, read):
+    trials, speakers = material
+    options = {"by": "gender", "allocate": ["enrol", "both"], "operating_points": ["fpr=0.05"]}
+    made = pv.audit({"a": trials, "b": trials}, speakers=speakers, intervals=False, **options)
+    texts = read(page(made)).texts
+    for label in ("gender at fpr=0.05", "gender, nontarget trials by enrol at fpr=0.05"):
+        assert texts.count(label) == 1
+
+
 @pytest.mark.slow
 def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd, read):
     made = odd(["f", "m"])

@@ -15,7 +15,7 @@ from parivox.report.charts.curves import simplified
 from parivox.report.charts.grammar import WITHIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from parivox.report.charts.grammar import Spec
 
@@ -24,6 +24,8 @@ _NUMBER = re.compile(r"-?\d*\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
 _MOVED = re.compile(r"^translate\((-?[\d.]+),(-?[\d.]+)\)$")
 _STRAIGHT = re.compile(r"^(?:M[-\d.]+,[-\d.]+(?:L[-\d.]+,[-\d.]+)+Z?)+$")
 _DOT = re.compile(r"^M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0Z?$")
+_PLACED = {"clip-path", "transform"}
+"""An element has one of these for itself: it cannot have that of the group around it, too."""
 _CLIP = re.compile(r"url\(#(\w+)\)")
 _PLACES = ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height")
 _SILENT = ("role", "class", "pointer-events")
@@ -57,21 +59,14 @@ def spec(chart: Any) -> Spec:
 def svg(chart: Any, *, id: str = "figure", title: str = "", description: str = "") -> str:  # noqa: A002
     """The chart as one small ``<svg>`` that may stand in a page among others.
 
-    Parameters
-    ----------
-    chart
-        What a chart's function told, or an Altair chart.
-    id
-        Put before every id within, so that no two figures of a page share one.
-    title, description
-        For readers who do not see it.
+    `id` is put before every id within, so that no two figures of a page share one; `title` and
+    `description` are for readers who do not see it.
     """
-    draw = _vega()
-    compiled = draw.vegalite_to_vega(spec(chart))
+    vega = _vega()
+    compiled = vega.vegalite_to_vega(spec(chart))
     compiled["config"]["legend"]["layout"] = _LEGENDS
-    for text in _within(compiled):
-        _unmeasure(text["encode"]["update"])
-    root = ET.fromstring(draw.vega_to_svg(compiled))  # noqa: S314 - drawn just now
+    _unmeasure(compiled)
+    root = ET.fromstring(vega.vega_to_svg(compiled))  # noqa: S314 - drawn just now
     for one in root.iter(f"{{{_SVG}}}text"):
         one.set("font-size", one.get("font-size", "").lstrip("-"))
     _raise_axes(root)
@@ -100,19 +95,18 @@ def _vega() -> Any:
     return vl_convert
 
 
-def _within(part: Spec) -> Iterator[Spec]:
-    """Marks of words that lie within their panel."""
-    for one in part.get("marks", ()):
-        if WITHIN in one.get("style", ()) and one["type"] == "text":
-            yield one
-        yield from _within(one)
+def _unmeasure(part: Spec) -> None:
+    """Turn sizes negative, until they are drawn, of words that lie within their panel.
 
-
-def _unmeasure(look: Spec) -> None:
-    """Turn a size negative, until it is drawn: such words are not measured, which is slow."""
-    size = look["fontSize"]["value"]
-    lift = look.get("dy", {}).get("value", 0) + 2 * round(_MIDDLE * size)
-    look |= {"fontSize": {"value": -size}, "dy": {"value": lift}}
+    Such words are not measured, which is slow.
+    """
+    for mark in part.get("marks", ()):
+        if WITHIN in mark.get("style", ()) and mark["type"] == "text":
+            look = mark["encode"]["update"]
+            size = look["fontSize"]["value"]
+            lift = look.get("dy", {}).get("value", 0) + 2 * round(_MIDDLE * size)
+            look |= {"fontSize": {"value": -size}, "dy": {"value": lift}}
+        _unmeasure(mark)
 
 
 def _raise_axes(root: ET.Element) -> None:
@@ -142,10 +136,7 @@ def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
     """What is seen, in as few bytes as do not change it."""
     fonts = _most_common(root, "font-family"), _most_common(root, "font-size")
     _rename_clips(root, prefix)
-    _each_below(root, _drop_unseen)
-    _each_below(root, _merge)
-    _each_below(root, _share)
-    _each_below(root, _unwrap)
+    _tidy(root)
     size = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
     root.attrib.clear()
     root.attrib.update(size)
@@ -167,11 +158,17 @@ def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _each_below(root: ET.Element, change: Callable[[ET.Element], None]) -> None:
-    """Change every element's children, the innermost first."""
-    for child in list(root):
-        _each_below(child, change)
-    change(root)
+def _tidy(parent: ET.Element) -> None:
+    """Drop what is not seen and join what looks alike, of the innermost elements first."""
+    for child in parent:
+        _tidy(child)
+    _drop_unseen(parent)
+    _merge(parent)
+    _share(parent)
+    kept = list(_unwrapped(parent))
+    for child in list(parent):
+        parent.remove(child)
+    parent.extend(kept)
 
 
 def _tag(one: ET.Element) -> str:
@@ -328,27 +325,17 @@ def _share(parent: ET.Element) -> None:
                 del child.attrib[name]
 
 
-def _unwrap(parent: ET.Element) -> None:
-    """Take away groups that say nothing."""
-    kept = list(_unwrapped(parent))
-    for child in list(parent):
-        parent.remove(child)
-    parent.extend(kept)
-
-
 def _unwrapped(parent: ET.Element) -> Iterator[ET.Element]:
+    """The children, without groups that say nothing."""
     for child in parent:
         if _tag(child) == "g" and not child.attrib:
             yield from child
-        elif _tag(child) == "g" and len(child) == 1 and _may_pass(child):
+        elif (
+            _tag(child) == "g"
+            and len(child) == 1
+            and not (_PLACED & {*child.keys()} and _PLACED & {*child[0].keys()})
+        ):
             child[0].attrib.update({**child.attrib, **child[0].attrib})
             yield child[0]
         else:
             yield child
-
-
-def _may_pass(group: ET.Element) -> bool:
-    """Whether what a group says may stand at its only child."""
-    only = group[0]
-    has_place = "clip-path" in group.attrib or "transform" in group.attrib
-    return not (has_place and ("transform" in only.attrib or "clip-path" in only.attrib))
