@@ -50,57 +50,44 @@ def reading_notes(
 ) -> list[DataNote]:
     """What was counted, in a fixed order."""
     by = f"{counts.reversed_differ:,} of them with another score, by up to {counts.reversed_by:.1g}"
-    found = [
-        DataNote("scores", "rows", counts.rows),
-        DataNote("scores", "trials", counts.kept),
-        DataNote("scores", "target trials", counts.targets),
-        DataNote("scores", "nontarget trials", counts.kept - counts.targets),
-        DataNote(
-            "scores",
-            UNSCORED if is_scored else "trials without decision",
-            counts.unscored,
-            "left out",
-        ),
-        DataNote(
-            "scores",
-            "decisions of trials without score",
-            counts.decided_only,
-            "left out with their trials, as the others have scores",
-        ),
-        DataNote("scores", DUPLICATES, counts.duplicates, "counted once"),
-        DataNote("scores", CONFLICTS, counts.conflicts, "set aside"),
-        DataNote("scores", "labels that contradict the speakers", counts.wrong_labels, "set aside"),
-        DataNote(
-            "scores",
-            REVERSED,
-            counts.reversed,
-            f"kept as trials of their own; {by}" if counts.reversed else "",
-        ),
-        DataNote("scores", OF_ITSELF, counts.of_itself, "kept"),
-        DataNote("scores", INFINITE, counts.infinite, "kept"),
-        DataNote("scores", FAILED, counts.failed, "counted as rejected in FRR and FAR"),
-        DataNote("scores", "scores of trials that failed", counts.failed_scored, "set aside"),
-        DataNote(
-            "scores",
-            "decisions that contradict score and threshold",
-            counts.wrong_decisions,
-            "set aside",
-        ),
+    both_ways = f"kept as trials of their own; {by}" if counts.reversed else ""
+    without_score = UNSCORED if is_scored else "trials without decision"
+    only_decided = "left out with their trials, as the others have scores"
+    always = [
+        ("rows", counts.rows),
+        ("trials", counts.kept),
+        ("target trials", counts.targets),
+        ("nontarget trials", counts.kept - counts.targets),
     ]
+    found = [
+        (without_score, counts.unscored, "left out"),
+        ("decisions of trials without score", counts.decided_only, only_decided),
+        (DUPLICATES, counts.duplicates, "counted once"),
+        (CONFLICTS, counts.conflicts, "set aside"),
+        ("labels that contradict the speakers", counts.wrong_labels, "set aside"),
+        (REVERSED, counts.reversed, both_ways),
+        (OF_ITSELF, counts.of_itself, "kept"),
+        (INFINITE, counts.infinite, "kept"),
+        (FAILED, counts.failed, "counted as rejected in FRR and FAR"),
+        ("scores of trials that failed", counts.failed_scored, "set aside"),
+        ("decisions that contradict score and threshold", counts.wrong_decisions, "set aside"),
+    ]
+    notes = [DataNote("scores", item, n) for item, n in always]
+    notes += [DataNote("scores", item, n, note) for item, n, note in found if n]
     if len(scans) > 1:
         few = max(counts.not_in_scores, counts.not_in_trials) and 2 * counts.met < min(
             counts.met + counts.not_in_scores, counts.met + counts.not_in_trials
         )
         hint = pattern_of(*scans) if few else ""
         left_out = f"left out; {hint}" if hint else "left out"
-        found += [
-            DataNote("trials", "rows", counts.trial_rows),
+        notes.append(DataNote("trials", "rows", counts.trial_rows))
+        joined = [
             DataNote("trials", DUPLICATES, counts.trial_duplicates, "counted once"),
             DataNote("trials", UNSCORED, counts.not_in_scores, left_out),
             DataNote("scores", "scores that are in no trial", counts.not_in_trials, "left out"),
         ]
-    always = {"rows", "trials", "target trials", "nontarget trials"}
-    return [one for one in found if one.count or one.item in always]
+        notes += [one for one in joined if one.count]
+    return notes
 
 
 def contradiction(
@@ -120,11 +107,8 @@ def contradiction(
     if kind == "label":
         assert speaker is not None
         whose = [names[speaker[code]] for code in (enrol, test)]
-        truth = (
-            f"both are of {whose[0]}"
-            if whose[0] == whose[1]
-            else f"they are of {whose[0]} and {whose[1]}"
-        )
+        is_one = whose[0] == whose[1]
+        truth = f"both are of {whose[0]}" if is_one else f"they are of {' and '.join(whose)}"
         labelled = scans[-1] if "label" in scans[-1].columns else scans[0]
         row, cells = (labelled.rows_of(*pair) or found)[0]
         return DataError(
@@ -154,7 +138,11 @@ def contradiction(
             f"score is not below the threshold ({_how_many(counts.wrong_decisions)}); correct "
             f"one, {_MEND}"
         )
-    (row, cells), (other, theirs) = _differing_rows(found, kind)
+    row, cells = found[0]  # and the first one below it that says something else
+    ignored = {"score"} if kind == "trials" else set()
+    asked = [role for role in cells if role not in ignored]
+    others = (one for one in found[1:] if any(cells[role] != one[1][role] for role in asked))
+    other, theirs = next(others, found[-1])
     roles = ["label", "score", *(role for role in cells if role not in {"enrol", "test"})]
     differ = next((role for role in roles if cells.get(role) != theirs.get(role)), "label")
     return DataError(
@@ -166,18 +154,6 @@ def contradiction(
 
 def _how_many(count: int) -> str:
     return "the only such trial" if count == 1 else f"one of {count:,} such trials"
-
-
-def _differing_rows(
-    found: list[tuple[int, dict[str, object]]], kind: str
-) -> tuple[tuple[int, dict[str, object]], tuple[int, dict[str, object]]]:
-    """The first row, and the first one below it that says something else."""
-    first = found[0]
-    ignored = {"score"} if kind == "trials" else set()
-    for other in found[1:]:
-        if any(first[1][role] != other[1][role] for role in first[1] if role not in ignored):
-            return first, other
-    return first, found[-1]
 
 
 def labels_or_scores(scanned: Scan) -> str:

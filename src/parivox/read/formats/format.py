@@ -108,6 +108,11 @@ class NamedColumns:
     types: pl.DataFrame | None = None  # a table without rows, where columns have types
 
 
+def starts_with(*starts: bytes) -> Callable[[bytes, Columns], float]:
+    """Whether a file is in a format, by its first bytes."""
+    return lambda head, _: CERTAIN if head.startswith(starts) else 0
+
+
 def named(
     name: str,
     label: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
@@ -12,15 +12,22 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.format import CERTAIN, ENGINE_ERRORS, NamedColumns, named, scan_named, why
+from parivox.read.formats.format import (
+    ENGINE_ERRORS,
+    NamedColumns,
+    named,
+    scan_named,
+    starts_with,
+    why,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from parivox.read.columns import Columns
     from parivox.read.content import Content
-    from parivox.read.formats.format import Format, Rows, Scan
+    from parivox.read.formats.format import Rows, Scan
 
 ROWS = 1_000_000
 """Rows read at once."""
@@ -46,20 +53,16 @@ def silent() -> Iterator[None]:
             os.close(kept)
 
 
-def _lazy(content: Content, kind: str) -> pl.LazyFrame:
-    if kind == "parquet":
-        return pl.scan_parquet(content.for_polars)
-    if kind == "arrow":
-        return pl.scan_ipc(content.for_polars)
-    return pl.read_ipc_stream(content.for_polars).lazy()
-
-
 def _guarded(
     content: Content, kind: str, job: Callable[[pl.LazyFrame], pl.DataFrame]
 ) -> pl.DataFrame:
+    """What a job makes of the table; damage is an error."""
+    source = content.for_polars
     try:
         with silent():
-            return job(_lazy(content, kind))
+            if kind == "arrow-stream":
+                return job(pl.read_ipc_stream(source).lazy())
+            return job(pl.scan_parquet(source) if kind == "parquet" else pl.scan_ipc(source))
     except ENGINE_ERRORS as error:
         msg = (
             f"{content.name}: cannot be read as {kind} ({why(error)}); "
@@ -84,32 +87,33 @@ def _table(kind: str, content: Content) -> NamedColumns:
     empty = _guarded(content, kind, lambda lazy: lazy.head(0).collect())
     height = int(_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
 
-    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        picked = {name: pl.col(empty.columns[at]) for name, at in places.items()}
-        for first in range(0, height, ROWS):
+    def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
+        job = lambda lazy: lazy.slice(first, ROWS).select(**columns).collect()  # noqa: E731
+        return _guarded(content, kind, job)
 
-            def part(lazy: pl.LazyFrame, first: int = first) -> pl.DataFrame:
-                return lazy.slice(first, ROWS).select(**picked).collect()
-
-            chunk = _guarded(content, kind, part)
-            yield range(first + 1, first + 1 + chunk.height), chunk
-
-    return NamedColumns(empty.columns, chunks, empty)
+    return NamedColumns(empty.columns, partial(_chunks, empty.columns, height, part), empty)
 
 
-def _binary(name: str, label: str, start: bytes) -> Format:
-    return named(
-        name,
-        label,
-        lambda head, _: CERTAIN if head.startswith(start) else 0,
-        partial(_table, name),
-    )
+def _chunks(
+    names: Sequence[str],
+    height: int,
+    part: Callable[[int, Mapping[str, str]], pl.DataFrame],
+    places: Mapping[str, int],
+) -> Iterator[tuple[Rows, pl.DataFrame]]:
+    """Some columns under new names, so many rows at a time; rows count from 1."""
+    columns = {name: names[at] for name, at in places.items()}
+    for first in range(0, height, ROWS):
+        chunk = part(first, columns)
+        yield range(first + 1, first + 1 + chunk.height), chunk
 
 
-BINARY = (
-    _binary("parquet", "Parquet", b"PAR1"),
-    _binary("arrow", "Arrow", b"ARROW1"),
-    _binary("arrow-stream", "an Arrow stream", b"\xff\xff\xff\xff"),
+_BINARY = (
+    ("parquet", "Parquet", b"PAR1"),
+    ("arrow", "Arrow", b"ARROW1"),
+    ("arrow-stream", "an Arrow stream", b"\xff\xff\xff\xff"),
+)
+BINARY = tuple(
+    named(name, label, starts_with(start), partial(_table, name)) for name, label, start in _BINARY
 )
 
 
@@ -123,9 +127,10 @@ def frame_of(source: Any, name: str) -> pl.DataFrame:
         if isinstance(source, Mapping):
             return pl.DataFrame({str(key): _series(cells) for key, cells in source.items()})
         if hasattr(source, "__arrow_c_stream__"):
-            return _from_arrow(source)
+            with suppress(ImportError):  # pandas needs pyarrow for this
+                return pl.DataFrame(source)
         if hasattr(source, "columns"):
-            return _columnwise(source)
+            return pl.DataFrame({str(c): _series(source[c]) for c in source.columns})
     except (*ENGINE_ERRORS, TypeError) as error:
         msg = f"{name}: cannot be read as columns of one length ({why(error)})"
         raise DataError(msg) from error
@@ -134,17 +139,6 @@ def frame_of(source: Any, name: str) -> pl.DataFrame:
         "give a path, a dataframe or a mapping of arrays"
     )
     raise DataError(msg)
-
-
-def _from_arrow(source: Any) -> pl.DataFrame:
-    try:
-        return pl.DataFrame(source)
-    except ImportError:  # pandas needs pyarrow for this
-        return _columnwise(source)
-
-
-def _columnwise(source: Any) -> pl.DataFrame:
-    return pl.DataFrame({str(column): _series(source[column]) for column in source.columns})
 
 
 def _series(cells: Any) -> pl.Series:
@@ -157,14 +151,12 @@ def _series(cells: Any) -> pl.Series:
 
 
 def scan_frame(source: Any, columns: Columns, name: str) -> Scan:
-    """Trials of a dataframe or of a mapping of arrays; rows count from 1."""
+    """Trials of a dataframe or of a mapping of arrays."""
     frame = frame_of(source, name)
 
-    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        picked = {role: frame.columns[at] for role, at in places.items()}
-        for first in range(0, frame.height, ROWS):
-            chunk = frame[first : first + ROWS].select(**picked)
-            yield range(first + 1, first + 1 + chunk.height), chunk
+    def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
+        return frame[first : first + ROWS].select(**columns)
 
+    chunks = partial(_chunks, frame.columns, frame.height, part)
     table = NamedColumns(frame.columns, chunks, frame.clear())
     return scan_named(name, "dataframe", table, columns)

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.format import CERTAIN, NamedColumns, named, why
+from parivox.read.formats.format import NamedColumns, named, starts_with, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +23,8 @@ _NO_ZIP = b"\xd0\xcf\x11\xe0"  # workbooks from before XLSX, and those with a pa
 _STARTS = (b"PK\x03\x04", b"PK\x05\x06", _NO_ZIP)
 
 
-def _frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
-    """The one table of a workbook as text, and where in the sheet each of its rows stands.
+def _table(content: Content) -> NamedColumns:
+    """The one table of a workbook as text; its rows are those of the sheet.
 
     Titles above the header and empty columns are passed over; hidden rows are read as others.
     The content's dialect then tells the sheet, its header, and what is hidden.
@@ -37,12 +37,6 @@ def _frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
     _check_merged(sheet, header, where)
     numbers = [number for number in sheet.rows if number > header]
     _check_cells(sheet, header, names, where)
-    frame = pl.DataFrame(
-        [
-            pl.Series(name, [sheet.rows[number].get(at) for number in numbers], dtype=pl.String)
-            for at, name in names.items()
-        ]
-    )
     content.dialect.update({"sheet": sheet.name, "header_row": header})
     others = [one for one in sheets if one is not sheet]
     passed_over: dict[str, Any] = {
@@ -51,7 +45,16 @@ def _frame(content: Content) -> tuple[pl.DataFrame, list[int]]:
         "hidden_rows": sum(number > header for number in sheet.hidden_rows),
     }
     content.dialect.update({key: value for key, value in passed_over.items() if value})
-    return frame, numbers
+    letters = [*names]
+
+    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        made = {
+            name: [sheet.rows[number].get(letters[at]) for number in numbers]
+            for name, at in places.items()
+        }
+        yield numbers, pl.DataFrame(made, schema=dict.fromkeys(made, pl.String))
+
+    return NamedColumns([*names.values()], chunks)
 
 
 def _sheets(content: Content) -> Sequence[Sheet]:
@@ -214,18 +217,4 @@ def _check_cells(sheet: Sheet, header: int, names: dict[int, str], where: str) -
                 raise DataError(msg)
 
 
-def _table(content: Content) -> NamedColumns:
-    frame, numbers = _frame(content)
-
-    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        yield numbers, frame.select(**{name: frame.columns[at] for name, at in places.items()})
-
-    return NamedColumns(frame.columns, chunks)
-
-
-XLSX = named(
-    "xlsx",
-    "an Excel workbook",
-    lambda head, _: CERTAIN if head.startswith(_STARTS) else 0,
-    _table,
-)
+XLSX = named("xlsx", "an Excel workbook", starts_with(*_STARTS), _table)
