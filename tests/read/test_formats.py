@@ -20,7 +20,6 @@ from parivox.read.columns import Columns
 from parivox.read.formats import FORMATS, headerless, register, scan
 from parivox.read.formats.format import Example
 from parivox.read.speakers import read_speakers
-from parivox.report.inspection import told
 
 PACKERS = {
     "gz": gzip.compress,
@@ -602,7 +601,7 @@ def test_one_registration_adds_a_format(speechlab, write, csv, rows):
     )
     assert pv.inspect(scores).files[0].format == speechlab.name
     assert audit.groups.rows() == plain.groups.rows()
-    assert "in SpeechLab's columns" in "\n".join(told(pv.inspect(scores)))
+    assert "in SpeechLab's columns" in "\n".join(plain_lines(pv.inspect(scores)))
     with pytest.raises(ConfigError, match=r"'xls' is not known; choose from .*, speechlab$"):
         pv.audit(scores, speakers=people, by="gender", scores_format="xls")
     with pytest.raises(DataError, match=r"does not hold the 4 columns of speechlab: score, label"):

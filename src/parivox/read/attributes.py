@@ -48,6 +48,11 @@ class Attribute:
         return self.text.rpartition(":")[0] if self.edges else self.text
 
     @property
+    def band_suffix(self) -> str:
+        """What tells its bands in the key of a column, empty without any."""
+        return "" if self.bands is None else ":" + ",".join(self.bands.ends)
+
+    @property
     def bands(self) -> Bands | None:
         """The bands, if there are any."""
         ends = [part.strip() for part in self.text.rpartition(":")[2].split(",")]
@@ -227,7 +232,7 @@ def columns_of(attributes: Sequence[Attribute], scan: Scan) -> Iterator[tuple[st
     """Key of ``Trials.more``, role of the column and attribute, of each that stands in a file."""
     found = set()
     for attribute in attributes:
-        ends = "" if attribute.bands is None else ":" + ",".join(attribute.bands.ends)
+        ends = attribute.band_suffix
         for name in (attribute.own, attribute.name):
             for side in ("", "enrol.", "test."):
                 role = f"{ATTRIBUTE}{side}{name}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.read.grouping import Codes
-    from parivox.read.groups_file import GroupsFile, Recipe
+    from parivox.read.groups_file import GroupsFile
     from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
@@ -65,15 +65,12 @@ def make_groupings(
     >>> speakers = read_speakers(
     ...     {"id": ["a", "b", "c"], "sex": ["f", "m", "f"], "age": [17, 18, 64]}
     ... )
-    >>> [
-    ...     g.groups
-    ...     for g in make_groupings(speakers, ["age:18,60", "sex"], speakers_in_use=[0, 1, 2])
-    ... ]
+    >>> made = make_groupings(speakers, ["age:18,60", "sex"], speakers_in_use=[0, 1, 2])
+    >>> [grouping.groups for grouping in made]
     [('<18', '18-59', '60+'), ('f', 'm')]
     """
     if speakers_in_use is None:
-        each = [one.in_use for one in sets]
-        speakers_in_use = np.unique(np.concatenate(each))
+        speakers_in_use = np.unique(np.concatenate([one.in_use for one in sets]))
     used = np.asarray(speakers_in_use, dtype=np.int64)
     source = AttributeLookup(speakers, sets, file, option)
     if by is None:
@@ -86,17 +83,16 @@ def make_groupings(
         if names.count(one.name.lower()) > 1:
             msg = f"{option} names {one.name!r} twice; name each grouping once"
             raise ConfigError(msg)
-        if one.name == "all" or "pooled" in one.groups:
+        if one.name == "all" or POOLED in one.groups:
             msg = (
                 f"{option} {one.name}: 'all' as a grouping and 'pooled' as a group name rows of "
                 "the audit itself; rename that attribute or value"
             )
             raise ConfigError(msg)
-    for one in made:
         if not one.groups and not may_lack:
+            whose = "speaker of these trials" if one.of_speaker is not None else "trial"
             msg = (
-                f"{option} {one.name}: is unknown for every "
-                f"{'speaker of these trials' if one.of_speaker is not None else 'trial'}; "
+                f"{option} {one.name}: is unknown for every {whose}; "
                 f"name another attribute of {', '.join(source.names()) or 'none'}"
             )
             raise DataError(msg)
@@ -191,11 +187,14 @@ class AttributeLookup:
         tables = [one.recordings.table for one in sets if one.recordings is not None]
         self.table = tables[0] if tables else None
 
+    @property
+    def _of_recordings(self) -> list[str]:
+        return [] if self.table is None else self.table.attributes.columns
+
     def names(self) -> list[str]:
         """Every attribute that there is."""
-        rows = [] if self.table is None else self.table.attributes.columns
         trials = {key.removeprefix(ATTRIBUTE) for one in self.sets for key in one.levels}
-        return [*self.speakers.attributes.columns, *rows, *sorted(trials)]
+        return [*self.speakers.attributes.columns, *self._of_recordings, *sorted(trials)]
 
     def sensible(self, used: NDArray[np.int64]) -> list[OfAttribute]:
         """Every attribute of speakers or recordings that has a sensible number of values."""
@@ -206,24 +205,36 @@ class AttributeLookup:
             for name in columns:
                 text = f"{level}.{name}" if name.lower() in both else name
                 part = self.values(Attribute(text, name, level=level))
-                if self._is_choice(part, used):
+                if part.of_speaker is not None:
+                    codes = part.of_speaker[np.unique(used)]
+                else:
+                    codes = np.concatenate([part.of_utterance(one) for one in self.sets])
+                known = codes[codes >= 0]
+                n_values = np.unique(known).size
+                is_name = n_values == known.size > FEW
+                if FEW <= n_values <= MANY and not is_name:
                     found.append(part)
         return found
 
     def _columns(self) -> tuple[list[str], list[str]]:
         """Attributes of speakers and of recordings that have a name to be grouped by."""
         own = [name for name in self.speakers.attributes.columns if plain(name)]
-        rest = [] if self.table is None else self.table.attributes.columns
-        return own, [name for name in rest if plain(name) not in {"", *_NAMES}]
+        return own, [name for name in self._of_recordings if plain(name) not in {"", *_NAMES}]
 
     def choices(self, used: NDArray[np.int64]) -> list[list[OfAttribute]]:
         """What to group by where nothing is named."""
         own, rest = self._columns()
-        found = []
-        for part in self.sensible(used):
-            level = "speaker" if part.of_row is None else "recording"
-            self._check_case(part.attribute.name, own if level == "speaker" else rest, level)
-            found.append([part])
+        found = self.sensible(used)
+        for part in found:
+            table = self.speakers if part.of_row is None or self.table is None else self.table
+            columns = own if table is self.speakers else rest
+            same = [c for c in columns if c.lower() == part.attribute.name.lower()]
+            if len(same) > 1:  # which would be two groupings of one name
+                msg = (
+                    f"{table.name}: columns {same[0]!r} and {same[1]!r} differ in upper and lower "
+                    "case only; rename one, or name one with --by"
+                )
+                raise DataError(msg)
         if not own and not rest:
             msg = (
                 "no attribute of anybody is known to group by; give a table of people with "
@@ -238,44 +249,20 @@ class AttributeLookup:
                 f"of {', '.join([*own, *rest]) or 'none'}"
             )
             raise DataError(msg)
-        return found
-
-    def _check_case(self, name: str, columns: Sequence[str], level: str) -> None:
-        """Refuse columns that would be two groupings of one name."""
-        same = [column for column in columns if column.lower() == name.lower()]
-        if len(same) > 1:
-            table = self.speakers if level == "speaker" or self.table is None else self.table
-            msg = (
-                f"{table.name}: columns {same[0]!r} and {same[1]!r} differ in upper and lower case "
-                "only; rename one, or name one with --by"
-            )
-            raise DataError(msg)
-
-    def _is_choice(self, part: OfAttribute, used: NDArray[np.int64]) -> bool:
-        """Whether an attribute is grouped by where none is named."""
-        if part.of_speaker is not None:
-            codes = part.of_speaker[np.unique(used)]
-        else:
-            codes = np.concatenate([part.of_utterance(one) for one in self.sets])
-        known = codes[codes >= 0]
-        found = np.unique(known).size
-        is_name = found == known.size > FEW
-        return FEW <= found <= MANY and not is_name
+        return [[part] for part in found]
 
     def named(self, grouping: str) -> list[Attribute]:
         """The attributes of a grouping, which a column's own name may look like."""
-        rows = [] if self.table is None else self.table.attributes.columns
-        if grouping in {*self.speakers.attributes.columns, *rows}:
+        if grouping in {*self.speakers.attributes.columns, *self._of_recordings}:
             return [Attribute(grouping, grouping)]
         return parse_by(grouping, self.option)
 
     def values(self, attribute: Attribute) -> OfAttribute:
         """An attribute with its values, after what the groups file does to them."""
-        found = self._found(attribute)
+        part = self._found(attribute)
         recipe = None if self.file is None else self.file.recipe(attribute)
-        return found if recipe is None else self._applied(found, recipe)
-
-    def _applied(self, part: OfAttribute, recipe: Recipe) -> OfAttribute:
+        if recipe is None:
+            return part
         recipe.check(part.values)
         values, places, removed = recipe.apply(part.values)
         place = np.array([*places, -1], dtype=np.int32)
@@ -298,7 +285,8 @@ class AttributeLookup:
             places = self._places(one)
             if one.edges != attribute.edges:  # a column of trials has been put in bands already
                 places.pop("trial", None)
-            if one.side and len(places) > 1 and self._is_of_whole_trials(one):
+            of_whole_trials = any(sides_of(_key(one))[0] in trials.more for trials in self.sets)
+            if one.side and len(places) > 1 and of_whole_trials:
                 places.pop("trial")  # the sides of which are not told apart
             if places:
                 found = [self._read(one, level) for level in places]
@@ -331,20 +319,19 @@ class AttributeLookup:
         )
         raise ConfigError(msg)
 
-    def _is_of_whole_trials(self, one: Attribute) -> bool:
-        """Whether a column of some trials has one value for both sides."""
-        return any(sides_of(_key(one))[0] in trials.more for trials in self.sets)
-
     def _places(self, one: Attribute) -> dict[str, str]:
         """Levels that have the attribute, with the name of what has it."""
         found = {}
         if _column(one.name, self.speakers.attributes.columns):
             found["speaker"] = self.speakers.name
-        if self.table is not None and _column(one.name, self.table.attributes.columns):
+        if self.table is not None and _column(one.name, self._of_recordings):
             found["recording"] = self.table.name
-        with_it = [s for s in self.sets if _key(one) in s.levels]
-        if with_it:
-            found["trial"] = _file_with(one, with_it[0])
+        for trials in [s for s in self.sets if _key(one) in s.levels][:1]:
+            # the file that has the column: the scores or, if these have none, the trial list
+            roles = sides_of(ATTRIBUTE + one.name)
+            files = [file for file in trials.provenance if file["role"] in {"scores", "trials"}]
+            having = [file for file in files if any(role in file["columns"] for role in roles)]
+            found["trial"] = str((having or files)[0]["name"])
         return {level: name for level, name in found.items() if one.level in {"", level}}
 
     def _unknown(self, attribute: Attribute) -> ConfigError:
@@ -356,9 +343,8 @@ class AttributeLookup:
         problem = "may be more than one attribute" if twice else "is no attribute"
         where = self.speakers.name
         if self.sets:
-            rest = [self.table.name] if self.table is not None else []
-            rest += [str(one.provenance[0]["name"]) for one in self.sets]
-            where = ", ".join(dict.fromkeys([where, *rest]))
+            names = [where, *([self.table.name] if self.table is not None else [])]
+            where = ", ".join(dict.fromkeys([*names, *(one.name for one in self.sets)]))
         return ConfigError(
             f"{self.option} {shown_as!r} {problem} of {where}; "
             f"nearest: {', '.join(repr(c) for c in shown) or 'none'}"
@@ -367,21 +353,17 @@ class AttributeLookup:
     def _read(self, one: Attribute, level: str) -> OfAttribute:
         if level == "trial":
             return self._of_trials(one)
-        if level == "speaker":
-            frame, where = self.speakers.attributes, self.speakers.name
-        else:
-            assert self.table is not None
-            frame, where = self.table.attributes, self.table.name
-        column = frame[_column(one.name, frame.columns)]
-        values, codes = _values_and_codes(one, column, where)
+        table = self.speakers if level == "speaker" or self.table is None else self.table
+        column = table.attributes[_column(one.name, table.attributes.columns)]
+        values, codes = _values_and_codes(one, column, table.name)
         if one.side == "same":
             values = list(SAME)
-        if level == "speaker":
-            numbers = None
-            if one.bands is not None:
-                numbers = one.bands.numbers(column.to_list(), one.text, where)
-            return OfAttribute(one, values, of_speaker=codes, numbers=numbers)
-        return OfAttribute(one, values, of_row=codes)
+        if level == "recording":
+            return OfAttribute(one, values, of_row=codes)
+        numbers = None
+        if one.bands is not None:
+            numbers = one.bands.numbers(column.to_list(), one.text, table.name)
+        return OfAttribute(one, values, of_speaker=codes, numbers=numbers)
 
     def _of_trials(self, one: Attribute) -> OfAttribute:
         """An attribute that stands in the rows of every set of trials."""
@@ -389,7 +371,7 @@ class AttributeLookup:
         for trials in self.sets:
             if key not in trials.levels:
                 msg = (
-                    f"{self.option} {one.name!r}: {trials.provenance[0]['name']} has no such "
+                    f"{self.option} {one.name!r}: {trials.name} has no such "
                     "column, but other trials have; group by what all of them have"
                 )
                 raise ConfigError(msg)
@@ -423,7 +405,7 @@ class AttributeLookup:
             if name not in more:
                 side = "enrolment" if name == sides[0] else "test side"
                 msg = (
-                    f"{self.option} {one.text!r}: {trials.provenance[0]['name']} has a column of "
+                    f"{self.option} {one.text!r}: {trials.name} has a column of "
                     f"{one.name!r} for one side only, not for the {side}; use enrol.{one.name} or "
                     f"test.{one.name}"
                 )
@@ -448,17 +430,8 @@ def _differences(
                 yield first.values[a[known][odd[0]]], other.values[b[known][odd[0]]]
 
 
-def _file_with(one: Attribute, trials: TrialSet) -> str:
-    """The file that has the column: the scores or, if these have none, the trial list."""
-    roles = sides_of(ATTRIBUTE + one.name)
-    files = [file for file in trials.provenance if file["role"] in {"scores", "trials"}]
-    with_it = [file for file in files if any(role in file["columns"] for role in roles)]
-    return str((with_it or files)[0]["name"])
-
-
 def _key(one: Attribute) -> str:
-    ends = "" if one.bands is None else ":" + ",".join(one.bands.ends)
-    return ATTRIBUTE + one.name + ends
+    return ATTRIBUTE + one.name + one.band_suffix
 
 
 def _column(asked: str, columns: Sequence[str]) -> str:

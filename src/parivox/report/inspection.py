@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from parivox.errors import shown
@@ -13,15 +14,7 @@ from parivox.read.formats import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.read.inspection.findings import (
-        Column,
-        Counted,
-        Found,
-        Inspection,
-        Join,
-        Odd,
-        Shared,
-    )
+    from parivox.read.inspection.findings import Column, Counted, Found, Inspection, Join, Shared
 
 _KINDS = {
     "scores": "scores of trials",
@@ -50,7 +43,7 @@ _CHANCE = 0.5
 def print_inspection(inspection: Inspection) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
     if not sys.stdout.isatty():
-        sys.stdout.writelines(f"{line}\n" for line in told(inspection))
+        sys.stdout.writelines(f"{line}\n" for line in plain_lines(inspection))
         return
     from rich.console import Console  # noqa: PLC0415 - for terminals only
     from rich.text import Text  # noqa: PLC0415
@@ -63,7 +56,7 @@ def print_inspection(inspection: Inspection) -> None:
         console.print(text.append(words, style="") if label else text, soft_wrap=True)
 
 
-def told(inspection: Inspection) -> Iterator[str]:
+def plain_lines(inspection: Inspection) -> Iterator[str]:
     """The same, a line each."""
     return (f"  {label}: {words}" if label else words for label, words in lines(inspection))
 
@@ -76,19 +69,19 @@ def to_json(inspection: Inspection) -> str:
 def lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Lines to print: what each is about, empty for a file's first one, and its words."""
     placed = {join.of for join in inspection.joins if join.what in {"utterances", "enrolments"}}
-    for found in inspection.files:
-        for label, words in _file(found, is_placed=found.name in placed):
-            yield label, shown(words)
-    told = list(_together(inspection))
-    if told:
-        yield "", "together"
-    for label, words in (*told, *_next(inspection)):
+    of_files = [_file(one, is_placed=one.name in placed) for one in inspection.files]
+    together = list(_together(inspection))
+    heading = [("", "together")] if together else []
+    for label, words in chain(*of_files, heading, together, _next(inspection)):
         yield label, shown(words)
 
 
 def _together(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """How the files fit."""
-    short = _short([found.name for found in inspection.files])
+    names = [found.name for found in inspection.files]
+    short = {name: name.rpartition("/")[2] or name for name in names}
+    if len(set(short.values())) < len(short):  # without their folders, they are not told apart
+        short = {name: name for name in names}
     for join in inspection.joins:
         yield "join", _join(join, short)
     counts = [found for found in inspection.files if found.kind == "counts"]
@@ -110,11 +103,9 @@ def _next(inspection: Inspection) -> Iterator[tuple[str, str]]:
     if missing:
         yield "where", f"{'; '.join(missing)}, yet to be given"
     for one in inspection.differing:
-        told = f"by {one.by} alone, {_percent(one.share)} of the target trials would be in no group"
-        yield (
-            "why",
-            f"{told}, as their sides differ; {one.instead} is of one side, for --within too",
-        )
+        words = f"by {one.by} alone, {_percent(one.share)} of the target trials would be in no "
+        words += f"group, as their sides differ; {one.instead} is of one side, for --within too"
+        yield "why", words
 
 
 def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
@@ -122,18 +113,20 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     is_table = found.kind not in {"scores", "trials"}
     if found.counted is not None:
         yield from _counts(found, found.counted)
-    elif found.ids and found.rows:
-        whose = _whose(found, is_placed=is_placed)
-        yield "ids", "; ".join(filter(None, (_ids(found, is_table=is_table), whose)))
-    for label, told in (("labels", _labels(found)), ("scores", _scores(found))):
-        if told and found.rows and found.counted is None:
-            yield label, told
+    elif found.rows:
+        if found.ids:
+            whose = _whose(found, is_placed=is_placed)
+            yield "ids", "; ".join(filter(None, (_ids(found, is_table=is_table), whose)))
+        for label, words in (("labels", _labels(found)), ("scores", _scores(found))):
+            if words:
+                yield label, words
     if found.groups:
         yield "groups of", _grouped(found.groups, "group")
     if found.by:
         yield "groupings", ", ".join(found.by)
     yield from _columns(found, is_table=is_table)
-    yield from _odds(found, is_table=is_table)
+    if odd := list(_odd(found, is_table=is_table)):
+        yield "odd", "; ".join(odd)
     for problem in found.problems:
         yield "problem", problem
 
@@ -145,60 +138,56 @@ def _columns(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
     elif found.ids:  # the ids have a line of their own
         kinds = {one.what.removesuffix("s") for one in found.ids}
         others = [column for column in others if column.role not in kinds]
-    told = [*map(_column, others), *(f"{column} (not read)" for column in found.ignored)]
-    if told:
-        yield "columns", ", ".join(told)
+    words = [*map(_column, others), *(f"{column} (not read)" for column in found.ignored)]
+    if words:
+        yield "columns", ", ".join(words)
     groups = [column for column in found.columns if column.groups]
     if groups:
         yield "can be grouped by", ", ".join(map(_column, groups))
 
 
-def _odds(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
-    odd = [_odd(one) for one in found.odd]
-    odd += [
-        f"{column.name} is spelt {' and '.join(map(repr, one))}"
-        for column in found.columns
-        if not (is_table and column.role)
-        for one in column.spellings
-    ]
-    odd += [
-        f"values of {column.name!r} look like dates ({', '.join(column.dates)}): a spreadsheet may "
-        "have changed them"
-        for column in found.columns
-        if column.dates
-    ]
-    if odd:
-        yield "odd", "; ".join(odd)
-
-
-def _odd(one: Odd) -> str:
-    told = f"{one.what}: {one.count:,}" if one.count else one.what
-    return f"{told} ({one.note})" if one.note else told
+def _odd(found: Found, *, is_table: bool) -> Iterator[str]:
+    for one in found.odd:
+        words = f"{one.what}: {one.count:,}" if one.count else one.what
+        yield f"{words} ({one.note})" if one.note else words
+    for column in found.columns:
+        for spellings in column.spellings if not (is_table and column.role) else ():
+            yield f"{column.name} is spelt {' and '.join(map(repr, spellings))}"
+    for column in found.columns:
+        if column.dates:
+            yield (
+                f"values of {column.name!r} look like dates ({', '.join(column.dates)}): a "
+                "spreadsheet may have changed them"
+            )
 
 
 def _headline(found: Found) -> str:
-    told = _KINDS[found.kind]
+    words = _KINDS[found.kind]
+    is_trials = found.kind in {"scores", "trials"}
     if found.kind == "unknown" and len(found.problems) == 1:
         return "cannot be read"
-    if found.kind in {"scores", "trials"} and not found.rows:
-        told = "trials, of which none can be read"
+    if is_trials and not found.rows:
+        words = "trials, of which none can be read"
     elif found.kind == "scores" and "score" not in (found.roles or {}):
-        told = "decisions on trials"
+        words = "decisions on trials"
     if found.counted is not None and found.counted.system:
-        told += f", of {found.counted.system}"
-        told += f" on {found.counted.list}" if found.counted.list else ""
-    is_told = found.format != "delimited" or found.kind in {"scores", "trials"}
-    if found.format and is_told and found.kind != "counts":
-        told += f", in {_format(found)}"
+        words += f", of {found.counted.system}"
+        words += f" on {found.counted.list}" if found.counted.list else ""
+    if found.format and (found.format != "delimited" or is_trials) and found.kind != "counts":
+        words += f", in {_format(found)}"
     facts = list(_facts(found.read or {}))
     if facts:
-        told += f" ({', '.join(facts)})"
-    if found.kind in {"scores", "trials"} and found.roles:
-        told += f": {', '.join(_roles(found.roles))}"
+        words += f" ({', '.join(facts)})"
+    if is_trials and found.roles:
+        roles = (
+            role if column == role or column.endswith(f"({role})") else f"{role} = {column}"
+            for role, column in found.roles.items()
+        )
+        words += f": {', '.join(roles)}"
     if found.rows:
         rows = _many(found.rows, "rows")
-        told += f"; {rows}" if found.whole else f"; more than {rows}, of which the first are told"
-    return told
+        words += f"; {rows}" if found.whole else f"; more than {rows}, of which the first are told"
+    return words
 
 
 def _format(found: Found) -> str:
@@ -230,50 +219,39 @@ def _facts(read: Mapping[str, str]) -> Iterator[str]:
             yield value
 
 
-def _roles(roles: Mapping[str, str]) -> Iterator[str]:
-    for role, column in roles.items():
-        is_plain = column == role or column.endswith(f"({role})")
-        yield role if is_plain else f"{role} = {column}"
-
-
 def _ids(found: Found, *, is_table: bool) -> str:
-    told = []
+    every = []
     for one in found.ids:
         words = _many(one.count, one.what)
         column = (found.roles or {}).get(one.what.removesuffix("s"))
         if is_table and column:
             words += f" in column {column!r}"
-        told.append(words + (f" such as {', '.join(one.examples)}" if one.examples else ""))
-    return "; ".join(told)
+        every.append(words + (f" such as {', '.join(one.examples)}" if one.examples else ""))
+    return "; ".join(every)
 
 
 def _whose(found: Found, *, is_placed: bool) -> str:
     whose = found.whose
     if whose is None:
         return ""
-    wrong = _contradicted(whose.wrong)
+    if whose.rule == "id":
+        if whose.wrong == 0:
+            return "each is a speaker"
+        mend = "" if is_placed else ", so give --utterances, or --models for models"
+        return f"they do not tell their speaker{mend}"
+    by_label = ""
+    if whose.wrong is not None:
+        contradicted = f", but {_percent(whose.wrong)} of the labels contradict that"
+        by_label = f"{contradicted}: see --utterances" if whose.wrong else ", as the labels say"
     if whose.rule == "columns":
         stand = "stands" if whose.speakers == 1 else "stand"
-        return f"their {_many(whose.speakers, 'speakers')} {stand} in columns of the file{wrong}"
-    if whose.rule == "component":
-        return f"the speaker is the first component ({whose.speakers:,} of them){wrong}"
-    if whose.wrong == 0:
-        return "each is a speaker"
-    told = "they do not tell their speaker"
-    return told if is_placed else f"{told}, so give --utterances, or --models for models"
+        return f"their {_many(whose.speakers, 'speakers')} {stand} in columns of the file{by_label}"
+    return f"the speaker is the first component ({whose.speakers:,} of them){by_label}"
 
 
 def _many(count: int, what: str) -> str:
     """A number with its noun, which is given as of several."""
     return f"{count:,} {what.removesuffix('s') if count == 1 else what}"
-
-
-def _contradicted(wrong: float | None) -> str:
-    if wrong is None:
-        return ""
-    if not wrong:
-        return ", as the labels say"
-    return f", but {_percent(wrong)} of the labels contradict that: see --utterances"
 
 
 def _percent(share: float) -> str:
@@ -284,39 +262,36 @@ def _labels(found: Found) -> str:
     labels = found.labels
     if labels is None:
         return "none, so trials of one speaker are target ones" if found.kind == "scores" else ""
-    told = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
+    words = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
     if bool(labels.target) != bool(labels.nontarget):
-        told += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
+        words += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
     if labels.by == "speakers":
-        return f"none, so by whose the sides are: {told}"
+        return f"none, so by whose the sides are: {words}"
     if not labels.by:
-        return told
+        return words
     rest = found.rows - labels.target - labels.nontarget
-    told = f"those of {labels.by}: {told}"
-    return f"{told}; {rest:,} row{'s have' if rest != 1 else ' has'} none" if rest else told
+    words = f"those of {labels.by}: {words}"
+    return f"{words}; {rest:,} row{'s have' if rest != 1 else ' has'} none" if rest else words
 
 
 def _counts(found: Found, counted: Counted) -> Iterator[tuple[str, str]]:
     """What a file of counts is of."""
-    labels = _labels(found)
-    yield (
-        "trials",
-        f"{labels}; {counted.failed:,} of failed recordings" if counted.failed else labels,
-    )
-    words = ", ".join(one for one in counted.told if one not in {"scores", "failures"})
+    failed = f"; {counted.failed:,} of failed recordings" if counted.failed else ""
+    yield "trials", _labels(found) + failed
+    besides = ", ".join(one for one in counted.told if one not in {"scores", "failures"})
     scores = f"counted at {counted.scores}" if counted.scores else "none"
-    yield "scores", f"{scores}; with {words}" if words else scores
+    yield "scores", f"{scores}; with {besides}" if besides else scores
     groups = _grouped(counted.groupings, "group")
     if counted.within:
         groups += f"; and again within {_grouped(counted.within, 'level')}"
     yield "grouped by", groups
+    withheld = "nothing, however few speakers a group has"
     if counted.withheld:
         few = f"for the sake of groups of fewer than {counted.least} speakers"
-        yield "withheld", f"{_some(counted.withheld)}, {few}"
+        withheld = f"{_some(counted.withheld)}, {few}"
     elif counted.least:
-        yield "withheld", f"nothing, as no group has fewer than {counted.least} speakers"
-    else:
-        yield "withheld", "nothing, however few speakers a group has"
+        withheld = f"nothing, as no group has fewer than {counted.least} speakers"
+    yield "withheld", withheld
     yield "not in it", "; ".join(counted.lacks)
 
 
@@ -336,41 +311,39 @@ def _scores(found: Found) -> str:
     scores = found.scores
     if scores is None:
         return ""
-    told = f"from {scores.low:.4g} to {scores.high:.4g}"
+    words = f"from {scores.low:.4g} to {scores.high:.4g}"
     if scores.distinct < _FEW_VALUES and found.rows >= _MANY_ROWS:
-        told += f", only {scores.distinct} different ones"
+        words += f", only {scores.distinct} different ones"
     if scores.auc is None:
-        return told
+        return words
     if scores.auc < _CHANCE:
         return (
-            f"{told}; targets score lower (AUC {scores.auc:.4g}), as distances do: give "
+            f"{words}; targets score lower (AUC {scores.auc:.4g}), as distances do: give "
             "--distance, or --similarity if they are right"
         )
-    return f"{told}; targets score higher (AUC {scores.auc:.4g})"
+    return f"{words}; targets score higher (AUC {scores.auc:.4g})"
 
 
 def _column(column: Column) -> str:
     if column.values is None:
-        told = "more than 10,000 values"
-    elif not column.values:
-        told = "nothing known"
+        words = "more than 10,000 values"
     else:
-        told = _many(column.values, "values")
-    few = column.values is not None and column.values <= len(column.examples)
+        words = _many(column.values, "values") if column.values else "nothing known"
     if column.numbers is not None and (column.bands or not column.examples):
-        told += f" from {column.numbers[0]:.6g} to {column.numbers[1]:.6g}"
+        words += f" from {column.numbers[0]:.6g} to {column.numbers[1]:.6g}"
     elif column.examples:
-        told += f": {', '.join(column.examples)}{'' if few else ', ...'}"
+        is_all = column.values is not None and column.values <= len(column.examples)
+        words += f": {', '.join(column.examples)}{'' if is_all else ', ...'}"
     if column.bands:
-        told += f"; bands as in {column.name}:{column.bands}"
+        words += f"; bands as in {column.name}:{column.bands}"
     if column.unknown:
-        told += f"; {column.unknown:,} {'empty' if column.role else 'unknown'}"
+        words += f"; {column.unknown:,} {'empty' if column.role else 'unknown'}"
     if column.sides:
-        told = f"in {' and '.join(column.sides)}, {told}"
+        words = f"in {' and '.join(column.sides)}, {words}"
     name = column.name
     if column.role and column.role != column.name.lower():
         name = f"{column.role} = {name}"
-    return f"{name} ({told})"
+    return f"{name} ({words})"
 
 
 def _join(join: Join, short: Mapping[str, str]) -> str:
@@ -381,25 +354,19 @@ def _join(join: Join, short: Mapping[str, str]) -> str:
         return f"the one {what.removesuffix('s')} of {of} is {where}"
     if join.met == join.count:
         return f"all {join.count:,} {what} of {of} are {where}"
-    told = f"{join.met:,} of {join.count:,} {what} of {of} are {where}"
+    words = f"{join.met:,} of {join.count:,} {what} of {of} are {where}"
     if join.missing:
         more = ", ..." if join.count - join.met > len(join.missing) else ""
-        told += f"; not {', '.join(join.missing)}{more}"
-    return f"{told}; {join.pattern}" if join.pattern else told
+        words += f"; not {', '.join(join.missing)}{more}"
+    return f"{words}; {join.pattern}" if join.pattern else words
 
 
 def _shared(shared: Shared, short: Mapping[str, str]) -> str:
     places = [f"{short[file]} (of {_LEVELS[level]})" for level, file in shared.files.items()]
-    told = f"{shared.name} stands in {' and '.join(places)}"
+    words = f"{shared.name} stands in {' and '.join(places)}"
     if shared.refused == "":
-        return f"{told}, with the same values"
+        return f"{words}, with the same values"
     choices = " or ".join(f"{level}.{shared.name}" for level in shared.files)
     if shared.refused is None:
-        return f"{told}; where they differ, say which is meant, {choices}"
-    return f"{told}: {shared.refused}"
-
-
-def _short(names: Sequence[str]) -> dict[str, str]:
-    """Names without their folders, where these still tell the files apart."""
-    ends = {name: name.rpartition("/")[2] or name for name in names}
-    return ends if len(set(ends.values())) == len(ends) else {name: name for name in names}
+        return f"{words}; where they differ, say which is meant, {choices}"
+    return f"{words}: {shared.refused}"
