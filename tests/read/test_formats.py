@@ -20,6 +20,7 @@ from parivox.read.columns import Columns
 from parivox.read.formats import FORMATS, headerless, register, scan
 from parivox.read.formats.format import Example
 from parivox.read.speakers import read_speakers
+from parivox.report.inspection import plain_lines
 
 PACKERS = {
     "gz": gzip.compress,

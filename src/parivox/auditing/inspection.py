@@ -94,6 +94,9 @@ def _counted(one: TrialCounts, failed: int) -> Counted:
         f"{group} ({by}{f', {level}' if level else ''})" for by, level, group in one.withheld
     ]
     withheld += [f"{level} ({within})" for within, level in one.levels_withheld]
+    lost = [f"scores within {one.bins.step} of each other"] if one.bins.step else []
+    if one.bins.no_curve:
+        lost = ["EER, minimum costs and other thresholds"]
     return Counted(
         one.system,
         one.list,
