@@ -75,28 +75,19 @@ def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
     Columns ``scan`` (index into `scans`), ``row``, ``role``, ``utterance`` and ``speaker``; of each
     chunk, what it says again is left out.
     """
-    found = [
-        pl.DataFrame(
-            schema={
-                "scan": pl.Int64,
-                "row": pl.Int64,
-                "role": pl.String,
-                "utterance": pl.String,
-                "speaker": pl.String,
-            }
-        )
-    ]
+    texts = dict.fromkeys(("role", "utterance", "speaker"), pl.String)
+    found = [pl.DataFrame(schema={"scan": pl.Int64, "row": pl.Int64, **texts})]
     for number, scanned in enumerate(scans):
         sides = [side for side in _SIDES if f"{side}_speaker" in scanned.columns]
         for rows, chunk in scanned.chunks() if sides else ():
             placed = chunk.with_columns(row=pl.Series(rows, dtype=pl.Int64))
             named = pl.concat(
                 placed.select(
-                    pl.lit(number, dtype=pl.Int64).alias("scan"),
-                    pl.col("row"),
-                    pl.lit(f"{side}_speaker").alias("role"),
-                    pl.col(side).cast(pl.String).str.strip_chars().alias("utterance"),
-                    pl.col(f"{side}_speaker").cast(pl.String).str.strip_chars().alias("speaker"),
+                    scan=pl.lit(number, dtype=pl.Int64),
+                    row="row",
+                    role=pl.lit(f"{side}_speaker"),
+                    utterance=pl.col(side).cast(pl.String).str.strip_chars(),
+                    speaker=pl.col(f"{side}_speaker").cast(pl.String).str.strip_chars(),
                 )
                 for side in sides
             )

@@ -17,7 +17,7 @@ from parivox.read.content import read_content
 from parivox.read.formats.delimited import DELIMITED, check_text, head_lines, header_of, is_text
 from parivox.read.formats.format import CERTAIN, FORMATS, MAYBE, Format, Scan, register
 from parivox.read.formats.frames import BINARY, scan_frame
-from parivox.read.formats.headerless import HEADERLESS, SIDES, headerless, sample
+from parivox.read.formats.headerless import HEADERLESS, headerless, sample
 from parivox.read.formats.xlsx import XLSX
 
 if TYPE_CHECKING:
@@ -217,9 +217,8 @@ def on_side(segment: pl.Series, side: pl.Series) -> pl.Series:
     ['x', 'x:b', None]
     """
     bare = side.str.strip_chars().str.to_lowercase()
-    return pl.select(
-        pl.when(bare == "b").then(segment + ":b").when(bare == "a").then(segment)
-    ).to_series()
+    on_b = pl.when(segment == "").then(segment).otherwise(segment + ":b")
+    return pl.select(pl.when(bare == "b").then(on_b).when(bare == "a").then(segment)).to_series()
 
 
 def _joined(chunk: pl.DataFrame, rows: Rows, scanned: Scan) -> pl.DataFrame:
@@ -227,16 +226,14 @@ def _joined(chunk: pl.DataFrame, rows: Rows, scanned: Scan) -> pl.DataFrame:
     if "test" not in chunk.columns:
         return chunk.drop("side")
     text = chunk.with_columns(pl.col("test", "side").cast(pl.String))
-    raw = text["side"]
-    side = raw.str.strip_chars().str.to_lowercase()
-    odd = ~side.is_in(SIDES).fill_null(value=False) & text["test"].is_not_null()
+    side, segment = text["side"], text["test"].str.strip_chars()
+    test = on_side(segment, side)
+    odd = test.is_null() & segment.is_not_null()
     if odd.any():
         at = int(odd.arg_max() or 0)
-        problem = f"{raw[at]!r} is no side of a segment" if side[at] else "is empty"
+        is_empty = not (side[at] or "").strip()
+        problem = "is empty" if is_empty else f"{side[at]!r} is no side of a segment"
         msg = f"{scanned.at(int(rows[at]), 'side')}: {problem}; correct it, sides are a and b"
         raise DataError(msg)
-    segment = text["test"].str.strip_chars()
-    on_b = (side == "b") & (segment != "")
     lost = segment.is_null() & side.is_not_null()  # so the row is not blank, but short of an id
-    test = pl.when(on_b).then(segment + ":b").when(lost).then(pl.lit("")).otherwise(text["test"])
-    return text.drop("side").with_columns(test=test)
+    return text.drop("side").with_columns(test=test.set(lost, ""))

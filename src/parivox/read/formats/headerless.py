@@ -216,7 +216,7 @@ def headerless(
     optional: Mapping[str, int] | None = None,
     *,
     fits: Callable[[Sample], float],
-    examples: Sequence[Example] = (),
+    examples: Sequence[tuple[str, str, str]] = (),
     more: bool = False,
     rows: str = "",
     label_with_optional: str = "",
@@ -284,7 +284,7 @@ def headerless(
         optional=optional,
         label_with_optional=label_with_optional,
         rows=rows or ", ".join(role_words),
-        examples=tuple(examples),
+        examples=tuple(Example(*one) for one in examples),
     )
 
 
@@ -339,7 +339,7 @@ HEADERLESS = (
         more=True,
         fits=lambda first: 60 if first.labels(0) else 0,
         examples=[
-            Example(
+            (
                 "1 id1/v/1.wav id2/v/2.wav",
                 "VoxCeleb, clovaai; a score may follow",
                 "label, enrolment, test",
@@ -351,7 +351,7 @@ HEADERLESS = (
         "VoxSRC's columns",
         {"score": 0, "enrol": 1, "test": 2},
         fits=lambda first: 10 * first.scores_rather(0, 2),
-        examples=[Example("0.5213 id1/v/1.wav id2/v/2.wav", "VoxSRC", "score, enrolment, test")],
+        examples=[("0.5213 id1/v/1.wav id2/v/2.wav", "VoxSRC", "score, enrolment, test")],
     ),
     headerless(
         "kaldi-trials",
@@ -361,9 +361,9 @@ HEADERLESS = (
         label_with_optional="SpeechBrain's columns",
         fits=lambda first: 50 if first.labels(2) else 0,
         examples=[
-            Example("id1-a id2-b nontarget", "Kaldi", "enrolment, test, label"),
-            Example("id1-a id2-b 1 0.5213", "SpeechBrain", "enrolment, test, label, score"),
-            Example("id1/a.wav id2/b.wav tar", "VOiCES (`imp`, `tar`)", "enrolment, test, label"),
+            ("id1-a id2-b nontarget", "Kaldi", "enrolment, test, label"),
+            ("id1-a id2-b 1 0.5213", "SpeechBrain", "enrolment, test, label, score"),
+            ("id1/a.wav id2/b.wav tar", "VOiCES (`imp`, `tar`)", "enrolment, test, label"),
         ],
     ),
     headerless(
@@ -371,16 +371,14 @@ HEADERLESS = (
         "Kaldi's columns",
         {"enrol": 0, "test": 1, "score": 2},
         fits=_kaldi_scores,
-        examples=[Example("id1-a id2-b 0.5213", "Kaldi", "enrolment, test, score")],
+        examples=[("id1-a id2-b 0.5213", "Kaldi", "enrolment, test, score")],
     ),
     headerless(
         "wespeaker",
         "WeSpeaker's four columns",
         {"enrol": 0, "test": 1, "score": 2, "label": 3},
         fits=_wespeaker,
-        examples=[
-            Example("id1-a id2-b 0.52130 target", "WeSpeaker", "enrolment, test, score, label")
-        ],
+        examples=[("id1-a id2-b 0.52130 target", "WeSpeaker", "enrolment, test, score, label")],
     ),
     # bob has no labels: the two identities say whether a trial is a target. With four columns the
     # claimed one is also the enrolment, since nothing else names it.
@@ -391,11 +389,13 @@ HEADERLESS = (
         fits=_bob_4,
         rows="claimed identity, real identity, test, score as bob writes them",
         examples=[
-            Example(
+            (
                 "anna anna anna/probe1 0.5213",
                 "bob",
-                "claimed identity (the enrolment and its speaker), real identity (the test's "
-                "speaker), test, score",
+                (
+                    "claimed identity (the enrolment and its speaker), real identity (the test's "
+                    "speaker), test, score"
+                ),
             )
         ],
     ),
@@ -406,7 +406,7 @@ HEADERLESS = (
         fits=_bob_5,
         rows="claimed identity, model, real identity, test, score as bob writes them",
         examples=[
-            Example(
+            (
                 "anna m01 anna anna/probe1 0.5213",
                 "bob",
                 "claimed identity, model (the enrolment), real identity, test, score",
@@ -420,7 +420,7 @@ HEADERLESS = (
         more=True,
         fits=lambda first: 35 if first.sides(2) and first.labels(3) else 0,
         examples=[
-            Example(
+            (
                 "m1 s1.sph a target",
                 "NIST SRE keys",
                 "model, segment and side, label; columns after these are left out",
@@ -433,11 +433,7 @@ HEADERLESS = (
         {"enrol": 0, "test": 1, "side": 2, "score": 3},
         fits=lambda first: 35 if first.sides(2) and first.numbers(3) and not first.labels(3) else 0,
         examples=[
-            Example(
-                "m1 s1.sph a -3.21",
-                "NIST SRE system outputs",
-                "model, segment and side, score (LLR)",
-            )
+            ("m1 s1.sph a -3.21", "NIST SRE system outputs", "model, segment and side, score (LLR)")
         ],
     ),
 )
