@@ -59,17 +59,12 @@ def encoding_of(head: bytes, blocks: Callable[[], Iterable[bytes]], name: str) -
     marked = next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), "utf-8")
     if marked.startswith("utf-16"):
         return marked
-    if b"\x00" in head:
-        return _unmarked(head)
+    if b"\x00" in head:  # western text in UTF-16 without a mark: every other byte is zero
+        half = len(head) // 2
+        zeros = {"utf-16-be": head[::2].count(0), "utf-16-le": head[1::2].count(0)}
+        few, many = sorted(zeros, key=lambda order: zeros[order])
+        return many if half > 1 and zeros[few] < 0.1 * half and zeros[many] > 0.9 * half else ""
     return marked if _is_utf8(blocks()) else _other(blocks(), name)
-
-
-def _unmarked(head: bytes) -> str:
-    """Western text in UTF-16 without a mark: every other byte is zero."""
-    half = len(head) // 2
-    zeros = {"utf-16-be": head[::2].count(0), "utf-16-le": head[1::2].count(0)}
-    few, many = sorted(zeros, key=lambda order: zeros[order])
-    return many if half > 1 and zeros[few] < 0.1 * half and zeros[many] > 0.9 * half else ""
 
 
 def _is_utf8(blocks: Iterable[bytes]) -> bool:
@@ -97,8 +92,11 @@ def _other(blocks: Iterable[bytes], name: str) -> str:
             rest, pairs = re.subn(_HIGH_IN_UTF8, b"", line)
             odd = re.search(_NOT_IN_CP1252, rest)
             if odd:
-                problem = f"byte {odd[0][0]:#04x} is neither UTF-8 nor cp1252, as Excel saves text"
-                raise _unreadable(name, at, problem)
+                msg = (
+                    f"{name}: row {at}: byte {odd[0][0]:#04x} is neither UTF-8 nor cp1252, as "
+                    "Excel saves text; save the file in the encoding UTF-8"
+                )
+                raise DataError(msg)
             stray = re.findall(_HIGH, rest)
             if stray and not alone:
                 first = at, stray[0]
@@ -106,13 +104,12 @@ def _other(blocks: Iterable[bytes], name: str) -> str:
             alone += len(stray)
         row += len(lines) - 1
     if whole >= alone:
-        problem = f"byte 0x{first[1].hex()} is not UTF-8, as other parts are"
-        raise _unreadable(name, first[0], problem)
+        msg = (
+            f"{name}: row {first[0]}: byte 0x{first[1].hex()} is not UTF-8, as other parts are; "
+            "save the file in the encoding UTF-8"
+        )
+        raise DataError(msg)
     return "cp1252"
-
-
-def _unreadable(name: str, row: int, problem: str) -> DataError:
-    return DataError(f"{name}: row {row}: {problem}; save the file in the encoding UTF-8")
 
 
 def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:

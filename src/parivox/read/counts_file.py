@@ -18,7 +18,7 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -167,17 +167,15 @@ def holds_counts(source: object) -> bool:
         if not os.path.isfile(source):  # noqa: PTH113 - any text; a pipe can be read but once
             return False
         with open(source, "rb") as file:  # noqa: PTH123 - likewise
-            return file.read(4) == _MAGIC and KEY in parquet_metadata(_ends(file))
+            if file.read(4) != _MAGIC:
+                return False
+            # without its rows, since the table engine reads all of an open file
+            file.seek(-8, os.SEEK_END)
+            size = int.from_bytes(file.read(4), "little")
+            file.seek(-8 - size, os.SEEK_END)
+            return KEY in parquet_metadata(io.BytesIO(_MAGIC + file.read()))
     except ENGINE_ERRORS:
         return False
-
-
-def _ends(file: IO[bytes]) -> io.BytesIO:
-    """A Parquet file without its rows, since the table engine reads all of an open file."""
-    file.seek(-8, os.SEEK_END)
-    size = int.from_bytes(file.read(4), "little")
-    file.seek(-8 - size, os.SEEK_END)
-    return io.BytesIO(_MAGIC + file.read())
 
 
 def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any], CountRows]:

@@ -81,7 +81,7 @@ def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
         return pl.DataFrame(), []
     frame = pl.concat([part for _, part in parts])
     # Excel adds columns without anything in them.
-    kept = [at for at, one in enumerate(table.names) if one or not _is_empty(frame[:, at])]
+    kept = [at for at, one in enumerate(table.names) if one or frame[:, at].count()]
     names = [table.names[at] for at in kept]
     if len(set(names)) < len(names):
         twice = next(one for one in names if names.count(one) > 1)
@@ -89,10 +89,6 @@ def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
         raise DataError(msg)
     frame = frame.select(**{one: f"f{at}" for one, at in zip(names, kept, strict=True)})
     return frame, np.concatenate([np.asarray(rows) for rows, _ in parts])
-
-
-def _is_empty(column: pl.Series) -> bool:
-    return column.null_count() == len(column)
 
 
 def check_filled(
@@ -205,20 +201,19 @@ def id_columns(
             for c in likely
             if not is_unnamed(c) and (shares[c] == most or table[c].is_unique().all())
         ] or [c for c in likely if shares[c] == most]
-    first = table[found[0]]
-    others = [c for c in found[1:] if not _are_alike(first, table[c], needed)]
+    first, ids = table[found[0]], needed.implode()
+    others = []
+    for column in found[1:]:  # unless it holds the ids in the same rows
+        other = table[column]
+        has_id = first.is_in(ids) | other.is_in(ids)
+        if not (first.eq_missing(other) | ~has_id).all():
+            others.append(column)
     return [found[0], *others], shares
 
 
 def is_unnamed(column: str) -> bool:
     """Whether a column is an index that pandas wrote beside the data."""
     return _UNNAMED.fullmatch(column.strip().lower()) is not None
-
-
-def _are_alike(one: pl.Series, other: pl.Series, ids: pl.Series) -> bool:
-    """Whether two columns hold these ids in the same rows."""
-    holds = one.is_in(ids.implode()) | other.is_in(ids.implode())
-    return bool((one.eq_missing(other) | ~holds).all())
 
 
 def coverage(needed: pl.Series, column: pl.Series) -> float:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_KINDS = {"str": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
+_KINDS = {"str": pl.String, "int": pl.Int64, "bool": pl.Boolean}
 _SHOWN = 20
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -63,7 +63,13 @@ class Table:
         if len(set(lengths.values())) > 1:
             msg = f"columns of a table have different lengths ({lengths}); give one length"
             raise DataError(msg)
-        made = [_series(name, cells[name], kind) for name, kind in columns.items()]
+        made = []
+        for name, kind in columns.items():
+            if kind == "float":  # an array makes None NaN, and text a number
+                array = np.array(cells[name], dtype=np.float64)
+                made.append(pl.Series(name, array).fill_nan(None))
+            else:
+                made.append(pl.Series(name, cells[name], dtype=_KINDS[kind]))
         return cls(pl.DataFrame(made))
 
     @classmethod
@@ -98,7 +104,8 @@ class Table:
             with silent():
                 return cls(pl.read_parquet(Path(path).read_bytes()))
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            msg = f"{path}: cannot be read as Parquet ({_first_line(error)}); write the audit again"
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            msg = f"{path}: cannot be read as Parquet ({reason}); write the audit again"
             raise DataError(msg) from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -194,12 +201,6 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
 
 
-def _series(name: str, cells: Sequence[Any], kind: str) -> pl.Series:
-    if kind == "float":
-        return pl.Series(name, np.array(cells, dtype=np.float64)).fill_nan(None)  # None as NaN
-    return pl.Series(name, cells, dtype=_KINDS[kind])
-
-
 def _cells(column: pl.Series) -> str:
     """A column as JSON has it, without brackets."""
     if column.dtype != pl.Float64:
@@ -216,7 +217,3 @@ def _json(value: object) -> str:
 
 def _cell(cell: object) -> str:
     return "" if cell is None else escape(f"{cell:.6g}" if isinstance(cell, float) else str(cell))
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -81,15 +81,16 @@ class Sample:
         Ids may consist of digits, so numbers are scores only if one of them is not a whole number
         or nothing else is.
         """
-        for sure, are_scores in ((3, mostly_scores), (2, _all_numbers), (1, mostly_numbers)):
-            here, there = are_scores(self.column(place)), are_scores(self.column(other))
+        columns = self.column(place), self.column(other)
+        all_numbers = [bool(cells) and all(map(_is_number, cells)) for cells in columns]
+        for certainty, (here, there) in (
+            (3, map(mostly_scores, columns)),
+            (2, all_numbers),
+            (1, map(mostly_numbers, columns)),
+        ):
             if here != there:
-                return sure if here else 0
+                return certainty if here else 0
         return 0
-
-    def starts_with_labels_throughout(self) -> bool:
-        """Whether the first column holds labels in all lines, not only in the first ones."""
-        return _mostly_labels(self.column(0, self.all_rows))
 
     def is_of_identities(self, *, with_targets: bool = True) -> bool:
         r"""Whether the columns stand to each other as bob's do, in four columns or in five.
@@ -179,10 +180,6 @@ def _mostly_labels(cells: Cells) -> bool:
     """Whether most cells are labels and no other one is a number that no label may be."""
     odd = (cell for cell in cells if not is_label(cell))
     return _most(cells, is_label) and not any(_is_number(c) and not _is_whole(c) for c in odd)
-
-
-def _all_numbers(cells: Cells) -> bool:
-    return bool(cells) and all(map(_is_number, cells))
 
 
 def _most(cells: Cells, is_one: Callable[[str], bool]) -> bool:
@@ -311,23 +308,17 @@ def _wespeaker(first: Sample) -> float:
     return 10 * first.scores_rather(2, 0)
 
 
-def _kaldi_scores(first: Sample) -> float:
-    return 0 if first.width == 4 and first.labels(3) else 10 * first.scores_rather(2, 0)
-
-
-def _bob_4(first: Sample) -> float:
+def _bob(first: Sample, width: int) -> float:
     """Identities that consist of 0 and 1 could be VoxCeleb's labels, if all of them do."""
-    if first.width != 4 or not first.is_of_identities():
-        return MAYBE if first.width == 4 and first.is_of_identities(with_targets=False) else 0
+    if first.width != width:
+        return 0
+    if not first.is_of_identities():
+        return MAYBE if first.is_of_identities(with_targets=False) else 0
+    if width == 5:
+        return 90
     if first.labels(0):
-        return 60 if first.starts_with_labels_throughout() else 65
+        return 60 if _mostly_labels(first.column(0, first.all_rows)) else 65
     return 40
-
-
-def _bob_5(first: Sample) -> float:
-    if first.width != 5 or not first.is_of_identities():
-        return MAYBE if first.width == 5 and first.is_of_identities(with_targets=False) else 0
-    return 90
 
 
 HEADERLESS = (
@@ -370,7 +361,9 @@ HEADERLESS = (
         "kaldi-scores",
         "Kaldi's columns",
         {"enrol": 0, "test": 1, "score": 2},
-        fits=_kaldi_scores,
+        fits=lambda first: (
+            0 if first.width == 4 and first.labels(3) else 10 * first.scores_rather(2, 0)
+        ),
         examples=[("id1-a id2-b 0.5213", "Kaldi", "enrolment, test, score")],
     ),
     headerless(
@@ -386,7 +379,7 @@ HEADERLESS = (
         "bob-4",
         "bob's four columns",
         {"enrol": 0, "enrol_speaker": 0, "test_speaker": 1, "test": 2, "score": 3},
-        fits=_bob_4,
+        fits=lambda first: _bob(first, 4),
         rows="claimed identity, real identity, test, score as bob writes them",
         examples=[
             (
@@ -403,7 +396,7 @@ HEADERLESS = (
         "bob-5",
         "bob's five columns",
         {"enrol_speaker": 0, "enrol": 1, "test_speaker": 2, "test": 3, "score": 4},
-        fits=_bob_5,
+        fits=lambda first: _bob(first, 5),
         rows="claimed identity, model, real identity, test, score as bob writes them",
         examples=[
             (
