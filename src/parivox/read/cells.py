@@ -123,18 +123,19 @@ def _check_decimal_commas(scan: Scan) -> None:
 def labels(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.int8]:
     """Labels of a chunk: 1 for target, 0 for nontarget."""
     raw = chunk["label"].cast(pl.String, strict=False)
-    known = {word: LABELS.get(word.strip().lower(), -1) for word in raw.unique().drop_nulls()}
-    found = raw.replace_strict(list(known), list(known.values()), default=-1, return_dtype=pl.Int8)
-    codes = found.fill_null(-1).to_numpy()
-    if (codes < 0).any():
-        at = int((codes < 0).argmax())
-        problem = "is empty" if raw[at] is None else f"{raw[at]!r} is no label"
-        msg = (
-            f"{scan.at(rows[at], 'label')}: {problem}; use 1 or target for two utterances of one "
-            "speaker, 0 or nontarget for others"
-        )
-        raise DataError(msg)
-    return np.asarray(codes, dtype=np.int8)
+    codes = np.full(len(raw), -1, dtype=np.int8)
+    while (left := codes < 0).any():  # of one word after the other, as they appear
+        at = int(left.argmax())
+        code = -1 if raw[at] is None else LABELS.get(raw[at].strip().lower(), -1)
+        if code < 0:
+            problem = "is empty" if raw[at] is None else f"{raw[at]!r} is no label"
+            msg = (
+                f"{scan.at(rows[at], 'label')}: {problem}; use 1 or target for two utterances of "
+                "one speaker, 0 or nontarget for others"
+            )
+            raise DataError(msg)
+        codes[raw.eq_missing(raw[at]).to_numpy()] = code
+    return codes
 
 
 def _words(column: pl.Series) -> pl.Series:

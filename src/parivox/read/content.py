@@ -21,8 +21,6 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import zstandard
-
 from parivox.errors import DataError, storable
 
 if TYPE_CHECKING:
@@ -334,7 +332,7 @@ def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
             "copy or download it again"
         )
         raise DataError(msg) from error
-    except (OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError, ValueError) as error:
+    except (OSError, lzma.LZMAError, zlib.error, ValueError) as error:
         msg = (
             f"{name}: cannot be unpacked as {compression or 'a file'} ({error}); "
             "copy or download it again"
@@ -344,11 +342,16 @@ def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
 
 def _zst(file: IO[bytes]) -> Iterator[bytes]:
     """Blocks of a zst file of any number of frames; the package itself hides a missing end."""
+    import zstandard  # noqa: PLC0415 - for these files only
+
     decoder = zstandard.ZstdDecompressor().decompressobj()
     data = file.read(_PACKED_BLOCK)
     while data:
-        if out := decoder.decompress(data):
-            yield out
+        try:
+            if out := decoder.decompress(data):
+                yield out
+        except zstandard.ZstdError as error:
+            raise ValueError(*error.args) from error
         if decoder.eof:
             data = decoder.unused_data or file.read(_PACKED_BLOCK)
             if data:

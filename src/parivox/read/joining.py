@@ -173,11 +173,10 @@ def utterance_speakers(
     if place is not None and not place.null_count():
         return place.to_numpy().astype(np.int32)
     share = speakers.choose_id(components)
-    odd = _in_header(components, speakers).any()
     if (
         share < _MOST
         and not known
-        and not odd
+        and not _in_header(components, speakers).any()
         and not _damage_of_speakers(components, speakers, share)
     ):
         pattern = _case_hint(components, speakers) or pattern_of_speakers(ids, speakers, share)
