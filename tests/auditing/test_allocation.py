@@ -136,6 +136,7 @@ def test_matrix_cells_without_trials_say_so():
         speakers={"id": ["a", "b"], "g": ["x", "y"]},
         by="g",
         operating_points="threshold=0.5",
+        intervals=False,
     )
     (empty,) = audit.matrix.where(enrol_group="x", test_group="x")
     assert (empty["trials"], empty["value"]) == (0, None)

@@ -11,7 +11,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.read import spill
 
 RULES = ("both", "enrol", "test", "either")
-CHEAP = {"reference": "pooled", "zero": "none", "cost": "voxsrc"}
+CHEAP = {"reference": "pooled", "zero": "none", "cost": "voxsrc", "intervals": False}
 NO_SCORES = "decisions without scores"
 LEFT_OUT = "trials without score"
 
@@ -55,6 +55,7 @@ def bare(bank, audit_of, groupings):
         bank.scored,
         "decision",
         without=["score"],
+        intervals=True,
         by=[*groupings],
         allocate=RULES,
         operating_points=["deployed", "fpr=0.1", "threshold=1", "eer"],

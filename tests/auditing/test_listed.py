@@ -1,7 +1,6 @@
 """What an audit says of its trial list, and groups of trials by difficulty."""
 
 import json
-from importlib.resources import files
 
 import pytest
 
@@ -38,13 +37,12 @@ def told(found, optional):
     return captured.get()
 
 
-def test_what_the_list_fails_is_recorded(optional):
+def test_what_the_list_fails_is_recorded(follows_schema):
     found = audit({"x": trials(trivial="ab")})
     failed = {one["id"]: one for one in found.record["list_checks"]["x"]}
     assert set(failed) == {"G2", "G4", "G7", "G9"}
     assert failed["G9"]["statistic"] == 0.5
-    schema = json.loads((files("parivox") / "auditing" / "audit.schema.json").read_text("utf-8"))
-    optional("jsonschema").validate(json.loads(found.to_json()), schema)
+    follows_schema(json.loads(found.to_json()))
 
 
 def test_what_sets_groups_apart_is_printed_in_words_and_the_rest_by_id(optional):

@@ -1,6 +1,5 @@
 """The speakers behind most errors: told by id where asked for, and nowhere else."""
 
-import importlib.resources
 import json
 from collections import Counter
 
@@ -82,11 +81,9 @@ def test_the_rest_of_the_audit_is_the_same_with_them(named, trials, speakers):
         assert named.tables()[name].to_polars().equals(table.to_polars()), name
 
 
-def test_json_with_them_follows_the_schema(named, optional):
-    schema = importlib.resources.files("parivox.auditing") / "audit.schema.json"
-    checker = optional("jsonschema").Draft202012Validator(json.loads(schema.read_text("utf-8")))
+def test_json_with_them_follows_the_schema(named, follows_schema):
     told = json.loads(named.to_json())
-    assert [error.message for error in checker.iter_errors(told)] == []
+    follows_schema(told)
     assert "offenders" in told["tables"]
 
 

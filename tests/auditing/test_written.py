@@ -117,28 +117,28 @@ def test_undefined_is_empty_and_infinite_is_inf(trials, speakers, tmp_path):
         assert row["value"] in {"", "inf", "-inf"} or math.isfinite(float(row["value"]))
 
 
-def test_json_follows_the_shipped_schema(validator, small):
+def test_json_follows_the_shipped_schema(follows_schema, small):
     told = strict(small.to_json())
-    assert [error.message for error in validator.iter_errors(told)] == []
+    follows_schema(told)
     assert set(told["tables"]) == NAMES
 
 
 @pytest.mark.slow
-def test_json_with_every_option_on_follows_it_too(validator, rich):
+def test_json_with_every_option_on_follows_it_too(follows_schema, rich):
     told = strict(rich.to_json())
-    assert [error.message for error in validator.iter_errors(told)] == []
+    follows_schema(told)
     assert set(told["tables"]) == NAMES
 
 
-def test_json_of_lists_of_one_class_follows_it_too(validator, trials, speakers):
+def test_json_of_lists_of_one_class_follows_it_too(follows_schema, trials, speakers):
     kept = [i for i, y in enumerate(trials["label"]) if y]
     only = {name: [cells[i] for i in kept] for name, cells in trials.items()}
     audit = pv.audit(only, speakers=speakers)
     told = strict(audit.to_json())
-    assert [error.message for error in validator.iter_errors(told)] == []
+    follows_schema(told)
 
 
-def test_json_of_a_comparison_follows_it_too(validator, trials, speakers):
+def test_json_of_a_comparison_follows_it_too(follows_schema, trials, speakers):
     audit = pv.audit(
         {"S": trials, "T": trials},
         speakers=speakers,
@@ -150,14 +150,14 @@ def test_json_of_a_comparison_follows_it_too(validator, trials, speakers):
         replicates=50,
     )
     told = strict(audit.to_json())
-    assert [error.message for error in validator.iter_errors(told)] == []
+    follows_schema(told)
     assert set(told["tables"]) == NAMES | {"comparison"}
 
 
-def test_json_without_intervals_follows_it_too(validator, trials, speakers):
+def test_json_without_intervals_follows_it_too(follows_schema, trials, speakers):
     audit = pv.audit(trials, speakers=speakers, by="gender", intervals=False)
     told = strict(audit.to_json())
-    assert [error.message for error in validator.iter_errors(told)] == []
+    follows_schema(told)
     assert set(told["tables"]) == NAMES - {"verdicts", "limits"}
     assert set(told["tables"]["groups"]["low"]) == {None}
 
