@@ -49,7 +49,6 @@ class ReadOptions(Options):
         TRIALS,
         "table of speakers, a row each, with any attributes; not needed to group by attributes of "
         "recordings or trials",
-        metavar="FILE",
     )
     by: tuple[str, ...] | None = option(
         TRIALS,
@@ -67,34 +66,28 @@ class ReadOptions(Options):
         example="channel",
     )
     trials: Any = option(
-        TRIALS,
-        "separate trial list (labels), joined on the pair of ids, never on line order",
-        metavar="FILE",
+        TRIALS, "separate trial list (labels), joined on the pair of ids, never on line order"
     )
     utterances: Any = option(
         TRIALS,
         "table of recordings: the speaker, where the id does not begin with it, and any attributes",
-        metavar="FILE",
     )
     models: Any = option(
         TRIALS,
         "table of model, speaker, recording, one row a recording: enrolments made of several",
-        metavar="FILE",
     )
     failures: Any = option(
         TRIALS,
         "table of recording, stage (`enrol`, `acquire`) and reason: what "
         "[could not be used](metrics/failures.md)",
-        metavar="FILE",
     )
     groups: Any = option(
         TRIALS,
         "which groups to make of which values, and what to compare: a "
         "[YAML file](groups.md#the-groups-file)",
-        metavar="FILE",
     )
     scores_format: str | None = option(
-        READ, "format of the scores", Text, metavar="NAME", without="by content", is_recorded=False
+        READ, "format of the scores", Text, without="by content", is_recorded=False
     )
     columns: Mapping[str, str] | None = option(
         READ,
@@ -171,7 +164,6 @@ class AuditOptions(ReadOptions):
     threshold_from: Any = option(
         MEASURED,
         "development scores to find the thresholds on",
-        metavar="FILE",
         is_repeatable=True,
         without="all trials of the system",
     )
@@ -280,7 +272,6 @@ class AuditOptions(ReadOptions):
         "of the bootstrap over speakers and of noise floors, 50 to 100,000",
         Number,
         1000,
-        metavar="N",
         is_whole=True,
         low=50,
         high=100_000,
@@ -290,7 +281,6 @@ class AuditOptions(ReadOptions):
         "of both: the same seed, the same numbers",
         Number,
         0,
-        metavar="N",
         is_whole=True,
         low=0,
         high=2**63 - 1,
@@ -307,7 +297,6 @@ class AuditOptions(ReadOptions):
         "of the scores in replicates: a number, or `exact`",
         Number,
         1024,
-        metavar="N",
         is_whole=True,
         low=64,
         high=1 << 20,
@@ -338,7 +327,6 @@ class AuditOptions(ReadOptions):
         UNCERTAINTY,
         "tries of a person or an impostor: who is locked out, or gets in",
         Number,
-        metavar="N",
         is_whole=True,
         low=1,
         high=10**9,
@@ -392,7 +380,6 @@ class AuditOptions(ReadOptions):
         WRITTEN,
         "CSV or Parquet of [every trial](output.md#the-table-of-trials) with its errors, groups "
         "and numbered speakers, for models of your own",
-        metavar="FILE",
         annotated="str | os.PathLike[str] | None",
     )
     metrics: Mapping[str, Callable[..., Any]] | None = option(
@@ -436,7 +423,6 @@ class CountOptions(ReadOptions):
         "withhold groups of fewer than so many speakers; 0 for none",
         Number,
         5,
-        metavar="N",
         is_whole=True,
         low=0,
         high=2**63 - 1,
@@ -457,17 +443,12 @@ class PageCommand(Options):
     """What is told of a page."""
 
     title: str | None = option(
-        WRITTEN,
-        "title of the page",
-        Text,
-        metavar="TEXT",
-        without="the systems and groupings",
+        WRITTEN, "title of the page", Text, metavar="TEXT", without="the systems and groupings"
     )
     context: Any = option(
         WRITTEN,
         "[what only you know](report.md#what-only-you-know), for the page (YAML): purpose, "
         "population, who chose the threshold, the groups and the margin",
-        metavar="FILE",
         without='"not supplied" stands in its place',
     )
 
@@ -487,7 +468,7 @@ class AuditCommand(Options):
     )
     out: Any = option(WRITTEN, "folder for the [tables](output.md) and audit.json", metavar="DIR")
     format: str = option(WRITTEN, "of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND")
-    report: Any = option(WRITTEN, "[page](report.md) that opens anywhere (HTML)", metavar="FILE")
+    report: Any = option(WRITTEN, "[page](report.md) that opens anywhere (HTML)")
     json: bool = option(WRITTEN, "print audit.json, not the summary", Flag, False)
 
 
@@ -498,12 +479,9 @@ class CountCommand(Options):
     order = (TRIALS, COUNTED, READ, WRITTEN)
 
     scores: Any = option(
-        TRIALS,
-        "score file, or - for standard input; or NAME=FILE",
-        metavar="SCORES",
-        position="1",
+        TRIALS, "score file, or - for standard input; or NAME=FILE", metavar="SCORES", position="1"
     )
-    out: Any = option(WRITTEN, "file of counts", metavar="FILE", is_needed=True)
+    out: Any = option(WRITTEN, "file of counts", is_needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -524,7 +502,6 @@ class InspectCommand(Options):
         TRIALS,
         "scores, trial list, table of speakers, utterances, models or failures, counts, groups "
         "file, in any order; - for standard input",
-        metavar="FILE",
         position="+",
     )
     json: bool = option(WRITTEN, "print the findings as JSON", Flag, False)
@@ -538,7 +515,6 @@ class ReportCommand(Options):
     out: Any = option(
         WRITTEN,
         "page (`.html`) or tables (`.md`, `.tex`, `.xlsx`); an earlier report there is replaced",
-        metavar="FILE",
     )
     format: str | None = option(
         WRITTEN,
@@ -554,9 +530,6 @@ class ReportCommand(Options):
         metavar="FOLDER",
     )
     formats: str | None = option(
-        WRITTEN,
-        "of the figures: `svg` (default), `png`, `pdf`; `svg,pdf`",
-        Text,
-        metavar="KINDS",
+        WRITTEN, "of the figures: `svg` (default), `png`, `pdf`; `svg,pdf`", Text, metavar="KINDS"
     )
     speaker_ids: str = same_as(AuditOptions, "speaker_ids")

@@ -110,6 +110,7 @@ def _written(value: Any) -> str:
 class Value(Option):
     """What is checked where it is read: a path, a table, several of them."""
 
+    metavar: str = "FILE"
     annotated: str = "Any"
     """Type in a signature, as source."""
     is_many: bool = False
@@ -153,6 +154,7 @@ class Flag(Option):
 class Text(Option):
     """One text, perhaps one of several choices."""
 
+    metavar: str = "NAME"
     choices: tuple[str, ...] = ()
 
     @property
@@ -220,6 +222,7 @@ class Texts(Text):
 class Number(Option):
     """A number, or a whole number, between two others."""
 
+    metavar: str = "N"
     low: float
     high: float
     is_whole: bool = False

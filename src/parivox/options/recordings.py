@@ -29,16 +29,12 @@ _COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**31 - 1}
 class SystemOptions(Options):
     """How a system is loaded."""
 
-    weights: Any = option(
-        SYSTEM, "weights of the system, where they are not part of its name", metavar="FILE"
-    )
-    frontend: str | None = option(
-        SYSTEM, "what turns audio into its input: `kaldi80`", Text, metavar="NAME"
-    )
+    weights: Any = option(SYSTEM, "weights of the system, where they are not part of its name")
+    frontend: str | None = option(SYSTEM, "what turns audio into its input: `kaldi80`", Text)
     sample_rate: int | None = option(
         SYSTEM, "what a function, or a waveform input, takes", Number, metavar="HZ", **_COUNT
     )
-    device: str = option(SYSTEM, "`cpu` or `cuda`", Text, "cpu", metavar="NAME")
+    device: str = option(SYSTEM, "`cpu` or `cuda`", Text, "cpu")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +45,6 @@ class EmbedOptions(Options):
         EMBEDDED,
         "which counts, of files whose channels differ",
         Number,
-        metavar="N",
         without="such files are refused",
         **_COUNT,
     )
@@ -64,10 +59,8 @@ class EmbedOptions(Options):
         high=1e9,
         outside=(0,),
     )
-    workers: int | None = option(
-        HOW, "processes", Number, metavar="N", without="one a processor", **_COUNT
-    )
-    batch: int = option(HOW, "recordings in a batch", Number, 64, metavar="N", **_COUNT)
+    workers: int | None = option(HOW, "processes", Number, without="one a processor", **_COUNT)
+    batch: int = option(HOW, "recordings in a batch", Number, 64, **_COUNT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +82,6 @@ class EmbedCommand(Options):
         "`parivox systems list`",
         Text,
         "ge2e",
-        metavar="NAME",
     )
     out: Any = option(WRITTEN, "folder of embeddings, new or to go on with", metavar="DIR")
     check: Any = option(WRITTEN, "check that a folder holds what was written", metavar="DIR")
@@ -119,7 +111,7 @@ class SystemsCheckCommand(SystemsListCommand):
 class ScoredOptions(Options):
     """What is scored, by embeddings or by a system that compares itself."""
 
-    out: Any = option(SCORED, "Parquet file to write", metavar="FILE", is_needed=True)
+    out: Any = option(SCORED, "Parquet file to write", is_needed=True)
     overwrite: bool = option(
         SCORED, "replace the file if it is there", Flag, False, without="it is kept"
     )
@@ -127,16 +119,10 @@ class ScoredOptions(Options):
         SCORED,
         "table of model and recording: "
         "[what is enrolled](recordings.md#models-of-several-recordings)",
-        metavar="FILE",
         without="each is a recording",
     )
     format: str | None = option(
-        READ,
-        "format of the list",
-        Text,
-        metavar="NAME",
-        command="trials-format",
-        without="by content",
+        READ, "format of the list", Text, command="trials-format", without="by content"
     )
     columns: Mapping[str, str] | None = same_as(ListOptions, "columns", section=READ)
 
@@ -154,7 +140,6 @@ class ScoreOptions(Options):
         COMPARED,
         "`cosine`, `dot`, `euclidean`, `crops-euclidean`, `ecapa-published`",
         Text,
-        metavar="NAME",
         without="the system's own",
     )
     models_by: str | None = option(
@@ -167,13 +152,9 @@ class ScoreOptions(Options):
     as_norm: Any = option(
         COMPARED, "normalise by the nearest strangers: ids or embeddings", metavar="COHORT"
     )
-    top: int | None = option(
-        COMPARED, "so many of them", Number, metavar="N", without="300", **_COUNT
-    )
+    top: int | None = option(COMPARED, "so many of them", Number, without="300", **_COUNT)
     s_norm: Any = option(COMPARED, "normalise by all strangers", metavar="COHORT")
-    speakers: Any = option(
-        COMPARED, "table of speakers: tells the groups of the cohort", metavar="FILE"
-    )
+    speakers: Any = option(COMPARED, "table of speakers: tells the groups of the cohort")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,9 +162,7 @@ class VerifyOptions(Options):
     """A system that enrols and verifies, and its recordings."""
 
     recordings: Any = option(VERIFIED, "folder or table, as `parivox embed` has it", metavar="PATH")
-    channel: int | None = option(
-        VERIFIED, "where files have two or more", Number, metavar="N", **_COUNT
-    )
+    channel: int | None = option(VERIFIED, "where files have two or more", Number, **_COUNT)
     device: str = same_as(SystemOptions, "device", section=VERIFIED)
 
 
@@ -201,5 +180,4 @@ class ScoreCommand(Options):
         "`package.module:name`, or an entry point; see "
         "[systems that compare themselves](recordings.md#systems-that-compare-themselves)",
         Text,
-        metavar="NAME",
     )

@@ -21,8 +21,8 @@ CHECKED = "what is told of it"
 DRAWN = "what is drawn"
 BUILT = "how lists are made"
 _DIGITS = 100  # more are no number, and Python refuses to read them
-_NUMBER: dict[str, Any] = {"annotated": "int"}
-_NUMBER_OR_NONE: dict[str, Any] = {"annotated": "int | None"}
+_NUMBER: dict[str, Any] = {"annotated": "int", "metavar": "N"}
+_NUMBER_OR_NONE: dict[str, Any] = {"annotated": "int | None", "metavar": "N"}
 
 
 def _parts(text: str) -> list[str]:
@@ -60,12 +60,11 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
 class ListOptions(Options):
     """How a list is read."""
 
-    speakers: Any = option(LIST, "table of speakers, their attributes", metavar="FILE")
+    speakers: Any = option(LIST, "table of speakers, their attributes")
     utterances: Any = option(
         LIST,
         "table of utterances: their speakers, their recordings (a column `recording`, `video`, "
         "`session` or `call`; else the folder of the file) and any attributes",
-        metavar="FILE",
     )
     columns: Mapping[str, str] | None = same_as(
         ReadOptions,
@@ -174,7 +173,7 @@ class CheckCommand(DescribeCommand):
 class GradeOptions(GradedOptions):
     """Options of `grade`."""
 
-    out: Any = option(WRITTEN, "CSV or Parquet file", metavar="FILE", is_needed=True)
+    out: Any = option(WRITTEN, "CSV or Parquet file", is_needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +181,7 @@ class ConvertOptions(ListOptions):
     """Options of `convert`."""
 
     format: str | None = option(
-        WRITTEN, "format of the list that is read", Text, metavar="NAME", without="by content"
+        WRITTEN, "format of the list that is read", Text, without="by content"
     )
     to: str | None = option(
         WRITTEN,
@@ -191,7 +190,7 @@ class ConvertOptions(ListOptions):
         metavar="FORMAT",
         is_needed=True,
     )
-    out: Any = option(WRITTEN, "a new file", metavar="FILE", is_needed=True)
+    out: Any = option(WRITTEN, "a new file", is_needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,14 +198,11 @@ class BuildOptions(Options):
     """Options of every kind of list that is built; these tables and `out` may stand before it."""
 
     utterances: Any = option(
-        BUILT,
-        "table of utterances, one a row; speaker and recording in columns, or in the path",
-        metavar="FILE",
+        BUILT, "table of utterances, one a row; speaker and recording in columns, or in the path"
     )
     speakers: Any = option(
         BUILT,
         "table of speakers, their attributes",
-        metavar="FILE",
         without="attributes of speakers stand in the table of utterances",
     )
     out: Any = option(BUILT, "folder for the lists and their manifest", metavar="DIR")
@@ -217,16 +213,12 @@ class BuildOptions(Options):
         annotated="str",
     )
     format: str = option(
-        BUILT,
-        "of the lists: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
-        Text,
-        "voxceleb",
-        metavar="NAME",
+        BUILT, "of the lists: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`", Text, "voxceleb"
     )
     variants: Any = option(
-        BUILT, "how many lists, with seeds spawned from one", Value, 1, metavar="N", **_NUMBER
+        BUILT, "how many lists, with seeds spawned from one", Value, 1, **_NUMBER
     )
-    seed: Any = option(BUILT, "that seed", Value, 0, metavar="N", **_NUMBER)
+    seed: Any = option(BUILT, "that seed", Value, 0, **_NUMBER)
     id: str | None = same_as(ListOptions, "id", section=BUILT)
     speaker_ids: bool = option(BUILT, "name who is left out, also in the manifest", Flag, False)
     progress: Callable[[str], None] | None = same_as(ReadOptions, "progress", section=BUILT)
@@ -255,11 +247,7 @@ class InclusiveOptions(BuildOptions):
     """Options of inclusive lists."""
 
     per_speaker: Any = option(
-        DRAWN,
-        "target pairs, and nontarget pairs, of each speaker",
-        metavar="N",
-        is_needed=True,
-        **_NUMBER,
+        DRAWN, "target pairs, and nontarget pairs, of each speaker", is_needed=True, **_NUMBER
     )
     grade_by: tuple[str, ...] | None = option(
         DRAWN,
@@ -291,6 +279,7 @@ class InclusiveOptions(BuildOptions):
         command="no-balance-partners",
         const=False,
         annotated="bool | None",
+        metavar="",
     )
     compat: str | None = option(
         DRAWN,
@@ -304,16 +293,13 @@ class InclusiveOptions(BuildOptions):
 class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
-    speakers_per_group: Any = option(
-        DRAWN, "speakers of each group", metavar="N", is_needed=True, **_NUMBER
-    )
+    speakers_per_group: Any = option(DRAWN, "speakers of each group", is_needed=True, **_NUMBER)
     utterances_per_speaker: Any = option(
-        DRAWN, "utterances of each speaker", metavar="N", is_needed=True, **_NUMBER
+        DRAWN, "utterances of each speaker", is_needed=True, **_NUMBER
     )
     pairs: Any = option(
         DRAWN,
         "target and nontarget pairs of each speaker",
-        metavar="N",
         without="as many as every group can give",
         **_NUMBER_OR_NONE,
     )
@@ -342,17 +328,20 @@ class CrossOptions(BuildOptions):
     trials: Any = option(
         DRAWN,
         "nontarget trials in all, shared out to the cells",
-        metavar="N",
         without="one of these three",
         **_NUMBER_OR_NONE,
     )
-    per_cell: Any = option(
-        DRAWN, "nontarget trials of each pair of groups", metavar="N", **_NUMBER_OR_NONE
-    )
+    per_cell: Any = option(DRAWN, "nontarget trials of each pair of groups", **_NUMBER_OR_NONE)
     complete: Any = option(
-        DRAWN, "every nontarget pair there is", Value, False, const=True, annotated="bool"
+        DRAWN,
+        "every nontarget pair there is",
+        Value,
+        False,
+        const=True,
+        annotated="bool",
+        metavar="",
     )
-    targets: Any = option(DRAWN, "target trials of each speaker", Value, 0, metavar="N", **_NUMBER)
+    targets: Any = option(DRAWN, "target trials of each speaker", Value, 0, **_NUMBER)
 
 
 KINDS: dict[str, type[BuildOptions]] = {
@@ -383,19 +372,15 @@ class VariantsOptions(ListOptions):
         annotated="int | Sequence[int]",
         reads=lambda text: text.split(","),
     )
-    variants: Any = option(
-        DRAWN, "lists for each number of pairs", Value, 5, metavar="N", **_NUMBER
-    )
-    seed: Any = option(DRAWN, "what they are drawn with", Value, 0, metavar="N", **_NUMBER)
+    variants: Any = option(DRAWN, "lists for each number of pairs", Value, 5, **_NUMBER)
+    seed: Any = option(DRAWN, "what they are drawn with", Value, 0, **_NUMBER)
     scorer: Callable[..., Any] | None = option(
         DRAWN,
         "takes the enrolment ids and the test ids of a list and gives its scores; lists are then "
         "built of utterances",
         command=None,
     )
-    replicates: Any = option(
-        DRAWN, "draws of speakers for each list", Value, 200, metavar="N", **_NUMBER
-    )
+    replicates: Any = option(DRAWN, "draws of speakers for each list", Value, 200, **_NUMBER)
     cost: str = option(DRAWN, "cost model of the minimum cost", Text, "voxsrc", metavar="COST")
 
 
@@ -408,12 +393,8 @@ class VariantsCommand(Options):
     scores: Any = option(
         LIST, "scores of more pairs than a list needs", metavar="SCORES", position="1"
     )
-    chart: Any = option(
-        WRITTEN, "chart of both spreads: SVG, PNG, PDF, HTML or JSON", metavar="FILE"
-    )
-    dets: Any = option(
-        WRITTEN, "chart of the DET curves, likewise, a panel for each group", metavar="FILE"
-    )
+    chart: Any = option(WRITTEN, "chart of both spreads: SVG, PNG, PDF, HTML or JSON")
+    dets: Any = option(WRITTEN, "chart of the DET curves, likewise, a panel for each group")
     json: bool = option(WRITTEN, "print the tables as JSON", Flag, False)
 
 
