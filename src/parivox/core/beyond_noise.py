@@ -31,17 +31,12 @@ _MOST_LOST = 0.05  # share of draws in which a group may be undefined
 
 
 class TauLog(NamedTuple):
-    """Noise-corrected spread of ln rates, shape (...).
-
-    Attributes
-    ----------
-    value : at least 0, lower is fairer
-    p : share of fair systems with as large a spread; see
-        :func:`~parivox.core.verdict.permutation_p`
-    """
+    """Noise-corrected spread of ln rates, shape (...)."""
 
     value: FloatArray
+    """At least 0, lower is fairer."""
     p: FloatArray
+    """:func:`~parivox.core.verdict.permutation_p`"""
 
 
 class Between(NamedTuple):

@@ -253,26 +253,21 @@ def _highest(tally: BySpeaker | ByPair, values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Standardised(Generic[Tally]):
-    """Trials of each group on the common mixture of strata.
-
-    Attributes
-    ----------
-    tally : BySpeaker or ByPair
-        Cells are groups. Errors and trials are weighted so that rates, moments, intervals and
-        ratios taken from it are those of the standardised rates; they are no counts, and errors
-        of a speaker may be negative. Groups whose `reason` is not empty have no entries.
-    weight : float64 of shape (stratum,)
-        Common weights, adding up to 1; 0 for strata left out.
-    left_out : float64 of shape (group,)
-        Share of the group's trials that is in strata left out; NaN without trials.
-    reason : str array of shape (group,)
-        ``no_trials``, ``no_common_stratum`` or empty.
-    """
+    """Trials of each group on the common mixture of strata."""
 
     tally: Tally
+    """Cells are groups. Errors and trials are weighted so that rates, moments, intervals and ratios
+    taken from it are those of the standardised rates; they are no counts, and errors of a speaker
+    may be negative. Groups whose `reason` is not empty have no entries.
+    """
     weight: FloatArray
+    """Common weights, adding up to 1; 0 for strata left out. Of shape (stratum,)."""
     left_out: FloatArray
+    """Share of the group's trials that is in strata left out; NaN without trials. Of shape
+    (group,).
+    """
     reason: NDArray[np.str_]
+    """``no_trials``, ``no_common_stratum`` or empty. Of shape (group,)."""
 
 
 def standardised(tally: Tally, group: ArrayLike, stratum: ArrayLike) -> Standardised[Tally]:
@@ -367,22 +362,16 @@ def _on_groups(
 
 @dataclass(frozen=True)
 class Association:
-    """How strongly two attributes go together.
-
-    Attributes
-    ----------
-    cramers_v : float
-        Cramér's V corrected for its bias: 0 for attributes that have nothing to do with each
-        other, 1 where each tells the other.
-    p : float
-        How often chance alone would put them together as much.
-    test : {"chi-square", "permutation"}
-        Where p is from.
-    """
+    """How strongly two attributes go together."""
 
     cramers_v: float
+    """Cramér's V corrected for its bias: 0 for attributes that have nothing to do with each other,
+    1 where each tells the other.
+    """
     p: float
+    """How often chance alone would put them together as much."""
     test: Literal["chi-square", "permutation"]
+    """Where p is from."""
 
 
 def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Association:

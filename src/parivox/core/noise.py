@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from parivox.core.tallies import sum_by_cell
+from parivox.core.tallies import over, sum_by_cell
 from parivox.core.verdict import permutation_p
 from parivox.errors import ConfigError
 
@@ -45,25 +45,19 @@ _LEAST_VARIANCE = 1e-14  # of a rate, so that the gamma's shape is finite
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """Draws of a system that treats all groups alike.
-
-    Attributes
-    ----------
-    errors : int64 of shape (replicate, ..., cell)
-        0 where refused.
-    trials : ndarray that broadcasts against `errors`
-    reason : str array of shape (...)
-        Why the data allow no valid draws, else empty.
-    """
+    """Draws of a system that treats all groups alike."""
 
     errors: IntArray
+    """0 where refused. Of shape (replicate, ..., cell)."""
     trials: NDArray[np.generic]
+    """Broadcasts against `errors`."""
     reason: NDArray[np.str_]
+    """Why the data allow no valid draws, else empty. Of shape (...)."""
 
     @cached_property
     def rates(self) -> FloatArray:
         """Errors over trials, (replicate, ..., cell); NaN where refused or without trials."""
-        return self._where_drawn(_rate(self.errors, self.trials))
+        return self._where_drawn(over(self.errors, self.trials))
 
     @cached_property
     def lifted(self) -> FloatArray:
@@ -75,20 +69,16 @@ class Null:
 
 
 class Floor(NamedTuple):
-    """Where a measure stands among its null draws, shape (...).
-
-    Attributes
-    ----------
-    mean : what fair systems show on average
-    q95 : what 95 % of fair systems do not exceed in unfairness
-    p : share of fair systems at least as unfair as the observed one, in (0, 1]
-    undefined : share of draws without a value
-    """
+    """Where a measure stands among its null draws, shape (...)."""
 
     mean: FloatArray
+    """What fair systems show on average."""
     q95: FloatArray
+    """What 95 % of fair systems do not exceed in unfairness."""
     p: FloatArray
+    """Share of fair systems at least as unfair as the observed one, in (0, 1]."""
     undefined: FloatArray
+    """Share of draws without a value."""
 
 
 def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: bool = False) -> Floor:
@@ -146,7 +136,7 @@ def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
     >>> without_zeros([0, 3], [100, 100]).tolist()
     [0.005, 0.03]
     """
-    return _rate(np.maximum(errors, 0.5), trials)
+    return over(np.maximum(errors, 0.5), trials)
 
 
 def null_method(tally: BySpeaker) -> Literal["permutation", "gamma_multinomial"]:
@@ -269,12 +259,6 @@ def _same_axes(
     axes = max(e.ndim, n.ndim)
     e, n = (each.reshape((1,) * (axes - each.ndim) + each.shape) for each in (e, n))
     return e, n
-
-
-def _rate(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
-    k, n = np.asarray(errors, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(n > 0, k / n, np.nan)
 
 
 class _Fair(NamedTuple):

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.intervals import rate_interval
+from parivox.core.intervals import rate_interval, wilson
 from parivox.core.tallies import moments, sum_by_cell
 from parivox.errors import ConfigError
 
@@ -74,24 +74,18 @@ class Shares:
 
 @dataclass(frozen=True, eq=False)
 class WorstTenth:
-    """What the tenth of speakers with the most errors carries.
-
-    Attributes
-    ----------
-    speakers : int64 of shape (cell,)
-        How many the tenth is: a tenth of the speakers, rounded up.
-    observed : float64 of shape (..., cell)
-        Their share of the cell's errors.
-    expected : float64 of shape (..., cell)
-        The same if all speakers had one rate: picking the worst after the fact finds some
-        luck as well. Only what `observed` has above it tells of people.
-    reason : str array of shape (..., cell)
-    """
+    """What the tenth of speakers with the most errors carries."""
 
     speakers: IntArray
+    """How many the tenth is: a tenth of the speakers, rounded up. Of shape (cell,)."""
     observed: FloatArray
+    """Their share of the cell's errors. Of shape (..., cell)."""
     expected: FloatArray
+    """The same if all speakers had one rate: picking the worst after the fact finds some luck as
+    well. Only what `observed` has above it tells of people. Of shape (..., cell).
+    """
     reason: NDArray[np.str_]
+    """``no_trials``, ``no_errors`` or empty. Of shape (..., cell)."""
 
 
 def share_above(tally: BySpeaker, limit: float, confidence: float = 0.95) -> Shares:
@@ -377,8 +371,9 @@ def _over_speakers(
         for rate in (rates.low, rates.high)
         for sign in (-1, 1)
     ]
-    low, _ = _wilson(np.min(corners, axis=0), speakers, t)
-    _, high = _wilson(np.max(corners, axis=0), speakers, t)
+    lowest, highest = (of(corners, axis=0) * speakers for of in (np.min, np.max))
+    low, _ = wilson(lowest, speakers, confidence, df=speakers - 1)
+    _, high = wilson(highest, speakers, confidence, df=speakers - 1)
     return Shares(value, low, high, reason)
 
 
@@ -411,11 +406,3 @@ def _spread(
         each, rate = (n - n2 / n) / (s - 1), k / n
         equal = (2 + 1 / (each * rate * (1 - rate))) / (s - 1) / each**2
         return spread, np.sqrt(np.maximum(jackknife, equal))
-
-
-def _wilson(share: FloatArray, n: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        z = t**2 / n
-        middle = (share + z / 2) / (1 + z)
-        half = np.sqrt(z * (share * (1 - share) + z / 4)) / (1 + z)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

@@ -39,26 +39,17 @@ _FARTHEST = np.log(1000)
 
 
 class Sample(NamedTuple):
-    """Trials of a group, or of several together: arrays that broadcast.
-
-    Attributes
-    ----------
-    speakers : array_like
-    trials_per_speaker : array_like
-        Trials that a speaker takes part in, on average.
-    icc : array_like
-        Correlation of two trials that share a speaker, at the reference's rate.
-    sides : {1, 2}
-        Speakers of a trial: 1 for target trials (FNR), 2 for nontarget ones (FPR).
-    df : array_like
-        The most degrees of freedom that the data allow, as when trials per speaker are unequal.
-    """
+    """Trials of a group, or of several together: arrays that broadcast."""
 
     speakers: ArrayLike
     trials_per_speaker: ArrayLike
+    """Trials that a speaker takes part in, on average."""
     icc: ArrayLike
+    """Correlation of two trials that share a speaker, at the reference's rate."""
     sides: int = 1
+    """Speakers of a trial: 1 for target trials (FNR), 2 for nontarget ones (FPR)."""
     df: ArrayLike = np.inf
+    """The most degrees of freedom that the data allow, as when trials per speaker are unequal."""
 
     def trials(self) -> FloatArray:
         """Trials in all."""

@@ -33,21 +33,14 @@ _FANS = 16
 
 @dataclass(frozen=True, eq=False)
 class RateAt:
-    """One error rate where the other is held at a target.
-
-    Attributes
-    ----------
-    value : float64 of shape (...)
-        The rate asked for; NaN where undefined or not resolvable.
-    threshold : float64 of shape (...)
-        The threshold used; NaN for ``interp``, which lies between thresholds.
-    achieved : float64 of shape (...)
-        The other rate as it is at that threshold.
-    """
+    """One error rate where the other is held at a target."""
 
     value: FloatArray
+    """The rate asked for; NaN where undefined or not resolvable. Of shape (...)."""
     threshold: FloatArray
+    """The threshold used; NaN for ``interp``, which lies between thresholds. Of shape (...)."""
     achieved: FloatArray
+    """The other rate as it is at that threshold. Of shape (...)."""
 
 
 def fnr_at_fpr(

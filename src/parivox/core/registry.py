@@ -34,42 +34,31 @@ ANY = (-np.inf, np.inf)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measure:
-    """What every measure has.
-
-    Attributes
-    ----------
-    id : str
-        As the columns ``metric`` and ``measure`` have it.
-    label : str
-        Its name in tables.
-    short : str
-        Its name where there is little room; the label, unless another is given.
-    says : str
-        Its definition in one line.
-    source : str
-        Who published it; empty if it is common.
-    scale : {"zero", "one", "ratio", "linear"}
-        On which scale it varies: it is at least 0 and 0 at best (its logarithm varies evenly),
-        at most 1 and 1 at best (that of 1 - value), a ratio whose logarithm is 0 at par, or a
-        number that varies evenly itself.
-    bounds : (float, float)
-        No value lies outside, and no limit of an interval.
-    fairer : {"lower", "higher", "neither"}
-        Which values are better: of a base metric for the people it is of, of the others for
-        fairness.
-    compute : callable or None
-        The function; None of what the pipeline itself makes of other values.
-    """
+    """What every measure has."""
 
     id: str
+    """As the columns ``metric`` and ``measure`` have it."""
     label: str
+    """Its name in tables."""
     says: str
+    """Its definition in one line."""
     short: str = ""
+    """Its name where there is little room; the label, unless another is given."""
     source: str = ""
+    """Who published it; empty if it is common."""
     scale: Scale = "zero"
+    """On which scale it varies: it is at least 0 and 0 at best (its logarithm varies evenly), at
+    most 1 and 1 at best (that of 1 - value), a ratio whose logarithm is 0 at par, or a number that
+    varies evenly itself.
+    """
     bounds: tuple[float, float] = (0.0, np.inf)
+    """No value lies outside, and no limit of an interval."""
     fairer: Literal["lower", "higher", "neither"] = "lower"
+    """Which values are better: of a base metric for the people it is of, of the others for
+    fairness.
+    """
     compute: Callable[..., object] | None = None
+    """The function; None of what the pipeline itself makes of other values."""
 
     def __post_init__(self) -> None:
         """Give what has no short name its label."""
@@ -89,96 +78,75 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BaseMetric(Measure):
-    """A number of one cell of trials.
-
-    Attributes
-    ----------
-    needs : str
-        What `compute` takes, and when it is defined:
-
-        ``points``
-            A :class:`~parivox.core.counts.Curve` ``[..., threshold]`` at the operating points;
-            gives ``[..., threshold]``.
-        ``counts``
-            :class:`~parivox.core.counts.Counts` ``[..., value]``; gives ``[...]``, or what has
-            a ``threshold`` beside it.
-        ``llr``
-            The same of scores that are log-likelihood ratios.
-        ``pooled``, ``recordings``, ``attempts``, ``seconds``
-            Made by the audit of scores against those of all groups; of recordings that failed; of
-            both rates with these; of times.
-    per : {"", "cost", "eer", "held"}
-        Computed once for each cost model (keyword `cost`), definition of the EER (`definition`),
-        or rate that is held and rule (`target`, `rule`).
-    of : {"target", "nontarget", "both"}
-        The trials that it is of, and whose errors stand beside it.
-    is_error : bool
-        0 at best and lower for better, so that groups can be compared by it.
-    field : str
-        Which attribute of what `compute` gives it is, where it gives several; those of one
-        function are computed together.
-    made_of : tuple of str
-        Computed of the values of these metrics instead.
-    is_smooth : bool
-        In replicates, bins of scores twice as wide do.
-    """
+    """A number of one cell of trials."""
 
     needs: Literal["points", "counts", "llr", "pooled", "recordings", "attempts", "seconds"]
+    """What `compute` takes, and when it is defined:
+
+    ``points``
+        A :class:`~parivox.core.counts.Curve` ``[..., threshold]`` at the operating points; gives
+        ``[..., threshold]``.
+    ``counts``
+        :class:`~parivox.core.counts.Counts` ``[..., value]``; gives ``[...]``, or what has a
+        ``threshold`` beside it.
+    ``llr``
+        The same of scores that are log-likelihood ratios.
+    ``pooled``, ``recordings``, ``attempts``, ``seconds``
+        Made by the audit of scores against those of all groups; of recordings that failed; of both
+        rates with these; of times.
+    """
     per: Literal["", "cost", "eer", "held"] = ""
+    """Computed once for each cost model (keyword `cost`), definition of the EER (`definition`), or
+    rate that is held and rule (`target`, `rule`).
+    """
     of: Literal["target", "nontarget", "both"] = "both"
+    """The trials that it is of, and whose errors stand beside it."""
     is_error: bool = True
+    """0 at best and lower for better, so that groups can be compared by it."""
     field: str = "value"
+    """Which attribute of what `compute` gives it is, where it gives several; those of one function
+    are computed together.
+    """
     made_of: tuple[str, ...] = ()
+    """Computed of the values of these metrics instead."""
     is_smooth: bool = False
+    """In replicates, bins of scores twice as wide do."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BiasMeasure(Measure):
-    """A group's base metric against a reference.
-
-    Attributes
-    ----------
-    par : float
-        Its value where the group fares as the reference does.
-    is_of_references : bool
-        Taken against each reference in turn; else against the one that its definition names.
-    """
+    """A group's base metric against a reference."""
 
     par: float
+    """Its value where the group fares as the reference does."""
     is_of_references: bool = False
+    """Taken against each reference in turn; else against the one that its definition names."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MetaMeasure(Measure):
-    """One number for how the groups of a system differ.
-
-    Attributes
-    ----------
-    metric : str
-        The one metric that it is for (``fpr``, ``fnr``, ``fpr+fnr`` for both at once), or empty:
-        any metric that is an error.
-    takes : {"", "alpha", "average", "draws", "grid"}
-        What `compute` takes besides the values: the keyword `alpha`, or the pooled value as
-        second argument; or what the audit makes it of, draws of a fair system or a grid of
-        operating points.
-    takes_logs : bool
-        A rate of 0 makes it undefined or infinite.
-    zero_policies : tuple of str
-        Rules for rates of 0 under which its value can differ.
-    has_p_of_fpr : bool
-        Whether the p of its noise floor is told of FPR. Of extremes and squares it is not: draws
-        of a fair system make small groups vary a little too little where pairs of speakers have
-        very unlike numbers of trials, so that it would be below .05 in up to .09 of fair systems.
-    shown : {"first", "quoted", "further", "tables"}
-        How prominently: in every summary; first on the page; further down; in tables alone.
-    """
+    """One number for how the groups of a system differ."""
 
     metric: str = ""
+    """The one metric that it is for (``fpr``, ``fnr``, ``fpr+fnr`` for both at once), or empty: any
+    metric that is an error.
+    """
     takes: Literal["", "alpha", "average", "draws", "grid"] = ""
+    """What `compute` takes besides the values: the keyword `alpha`, or the pooled value as second
+    argument; or what the audit makes it of, draws of a fair system or a grid of operating
+    points.
+    """
     takes_logs: bool = False
+    """A rate of 0 makes it undefined or infinite."""
     zero_policies: tuple[ZeroPolicy, ...] = ("none",)
+    """Rules for rates of 0 under which its value can differ."""
     has_p_of_fpr: bool = True
+    """Whether the p of its noise floor is told of FPR. Of extremes and squares it is not: draws of
+    a fair system make small groups vary a little too little where pairs of speakers have very
+    unlike numbers of trials, so that it would be below .05 in up to .09 of fair systems.
+    """
     shown: Literal["first", "quoted", "further", "tables"] = "further"
+    """How prominently: in every summary; first on the page; further down; in tables alone."""
 
     @property
     def is_joint(self) -> bool:
