@@ -14,7 +14,7 @@ from parivox.cli.options import (
     given_options,
 )
 from parivox.cli.process import Progress, print_json, print_lines, printing
-from parivox.cli.report import page_told
+from parivox.cli.report import page_options
 from parivox.errors import ConfigError
 from parivox.options.audit import AuditCommand, AuditOptions, PageCommand, QuietCommand
 
@@ -98,7 +98,7 @@ def _check_apart(out: str | None, name: str, file: str | None) -> None:
 
 
 def _page(given: argparse.Namespace) -> dict[str, Any]:
-    """What is told of the page, if there is to be one and it can be written."""
+    """Options of the page, if there is to be one and it can be written."""
     if given.report is None:
         for name in ("title", "context"):
             if getattr(given, name) is not None:
@@ -109,7 +109,7 @@ def _page(given: argparse.Namespace) -> dict[str, Any]:
 
     check_out_is_named(given.report, "file")
     check_page(given.report)
-    return page_told(given)
+    return page_options(given)
 
 
 def _named(sources: list[str]) -> Any:
@@ -138,8 +138,10 @@ def _named(sources: list[str]) -> Any:
     for (given, path), text in zip(pairs, sources, strict=True):
         name = given or (stem_of(path), "")
         if name in named:
-            told = "@".join(filter(None, name))
-            msg = f"{text}: {told!r} is named twice; name each file, as in V2=v2.csv or V2@H=v2.csv"
+            which = "@".join(filter(None, name))
+            msg = (
+                f"{text}: {which!r} is named twice; name each file, as in V2=v2.csv or V2@H=v2.csv"
+            )
             raise ConfigError(msg)
         named[name] = path
     return named

@@ -81,8 +81,8 @@ def printing() -> Iterator[None]:
         raise
     except OSError as error:
         silence()
-        told = error.strerror or str(error)
-        msg = f"standard output cannot be written ({told}); send it elsewhere"
+        why = error.strerror or str(error)
+        msg = f"standard output cannot be written ({why}); send it elsewhere"
         raise ConfigError(msg) from error
 
 

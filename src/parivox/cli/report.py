@@ -40,8 +40,8 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def page_told(given: argparse.Namespace) -> dict[str, Any]:
-    """What is told of a page, its context read, so that it is refused before anything is done."""
+def page_options(given: argparse.Namespace) -> dict[str, Any]:
+    """Options of a page, its context read, so that it is refused before anything is done."""
     from parivox.report.page.context import read_context  # noqa: PLC0415 - on request
 
     found = {name: getattr(given, name) for name in _OF_PAGE}
@@ -59,7 +59,7 @@ def _run(given: argparse.Namespace) -> None:
         check_page(given.out)
     elif given.out is not None:
         check_tables(given.out, kind)
-    page = page_told(given) if kind == "page" else {}
+    page = page_options(given) if kind == "page" else {}
     formats = _formats(given)
     with Progress(quiet=given.quiet) as tell:
         audit = load(given.audit)

@@ -61,17 +61,17 @@ class Measured:
         shape = self.value.shape
 
         def conditions() -> Mapping[str, NDArray[np.bool_]]:
-            told = self._conditions()
-            return {name: np.broadcast_to(held, shape)[..., 0] for name, held in told.items()}
+            found = self._conditions()
+            return {name: np.broadcast_to(holds, shape)[..., 0] for name, holds in found.items()}
 
         return Measured(self.value[..., 0], conditions)
 
     @cached_property
     def reason(self) -> NDArray[np.str_]:
         """The first reason that holds of each value."""
-        told = self._conditions()
-        conditions = [np.broadcast_to(held, self.value.shape) for held in told.values()]
-        return np.select(conditions, list(told), default="")
+        conditions = self._conditions()
+        holds = [np.broadcast_to(each, self.value.shape) for each in conditions.values()]
+        return np.select(holds, list(conditions), default="")
 
 
 def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") -> FloatArray:

@@ -74,8 +74,8 @@ def bt4vt_curve(counts: Counts) -> Curve:
     if counts.n_target == 0 or counts.n_nontarget == 0:
         keep = np.arange(0)
     else:
-        seen = np.concatenate(([True], (counts.target + counts.nontarget)[::-1] > 0))
-        keep = np.flatnonzero(seen)
+        occurs = np.concatenate(([True], (counts.target + counts.nontarget)[::-1] > 0))
+        keep = np.flatnonzero(occurs)
         start = np.searchsorted(whole.fp[keep], 0, side="right") - 1
         end = int(np.argmax(whole.fn[keep] == 0))
         keep = keep[start : end + 1]

@@ -115,17 +115,17 @@ def trend(tally: BySpeaker | ByPair, x: ArrayLike, confidence: float = 0.95) -> 
 
     known = _Known.of(tally, np.asarray(x, dtype=np.float64))
     reason = _undefined(known)
-    told = reason == ""
-    level, slope, settled = _fit(known, told)
-    reason = np.where(told & ~settled, "not_converged", reason)
-    told = reason == ""
+    defined = reason == ""
+    level, slope, settled = _fit(known, defined)
+    reason = np.where(defined & ~settled, "not_converged", reason)
+    defined = reason == ""
     variance, df = _variance(known, level, slope)
-    few = told & ~(np.isfinite(variance) & np.isfinite(df))
+    few = defined & ~(np.isfinite(variance) & np.isfinite(df))
     reason = np.where(few, "few_apart", reason)
     with np.errstate(invalid="ignore", divide="ignore"):
-        slope = np.where(told, slope / known.scale, np.nan)
-        se = np.where(told & ~few, np.sqrt(variance) / known.scale, np.nan)
-        df = np.where(told & ~few, df, np.nan)
+        slope = np.where(defined, slope / known.scale, np.nan)
+        se = np.where(defined & ~few, np.sqrt(variance) / known.scale, np.nan)
+        df = np.where(defined & ~few, df, np.nan)
         half = stdtrit(df, (1 + confidence) / 2) * se
         p = 2 * stdtr(df, -np.abs(slope) / se)
     return Trend(slope, slope - half, slope + half, se, df, p, known.tally.speakers, reason)
@@ -176,24 +176,24 @@ def _undefined(known: _Known) -> NDArray[np.str_]:
         "all_errors": errors == total,
         "separated": above | below,
     }
-    conditions = [np.broadcast_to(held, errors.shape) for held in reasons.values()]
+    conditions = [np.broadcast_to(holds, errors.shape) for holds in reasons.values()]
     return np.select(conditions, list(reasons), default="")
 
 
 def _fit(
-    known: _Known, told: NDArray[np.bool_]
+    known: _Known, defined: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Level and slope by Newton's method, shortened where it would leap; whether it settled."""
     tally, x = known.tally, known.x
     errors, total = tally.by_cell(known.errors), tally.by_cell(known.trials)
-    level = np.log(np.where(told, errors, 1.0) / np.where(told, total - errors, 1.0))
+    level = np.log(np.where(defined, errors, 1.0) / np.where(defined, total - errors, 1.0))
     slope, step = np.zeros(level.shape), np.zeros(level.shape)
     for _ in range(_STEPS):
         residual, information = _scores(known, level, slope)
         a, b, c = (tally.by_cell(information * x**k) for k in range(3))
         u, v = (tally.by_cell(residual * x**k) for k in range(2))
         det = a * c - b * b
-        steps = np.where(told, [over(c * u - b * v, det), over(a * v - b * u, det)], 0.0)
+        steps = np.where(defined, [over(c * u - b * v, det), over(a * v - b * u, det)], 0.0)
         # a flat likelihood would leap out of sight, and is not settled either
         step = np.nan_to_num(np.abs(steps).max(axis=0), nan=np.inf)
         short = np.minimum(1.0, _LONGEST_STEP / np.maximum(step, _SETTLED))

@@ -154,7 +154,7 @@ def rate_interval(
     low = np.where(same, np.where(m.rate > 0, 1 - reach, 0), low)
     high = np.where(same, np.where(m.rate > 0, 1, reach), high)
     known = ~np.isnan(high)
-    told = known & ~same
+    varied = known & ~same
     speakers = m.speakers.astype(np.int64).astype(np.str_)
     rare = np.strings.add(speakers, " speakers cannot exclude a rare badly served kind of speaker")
     borrowed = same & known & (lent < most)
@@ -166,20 +166,20 @@ def rate_interval(
         (borrowed, "design effect of the other groups"),
         (same & known & ~borrowed, "each speaker counted as one trial"),
         (raised, "variance raised to that of the other groups"),
-        (told & ((m.df < _SURE_DF) | (m.largest_share > 0.5)), "interval may be short"),
-        (told & (high > _FAR * m.rate), "upper limit only"),
+        (varied & ((m.df < _SURE_DF) | (m.largest_share > 0.5)), "interval may be short"),
+        (varied & (high > _FAR * m.rate), "upper limit only"),
         (known & (m.speakers < _FEW_SPEAKERS), rare),
     ]
     return Interval(
         m.rate,
         low,
         high,
-        np.where(told, deff, np.nan),
+        np.where(varied, deff, np.nan),
         n_eff,
-        np.where(told, m.df, np.nan),
-        np.where(told, np.sqrt(variance), np.nan),
+        np.where(varied, m.df, np.nan),
+        np.where(varied, np.sqrt(variance), np.nan),
         _joined(notes, m.rate.shape),
-        np.select([told, known], ["speakers", "zero-errors"], ""),
+        np.select([varied, known], ["speakers", "zero-errors"], ""),
     )
 
 

@@ -99,10 +99,10 @@ def _blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
     """
     curve, size = counts.curve, counts.values.size
     # only a nontarget followed by a target can turn the curve upwards
-    held = np.flatnonzero(counts.nontarget > 0)
-    cell = held // max(size, 1)
+    at_nontarget = np.flatnonzero(counts.nontarget > 0)
+    cell = at_nontarget // max(size, 1)
     # what is rejected at the next higher threshold; thresholds fall, from +inf
-    at = (2 * size + 1) * cell + (size - 1) - held
+    at = (2 * size + 1) * cell + (size - 1) - at_nontarget
     y = curve.fn.reshape(-1)[at]
     is_last = np.append(cell[1:] != cell[:-1], True)[: cell.size]
     ends = np.flatnonzero(np.append(y[1:] != y[:-1], True)[: cell.size] | is_last)

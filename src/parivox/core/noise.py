@@ -120,8 +120,8 @@ def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: bool = Fals
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = unfair * np.where(missing, 0, draws).sum(axis=0) / n
     p = permutation_p(unfair * np.asarray(observed, dtype=np.float64), draws)
-    told = share <= _UNDEFINED
-    mean, q95, p = (np.where(told, each, np.nan)[()] for each in (mean, q95, p))
+    enough = share <= _UNDEFINED
+    mean, q95, p = (np.where(enough, each, np.nan)[()] for each in (mean, q95, p))
     return Floor(mean, q95, p, share[()])
 
 

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.intervals import rate_interval, wilson
+from parivox.core.intervals import rate_interval
 from parivox.core.tallies import moments, sum_by_cell
 from parivox.errors import ConfigError
 
@@ -342,28 +342,28 @@ def _over_speakers(
         ["no_trials", "few_speakers", "few_trials", "no_errors", "all_errors"],
         default="",
     )
-    told = reason == ""
+    defined = reason == ""
     t = stdtrit(np.maximum(speakers - 1.0, 1.0), (1 + confidence) / 2)
     rates = rate_interval(moments(tally), confidence)
     spread, its_error = _spread(tally, errors, trials)
 
     # speakers with equal errors and trials, at one point and in one cell, are alike
-    place = np.arange(told.size).reshape(told.shape)[..., tally.cell]
+    place = np.arange(defined.size).reshape(defined.shape)[..., tally.cell]
     keys = np.broadcast_arrays(place, errors.astype(np.int64), trials.astype(np.int64))
-    shape = (max(told.size, 1), *(int(key.max(initial=0)) + 1 for key in keys[1:]))
+    shape = (max(defined.size, 1), *(int(key.max(initial=0)) + 1 for key in keys[1:]))
     kinds, alike = np.unique(
         np.ravel_multi_index([key.ravel() for key in keys], shape), return_counts=True
     )
     at, k, n = np.unravel_index(kinds, shape)
 
     def mean(rate: FloatArray, correlation: FloatArray) -> FloatArray:
-        rho = np.where(told, np.clip(correlation, _LEAST_SPREAD, _MOST_SPREAD), 0.5)
-        safe = np.where(told, rate, 0.5)
+        rho = np.where(defined, np.clip(correlation, _LEAST_SPREAD, _MOST_SPREAD), 0.5)
+        safe = np.where(defined, rate, 0.5)
         weight = 1 / rho - 1
         a, b = (safe * weight).ravel()[at], ((1 - safe) * weight).ravel()[at]
         each = known(a + k, b + n - k)
-        found = np.bincount(at, each * alike, minlength=told.size).reshape(told.shape)
-        return np.where(told, found / np.maximum(speakers, 1), np.nan)
+        found = np.bincount(at, each * alike, minlength=defined.size).reshape(defined.shape)
+        return np.where(defined, found / np.maximum(speakers, 1), np.nan)
 
     value = mean(rates.rate, spread)
     corners = [value] + [
@@ -371,9 +371,8 @@ def _over_speakers(
         for rate in (rates.low, rates.high)
         for sign in (-1, 1)
     ]
-    lowest, highest = (of(corners, axis=0) * speakers for of in (np.min, np.max))
-    low, _ = wilson(lowest, speakers, confidence, df=speakers - 1)
-    _, high = wilson(highest, speakers, confidence, df=speakers - 1)
+    low, _ = _wilson(np.min(corners, axis=0), speakers, t)
+    _, high = _wilson(np.max(corners, axis=0), speakers, t)
     return Shares(value, low, high, reason)
 
 
@@ -406,3 +405,11 @@ def _spread(
         each, rate = (n - n2 / n) / (s - 1), k / n
         equal = (2 + 1 / (each * rate * (1 - rate))) / (s - 1) / each**2
         return spread, np.sqrt(np.maximum(jackknife, equal))
+
+
+def _wilson(share: FloatArray, n: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = t**2 / n
+        middle = (share + z / 2) / (1 + z)
+        half = np.sqrt(z * (share * (1 - share) + z / 4)) / (1 + z)
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

@@ -149,7 +149,7 @@ def power_to_detect(
         own = np.where((own > 0) & (own < 1), own, np.nan)
         icc = icc_at(group.icc, rate, own, sides=group.sides)
         one, other = _spread(group, own, icc), _spread(reference, rate, reference.icc)
-        wide = np.hypot(*(stdtrit(each.df, level) * each.told for each in (one, other)))
+        wide = np.hypot(*(stdtrit(each.df, level) * each.estimated for each in (one, other)))
         found = ndtr((np.abs(np.log(ratio)) - wide) / np.hypot(one.true, other.true))
     return np.asarray(found)[()]
 
@@ -361,7 +361,7 @@ class _Spread(NamedTuple):
     """Standard error of the logarithm of a rate: the true one and what an audit tells of it."""
 
     true: FloatArray
-    told: FloatArray
+    estimated: FloatArray
     df: FloatArray
 
 
@@ -372,8 +372,8 @@ def _spread(sample: Sample, rate: FloatArray, icc: ArrayLike) -> _Spread:
     independent = (1 - rate) / (rate * sample.trials())
     kurtosis = _kurtosis(rate, _numbers(sample.trials_per_speaker), icc)
     df = np.minimum(2 / (kurtosis / speakers + 2 / (speakers - 1)), sample.df)
-    told = np.maximum(deff, _TOLD * (deff + 1)) if sample.sides == 2 else deff
-    return _Spread(np.sqrt(deff * independent), np.sqrt(told * independent), df)
+    estimated = np.maximum(deff, _TOLD * (deff + 1)) if sample.sides == 2 else deff
+    return _Spread(np.sqrt(deff * independent), np.sqrt(estimated * independent), df)
 
 
 def _kurtosis(rate: FloatArray, trials: FloatArray, icc: ArrayLike) -> FloatArray:

@@ -106,8 +106,8 @@ def ratio_interval(one: Interval, other: Interval) -> Ratio:
         ],
         "",
     )
-    told = reason == ""
-    low, high, p = (np.where(told, x, np.nan) for x in (low, high, _p(one, other)))
+    defined = reason == ""
+    low, high, p = (np.where(defined, x, np.nan) for x in (low, high, _p(one, other)))
     return Ratio(value, low, high, p, reason)
 
 

@@ -196,10 +196,10 @@ def numbered(
     """
     if size > _DENSE:
         return np.unique(codes, return_inverse=True)
-    seen = np.zeros(size, dtype=np.bool_)
-    seen[codes] = True
-    number = np.cumsum(seen, dtype=np.int32) - 1
-    return np.flatnonzero(seen), number[codes]
+    occurs = np.zeros(size, dtype=np.bool_)
+    occurs[codes] = True
+    number = np.cumsum(occurs, dtype=np.int32) - 1
+    return np.flatnonzero(occurs), number[codes]
 
 
 def sum_by_cell(values: ArrayLike, cell: NDArray[np.integer[Any]], n_cells: int) -> FloatArray:

@@ -158,10 +158,10 @@ def verdicts(
         (significant & (rho < 1) & ~none, "better", ""),
         (outside, "cannot_tell", "not_after_holm"),
     ]
-    held = [rule[0] for rule in rules]
-    code = np.select(held, [rule[1] for rule in rules], default="cannot_tell")
+    holds = [rule[0] for rule in rules]
+    code = np.select(holds, [rule[1] for rule in rules], default="cannot_tell")
     reason = np.select(
-        held, [rule[2] for rule in rules], default=np.where(too_common, "too_common", "too_wide")
+        holds, [rule[2] for rule in rules], default=np.where(too_common, "too_common", "too_wide")
     )
     return Verdicts(code, np.where(gated, why, reason), rho, lower, upper, gated)
 
