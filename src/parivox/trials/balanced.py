@@ -29,6 +29,7 @@ from parivox.read.columns import plain
 from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.trials.building import Built, build_lists
+from parivox.trials.guidelines import CHECKS
 from parivox.trials.pairs import (
     Meetings,
     meet_each_other,
@@ -57,7 +58,6 @@ NONE = "none"
 """Stands for no attribute to balance."""
 _GENDER = ("gender", "sex")
 _SPEAKERS, _SPREAD, _TARGET, _UTTERANCES = range(4)  # keys of the streams of one list
-_GATE = 10
 
 
 def build_balanced(
@@ -136,41 +136,43 @@ def design(pool: Pool, asked: BalancedOptions) -> Design:
     Groups are balanced in what defines difficulty: `balance` is asked for the manifest.
     """
     pairs = None if asked.pairs is None else whole_number(asked.pairs, "pairs", 1)
-    sizes = _Sizes(
-        _Capacity(pool, _groups(pool, asked.groups)),
+    wanted = _Wanted(
+        pool,
+        _groups(pool, asked.groups),
         whole_number(asked.speakers_per_group, "speakers_per_group", 2),
         whole_number(asked.utterances_per_speaker, "utterances_per_speaker", 2),
         pairs,
     )
-    sizes.check()
-    n = pairs or sizes.capacity.most_pairs(sizes.each, sizes.utterances)
-    sizes = replace(sizes, pairs=n)
-    names = [pool.groups[i] for i in sizes.capacity.groups]
+    wanted.check()
+    n = pairs or wanted.most_pairs()
+    wanted = replace(wanted, pairs=n)
+    names = [pool.groups[i] for i in wanted.groups]
     each = (
-        f"each of {sizes.speakers} speakers a group enrols for {n:,} target and {n:,} nontarget "
-        f"trials with {sizes.utterances} utterances"
+        f"each of {wanted.speakers} speakers a group enrols for {n:,} target and {n:,} nontarget "
+        f"trials with {wanted.utterances} utterances"
     )
     notes = [each]
-    if sizes.speakers < _GATE:
+    least = CHECKS["G7"].threshold
+    if wanted.speakers < least:
         notes.append(
-            f"check G7 asks for {_GATE} speakers in each group, more than the {sizes.speakers} "
+            f"check G7 asks for {least:g} speakers in each group, more than the {wanted.speakers} "
             "asked for"
         )
     return Design(
         "balanced",
         pool,
         {
-            "speakers_per_group": sizes.speakers,
-            "utterances_per_speaker": sizes.utterances,
+            "speakers_per_group": wanted.speakers,
+            "utterances_per_speaker": wanted.utterances,
             "pairs": n,
             "groups": names,
             "balance": asked.balance,
         },
-        lambda draws: _drawn(sizes.capacity, sizes.each, sizes.utterances, n, draws),
-        2 * n * sizes.speakers * len(names),
+        lambda draws: _drawn(wanted, n, draws),
+        2 * n * wanted.speakers * len(names),
         ROWS,
-        dict.fromkeys(names, sizes.speakers),
-        tuple(sizes.reasons()),
+        dict.fromkeys(names, wanted.speakers),
+        tuple(wanted.reasons()),
         tuple(notes),
         {"thresholds": {"G2": n}},
     )
@@ -216,16 +218,13 @@ def _groups(pool: Pool, asked: Sequence[str] | str | None) -> Ints:
     return np.unique([pool.groups.index(one) for one in names])
 
 
-def _drawn(
-    capacity: _Capacity, speakers: int, utterances: int, n: int, draws: Draws
-) -> Iterator[Block]:
-    """Draw one list: so many speakers of each cell and utterances of each, n pairs of a class."""
-    pool = capacity.pool
-    can = capacity.can(utterances, n)
-    cells = range(capacity.groups.size * len(capacity.strata))
-    able = [np.flatnonzero(can & (capacity.cell == at)) for at in cells]
+def _drawn(wanted: _Wanted, n: int, draws: Draws) -> Iterator[Block]:
+    """Draw one list, of n pairs of either class for each speaker."""
+    pool, utterances = wanted.pool, wanted.utterances
+    can = wanted.can(utterances, n)
+    able = [np.flatnonzero(can & (wanted.cell == at)) for at in range(wanted.cells)]
     words = draws.child(_SPEAKERS).words([0], [pool.sizes.size])
-    chosen = [who[np.argsort(words[who], kind="stable")][:speakers] for who in able]
+    chosen = [who[np.argsort(words[who], kind="stable")][: wanted.each] for who in able]
     every = np.sort(np.concatenate(chosen))
     order, _ = _spread_over_recordings(pool, draws.child(_SPREAD).words([0], [len(pool.ids)]))
     own = np.sort(order[numbers_within(pool.sizes) < utterances])
@@ -233,8 +232,7 @@ def _drawn(
     start = np.arange(every.size + 1) * utterances
     recording = pool.recording[own]
     pairs = target_pairs(start, np.searchsorted(recording, recording, side="right"))
-    wanted = np.full(every.size, n)
-    numbers = draws.child(_TARGET).distinct(pairs.within(start), wanted, every)
+    numbers = draws.child(_TARGET).distinct(pairs.within(start), np.full(every.size, n), every)
     partner = np.empty((every.size, n), dtype=np.int64)
     for who in chosen:
         at = np.searchsorted(every, who)
@@ -250,119 +248,8 @@ def _drawn(
 
 
 @dataclass(frozen=True, eq=False)
-class _Sizes:
-    """Speakers, utterances and pairs asked of each group, and whether there are as many."""
-
-    capacity: _Capacity
-    speakers: int
-    utterances: int
-    pairs: int | None
-
-    @property
-    def each(self) -> int:
-        """Speakers of each group and stratum."""
-        return self.speakers // len(self.capacity.strata)
-
-    def reasons(self) -> list[str]:
-        """Why speakers of these groups cannot be drawn; empty for those who can, and others."""
-        pool = self.capacity.pool
-        reasons = np.full(pool.sizes.size, "", dtype=object)
-        least = self.pairs or 1
-        is_poor = self.capacity.across(self.utterances) < least
-        reasons[is_poor] = f"fewer than {least:,} target pairs across recordings"
-        reasons[pool.sizes < self.utterances] = f"fewer than {self.utterances} utterances"
-        reasons[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
-        is_other = (pool.group >= 0) & ~np.isin(pool.group, self.capacity.groups)
-        reasons[is_other] = ""  # who is not asked for
-        reasons[pool.group < 0] = f"{pool.by} is not known"
-        return [str(one) for one in reasons]
-
-    def check(self) -> None:
-        """Refuse a design that does not fit."""
-        if self.speakers % len(self.capacity.strata) or self.each < 2:
-            self._refuse_share()
-        most = _nontarget_pairs(self.each, self.utterances)
-        if self.pairs is not None and self.pairs > most:
-            msg = (
-                f"--pairs {self.pairs:,}: {self.each} speakers who meet each other with "
-                f"{self.utterances} utterances give {most:,} nontarget pairs each at most; "
-                f"{self._fitting(np.empty(0, dtype=np.int64))}"
-            )
-            raise ConfigError(msg)
-        counts = self.capacity.counts(self.utterances, self.pairs)
-        is_short = counts < self.each
-        if not is_short.any():
-            return
-        lacking = ", ".join(
-            f"{self._named(*at)} has {counts[at]:,}" for at in zip(*is_short.nonzero(), strict=True)
-        )
-        needs = f"{self.utterances} utterances from two recordings or more"
-        if self.pairs:
-            needs = f"{self.utterances} utterances and {self.pairs:,} target pairs across "
-            needs += "recordings"
-        fits = self._fitting(self.capacity.groups[~is_short.any(axis=1)])
-        msg = (
-            f"{self.capacity.pool.table.name}: too few speakers with {needs}, of whom {self.each} "
-            f"are needed: {lacking}; {fits}"
-        )
-        raise DataError(msg)
-
-    def _refuse_share(self) -> None:
-        """Speakers that cannot be shared out to what is balanced."""
-        n = len(self.capacity.strata)
-        most = self.capacity.most_speakers(self.utterances, self.pairs)
-        names = " and ".join(self.capacity.balanced) or "one"
-        until = f" to {most:,}, the most that fit" if most else " on"
-        msg = (
-            f"--speakers-per-group {self.speakers}: cannot be shared out to {n} values of {names} "
-            f"with 2 speakers each; give a multiple of {n} from {2 * n}{until}, or --balance none"
-        )
-        raise ConfigError(msg)
-
-    def _named(self, group: int, stratum: int) -> str:
-        pool, has = self.capacity.pool, self.capacity
-        codes = zip(has.balanced, has.strata[stratum], strict=True)
-        texts = (pool.texts[name][code] for name, code in codes)
-        return " ".join((pool.groups[has.groups[group]], *texts))
-
-    def _fitting(self, enough: Ints) -> str:
-        """The largest designs that fit: one number changed, or some groups left out."""
-        has, designs = self.capacity, []
-        if speakers := has.most_speakers(self.utterances, self.pairs):
-            designs.append(f"--speakers-per-group {speakers} fits all groups")
-        if utterances := has.most_utterances(self.each, self.pairs):
-            designs.append(f"--utterances-per-speaker {utterances} fits all groups")
-        if self.pairs and (pairs := has.most_pairs(self.each, self.utterances)):
-            designs.append(f"--pairs {pairs} fits all groups")
-        if enough.size:
-            designs.append(f"{self.speakers} speakers fit {self._option(enough)}")
-        return "; ".join(designs or self._fitting_some() or ["give other speakers"])
-
-    def _fitting_some(self) -> list[str]:
-        """Designs of those groups that can take part at all, and of the two largest."""
-        has, designs = self.capacity, []
-        fewest = has.counts(self.utterances, self.pairs).min(axis=1)
-        rich = np.argsort(-fewest, kind="stable")[: (fewest > 1).sum()]
-        for k in dict.fromkeys((rich.size, min(2, rich.size))):
-            some = _Capacity(has.pool, np.sort(has.groups[rich[:k]]))
-            if k and (most := some.most_speakers(self.utterances, self.pairs)):
-                designs.append(f"--speakers-per-group {most} fits {self._option(some.groups)}")
-        for each in () if designs else (self.each, 2):
-            is_rich = (has.counts(2, None) >= each).all(axis=1)
-            some = _Capacity(has.pool, has.groups[is_rich])
-            if is_rich.any() and (most := some.most_utterances(each, self.pairs)):
-                speakers = f"--speakers-per-group {each * len(some.strata)}"
-                both = f"{speakers} --utterances-per-speaker {most}"
-                return [f"{both} fits {self._option(some.groups)}"]
-        return designs
-
-    def _option(self, groups: Ints) -> str:
-        return "--groups " + ",".join(self.capacity.pool.groups[g] for g in groups)
-
-
-@dataclass(frozen=True, eq=False)
-class _Capacity:
-    """Speakers, utterances and pairs that some groups of a pool can give.
+class _Wanted:
+    """Speakers, utterances and pairs wanted of some groups of a pool, and what these can give.
 
     Of every group, equally many speakers of each stratum take part: of each value of the attributes
     that are balanced, those which define difficulty beside the groups. A group and a stratum are a
@@ -371,6 +258,9 @@ class _Capacity:
 
     pool: Pool
     groups: Ints  # places of those that take part
+    speakers: int
+    utterances: int
+    pairs: int | None  # None for any
 
     @cached_property
     def balanced(self) -> tuple[str, ...]:
@@ -390,6 +280,16 @@ class _Capacity:
     @property
     def _values(self) -> NDArray[np.int32]:
         return self.pool.values[[self.pool.graded_by.index(one) for one in self.balanced]].T
+
+    @property
+    def each(self) -> int:
+        """Speakers wanted of each cell."""
+        return self.speakers // len(self.strata)
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return self.groups.size * len(self.strata)
 
     @cached_property
     def cell(self) -> Ints:
@@ -422,36 +322,129 @@ class _Capacity:
 
     def counts(self, utterances: int, pairs: int | None) -> Ints:
         """How many can, of shape (group, stratum)."""
-        shape = self.groups.size, len(self.strata)
-        can = self.can(utterances, pairs)
-        return np.bincount(self.cell[can], minlength=shape[0] * shape[1]).reshape(shape)
+        can = self.cell[self.can(utterances, pairs)]
+        return np.bincount(can, minlength=self.cells).reshape(self.groups.size, -1)
 
-    def _largest(self, values: Ints, each: int) -> int:
-        """The largest value that so many speakers of each cell reach; 0 if they are too few."""
-        cells = (values[self.cell == at] for at in range(self.groups.size * len(self.strata)))
+    def _largest(self, values: Ints) -> int:
+        """The largest value that enough speakers of each cell reach; 0 if they are too few."""
+        each, cells = self.each, (values[self.cell == at] for at in range(self.cells))
         return min(int(np.sort(one)[-each]) if one.size >= each else 0 for one in cells)
 
-    def most_speakers(self, utterances: int, pairs: int | None) -> int:
+    def most_speakers(self) -> int:
         """The largest number of speakers in each group; 0 if there is none."""
-        each = int(self.counts(utterances, pairs).min())
-        is_enough = each > 1 and _nontarget_pairs(each, utterances) >= (pairs or 1)
+        each = int(self.counts(self.utterances, self.pairs).min())
+        is_enough = each > 1 and _nontarget_pairs(each, self.utterances) >= (self.pairs or 1)
         return each * len(self.strata) if is_enough else 0
 
-    def most_utterances(self, each: int, pairs: int | None) -> int:
-        """The largest number of utterances, where each cell has so many speakers; 0 if none."""
-        most = self._largest(self.pool.sizes, each)
+    def most_utterances(self) -> int:
+        """The largest number of utterances for as many speakers; 0 if there is none."""
+        most = self._largest(self.pool.sizes)
         sizes = np.unique(self.pool.sizes[(self.cell >= 0) & (self.pool.sizes <= most)])
         for utterances in sizes[sizes > 1][::-1].tolist():
-            if _nontarget_pairs(each, utterances) < (pairs or 1):
+            if _nontarget_pairs(self.each, utterances) < (self.pairs or 1):
                 return 0
-            if (self.counts(utterances, pairs) >= each).all():
+            if (self.counts(utterances, self.pairs) >= self.each).all():
                 return int(utterances)
         return 0
 
-    def most_pairs(self, each: int, utterances: int) -> int:
-        """The largest number of pairs, where each cell has so many speakers; 0 if none."""
-        across = np.where(self.can(utterances, None), self.across(utterances), 0)
-        return min(self._largest(across, each), _nontarget_pairs(each, utterances))
+    def most_pairs(self) -> int:
+        """The largest number of pairs for as many speakers and utterances; 0 if there is none."""
+        across = np.where(self.can(self.utterances, None), self.across(self.utterances), 0)
+        return min(self._largest(across), _nontarget_pairs(self.each, self.utterances))
+
+    def reasons(self) -> list[str]:
+        """Why speakers of these groups cannot be drawn; empty for those who can, and others."""
+        pool = self.pool
+        reasons = np.full(pool.sizes.size, "", dtype=object)
+        least = self.pairs or 1
+        is_poor = self.across(self.utterances) < least
+        reasons[is_poor] = f"fewer than {least:,} target pairs across recordings"
+        reasons[pool.sizes < self.utterances] = f"fewer than {self.utterances} utterances"
+        reasons[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
+        is_other = (pool.group >= 0) & ~np.isin(pool.group, self.groups)
+        reasons[is_other] = ""  # who is not asked for
+        reasons[pool.group < 0] = f"{pool.by} is not known"
+        return [str(one) for one in reasons]
+
+    def check(self) -> None:
+        """Refuse what the groups cannot give."""
+        n = len(self.strata)
+        if self.speakers % n or self.each < 2:
+            most = self.most_speakers()
+            names = " and ".join(self.balanced) or "one"
+            until = f" to {most:,}, the most that fit" if most else " on"
+            msg = (
+                f"--speakers-per-group {self.speakers}: cannot be shared out to {n} values of "
+                f"{names} with 2 speakers each; give a multiple of {n} from {2 * n}{until}, or "
+                "--balance none"
+            )
+            raise ConfigError(msg)
+        most = _nontarget_pairs(self.each, self.utterances)
+        if self.pairs is not None and self.pairs > most:
+            msg = (
+                f"--pairs {self.pairs:,}: {self.each} speakers who meet each other with "
+                f"{self.utterances} utterances give {most:,} nontarget pairs each at most; "
+                f"{self._fitting(np.empty(0, dtype=np.int64))}"
+            )
+            raise ConfigError(msg)
+        counts = self.counts(self.utterances, self.pairs)
+        is_short = counts < self.each
+        if not is_short.any():
+            return
+        lacking = ", ".join(
+            f"{self._named(*at)} has {counts[at]:,}" for at in zip(*is_short.nonzero(), strict=True)
+        )
+        needs = f"{self.utterances} utterances from two recordings or more"
+        if self.pairs:
+            needs = f"{self.utterances} utterances and {self.pairs:,} target pairs across "
+            needs += "recordings"
+        fits = self._fitting(self.groups[~is_short.any(axis=1)])
+        msg = (
+            f"{self.pool.table.name}: too few speakers with {needs}, of whom {self.each} are "
+            f"needed: {lacking}; {fits}"
+        )
+        raise DataError(msg)
+
+    def _named(self, group: int, stratum: int) -> str:
+        codes = zip(self.balanced, self.strata[stratum], strict=True)
+        texts = (self.pool.texts[name][code] for name, code in codes)
+        return " ".join((self.pool.groups[self.groups[group]], *texts))
+
+    def _fitting(self, enough: Ints) -> str:
+        """The largest designs that fit: one number changed, or some groups left out."""
+        designs = []
+        if speakers := self.most_speakers():
+            designs.append(f"--speakers-per-group {speakers} fits all groups")
+        if utterances := self.most_utterances():
+            designs.append(f"--utterances-per-speaker {utterances} fits all groups")
+        if self.pairs and (pairs := self.most_pairs()):
+            designs.append(f"--pairs {pairs} fits all groups")
+        if enough.size:
+            designs.append(f"{self.speakers} speakers fit {replace(self, groups=enough).option}")
+        return "; ".join(designs or self._fitting_some() or ["give other speakers"])
+
+    def _fitting_some(self) -> list[str]:
+        """Designs of those groups that can take part at all, and of the two largest."""
+        designs = []
+        fewest = self.counts(self.utterances, self.pairs).min(axis=1)
+        rich = np.argsort(-fewest, kind="stable")[: (fewest > 1).sum()]
+        for k in dict.fromkeys((rich.size, min(2, rich.size))):
+            some = replace(self, groups=np.sort(self.groups[rich[:k]]))
+            if k and (most := some.most_speakers()):
+                designs.append(f"--speakers-per-group {most} fits {some.option}")
+        for each in () if designs else (self.each, 2):
+            is_rich = (self.counts(2, None) >= each).all(axis=1)
+            some = replace(self, groups=self.groups[is_rich])
+            some = replace(some, speakers=each * len(some.strata))
+            if is_rich.any() and (most := some.most_utterances()):
+                speakers = f"--speakers-per-group {some.speakers}"
+                return [f"{speakers} --utterances-per-speaker {most} fits {some.option}"]
+        return designs
+
+    @property
+    def option(self) -> str:
+        """The option that names these groups."""
+        return "--groups " + ",".join(self.pool.groups[g] for g in self.groups)
 
 
 def _nontarget_pairs(speakers: int, utterances: int) -> int:
