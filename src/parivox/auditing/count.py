@@ -138,7 +138,7 @@ def _shared(read: Gathered, asked: CountOptions, bins: Bins) -> TrialCounts:
     _check_bins(trials, bins)
     blocks = _Blocks(trials, read.groupings, read.levels)
     blocks.withhold(asked.withhold)
-    kinds = {
+    contents = {
         SCORES: trials.is_scored,
         DECISIONS: trials.has_decisions,
         THRESHOLDS: "threshold" in trials.more,
@@ -155,7 +155,7 @@ def _shared(read: Gathered, asked: CountOptions, bins: Bins) -> TrialCounts:
         groupings=tuple(read.groupings),
         within=tuple(blocks.shown),
         bins=bins,
-        told=frozenset(kind for kind, is_known in kinds.items() if is_known),
+        contents=frozenset(kind for kind, is_known in contents.items() if is_known),
         least=asked.withhold,
         withheld=withheld,
         levels_withheld=blocks.levels_withheld(),
@@ -331,7 +331,7 @@ class _Blocks:
     def rows(self, bins: Bins) -> CountRows:
         """Every block's rows."""
         trials, layouts = self.trials, self.layouts()
-        held: list[CountRows] = []
+        rows: list[CountRows] = []
         for here in walk(self, layouts, failed=STAGES):
             part, more, n = here.part, here.part.more, len(here.part)
             is_in_level = more["level"] >= 0
@@ -363,10 +363,10 @@ class _Blocks:
                     micro = np.rint(np.nan_to_num(took) * MICRO)
                     columns["microseconds"] = micro.astype(np.int64)
             one = CountRows(columns)
-            held.append(CountRows.total([one]) if trials.n_partitions > 1 else one)
-            if trials.n_partitions > 1 and len(held) > _TOGETHER * len(layouts):
-                held = [CountRows.total(held)]
-        return CountRows.total(held).timed_by_cell()
+            rows.append(CountRows.total([one]) if trials.n_partitions > 1 else one)
+            if trials.n_partitions > 1 and len(rows) > _TOGETHER * len(layouts):
+                rows = [CountRows.total(rows)]
+        return CountRows.total(rows).timed_by_cell()
 
     def seen(self, withheld: dict[tuple[str, str, str], str]) -> Iterator[Seen]:
         """Speakers and recordings of each block, then of all trials and of each level."""

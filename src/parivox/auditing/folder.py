@@ -122,11 +122,11 @@ def _is_there(path: Path) -> bool:
 
 def _strangers(folder: Path) -> list[str]:
     """What in a folder is not of an earlier audit or of one that was being written."""
-    kinds = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
-    begun = {name for name, mode in kinds.items() if name.startswith(ASIDE) and stat.S_ISDIR(mode)}
+    modes = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
+    begun = {name for name, mode in modes.items() if name.startswith(ASIDE) and stat.S_ISDIR(mode)}
     own = _own_files() if begun or _holds_audit(folder) else set()
-    plain = {name for name in own if not stat.S_ISDIR(kinds.get(name, 0))}
-    return sorted(kinds.keys() - begun - plain)
+    plain = {name for name in own if not stat.S_ISDIR(modes.get(name, 0))}
+    return sorted(modes.keys() - begun - plain)
 
 
 def _own_files() -> set[str]:

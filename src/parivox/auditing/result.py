@@ -91,8 +91,8 @@ class Audit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All of the audit but its curves, as JSON can hold it (infinite values as "inf")."""
-        held: dict[str, Any] = json.loads(self.to_json())
-        return held
+        whole: dict[str, Any] = json.loads(self.to_json())
+        return whole
 
     def to_json(self) -> str:
         """The audit as one line of JSON a table; the schema is shipped as ``audit.schema.json``."""

@@ -247,7 +247,7 @@ def _pairs(
         restricted[i] = Compared(trials, some.points, list(measured_cells(some)))
     for i, j in combinations(range(len(compared)), 2):
         of = restricted if common.is_restricted(i, j) else compared
-        yield of[i], of[j], common.told(i, j)
+        yield of[i], of[j], common.in_words(i, j)
 
 
 def _each(given: Any) -> list[Any]:

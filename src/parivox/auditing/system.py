@@ -266,7 +266,7 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
         levels = [bayes_threshold(part) for part in cost.parts]
         key = "act_cdet_norm", cost.name, ""
         if not found[key].reason and not all(map(trials.bins.has, levels)):
-            reason = f"its threshold is no edge of {trials.bins.told()}"
+            reason = f"its threshold is no edge of {trials.bins.in_words()}"
             found[key] = Base(np.nan, None, found[key].trials, np.nan, reason)
     return found
 
@@ -313,8 +313,8 @@ def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[Found]) -> None
         if not one.reason and not np.isnan(one.threshold) and not trials.bins.has(one.threshold):
             msg = (
                 f"operating point {one.point.text!r}: {trials.name} is counted at "
-                f"{trials.bins.told()}, and {one.threshold:.12g} is none of its edges; take one, "
-                f"or count again with --threshold {one.threshold!r}"
+                f"{trials.bins.in_words()}, and {one.threshold:.12g} is none of its edges; take "
+                f"one, or count again with --threshold {one.threshold!r}"
             )
             raise ConfigError(msg)
 

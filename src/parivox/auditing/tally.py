@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from parivox.read.trialset import TrialSet
 
 MOST_THRESHOLDS = 255
-_HELD = 1 << 22
-"""Rows of several partitions that are held before they are added up."""
+_KEPT = 1 << 22
+"""Rows of several partitions that are kept before they are added up."""
 _MOST = 1 << 52
 
 
@@ -188,7 +188,7 @@ def tally_trials(
             f"trials is too large; take at most {MOST_THRESHOLDS} thresholds, and fewer groupings"
         )
         raise ConfigError(msg)
-    held: list[Mapping[str, NDArray[Any]]] = []
+    sums: list[Mapping[str, NDArray[Any]]] = []
     for here in walk(trials, [Layout(one, "both", None) for one in sided]):
         part = here.part
         side = np.zeros(len(part), dtype=np.int64)
@@ -205,11 +205,11 @@ def tally_trials(
             "accepted": trials.decided(part) if trials.has_decisions else accepted,
             "trials": np.ones(len(part), dtype=np.int64),
         }
-        held.append(_total([rows]))
-        if len(held) > 1 and sum(one["trials"].size for one in held) > _HELD:
-            held = [_total(held)]
+        sums.append(_total([rows]))
+        if len(sums) > 1 and sum(one["trials"].size for one in sums) > _KEPT:
+            sums = [_total(sums)]
     names = tuple((one.name, len(one.groups)) for one in sided)
-    return Tally(thresholds, n_speakers, names, _total(held))
+    return Tally(thresholds, n_speakers, names, _total(sums))
 
 
 def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:

@@ -88,7 +88,7 @@ class Bins:
         """Whether counts at this threshold are exact."""
         return bool(np.isinf(threshold) or self.of(np.array([threshold]))[0] == threshold)
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """In words, for messages."""
         at = ", ".join(f"{t:g}" for t in self.thresholds[:8])
         at += f" and {len(self.thresholds) - 8} more" if len(self.thresholds) > 8 else ""

@@ -42,7 +42,7 @@ class Grouping:
     attributes: tuple[str, ...] = ()  # the attributes
     parts: tuple[tuple[str, ...], ...] = ()  # of each group, its value of each attribute
     # the values of each attribute in order, of a grouping that a file of counts tells of
-    told: tuple[tuple[str, ...], ...] = ()
+    counted_values: tuple[tuple[str, ...], ...] = ()
     _values: tuple[OfAttribute, ...] = field(default=(), repr=False)
     _place: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32), repr=False)
 
@@ -86,7 +86,7 @@ class Grouping:
     @property
     def values(self) -> tuple[tuple[str, ...], ...]:
         """Values of each attribute in order: all of those that bands or a groups file make."""
-        found = [*self.told]
+        found = [*self.counted_values]
         for i, part in enumerate(self._values):
             used = {of[i] for of in self.parts}
             is_made = part.raw is not None or part.attribute.edges or part.attribute.side == "same"

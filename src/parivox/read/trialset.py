@@ -295,7 +295,7 @@ class CommonTrials:
         is_one_list = self.sets[i].list == self.sets[j].list
         return is_one_list and self._digests[i] != self._digests[j]
 
-    def told(self, i: int, j: int) -> str:
+    def in_words(self, i: int, j: int) -> str:
         """What two sets have in common and which trials are compared, in words."""
         if self._digests[i] == self._digests[j]:
             return "the same trials"

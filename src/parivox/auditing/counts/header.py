@@ -93,7 +93,7 @@ def _made(content: Content, header: dict[str, Any], rows: CountRows) -> TrialCou
         groupings=groupings,
         within=within,
         bins=parse_bins(_text(header["step"]) or None, thresholds),
-        told=kinds,
+        contents=kinds,
         least=_whole(header["withhold"]),
         withheld=withheld,
         levels_withheld=of_levels,
@@ -125,7 +125,7 @@ def _grouping(value: Any) -> Grouping:
     _need(name != "all" and "pooled" not in groups, f"a name of rows of the audit in {name!r}")
     _need(isinstance(value["of_speakers"], bool), f"whose groups {name!r} are")
     nobody = np.empty(0, dtype=np.int32) if value["of_speakers"] else None
-    return Grouping(name, groups, nobody, attributes=attributes, parts=parts, told=values)
+    return Grouping(name, groups, nobody, attributes=attributes, parts=parts, counted_values=values)
 
 
 def _seen(blocks: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]) -> Iterator[Seen]:
@@ -233,7 +233,9 @@ def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
         (SECONDS, "timed", rows["timed"] > 0),
         (THRESHOLDS, "threshold", ~np.isnan(rows["threshold"])),
     ):
-        _need(what in one.told or not is_told.any(), f"{what} in {column}, of which it tells none")
+        _need(
+            what in one.contents or not is_told.any(), f"{what} in {column}, of which it tells none"
+        )
 
 
 def _between(

@@ -85,10 +85,10 @@ def _check_fit(first: TrialCounts, one: TrialCounts) -> None:
     differ = [
         ("by " + _names(first.groupings), "by " + _names(one.groupings)),
         ("within " + _names(first.within), "within " + _names(one.within)),
-        *((f"as {first.bins.told()}", f"as {one.bins.told()}") for _ in range(same)),
+        *((f"as {first.bins.in_words()}", f"as {one.bins.in_words()}") for _ in range(same)),
     ]
-    only = [(one, word) for word in sorted(one.told - first.told)]
-    only += [(first, word) for word in sorted(first.told - one.told)]
+    only = [(one, word) for word in sorted(one.contents - first.contents)]
+    only += [(first, word) for word in sorted(first.contents - one.contents)]
     for here, there in differ:
         if here != there:
             msg = f"{one.name}: is counted {there}, {first.name} {here}; count both in the same way"
@@ -136,7 +136,7 @@ def _united(
                 np.empty(0, dtype=np.int32) if is_of_speakers else None,
                 attributes=first.attributes,
                 parts=tuple(ordered),
-                told=tuple(values),
+                counted_values=tuple(values),
             )
         )
     return tuple(made)

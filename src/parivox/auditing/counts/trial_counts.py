@@ -34,12 +34,9 @@ if TYPE_CHECKING:
     Place: TypeAlias = tuple[str, str, str]
     """Grouping, level as the column ``within`` has it, and group."""
 
-DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS = (
-    *("decisions", "failures", "log-likelihood ratios", "scores"),
-    *("seconds", "scores taken as similarities", "thresholds"),
-)
-
-
+DECISIONS, FAILURES, LLR = "decisions", "failures", "log-likelihood ratios"
+SCORES, SECONDS, THRESHOLDS = "scores", "seconds", "thresholds"
+SIMILARITY = "scores taken as similarities"
 SEVERAL = "not known of several files of counts: one may be in all of them"
 
 
@@ -81,7 +78,7 @@ class TrialCounts:
     groupings, within : tuple of Grouping
     bins : Bins
         Where scores are counted.
-    told : frozenset of str
+    contents : frozenset of str
         What the trials tell: scores, decisions, thresholds, failures, seconds; and how their
         scores are to be read.
     least : int
@@ -110,7 +107,7 @@ class TrialCounts:
     groupings: tuple[Grouping, ...]
     within: tuple[Grouping, ...]
     bins: Bins
-    told: frozenset[str]
+    contents: frozenset[str]
     least: int
     withheld: Mapping[Place, str]
     levels_withheld: Mapping[tuple[str, str], str]
@@ -126,12 +123,12 @@ class TrialCounts:
     score_range = (0.0, 0.0)  # of scores that are still to be put in bins: none
     has_times = False  # each trial's own
 
-    # what Measurement asks of trials
+    # what is asked of trials
 
     @property
     def is_scored(self) -> bool:
         """Whether the trials have scores."""
-        return SCORES in self.told
+        return SCORES in self.contents
 
     @property
     def is_exact(self) -> bool:
@@ -141,28 +138,28 @@ class TrialCounts:
     @property
     def is_llr(self) -> bool:
         """Whether the scores are said to be log-likelihood ratios."""
-        return LLR in self.told
+        return LLR in self.contents
 
     @property
     def is_similarity(self) -> bool:
         """Whether the scores are to be taken as they are, whatever they look like."""
-        return SIMILARITY in self.told
+        return SIMILARITY in self.contents
 
     @property
     def has_decisions(self) -> bool:
         """Whether decisions are known."""
-        return DECISIONS in self.told
+        return DECISIONS in self.contents
 
     @property
     def failures(self) -> frozenset[str] | None:
         """Not None where failures are told of."""
-        return self.told if FAILURES in self.told else None
+        return self.contents if FAILURES in self.contents else None
 
     @property
     def more(self) -> frozenset[str]:
         """What the rows hold besides, in the words of ``Trials.more``."""
         words = {THRESHOLDS: "threshold", SECONDS: "seconds"}
-        return frozenset(word for what, word in words.items() if what in self.told)
+        return frozenset(word for what, word in words.items() if what in self.contents)
 
     @property
     def data(self) -> Sequence[Note]:
@@ -253,7 +250,7 @@ class TrialCounts:
         failed = self._seen(layout).failed
         no_shares = SEVERAL if len(self.sources) > 1 else ""
 
-        def told(outcomes: Outcomes, level: int, group: int) -> Outcomes:
+        def shared(outcomes: Outcomes, level: int, group: int) -> Outcomes:
             enrolments, recordings = (
                 None if one is None else Share(*one)
                 for one in (failed[kind][level][group] for kind in ("enrolments", "recordings"))
@@ -262,10 +259,8 @@ class TrialCounts:
                 outcomes, enrolments=enrolments, recordings=recordings, no_shares=no_shares
             )
 
-        return (
-            [told(one, *divmod(at, layout.groups)) for at, one in enumerate(cells)],
-            [told(one, level, -1) for level, one in enumerate(levels)],
-        )
+        many = [shared(one, *divmod(at, layout.groups)) for at, one in enumerate(cells)]
+        return many, [shared(one, level, -1) for level, one in enumerate(levels)]
 
     def _seen(self, layout: Layout) -> Seen:
         levels = ["", *(one.name for one in self.within)]
@@ -290,14 +285,14 @@ class TrialCounts:
             "list": self.list,
             "sources": [*self.sources],
             "trials": self.n_trials,
-            "told": sorted(self.told),
+            "told": sorted(self.contents),
             "step": self.bins.step,
             "thresholds": [*self.bins.thresholds],
             "withhold": self.least,
             "withheld": [[*place, why] for place, why in self.withheld.items()],
             "levels_withheld": [[*place, why] for place, why in self.levels_withheld.items()],
-            "groupings": [_told(one) for one in self.groupings],
-            "within": [_told(one) for one in self.within],
+            "groupings": [_described(one) for one in self.groupings],
+            "within": [_described(one) for one in self.within],
             "groupings_chosen_by": self.chosen_by,
             "seen": [{"speakers": one.speakers, "failed": one.failed} for one in self.seen],
             "notes": [
@@ -308,33 +303,30 @@ class TrialCounts:
 
     def account(self) -> Iterator[dict[str, Any]]:
         """What was read, is withheld, and cannot be told: rows of the audit's data."""
-        for note in self.notes:
-            told = {"source": note.source, "grouping": note.grouping, "group": note.group}
-            yield {**told, "item": note.item, "count": note.count, "note": note.note}
-        told = {"source": "counts", "grouping": "", "group": ""}
-        yield {**told, "item": "files of counts", "count": len(self.sources), "note": ""}
+        for one in self.notes:
+            names = ("source", "grouping", "group", "item", "count", "note")
+            yield {name: getattr(one, name) for name in names}
+        row = {"source": "counts", "grouping": "", "group": "", "count": None, "note": ""}
+        yield {**row, "item": "files of counts", "count": len(self.sources)}
         if self.bins.no_curve:
-            item = f"counted at {self.bins.told()}"
-            yield {**told, "item": item, "count": None, "note": ""}
+            yield {**row, "item": f"counted at {self.bins.in_words()}"}
         for (grouping, level, group), why in self.withheld.items():
             where = {"grouping": grouping, "group": group, "within": level}
-            yield {**told, **where, "item": "group withheld", "count": None, "note": why}
+            yield {**row, **where, "item": "group withheld", "note": why}
         for (within, level), why in self.levels_withheld.items():
-            item = f"level withheld: {level}"
-            yield {**told, "grouping": within, "item": item, "count": None, "note": why}
+            yield {**row, "grouping": within, "item": f"level withheld: {level}", "note": why}
         for what, why in self.unknown().items():
-            item = f"not known from counts: {what}"
-            yield {**told, "item": item, "count": None, "note": why}
+            yield {**row, "item": f"not known from counts: {what}", "note": why}
 
     def unknown(self) -> dict[str, str]:
         """What cannot be had from the counts alone, and why."""
         rows = "it takes the rows of the trials"
         found = {"anything by speaker or recording": rows}
-        if SECONDS in self.told:
+        if SECONDS in self.contents:
             found["median and quantile of seconds"] = "counts hold sums of them"
         if len(self.sources) > 1:
             found["speakers"] = SEVERAL
-            if FAILURES in self.told:
+            if FAILURES in self.contents:
                 found["failure-to-enrol and failure-to-acquire rates"] = SEVERAL
             found["trials that are in several files"] = rows
         return found
@@ -364,7 +356,7 @@ class TrialCounts:
         if self.bins.is_exact and self.is_scored:
             yield "Every score stands in it as it is; --step WIDTH counts scores in bins."
         elif self.is_scored:
-            yield f"Counted at {self.bins.told()}."
+            yield f"Counted at {self.bins.in_words()}."
         for one in (*self.groupings, *self.within):
             if not one.groups:
                 yield f"No trial is in any group by {one.name}, which is unknown for all of them."
@@ -377,10 +369,6 @@ class TrialCounts:
             yield f"No group has fewer than {self.least} speakers, so none is withheld."
         else:
             yield "No group is withheld, of however few speakers."
-        yield from self._links()
-
-    def _links(self) -> Iterator[str]:
-        """Whether rows of several groupings can be joined."""
         if len(apart(self)) < 2 or has_few_values(self.columns):
             return
         if self.least:
@@ -392,7 +380,7 @@ class TrialCounts:
             yield "Rows of different groupings can be joined where scores are rare."
 
 
-def _told(grouping: Grouping) -> dict[str, Any]:
+def _described(grouping: Grouping) -> dict[str, Any]:
     """A grouping: its attributes with their values in order, and each group as places of values."""
     values = grouping.values
     places = [{value: i for i, value in enumerate(one)} for one in values]
@@ -426,10 +414,7 @@ _CELL = ("block", "level", "enrol_group", "test_group", "target")
 def check_links(counts: TrialCounts) -> None:
     """Refuse counts that tell what they withhold, to one who joins rows of equal scores.
 
-    Raises
-    ------
-    ConfigError
-        If a group's trials have rarer scores than can be told of several groupings.
+    It is an error if a group's trials have rarer scores than can be told of several groupings.
     """
     if not counts.least:
         return
@@ -444,7 +429,7 @@ def check_links(counts: TrialCounts) -> None:
     mends = [f"--step {width}"] if width else []
     mends += ["fewer --threshold" if counts.bins.thresholds else "a few --threshold"]
     mends = [*(mends if counts.is_scored else []), "a single --by without --within"]
-    at = counts.bins.told() if counts.is_scored else "each threshold"
+    at = counts.bins.in_words() if counts.is_scored else "each threshold"
     names = ", ".join(one.name for one in (*counts.groupings, *counts.within))
     msg = (
         f"{counts.name}: is counted by {names} at {at}, so that what is withheld could be had by "

@@ -39,8 +39,8 @@ def words(code: int, least: int) -> str:
     """Why a cell is withheld; empty if it is not."""
     if code == SMALL:
         return f"withheld: fewer than {least} speakers"
-    told = f"withheld: else a group of fewer than {least} speakers could be told"
-    return told if code == JOINED else ""
+    why = f"withheld: else a group of fewer than {least} speakers could be told"
+    return why if code == JOINED else ""
 
 
 def hide_levels(used: Bools, least: int) -> Codes:
