@@ -28,7 +28,7 @@ from parivox.shown import Shown
 from parivox.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -157,30 +157,11 @@ def score(
         check_size(len(cohort.places), top)
     comparison.prepare(vectors.values[:0])  # which refuses vectors that it is not for
     composition = {} if cohort is None or speakers is None else cohort.composition(speakers)
-    models_told = (enrolments.first.astype(np.int64), enrolments.members.astype(np.int64))
-    plan = {
-        "format": FORMAT,
-        "parivox": __version__,
-        "trials": listed.sha256,
-        "system": vectors.provenance,
-        "scoring": comparison.name,
-        "models": [way, _digest(enrolments.recordings, *models_told)] if way else None,
-        "mean": None if centre is None else _cohort_record(centre),
-        "norm": None if cohort is None else ["as" if as_norm else "s", top, _cohort_record(cohort)],
-        "cohort": composition,
-    }
-    recordings = pl.concat([enrolments.recordings, listed.test]).unique().sort()
-    places = vectors.places(recordings, listed.name)
-    if cohort is not None:
-        cohort.check_apart(recordings, listed.name)
-    with Parts(path, plan, overwrite=overwrite) as parts:
-        progress(f"preparing {len(recordings):,} recordings")
+    job = _Job(listed, enrolments, vectors, comparison, way, cohort, centre, top)
+    with Parts(path, job.plan() | {"cohort": composition}, overwrite=overwrite) as parts:
+        progress(f"preparing {len(job.recordings):,} recordings")
         with parts.writing():
-            mean = None if centre is None else mean_of(centre.vectors, centre.places)
-            job = _Job(
-                listed, vectors, recordings, places, enrolments, way, comparison,
-                mean=mean, cohort=cohort, top=top, path=parts / "kept.npy",
-            )  # fmt: skip
+            job.prepare(parts / "kept.npy")
         done = 0
         for number, chunk in enumerate(listed.chunks()):
             if not parts.has(number):
@@ -190,9 +171,7 @@ def score(
         count = -(-listed.rows // CHUNK)
         found = outcomes(parts, count, listed.rows)
         parts.finish(count)
-    notes = tuple(_notes(cohort, centre, vectors, recordings, enrolments, places))
-    how = _how(comparison, way, cohort, centre, top)
-    return Scored(path, listed.rows, *found, how, composition, notes)
+    return Scored(path, listed.rows, *found, job.how(), composition, tuple(job.notes()))
 
 
 def _check(
@@ -223,132 +202,115 @@ def outcomes(parts: Parts, count: int, trials: int) -> tuple[int, dict[tuple[str
     return trials - sum(failed.values()), failed
 
 
-def _cohort_record(cohort: Cohort) -> list[Any]:
-    return [cohort.vectors.provenance, len(cohort.places), _digest(cohort.ids)]
-
-
-def _digest(ids: pl.Series, *more: NDArray[np.int64]) -> str:
-    """Hash of ids and of what else there is."""
-    digest = hashlib.sha256("\n".join(ids).encode())
-    for array in more:
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
-def _how(
-    comparison: Comparison, way: str, cohort: Cohort | None, centre: Cohort | None, top: int | None
-) -> str:
-    """How it was scored, in words."""
-    words = comparison.words
-    if centre is not None:
-        words += f", after the mean of {len(centre.places):,} recordings was subtracted"
-    if way:
-        words += f"; a model is {'embeddings' if way == 'embeddings' else 'scores'} averaged"
-    if cohort is not None:
-        size = len(cohort.places)
-        words += (
-            f"; S-norm with a cohort of {size:,} recordings"
-            if top is None
-            else f"; AS-norm with the {top:,} nearest of a cohort of {size:,} recordings"
-        )
-    return words
-
-
-def _notes(
-    cohort: Cohort | None,
-    centre: Cohort | None,
-    vectors: Vectors,
-    recordings: pl.Series,
-    enrolments: Enrolments,
-    places: NDArray[np.int32],
-) -> list[str]:
-    """What the user should know besides."""
-    notes = [
-        f"{one.failed:,} recordings of {one.name} failed and are left out"
-        for one in (cohort, centre)
-        if one is not None and one.failed
-    ]
-    if cohort is not None and cohort.vectors.speaker is not None and vectors.speaker is not None:
-        mine = vectors.speaker.gather(places).drop_nulls().unique()
-        theirs = cohort.vectors.speaker.gather(cohort.places).drop_nulls().unique()
-        both = int(theirs.is_in(mine.implode()).sum())
-        if both:
-            notes.append(
-                f"{both:,} of {len(theirs):,} speakers of the cohort are in the trials, too; "
-                "strangers are better other people"
-            )
-    if enrolments.are_models:
-        lost = vectors.row[places[places_in(enrolments.recordings, recordings)]] < 0
-        thinner = np.add.reduceat(lost[enrolments.members], enrolments.first[:-1])
-        some = int(((thinner > 0) & (thinner < np.diff(enrolments.first))).sum())
-        if some:
-            notes.append(f"{some:,} models are made of fewer recordings, as others failed")
-    return notes
-
-
 class _Job:
-    """Everything that a chunk of trials is scored with.
-
-    `recordings` are the distinct ones of the trials, at `places` among the vectors; `way` is what
-    of a model's recordings is averaged (empty: no models); `mean`, of shape (dimension,), is
-    subtracted from every vector first; `top` strangers of the cohort count, None for all; `path`
-    is a scratch file.
-    """
+    """What a list is scored with, and how."""
 
     def __init__(
         self,
         listed: TrialList,
-        vectors: Vectors,
-        recordings: pl.Series,
-        places: NDArray[np.int32],
         enrolments: Enrolments,
-        way: str,
+        vectors: Vectors,
         comparison: Comparison,
-        *,
-        mean: NDArray[np.float64] | None,
+        way: str,
         cohort: Cohort | None,
+        centre: Cohort | None,
         top: int | None,
-        path: Path,
     ) -> None:
-        self.listed, self.comparison = listed, comparison
-        is_good = vectors.row[places] >= 0
-        slot = np.where(is_good, np.cumsum(is_good) - 1, -1)
-        at = places_in(enrolments.recordings, recordings)
-        good = enrolments.of_good(is_good[at])
-        n = int(is_good.sum())
-        averaged = np.flatnonzero(np.diff(good.first)) if way == "embeddings" else np.empty(0, int)
+        self.listed, self.enrolments = listed, enrolments
+        self.vectors, self.comparison = vectors, comparison
+        self.way = way  # what of a model's recordings is averaged; empty: no models
+        self.cohort, self.top = cohort, top  # so many of its strangers count, None for all
+        self.centre = centre  # whose mean is subtracted first
+        self.recordings = pl.concat([enrolments.recordings, listed.test]).unique().sort()
+        self.places = vectors.places(self.recordings, listed.name)
+        self.is_good = vectors.row[self.places] >= 0
+        if cohort is not None:
+            cohort.check_apart(self.recordings, listed.name)
+
+    def plan(self) -> dict[str, Any]:
+        """What decides on the scores, as JSON can hold it."""
+        models = norm = None
+        if self.way:
+            first, members = self.enrolments.first, self.enrolments.members
+            numbers = first.astype(np.int64).tobytes() + members.astype(np.int64).tobytes()
+            models = [self.way, _digest(self.enrolments.recordings, numbers)]
+        if self.cohort is not None:
+            norm = ["s" if self.top is None else "as", self.top, _cohort_record(self.cohort)]
+        return {
+            "format": FORMAT,
+            "parivox": __version__,
+            "trials": self.listed.sha256,
+            "system": self.vectors.provenance,
+            "scoring": self.comparison.name,
+            "models": models,
+            "mean": None if self.centre is None else _cohort_record(self.centre),
+            "norm": norm,
+        }
+
+    def prepare(self, path: Path) -> None:
+        """Keep what the comparison needs of every recording and model, and meet the strangers.
+
+        What is kept of recordings goes to a scratch file at `path`.
+        """
+        mean = None if self.centre is None else mean_of(self.centre.vectors, self.centre.places)
+        slot = np.where(self.is_good, np.cumsum(self.is_good) - 1, -1)
+        at = places_in(self.enrolments.recordings, self.recordings)
+        good = self.enrolments.of_good(self.is_good[at])
+        by_embeddings = self.way == "embeddings"
+        averaged = np.flatnonzero(np.diff(good.first)) if by_embeddings else np.empty(0, int)
         # what the comparison keeps of each recording that did not fail, then of each model
         self.kept = keep(
-            vectors,
-            places[is_good],
-            comparison,
+            self.vectors,
+            self.places[self.is_good],
+            self.comparison,
             mean=mean,
             path=path,
             more=averaged.size,
-            precise=cohort is not None,
+            precise=self.cohort is not None,
         )
         # places in it of the members of each enrolment, and where these begin among them
         self.members, self.first = slot[at][good.members], good.first
         if averaged.size:
-            assert comparison.model is not None
+            assert self.comparison.model is not None
+            n = int(self.is_good.sum())
             for number, one in enumerate(averaged):
                 own = self.members[self.first[one] : self.first[one + 1]]
                 average = np.asarray(self.kept[own], dtype=np.float64).mean(axis=0)
-                self.kept[n + number] = comparison.model(average)
+                self.kept[n + number] = self.comparison.model(average)
             self.members = n + np.arange(averaged.size)
             self.first = np.concatenate(([0], np.cumsum(np.diff(self.first) > 0)))
         self.strangers: Strangers | None = None
-        if cohort is not None:
-            others = keep(cohort.vectors, cohort.places, comparison, mean=mean, precise=True)
-            self.strangers = against_cohort(self.kept, others, comparison, top=top)
-            ids = [recordings.filter(pl.Series(is_good)), listed.enrol.gather(averaged)]
-            _check_spread(self.strangers, pl.concat(ids), cohort)
-        test = places_in(listed.test, recordings)
+        if self.cohort is not None:
+            self.strangers = self._strangers(self.cohort, mean, averaged)
+        test = places_in(self.listed.test, self.recordings)
         self.test = slot[test]  # -1 where it failed
-        status = vectors.status.gather(places)
+        status = self.vectors.status.gather(self.places)
         # an enrolment of which all recordings failed has the status of the first
-        self.enrol_status = status.gather(at[enrolments.members[enrolments.first[:-1]]])
+        first = self.enrolments.members[self.enrolments.first[:-1]]
+        self.enrol_status = status.gather(at[first])
         self.test_status = status.gather(test)
+
+    def _strangers(
+        self, cohort: Cohort, mean: NDArray[np.float64] | None, averaged: NDArray[np.intp]
+    ) -> Strangers:
+        """What is kept against the cohort; scores with it that are all the same are refused."""
+        others = keep(cohort.vectors, cohort.places, self.comparison, mean=mean, precise=True)
+        strangers = against_cohort(self.kept, others, self.comparison, top=self.top)
+        names = [
+            self.recordings.filter(pl.Series(self.is_good)),
+            self.listed.enrol.gather(averaged),
+        ]
+        ids = pl.concat(names)
+        is_flat = strangers.is_flat[: len(ids)]
+        if is_flat.any():
+            flat = ids.filter(pl.Series(is_flat))
+            msg = (
+                f"{cohort.name}: {listed_ids(flat, ids, 'recordings')} of the trials score the "
+                "same with every recording of the cohort that counts, so no score is normal for "
+                "them; keep one of each recording in it, or give a larger --top"
+            )
+            raise DataError(msg)
+        return strangers
 
     def scored(self, chunk: pl.DataFrame) -> pl.DataFrame:
         """The chunk with score, status and stage."""
@@ -390,15 +352,49 @@ class _Job:
         plain = pair_scores(self.kept, enrol, test, self.comparison)
         return plain if self.strangers is None else self.strangers.normalised(plain, enrol, test)
 
+    def how(self) -> str:
+        """How it was scored, in words."""
+        words = self.comparison.words
+        if self.centre is not None:
+            words += f", after the mean of {len(self.centre.places):,} recordings was subtracted"
+        if self.way:
+            words += f"; a model is {self.way} averaged"
+        if self.cohort is not None:
+            nearest = (
+                "S-norm with" if self.top is None else f"AS-norm with the {self.top:,} nearest of"
+            )
+            words += f"; {nearest} a cohort of {len(self.cohort.places):,} recordings"
+        return words
 
-def _check_spread(strangers: Strangers, ids: pl.Series, cohort: Cohort) -> None:
-    """Refuse a cohort whose scores with a recording are all the same."""
-    is_flat = strangers.is_flat[: len(ids)]
-    if is_flat.any():
-        flat = ids.filter(pl.Series(is_flat))
-        msg = (
-            f"{cohort.name}: {listed_ids(flat, ids, 'recordings')} of the trials score the same "
-            "with every recording of the cohort that counts, so no score is normal for them; keep "
-            "one of each recording in it, or give a larger --top"
-        )
-        raise DataError(msg)
+    def notes(self) -> Iterator[str]:
+        """What the user should know besides."""
+        for one in (self.cohort, self.centre):
+            if one is not None and one.failed:
+                yield f"{one.failed:,} recordings of {one.name} failed and are left out"
+        speaker = self.vectors.speaker
+        others = None if self.cohort is None else self.cohort.vectors.speaker
+        if self.cohort is not None and speaker is not None and others is not None:
+            mine = speaker.gather(self.places).drop_nulls().unique()
+            theirs = others.gather(self.cohort.places).drop_nulls().unique()
+            both = int(theirs.is_in(mine.implode()).sum())
+            if both:
+                yield (
+                    f"{both:,} of {len(theirs):,} speakers of the cohort are in the trials, too; "
+                    "strangers are better other people"
+                )
+        if self.enrolments.are_models:
+            members, first = self.enrolments.members, self.enrolments.first
+            lost = ~self.is_good[places_in(self.enrolments.recordings, self.recordings)]
+            failed = np.add.reduceat(lost[members], first[:-1], dtype=np.int64)
+            thinner = int(((failed > 0) & (failed < np.diff(first))).sum())
+            if thinner:
+                yield f"{thinner:,} models are made of fewer recordings, as others failed"
+
+
+def _cohort_record(cohort: Cohort) -> list[Any]:
+    return [cohort.vectors.provenance, len(cohort.places), _digest(cohort.ids)]
+
+
+def _digest(ids: pl.Series, more: bytes = b"") -> str:
+    """Hash of ids and of what else there is."""
+    return hashlib.sha256("\n".join(ids).encode() + more).hexdigest()
