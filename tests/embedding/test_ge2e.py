@@ -1,8 +1,7 @@
 """GE2E: the same vectors as the original, by another way, and weights that cannot run code."""
 
-import io
+import hashlib
 import os
-import pickle
 import random
 import zipfile
 from pathlib import Path
@@ -21,7 +20,6 @@ from parivox.embedding.systems.ge2e import (
     onnx_bytes,
     window_starts,
 )
-from parivox.embedding.systems.ge2e_weights import read_legacy
 from parivox.embedding.voices import draw_voice, speak
 from parivox.errors import ConfigError, DataError
 
@@ -173,75 +171,26 @@ def test_every_sample_but_a_little_rest_is_in_a_window(samples):
 # ---- weights -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_legacy_files_read_as_torch_reads_them(optional, tmp_path):
-    torch = optional("torch")
-    whole = {"step": 3, "state": {"a": torch.randn(4, 5), "b": [torch.randn(7), 2.5, None]}}
-    view = torch.randn(60)
-    whole["views"] = (view[10:40].reshape(5, 6), view)
-    torch.save(whole, tmp_path / "x.pt", _use_new_zipfile_serialization=False)
-    with (tmp_path / "x.pt").open("rb") as file:
-        found = read_legacy(file, "x.pt")
-    assert found["step"] == 3
-    assert found["state"]["b"][1:] == [2.5, None]
-    np.testing.assert_array_equal(found["state"]["a"], whole["state"]["a"])
-    np.testing.assert_array_equal(found["state"]["b"][0], whole["state"]["b"][0])
-    np.testing.assert_array_equal(found["views"][0], whole["views"][0])
-
-
-class _Runs:
-    def __reduce__(self):
-        return os.system, ("touch ran-by-unpickling",)
-
-
-def legacy(whole):
-    parts = (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}, whole, [])
-    return b"".join(pickle.dumps(part, 2) for part in parts)
-
-
-@pytest.mark.parametrize("whole", [_Runs(), {"a": [_Runs()]}, random.Random(1), Path("x")])
-def test_nothing_but_tensors_is_unpickled(whole, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match=r"x\.pt: is not a file of weights .* it names \S+\."):
-        read_legacy(io.BytesIO(legacy(whole)), "x.pt")
-    assert not list(tmp_path.iterdir())
-
-
-def test_damaged_files_end_in_a_sentence(optional, tmp_path):
-    torch = optional("torch")
-    tensors = {"a": torch.arange(12.0).reshape(3, 4), "b": torch.zeros(5)}
-    torch.save(tensors, tmp_path / "x.pt", _use_new_zipfile_serialization=False)
-    data = (tmp_path / "x.pt").read_bytes()
-    for length in range(0, len(data), 7):
-        with pytest.raises(DataError, match="is not a file of weights"):
-            read_legacy(io.BytesIO(data[:length]), "x.pt")
-    draw = random.Random(3)
-    for _ in range(1_000):
-        bent = bytearray(data)
-        for _ in range(draw.randint(1, 4)):
-            bent[draw.randrange(len(bent))] = draw.randrange(256)
-        try:
-            read_legacy(io.BytesIO(bent), "x.pt")
-        except DataError as error:
-            assert "is not a file of weights" in str(error)  # noqa: PT017 - most, not all, fail
-
-
-def test_a_number_in_a_damaged_file_takes_no_memory(tmp_path):
-    # LONG_BINPUT of number 2^32 - 2: a memo of that length would be 32 GB
-    huge = b"\x80\x02K\x01r\xfe\xff\xff\xff."
-    with pytest.raises(DataError, match="its head is another one"):
-        read_legacy(io.BytesIO(huge + b"\x80\x02K\x01." * 4), "x.pt")
-
-
-@pytest.mark.slow
-def test_tensors_that_lie_are_refused(optional, tmp_path):
-    torch = optional("torch")
-    torch.save(torch.zeros(4, 5).T, tmp_path / "x.pt", _use_new_zipfile_serialization=False)
-    with (tmp_path / "x.pt").open("rb") as file, pytest.raises(DataError, match="row by row"):
-        read_legacy(file, "x.pt")
-    torch.save(torch.zeros(4).double(), tmp_path / "y.pt", _use_new_zipfile_serialization=False)
-    with (tmp_path / "y.pt").open("rb") as file, pytest.raises(DataError, match="DoubleStorage"):
-        read_legacy(file, "y.pt")
+def test_arrays_are_taken_from_where_they_stand_in_the_checkpoint(drawn, tmp_path, monkeypatch):
+    content = bytearray(17_090_379)
+    starts = {"linear.bias": 6_699, "linear.weight": 7_731, "lstm.weight_ih_l0": 269_883,
+              "lstm.weight_hh_l0": 433_723, "lstm.weight_ih_l1": 1_482_299,
+              "lstm.weight_hh_l1": 2_530_875, "lstm.weight_ih_l2": 3_579_451,
+              "lstm.weight_hh_l2": 4_628_027, "lstm.bias_ih_l0": 5_676_603,
+              "lstm.bias_hh_l0": 5_680_699, "lstm.bias_ih_l1": 5_684_795,
+              "lstm.bias_hh_l1": 5_688_891, "lstm.bias_ih_l2": 5_692_987,
+              "lstm.bias_hh_l2": 5_697_083}  # fmt: skip
+    for name, start in starts.items():
+        content[start : start + drawn[name].nbytes] = drawn[name].astype("<f4").tobytes()
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
+        wheel.writestr(module.CHECKPOINT, content)
+    for name, of in (("WHEEL", (tmp_path / "a.whl").read_bytes()), ("CHECKPOINT", content)):
+        monkeypatch.setattr(module, f"{name}_SHA256", hashlib.sha256(of).hexdigest())
+    monkeypatch.setattr(module, "WEIGHTS_SHA256", module.hash_of(drawn))
+    (tmp_path / "pretrained.pt").write_bytes(content)
+    for path in (tmp_path / "a.whl", tmp_path / "pretrained.pt"):
+        found = module.weights_of(path)
+        assert all((found[name] == array).all() for name, array in drawn.items())
 
 
 def test_other_weights_are_refused(drawn, tmp_path):

@@ -1,10 +1,8 @@
 """Resemblyzer's published weights: from this user's cache, a file, or once from a package index.
 
-They are in torch's file format of before 1.6, which is read without torch, arrays and plain
-containers only: five pickles (a magic number, a version, facts about the machine, the object, the
-keys of its storages) and then, of each storage in the order of those keys, how many numbers it
-holds as int64 and the numbers themselves as little-endian float32. A pickle can run code, so
-exactly three names may stand in these: a dictionary, a storage of floats, and a tensor made of one.
+Those of the network stand in a checkpoint of torch's, which could run code when it is opened. It is
+known to the byte, by its hash: so it is never opened, and the arrays are taken from where they
+stand in it.
 """
 
 from __future__ import annotations
@@ -12,16 +10,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import math
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections import OrderedDict
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,122 +32,6 @@ if TYPE_CHECKING:
 
 LAYERS, SIZE = 3, 256
 """LSTMs of the network, and the width of each."""
-_MAGIC = 0x1950A86A20F9469CFC6C
-_VERSION = 1001
-_FLOATS = "float32 storage"
-_FLOAT = np.dtype("<f4")
-_COUNT = np.dtype("<i8")
-
-
-@dataclass
-class _Storage:
-    """Numbers that stand behind the pickles, by their key."""
-
-    count: int
-    values: NDArray[np.float32] | None = None
-
-
-@dataclass(frozen=True)
-class _Tensor:
-    """A tensor as the pickle tells it, before its numbers are read."""
-
-    storage: _Storage
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-
-class _Refused(pickle.UnpicklingError):
-    """Holds something other than tensors and containers."""
-
-
-class _Unpickler(pickle._Unpickler):  # noqa: SLF001 - the same under a name of its own
-    """Knows three names and no other.
-
-    The one written in Python: that in C sets memory aside for whatever number a damaged file
-    gives to one of its parts.
-    """
-
-    def __init__(self, file: BinaryIO, storages: dict[str, _Storage]) -> None:
-        super().__init__(file)
-        self.storages = storages
-
-    def find_class(self, module: str, name: str) -> Any:
-        known = {
-            ("collections", "OrderedDict"): OrderedDict,
-            ("torch._utils", "_rebuild_tensor_v2"): lambda *parts: _Tensor(*parts[:4]),
-            ("torch", "FloatStorage"): _FLOATS,
-        }
-        if (module, name) not in known:
-            msg = f"it names {module}.{name}"
-            raise _Refused(msg)
-        return known[module, name]
-
-    def persistent_load(self, pid: Any) -> _Storage:
-        kind, type_, key, _, count, view = pid
-        if (kind, type_, view) != ("storage", _FLOATS, None):
-            msg = f"it holds a {kind} of {type_}"
-            raise _Refused(msg)
-        return self.storages.setdefault(str(key), _Storage(int(count)))
-
-
-def read_legacy(file: BinaryIO, name: str) -> Any:
-    """The object of a file: dictionaries, lists, numbers, texts and float32 arrays.
-
-    It is an error if the file (which messages call `name`) is of another format, damaged, or names
-    anything that could run.
-    """
-    try:
-        return _read(file)
-    except Exception as error:  # whatever a pickle can end in
-        why = f": {error}" if isinstance(error, _Refused) else ""
-        msg = (
-            f"{name}: is not a file of weights in torch's legacy format, or is damaged{why}; give "
-            "the file as it was published"
-        )
-        raise DataError(msg) from error
-
-
-def _read(file: BinaryIO) -> Any:
-    storages: dict[str, _Storage] = {}
-    magic, version, machine, whole, keys = (_Unpickler(file, storages).load() for _ in range(5))
-    if (magic, version) != (_MAGIC, _VERSION) or not machine["little_endian"]:
-        _refuse("its head is another one")
-    if sorted(keys) != sorted(storages):
-        _refuse("its storages are not those it lists")
-    for key in keys:
-        storage = storages[key]
-        head = file.read(_COUNT.itemsize)
-        if int(np.frombuffer(head, _COUNT, 1)[0]) != storage.count:
-            _refuse("a storage is of another size than it says")
-        raw = file.read(storage.count * _FLOAT.itemsize)
-        storage.values = np.frombuffer(raw, _FLOAT, storage.count)
-    return _filled(whole)
-
-
-def _filled(content: Any) -> Any:
-    """The same containers with arrays in the place of tensors."""
-    if isinstance(content, dict):
-        return {key: _filled(value) for key, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [_filled(value) for value in content]
-    return _array(content) if isinstance(content, _Tensor) else content
-
-
-def _array(tensor: _Tensor) -> NDArray[np.float32]:
-    size = int(np.prod(tensor.shape, dtype=np.int64))
-    steps = np.cumprod((1, *tensor.shape[:0:-1]))[::-1] if tensor.shape else ()
-    if tuple(steps) != tuple(tensor.strides):
-        _refuse("a tensor is not stored row by row")
-    values = tensor.storage.values
-    if values is None or not 0 <= tensor.offset <= len(values) - size:
-        _refuse("a tensor lies outside its storage")
-    return values[tensor.offset : tensor.offset + size].reshape(tensor.shape)
-
-
-def _refuse(why: str) -> NoReturn:
-    raise _Refused(why)
-
 
 PACKAGE, WHEEL = "Resemblyzer==0.1.4", "Resemblyzer-0.1.4-py3-none-any.whl"
 WHEEL_SHA256 = "8f12eb2f1a9982d32e8db7856de754709b59c93a77bcf0ff536584b619a9dd1f"
@@ -179,6 +59,10 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "linear.bias": (SIZE,),
 }
 """The 14 arrays of the network, by the names of the published file."""
+_STARTS = {"linear.bias": 6_699, "linear.weight": 7_731}
+_LSTMS_START = 269_883
+"""Bytes of the checkpoint at which arrays begin: those of the LSTMs follow each other, first the
+weights of all layers, then the biases."""
 
 
 def weights_of(file: str | os.PathLike[str] | None = None) -> Weights:
@@ -224,10 +108,7 @@ def read_weights(path: Path) -> Weights:
         with zipfile.ZipFile(io.BytesIO(data)) as wheel:
             data = wheel.read(CHECKPOINT)
         digest = hashlib.sha256(data).hexdigest()
-    if digest == CHECKPOINT_SHA256:
-        weights = {**read_legacy(io.BytesIO(data), str(path))["model_state"]}
-    else:
-        weights = _arrays(data)
+    weights = _in_checkpoint(data) if digest == CHECKPOINT_SHA256 else _in_npz(data)
     weights = {name: weights[name] for name in SHAPES if name in weights}
     if {name: w.shape for name, w in weights.items()} != SHAPES or hash_of(weights) != (
         WEIGHTS_SHA256
@@ -249,7 +130,21 @@ def hash_of(weights: Mapping[str, NDArray[np.float32]]) -> str:
     return found.hexdigest()
 
 
-def _arrays(data: bytes) -> Weights:
+def _in_checkpoint(data: bytes) -> Weights:
+    """The arrays of the published checkpoint, little-endian float32 row by row."""
+    starts, at = dict(_STARTS), _LSTMS_START
+    for kind in ("weight", "bias"):
+        for name, shape in SHAPES.items():
+            if name.startswith(f"lstm.{kind}"):
+                starts[name] = at
+                at += 4 * math.prod(shape)
+    return {
+        name: np.frombuffer(data, "<f4", math.prod(shape), starts[name]).reshape(shape)
+        for name, shape in SHAPES.items()
+    }
+
+
+def _in_npz(data: bytes) -> Weights:
     """The arrays of an npz file; none if it is something else."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
