@@ -35,13 +35,10 @@ See docs/methods/verdicts.md#gates.
 
 @dataclass(frozen=True)
 class Found:
-    """The threshold of an operating point on one system's trials.
-
-    ``threshold`` is NaN where it cannot be found; ``reason`` then says why.
-    """
+    """The threshold of an operating point on one system's trials, and what it gives there."""
 
     point: OperatingPoint
-    threshold: float
+    threshold: float  # NaN where it cannot be found; the reason then says why
     fpr: float
     fnr: float
     cdet_norm: float
@@ -50,23 +47,12 @@ class Found:
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """One rule for one threshold, common to all groups of a system and list.
+    """One rule for one threshold, common to all groups of a system and list."""
 
-    Attributes
-    ----------
-    text : str
-        What the user wrote; names the point in every table.
-    rule : {"threshold", "fpr", "fnr", "eer", "min-cdet", "bayes", "deployed"}
-    level : float
-        The threshold or the rate aimed at; NaN for the other rules.
-    cost : CostModel or None
-        The cost that min-cdet and bayes refer to.
-    """
-
-    text: str
-    rule: str
-    level: float = math.nan
-    cost: CostModel | None = None
+    text: str  # what the user wrote; names the point in every table
+    rule: str  # "threshold", "fpr", "fnr", "eer", "min-cdet", "bayes" or "deployed"
+    level: float = math.nan  # the threshold or the rate aimed at; NaN for the other rules
+    cost: CostModel | None = None  # that min-cdet and bayes refer to
 
     @property
     def definition(self) -> str:
@@ -84,60 +70,44 @@ class OperatingPoint:
             return math.nan, ""
         is_given = self.rule in {"threshold", "bayes"} and no_curve != NO_SCORES
         reason = self._unresolvable(counts) if is_given or not no_curve else no_curve
-        return (math.nan, reason) if reason else (self._threshold(counts), "")
+        return (math.nan, reason) if reason else (float(self.threshold_of(counts)), "")
 
-    def _threshold(self, counts: Counts) -> float:
-        curve = counts.curve
+    def threshold_of(self, counts: Counts) -> FloatArray | float:
+        """The threshold on trials that have one, ``[...]``."""
         if self.rule == "threshold":
             return self.level
         if self.rule == "fpr":
-            return float(threshold_at_fpr(curve, self.level))
+            return threshold_at_fpr(counts.curve, self.level)
         if self.rule == "fnr":
-            return float(threshold_at_fnr(curve, self.level))
+            return threshold_at_fnr(counts.curve, self.level)
         if self.rule == "eer":
-            return float(threshold_at_eer(curve))
+            return threshold_at_eer(counts.curve)
         assert self.cost is not None
         if self.rule == "bayes":
             return bayes_threshold(self.cost)
-        return float(min_cdet(counts, cost=self.cost).threshold)
+        cheapest: FloatArray = min_cdet(counts, cost=self.cost).threshold
+        return cheapest
 
     def _unresolvable(self, counts: Counts) -> str:
         if self.rule in {"threshold", "bayes"}:
             return ""
         target, nontarget = int(counts.n_target), int(counts.n_nontarget)
-        missing = missing_class(target, nontarget)
-        if (
-            missing
-            and not (self.rule == "fpr" and nontarget)
-            and not (self.rule == "fnr" and target)
-        ):
-            return missing
         trials = {"fpr": nontarget, "fnr": target}.get(self.rule)
-        if trials and self.level * trials < 1:
+        if not trials:
+            return missing_class(target, nontarget)
+        if self.level * trials < 1:
             return f"{self.text} is below one error in {trials} trials"
         return ""
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Operating points as replicates see them.
+    """Operating points as replicates see them."""
 
-    Attributes
-    ----------
-    found : sequence of Found
-        Those that rows are told at.
-    cheapest : sequence of Found
-        Those of the smallest cost, which subgroup bias is told at.
-    area : sequence of Found
-        Those that the area under FDR is taken over.
-    are_fixed : bool
-        Whether thresholds stay as they are: found on other trials, or as the user wants it.
-    """
-
-    found: Sequence[Found]
-    cheapest: Sequence[Found]
-    area: Sequence[Found]
-    are_fixed: bool
+    found: Sequence[Found]  # those that rows are told at
+    cheapest: Sequence[Found]  # those of the smallest cost, which subgroup bias is told at
+    area: Sequence[Found]  # those that the area under FDR is taken over
+    are_fixed: bool  # thresholds stay as they are: found on other trials, or as the user wants it
 
     @property
     def of_scores(self) -> list[Found]:
@@ -161,32 +131,20 @@ class Points:
         return [f.threshold for f in (*self.scored, *(self.area if self.are_fixed else ()))]
 
     def thresholds(self, everything: Counts, points: Sequence[Found]) -> FloatArray:
-        """The threshold of each point, ``[replicate, point]``, NaN where there is none."""
-        n = everything.target.shape[0]
-        rows = [
-            np.broadcast_to(f.threshold if self._is_kept(f) else self._again(f, everything), (n,))
-            for f in points
-        ]
-        return np.stack(rows, axis=-1) if rows else np.empty((n, 0))
+        """The threshold of each point, ``[replicate, point]``, NaN where there is none.
 
-    def levels(self, held: str) -> list[float]:
-        """At which rates the other rate is told, 1 % if none is an operating point."""
-        return [f.point.level for f in self.found if f.point.rule == held] or [0.01]
+        It is found again in each replicate, unless it was given or found on other trials.
+        """
+        found = np.empty((everything.target.shape[0], len(points)))
+        for i, one in enumerate(points):
+            is_given = one.point.rule in {"threshold", "bayes"}
+            is_kept = self.are_fixed or bool(one.reason) or is_given
+            found[:, i] = one.threshold if is_kept else one.point.threshold_of(everything)
+        return found
 
-    def _is_kept(self, found: Found) -> bool:
-        return self.are_fixed or bool(found.reason) or found.point.rule in {"threshold", "bayes"}
-
-    def _again(self, found: Found, everything: Counts) -> FloatArray:
-        point, curve = found.point, everything.curve
-        if point.rule == "fpr":
-            return threshold_at_fpr(curve, point.level)
-        if point.rule == "fnr":
-            return threshold_at_fnr(curve, point.level)
-        if point.rule == "eer":
-            return threshold_at_eer(curve)
-        assert point.cost is not None
-        cheapest: FloatArray = min_cdet(everything, cost=point.cost).threshold
-        return cheapest
+    def levels(self, rate: str) -> list[float]:
+        """At which values of a rate the other one is told, 1 % if none is an operating point."""
+        return [f.point.level for f in self.found if f.point.rule == rate] or [0.01]
 
 
 def find_all(
@@ -202,8 +160,6 @@ def find_all(
 
     Parameters
     ----------
-    points
-        What the user asked for.
     everything
         All scored trials of the system, on which the rates are told.
     cost
@@ -222,18 +178,16 @@ def find_all(
         if point.rule == DEPLOYED and deployed.deployed is not None:
             levels = list(deployed.thresholds or ())
             threshold = levels[0] if len(levels) == 1 else math.nan
-            found.append(Found(point, threshold, *_told(deployed.deployed, 1.0, cost), ""))
-            continue
-        threshold, reason = point.threshold_on(source, no_curve=lacks)
-        rates = (math.nan,) * 3 if reason else _told(everything, threshold, cost)
+            counts, accepted, reason = deployed.deployed, 1.0, ""
+        else:
+            threshold, reason = point.threshold_on(source, no_curve=lacks)
+            counts, accepted = everything, threshold
+        rates = (math.nan,) * 3
+        if not reason:
+            at = counts.at([accepted])
+            rates = float(at.fpr[0]), float(at.fnr[0]), float(cdet(at, cost)[0])
         found.append(Found(point, threshold, *rates, reason))
     return found
-
-
-def _told(counts: Counts, threshold: float, cost: CostModel) -> tuple[float, float, float]:
-    """FPR, FNR and cost at a threshold."""
-    at = counts.at([threshold])
-    return float(at.fpr[0]), float(at.fnr[0]), float(cdet(at, cost)[0])
 
 
 def is_far(aim: float, reached: float) -> bool:
@@ -254,22 +208,17 @@ def missed(found: Sequence[Found], everything: Counts) -> list[str]:
     Far is more than twofold, as odds, and by more trials than three standard errors of a count of
     single trials, and one trial: what chance or the steps of a rate explain is no miss.
     """
-    told = []
+    words = []
     for one in found:
         rule, aim = one.point.rule, one.point.level
         if one.reason or rule not in {"fpr", "fnr"}:
             continue
-        reached, n = (
-            (one.fpr, int(everything.n_nontarget))
-            if rule == "fpr"
-            else (one.fnr, int(everything.n_target))
-        )
-        if not n:
-            continue
+        reached = one.fpr if rule == "fpr" else one.fnr
+        n = int(everything.n_nontarget if rule == "fpr" else everything.n_target)
         room = 3 * math.sqrt(n * aim * (1 - aim)) + 1
-        if is_far(aim, reached) and abs(reached - aim) * n > room:
-            told.append(f"{one.point.text} comes to {100 * reached:.3g} %")
-    return told
+        if n and is_far(aim, reached) and abs(reached - aim) * n > room:
+            words.append(f"{one.point.text} comes to {100 * reached:.3g} %")
+    return words
 
 
 def missing_class(n_target: int, n_nontarget: int) -> str:
@@ -284,15 +233,9 @@ def missing_class(n_target: int, n_nontarget: int) -> str:
 def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> OperatingPoint:
     """Read one operating point as a user writes it.
 
-    Parameters
-    ----------
-    text
-        ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``min-cdet:NAME``,
-        ``bayes``, ``bayes:NAME`` or ``deployed``.
-    costs
-        The audit's cost models; the first is the one that ``min-cdet`` alone means.
-    llr
-        Whether scores are declared to be log-likelihood ratios.
+    It is ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``min-cdet:NAME``,
+    ``bayes``, ``bayes:NAME`` or ``deployed``. The first of the cost models is the one that
+    ``min-cdet`` alone means; `llr` says that scores are declared to be log-likelihood ratios.
 
     Raises
     ------
