@@ -502,3 +502,22 @@ def test_decimal_points_and_commas_do_not_mix():
 def test_scores_whose_squares_are_infinite_warn_of_nothing():
     scores = {**PAIRS, "score": [1e308, 0.7, -1e308]}
     assert len(pv.audit(scores, speakers=PEOPLE, by="sex").groups)
+
+
+def test_bootstrap_intervals_of_decisions_are_those_of_the_threshold_that_made_them(bank, audit_of):
+    rows = [{**row, "decision": int(row["score"] >= 1)} for row in bank.scored]
+    points = ["deployed", "threshold=1", "fpr=0.1"]
+    audit = audit_of(
+        rows, "decision", by="gender", operating_points=points, interval="bootstrap", replicates=99
+    )
+    names = ("metric", "group", "value", "low", "high", "se")
+    made, at_one = (
+        [
+            [row[name] for name in names]
+            for row in audit.groups.rows()
+            if row["operating_point"] == point and row["metric"] in {"fpr", "fnr"}
+        ]
+        for point in points[:2]
+    )
+    assert any(row[-1] for row in made)
+    assert made == at_one

@@ -7,7 +7,6 @@ independently where they do not. What is told of a pair is told from these diffe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Points
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
-    from parivox.auditing.system import Measured
+    from parivox.auditing.system import Measured, System
     from parivox.core.counts import FloatArray
     from parivox.read.trialset import TrialSet
 
@@ -72,23 +71,11 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
         raise ConfigError(msg)
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """One system on one list, as far as it is compared with others."""
+class Compared(NamedTuple):
+    """One system on one list, and what is compared of it: the cells of each grouping and level."""
 
-    trials: TrialSet
-    points: Points
-    parts: list[Measured] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """As the user names it."""
-        return system_name(self.trials.system, self.trials.list)
-
-    @property
-    def texts(self) -> list[str]:
-        """Its operating points as written."""
-        return [one.point.text for one in self.points.found]
+    system: System
+    parts: Sequence[Measured]
 
 
 def add_comparisons(
@@ -108,21 +95,19 @@ def add_comparisons(
     either.
     """
     for one, other, in_common in pairs:
-        if not set(one.texts) & set(other.texts):
+        both = one.system.points, other.system.points
+        texts = [[point.point.text for point in of.found] for of in both]
+        names = one.system.name, other.system.name
+        if not set(texts[0]) & set(texts[1]):
+            called = " and ".join(system_name(*name.values()) for name in names)
+            listed = " and ".join(", ".join(of) or "none" for of in texts)
             msg = (
-                f"--compare: {one.name} and {other.name} have no operating point in common "
-                f"({', '.join(one.texts) or 'none'} and {', '.join(other.texts) or 'none'}); "
-                "name one for both with --operating-point"
+                f"--compare: {called} have no operating point in common ({listed}); name one for "
+                "both with --operating-point"
             )
             raise ConfigError(msg)
-        where = {
-            "system": one.trials.system,
-            "list": one.trials.list,
-            "other_system": other.trials.system,
-            "other_list": other.trials.list,
-            "speakers": in_common,
-        }
-        both = one.points, other.points
+        where = {**names[0], "speakers": in_common}
+        where |= {f"other_{key}": value for key, value in names[1].items()}
         for pair in ((mine, theirs) for mine in one.parts for theirs in other.parts):
             if pair[0].where == pair[1].where:
                 _compare_parts(rows, {**where, **pair[0].where}, pair, both, options)

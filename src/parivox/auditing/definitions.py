@@ -121,17 +121,9 @@ def all_definitions(options: Options) -> dict[str, object]:
 
 
 def uncertainty(options: Options) -> dict[str, object]:
-    """The method of everything that tells how sure a number is, with the values in force.
+    """The method of everything that says how certain a number is, with the values in force.
 
-    Parameters
-    ----------
-    options
-        Of the audit.
-
-    Returns
-    -------
-    dict
-        Texts by what they are of; empty without intervals.
+    Texts by what they are of; empty without intervals.
     """
     if not options.intervals:
         return {}

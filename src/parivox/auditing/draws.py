@@ -179,13 +179,6 @@ def _crossfitted_bias(counts: Counts, common: Found) -> float:
 # --- replicates ----------------------------------------------------------------------------------
 
 
-class Replicated(NamedTuple):
-    """What the draws tell of the cells of one layout, or of its levels."""
-
-    estimates: Estimates  # [draw, key, cell]
-    crossed: FloatArray  # [cost, cell]: threshold bias cross-fitted over speakers
-
-
 def replicate(
     trials: TrialSet,
     layouts: Sequence[Layout],
@@ -195,7 +188,7 @@ def replicate(
     draws: Draws,
     options: Options,
     metrics: Metrics,
-) -> tuple[list[tuple[Replicated, Replicated]], float]:
+) -> tuple[list[tuple[Estimates, Estimates, FloatArray]], float]:
     """Measure the cells and the levels of every layout again in each replicate.
 
     Parameters
@@ -207,8 +200,9 @@ def replicate(
 
     Returns
     -------
-    list of (Replicated, Replicated)
-        Of each layout, its cells and its levels.
+    list of (Estimates, Estimates, float64 ndarray of shape (cost, cell))
+        Of each layout, its cells and its levels, ``[draw, key, cell]``, and the threshold bias of
+        its cells cross-fitted over speakers.
     float
         Largest share of a class of a cell's trials in one bin of scores: no rate of a replicate
         at a threshold found on its curve is further than this from the exact one.
@@ -254,8 +248,8 @@ def replicate(
         for block, into in zip(blocks, made, strict=True):
             _add_decided(into, block, points, own, options)
     crossed = _crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
-    found = [Replicated(one.estimates(), of) for one, of in zip(made, crossed, strict=True)]
-    return [(found[one], found[other]) for one, other in homes], bound
+    found = [one.estimates() for one in made]
+    return [(found[cells], found[levels], crossed[cells]) for cells, levels in homes], bound
 
 
 class _Block(NamedTuple):

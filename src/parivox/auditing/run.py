@@ -191,7 +191,7 @@ def audit(
         parts: list[Measured] | None = None
         if common is not None:
             parts = []
-            compared.append(Compared(cast("TrialSet", trials_of), system.points, parts))
+            compared.append(Compared(system, parts))
         add_rows(system, rows, compared=parts)
         _account(rows["data"], system, read)
     if table is not None:
@@ -199,7 +199,7 @@ def audit(
         write_trial_table(table, systems, checked.seed)
     if common is not None:
         tell("comparing")
-        add_comparisons(rows["comparison"], _pairs(systems, compared, common), checked)
+        add_comparisons(rows["comparison"], _pairs(compared, common), checked)
     # what it comes to: tables, record, provenance
     return Audit(
         **{name: block.table() for name, block in rows.items()},
@@ -214,7 +214,7 @@ def _trial_table(scores: Any, asked: AuditOptions) -> Path | None:
         return None
     tables = (name for name, one in options_of(AuditOptions).items() if isinstance(one, Value))
     inputs = [scores, *(getattr(asked, name) for name in tables if name != "trial_table")]
-    return check_trial_table(asked.trial_table, [one for given in inputs for one in _each(given)])
+    return check_trial_table(asked.trial_table, [one for source in inputs for one in _each(source)])
 
 
 def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> Options:
@@ -236,30 +236,31 @@ def _account(data: Rows, system: System, read: Gathered) -> None:
 
 
 def _pairs(
-    systems: Sequence[System], compared: Sequence[Compared], common: CommonTrials
+    compared: Sequence[Compared], common: CommonTrials
 ) -> Iterator[tuple[Compared, Compared, str]]:
     """Each two systems and lists, on the trials that they are compared on."""
     restricted = {}
     for i, trials in common.restricted.items():
         # on the speakers drawn for all; which way scores go was checked on all trials
-        design, development = replace(systems[i].design, strata=()), systems[i].development
-        some = measure_system(trials, design, development, "similarity", is_along=False)
-        restricted[i] = Compared(trials, some.points, list(measured_cells(some)))
+        whole = compared[i].system
+        design = replace(whole.design, strata=())
+        some = measure_system(trials, design, whole.development, "similarity", is_along=False)
+        restricted[i] = Compared(some, list(measured_cells(some)))
     for i, j in combinations(range(len(compared)), 2):
         of = restricted if common.is_restricted(i, j) else compared
         yield of[i], of[j], common.in_words(i, j)
 
 
-def _each(given: Any) -> list[Any]:
+def _each(source: Any) -> list[Any]:
     """What may be files of what a caller gives: one, several, or several by name."""
-    if isinstance(given, dict):
-        return [one for part in given.values() for one in _each(part)]
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    if isinstance(source, dict):
+        return [one for part in source.values() for one in _each(part)]
+    return list(source) if isinstance(source, (list, tuple)) else [source]
 
 
 def _check_speakers_known(read: Gathered, options: Options) -> None:
-    """Refuse to say of counts what takes their speakers."""
-    if not any(not one.has_speakers for one in read.sets):
+    """Refuse options that need to know the speakers where counts are audited."""
+    if all(one.has_speakers for one in read.sets):
         return
     for name in ("limit", "attempts"):
         if getattr(options, name):
@@ -278,7 +279,7 @@ def _draws(read: Gathered, options: Options) -> Draws | None:
     small = [one for one in read.sets if one.has_speakers and one.is_exact]
     if not options.intervals or not small:
         return None
-    if len({*(int(s) for one in small for s in one.in_use)}) > MOST_SPEAKERS:
+    if len({int(speaker) for one in small for speaker in one.in_use}) > MOST_SPEAKERS:
         return None
     return draw_speakers(small, read.groupings, options)
 
@@ -316,12 +317,12 @@ def entry_points() -> Iterable[EntryPoint]:
     The standard library's look-up takes longer to import than all packages take to ask.
     """
     heading = f"[{ENTRY_POINTS}]"
-    told = (
+    texts = (
         file.read_text(encoding="utf-8", errors="replace")
         for folder in sys.path
         for file in Path(folder).glob("*-info/entry_points.txt")
     )
-    if not any(heading in text for text in told):
+    if not any(heading in text for text in texts):
         return ()
     from importlib.metadata import entry_points as registered  # noqa: PLC0415
 

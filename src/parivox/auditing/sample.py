@@ -87,11 +87,11 @@ def sample_speakers(
         texts = [one.point.text for one in found]
         drawn = [
             (
-                draws_with_failures(cells.estimates, failed[0], draws.weights, texts),
-                draws_with_failures(levels.estimates, failed[1], draws.weights, texts),
-                cells.crossed,
+                draws_with_failures(of_cells, failed[0], draws.weights, texts),
+                draws_with_failures(of_levels, failed[1], draws.weights, texts),
+                crossed,
             )
-            for (cells, levels), failed in zip(replicated, failures, strict=True)
+            for (of_cells, of_levels, crossed), failed in zip(replicated, failures, strict=True)
         ]
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]

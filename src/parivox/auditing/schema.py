@@ -234,12 +234,7 @@ class Base(NamedTuple):
 
 
 class Rows:
-    """Rows of one table, added in blocks.
-
-    Parameters
-    ----------
-    columns
-        Columns in order, with their kinds.
+    """Rows of one table, added in blocks; `columns` are those of the table, with their kinds.
 
     Examples
     --------
