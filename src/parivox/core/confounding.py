@@ -47,26 +47,20 @@ _RANK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Trend:
-    """Change of the log odds of an error per unit of a number.
-
-    Attributes
-    ----------
-    slope, low, high : float64 of shape (..., cell)
-        0 is no trend, above 0 errors rise with the number. NaN with a reason.
-    se, df, p : float64 of shape (..., cell)
-        Standard error of the slope, its degrees of freedom, two-sided p of no trend.
-    speakers : int64 of shape (cell,)
-        Speakers whose value is known.
-    reason : str array of shape (..., cell)
-    """
+    """Change of the log odds of an error per unit of a number, of shape (..., cell)."""
 
     slope: FloatArray
+    """0 is no trend, above 0 errors rise with the number. NaN with a reason, as are its limits."""
     low: FloatArray
     high: FloatArray
     se: FloatArray
+    """Standard error of the slope."""
     df: FloatArray
+    """Degrees of freedom of that."""
     p: FloatArray
+    """Two-sided, of no trend."""
     speakers: IntArray
+    """Speakers whose value is known, of shape (cell,)."""
     reason: NDArray[np.str_]
 
 

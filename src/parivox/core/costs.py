@@ -31,18 +31,7 @@ _EXACT = 2**62
 
 @dataclass(frozen=True)
 class CostModel:
-    """Prior of targets and cost of either error.
-
-    Attributes
-    ----------
-    name : str
-        What tables print.
-    p_target : tuple of float in (0, 1)
-        One prior, or several to take the mean over.
-    c_miss, c_fa : float > 0
-        Cost of a missed target and of a false accept.
-    note : str
-        What a reader should know before relying on the model; empty for most.
+    """Prior of targets, and cost of a missed target and of a false accept.
 
     Examples
     --------
@@ -52,10 +41,13 @@ class CostModel:
     """
 
     name: str
+    """What tables print."""
     p_target: tuple[float, ...]
+    """In (0, 1): one prior, or several to take the mean over."""
     c_miss: float = 1.0
     c_fa: float = 1.0
     note: str = field(default="", compare=False)
+    """What a reader should know before relying on the model; empty for most."""
 
     def __post_init__(self) -> None:
         """Refuse priors and costs that no decision can have."""
@@ -113,25 +105,18 @@ class CostModel:
 
 @dataclass(frozen=True, eq=False)
 class MinCost:
-    """The smallest cost of a curve and where it is attained.
-
-    Attributes
-    ----------
-    value : float64 of shape (...)
-        NaN without targets or nontargets.
-    threshold : float64 of shape (...)
-        The largest threshold that attains it; NaN for a model with several priors.
-    fp, fn : int64 of shape (...)
-        False accepts and false rejects there; -1 where the threshold is NaN.
-    raw : float64 of shape (...)
-        The same cost, not normalised.
-    """
+    """The smallest cost of a curve and where it is attained, of shape (...)."""
 
     value: FloatArray
+    """NaN without targets or nontargets."""
     threshold: FloatArray
+    """The largest threshold that attains it; NaN for a model with several priors."""
     fp: IntArray
+    """False accepts there; -1 where the threshold is NaN."""
     fn: IntArray
+    """False rejects, likewise."""
     raw: FloatArray
+    """The same cost, not normalised."""
 
 
 _PARTITIONS = "the evaluation averages rates over partitions of its trials; here they are pooled"
@@ -258,21 +243,8 @@ def act_cdet(
 ) -> FloatArray:
     """Detection cost at the Bayes threshold of scores that are natural-log likelihood ratios.
 
-    Parameters
-    ----------
-    scores : Counts of shape (...) or array_like of shape (trial,)
-        Natural-log likelihood ratios.
-    labels : array_like of shape (trial,), optional
-        Needed unless `scores` is a Counts.
-    cost : CostModel
-        With several priors: the mean over the priors, each at its own threshold.
-    normalised : bool
-        Divide by the cost of the better blind decision.
-
-    Returns
-    -------
-    float64 of shape (...)
-        At least the minimum cost; lower is better. NaN without targets or nontargets.
+    At least the minimum cost; lower is better. NaN without targets or nontargets. With several
+    priors: the mean over them, each at its own threshold. Arguments are as in :func:`min_cdet`.
 
     Examples
     --------

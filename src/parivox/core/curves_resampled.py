@@ -86,14 +86,7 @@ def largest_share(counts: Counts) -> FloatArray:
     How far binning may move a rate at a threshold found on the curve (EER, minimum cost, FNR
     at an FPR) or the AUC: no threshold inside a bin of one class beats both of its ends.
 
-    Parameters
-    ----------
-    counts : Counts of shape (...)
-
-    Returns
-    -------
-    float64 of shape (...)
-        In [0, 1]; 0 for a cell without mixed bins.
+    In [0, 1]; 0 for a cell without mixed bins.
 
     Examples
     --------

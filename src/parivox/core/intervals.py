@@ -55,36 +55,26 @@ _FEW_CELLS = 3  # other cells that a pooled floor needs
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Rates with limits.
-
-    Attributes
-    ----------
-    rate, low, high : float64 of shape (..., cell)
-        In [0, 1], lower is better; limits are NaN where `method` is empty.
-    deff : float64 of shape (..., cell)
-        Design effect: variance in units of the binomial one, at least 1; NaN without errors.
-    n_eff : float64 of shape (..., cell)
-        Independent trials that would tell as much.
-    df : float64 of shape (..., cell)
-        Degrees of freedom of the variance, at least 1; NaN without errors.
-    se : float64 of shape (..., cell)
-        Standard error of the rate; NaN without errors.
-    note : str array of shape (..., cell)
-        What a reader must know, parts joined by "; "; why there is no interval.
-    method : str array of shape (..., cell)
-        ``speakers``; ``zero-errors`` for cells without errors, or with nothing but errors;
-        empty without an interval.
-    """
+    """Rates with limits, of shape (..., cell)."""
 
     rate: FloatArray
+    """In [0, 1], lower is better, as are its limits, which are NaN where `method` is empty."""
     low: FloatArray
     high: FloatArray
     deff: FloatArray
+    """Design effect: variance in units of the binomial one, at least 1; NaN without errors."""
     n_eff: FloatArray
+    """Independent trials that would tell as much."""
     df: FloatArray
+    """Degrees of freedom of the variance, at least 1; NaN without errors."""
     se: FloatArray
+    """Standard error of the rate; NaN without errors."""
     note: NDArray[np.str_]
+    """What a reader must know, parts joined by "; "; why there is no interval."""
     method: NDArray[np.str_]
+    """``speakers``; ``zero-errors`` for cells without errors, or with nothing but errors; empty
+    without an interval.
+    """
 
     def without(self, cells: NDArray[np.bool_], why: str) -> Interval:
         """The same without limits in these cells, and why; those without trials say so already."""

@@ -35,35 +35,26 @@ if TYPE_CHECKING:
 _AT_ONCE = 2**20
 # Halvings of the angle on which p depends.
 _STEPS = 45
-_REASONS = (
-    "undefined_value",
-    "undefined_reference",
-    "zero_over_zero",
-    "zero_reference",
+_REASONS = [
+    *("undefined_value", "undefined_reference", "zero_over_zero", "zero_reference"),
     "no_interval",
-)
+]
 
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """Ratios with limits, on the scale of ratios, not of their logarithms.
-
-    Attributes
-    ----------
-    value, low, high : float64 of shape (..., cell)
-        In [0, inf]; 1 is fair, above 1 is worse than the reference.
-    p : float64 of shape (..., cell)
-        In [0, 1]: the level at which a limit is 1.
-    reason : str array of shape (..., cell)
-        Why the ratio or its limits are undefined: ``undefined_value``, ``undefined_reference``,
-        ``zero_over_zero``, ``zero_reference``, or ``no_interval`` of one of the rates.
-    """
+    """Ratios with limits, on the scale of ratios, not of their logarithms; shape (..., cell)."""
 
     value: FloatArray
+    """In [0, inf]; 1 is fair, above 1 is worse than the reference."""
     low: FloatArray
     high: FloatArray
     p: FloatArray
+    """In [0, 1]: the level at which a limit is 1."""
     reason: NDArray[np.str_]
+    """Why the ratio or its limits are undefined: ``undefined_value``, ``undefined_reference``,
+    ``zero_over_zero``, ``zero_reference``, or ``no_interval`` of one of the rates.
+    """
 
 
 def ratio_interval(one: Interval, other: Interval) -> Ratio:
@@ -97,13 +88,7 @@ def ratio_interval(one: Interval, other: Interval) -> Ratio:
     missing = np.isnan(one.high) | np.isnan(other.high)
     reason = np.select(
         [np.isnan(r1), np.isnan(r2), (r1 == 0) & (r2 == 0), r2 == 0, missing],
-        [
-            "undefined_value",
-            "undefined_reference",
-            "zero_over_zero",
-            "zero_reference",
-            "no_interval",
-        ],
+        _REASONS,
         "",
     )
     defined = reason == ""
@@ -114,17 +99,8 @@ def ratio_interval(one: Interval, other: Interval) -> Ratio:
 def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
     """From the ratio to all others to the ratio to everyone, the group itself among them.
 
-    Parameters
-    ----------
-    ratio : Ratio
-        To all other groups together.
-    share : array_like of shape (..., cell)
-        The group's share of all trials, in [0, 1].
-
-    Returns
-    -------
-    Ratio
-        rho / (w rho + 1 - w); p stays as it is. At most 1 / w.
+    rho / (w rho + 1 - w), where w is the group's share of all trials, ``[..., cell]``, in [0, 1];
+    at most 1 / w. p stays as it is.
     """
     w = np.asarray(share, dtype=np.float64)
     with np.errstate(divide="ignore"):

@@ -200,28 +200,18 @@ class _Sums:
 
 @dataclass(frozen=True, eq=False)
 class BootstrapInterval:
-    """What replicates say about an estimate.
-
-    Attributes
-    ----------
-    low, high : float64 of shape (...)
-        Limits; NaN with a reason.
-    p : float64 of shape (...)
-        Two-sided, of the estimate being 1 (``log``) or 0 (``linear``).
-    se : float64 of shape (...)
-        Standard deviation of the replicates, of their logarithms for ``log``.
-    dropped : float64 of shape (...)
-        Share of the replicates in which the quantity is undefined, in [0, 1].
-    reason : str of shape (...)
-        Why there is no interval; empty where there is one.
-    """
+    """What replicates say about an estimate, of its shape; limits are NaN with a reason."""
 
     low: FloatArray
     high: FloatArray
     p: FloatArray
+    """Two-sided, of the estimate being 1 (``log``) or 0 (``linear``)."""
     se: FloatArray
+    """Standard deviation of the replicates, of their logarithms for ``log``."""
     dropped: FloatArray
+    """Share of the replicates in which the quantity is undefined, in [0, 1]."""
     reason: NDArray[np.str_]
+    """Why there is no interval; empty where there is one."""
 
 
 def from_replicates(

@@ -84,23 +84,9 @@ def shift(
 ) -> FloatArray:
     """Difference of a mean or quantile of scores between two sets of trials.
 
-    See docs/methods/calibration.md#score-shift.
-
-    Parameters
-    ----------
-    group, reference : Counts of shape (...)
-        Shapes broadcast.
-    of : {"target", "nontarget"}
-        The class whose scores are compared.
-    quantile : float in [0, 1], optional
-        The smallest score with at least this share of the trials at or below it; without
-        it, the mean.
-
-    Returns
-    -------
-    float64 of shape (...)
-        In units of the scores; 0 is no shift, positive means that the group scores higher.
-        NaN without trials of the class, or between infinities of one sign.
+    In units of the scores; 0 is no shift, positive means that the group scores higher. NaN without
+    trials of the class, or between infinities of one sign. Shapes broadcast; what is compared is
+    their :func:`location`. docs/methods/calibration.md#score-shift.
 
     Examples
     --------
@@ -119,19 +105,9 @@ def shift(
 def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = None) -> FloatArray:
     """Mean or quantiles of the scores of one class.
 
-    Parameters
-    ----------
-    counts : Counts of shape (...)
-    of : {"target", "nontarget"}
-        The class whose scores are located.
-    quantile : float or array_like of shape (quantile,), in [0, 1], optional
-        The smallest score with at least this share of the trials at or below it; without
-        it, the mean.
-
-    Returns
-    -------
-    float64 of shape (...), or (..., quantile) if several are given
-        In units of the scores. NaN without trials of the class.
+    In units of the scores; NaN without trials of the class. A quantile in [0, 1] is the smallest
+    score with at least this share of the trials at or below it; several of them add an axis at the
+    end. Without, it is the mean.
 
     Examples
     --------
@@ -157,17 +133,9 @@ def sum_over_trials(
 ) -> FloatArray:
     """Sum of a function of the score over all trials.
 
-    Parameters
-    ----------
-    values : ndarray of shape (value,)
-    trials : integer ndarray of shape (..., value)
-        Trials with each score; a score without trials adds nothing, even if `of` is infinite.
-    of : callable
-        Takes a stretch of `values`, returns the same length, with leading axes if it likes.
-
-    Returns
-    -------
-    float64 of shape (...)
+    Of scores ``[value]`` and trials with each, ``[..., value]``; a score without trials adds
+    nothing, even if `of` is infinite. `of` takes a stretch of the scores and returns the same
+    length, with leading axes if it likes.
 
     Examples
     --------

@@ -24,25 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Meta:
-    """A meta-measure with its witnesses and its reason.
-
-    Attributes
-    ----------
-    value : float64 of shape (...)
-    low, high : int64 of shape (...)
-        Groups with the lowest and the highest value, the first of equals; -1 without groups
-        and for measures that join two rates.
-    groups : int64 of shape (...)
-        How many groups were used; -1 for `au_fdr`, which sees no groups.
-    reason : str array of shape (...)
-        Why the value is undefined, infinite or a convention; else empty.
-    """
+    """A meta-measure with its witnesses and its reason, of shape (...)."""
 
     value: FloatArray
     low: IntArray
+    """Group with the lowest value, the first of equals; -1 without groups and for measures that
+    join two rates. `high` has the highest.
+    """
     high: IntArray
     groups: IntArray
+    """How many groups were used; -1 for `au_fdr`, which sees no groups."""
     reason: NDArray[np.str_]
+    """Why the value is undefined, infinite or a convention; else empty."""
 
 
 @dataclass(frozen=True, eq=False)

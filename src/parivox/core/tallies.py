@@ -242,43 +242,34 @@ class Moments:
 
     With r = errors - rate * trials, of one speaker's target trials or of one pair's nontarget
     trials; R_s is the sum of r, Q_s of r ** 2, N_s of trials over the pairs with speaker s. For
-    target trials R_s is r and N_s the speaker's trials.
-
-    Attributes
-    ----------
-    sides : int
-        Speakers of a trial: 1 for target trials, 2 for nontarget ones.
-    errors, trials, speakers : float64 of shape (..., cell)
-    squares, fourths : float64 of shape (..., cell)
-        Sums over speakers of R_s ** 2 and R_s ** 4.
-    deleted : float64 of shape (..., cell)
-        Sum over speakers of [R_s / (trials - N_s)] ** 2, in which R_s / (trials - N_s) is how
-        much the rate falls when s is left out.
-    trial_squares : float64 of shape (..., cell)
-        Sum over speakers of N_s ** 2.
-    largest : float64 of shape (..., cell)
-        Largest number of errors in which one speaker takes part.
-    shared : bool of shape (..., cell)
-        One speaker takes part in every trial, so that nothing tells of other speakers.
-    pairs, pair_squares, pair_trial_squares, pair_deleted : float64 of shape (..., cell)
-        Pairs, and sums over them of r ** 2 and trials ** 2; sum over speakers of
-        Q_s / [2 (trials - N_s) ** 2]. NaN for target trials.
+    target trials R_s is r and N_s the speaker's trials. All are of shape (..., cell); those of
+    pairs are NaN for target trials.
     """
 
     sides: int
+    """Speakers of a trial: 1 for target trials, 2 for nontarget ones."""
     errors: FloatArray
     trials: FloatArray
     speakers: FloatArray
     squares: FloatArray
+    """Sum over speakers of R_s ** 2."""
     fourths: FloatArray
+    """Sum over speakers of R_s ** 4."""
     trial_squares: FloatArray
+    """Sum over speakers of N_s ** 2."""
     deleted: FloatArray
+    """Sum over speakers of [R_s / (trials - N_s)] ** 2, by how much the rate falls without s."""
     largest: FloatArray
+    """Largest number of errors in which one speaker takes part."""
     shared: NDArray[np.bool_]
+    """One speaker takes part in every trial, so that nothing tells of other speakers."""
     pairs: FloatArray
     pair_squares: FloatArray
+    """Sum over pairs of r ** 2."""
     pair_trial_squares: FloatArray
+    """Sum over pairs of trials ** 2."""
     pair_deleted: FloatArray
+    """Sum over speakers of Q_s / [2 (trials - N_s) ** 2]."""
 
     @cached_property
     def rate(self) -> FloatArray:

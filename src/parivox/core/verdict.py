@@ -52,24 +52,16 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """What can be said of each group, and what it rests on.
-
-    Attributes
-    ----------
-    code, reason : str arrays of shape (..., group)
-        The reason is empty unless the code is ``cannot_tell``.
-    ratio, low, high : float64 of shape (..., group)
-        Ratio to the reference and its interval.
-    gated : bool array of shape (..., group)
-        Groups too small to be judged: under-represented.
-    """
+    """What can be said of each group, and the ratio and interval that it rests on."""
 
     code: NDArray[np.str_]
     reason: NDArray[np.str_]
+    """Empty unless the code is ``cannot_tell``."""
     ratio: FloatArray
     low: FloatArray
     high: FloatArray
     gated: NDArray[np.bool_]
+    """Groups too small to be judged: under-represented."""
 
 
 def verdicts(
@@ -222,15 +214,8 @@ _LOCKED_OUT = {
 def joint(fnr: _Code, fpr: _Code) -> str:
     """Both error types of a group in a few words, whichever way each of them goes.
 
-    Parameters
-    ----------
-    fnr, fpr : {"worse", "better", "no_difference", "cannot_tell"}
-        Verdicts on being rejected as oneself and on others being accepted as one.
-
-    Returns
-    -------
-    str
-        Without capital and full stop, to follow the group's name and a colon.
+    From the verdicts on being rejected as oneself and on others being accepted as one. Without
+    capital and full stop, to follow the group's name and a colon.
 
     Examples
     --------
@@ -274,21 +259,10 @@ def sentence(
     reason: str = "",
     against: str = "everyone else",
 ) -> str:
-    """One error type of a group in words and numbers.
+    """One error type of a group in words and numbers, of one group's entries of :class:`Verdicts`.
 
-    Parameters
-    ----------
-    error : {"fpr", "fnr"}
-    code, ratio, low, high, reason
-        One group's entries of :class:`Verdicts`.
-    against : str
-        The reference in words that follow "as often as".
-
-    Returns
-    -------
-    str
-        Without capital and full stop, to follow the group's name and a colon. Joined by "; "
-        two of them tell both error types.
+    Without capital and full stop, to follow the group's name and a colon; joined by "; " two of
+    them tell both error types. `against` is the reference in words that follow "as often as".
 
     Examples
     --------
@@ -322,20 +296,10 @@ def _times(x: float) -> str:
 def permutation_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
     """Share of null draws at least as large as the observed value, itself one of them.
 
-    See docs/methods/verdicts.md#p-from-draws.
-
-    Parameters
-    ----------
-    observed : array_like of shape (...)
-    null : array_like of shape (replicate, ...)
-        Draws without an effect; NaN draws are left out.
-
-    Returns
-    -------
-    float64 of shape (...)
-        (1 + draws >= observed) / (draws + 1), in (0, 1]; never below 1 / (draws + 1), so that
-        no p value claims more than the draws can show. NaN for a NaN observed value, or
-        without draws.
+    (1 + draws >= observed) / (draws + 1), in (0, 1]; never below 1 / (draws + 1), so that no p
+    value claims more than the draws can show. Draws are ``[replicate, ...]``, those that are NaN
+    are left out; NaN for a NaN observed value, or without draws.
+    docs/methods/verdicts.md#p-from-draws.
 
     Examples
     --------
