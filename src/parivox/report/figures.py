@@ -19,21 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.charts import Figure
 
 FORMATS = ("svg", "png", "pdf")
-COLUMNS = {"one column": 3.5, "two columns": 7.0}
-"""Inches across of a paper."""
+_NARROW, _WIDE = 3.5, 7.0
+"""Inches across one column of a paper, and across two."""
 _TALL = 5.0
 """Inches that a figure in one column may be high."""
 _PER_INCH = 96
 _INDEX = "index.md"
 _ASIDE = ".parivox-"
 _SIDES = re.compile(r'\b(?:width|height)="([\d.]+)"')
-_OBJECT = re.compile(rb"^(\d+) 0 obj\n(.*?)\nendobj\n", re.DOTALL | re.MULTILINE)
-_REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
-_ENTRIES = re.compile(rb"(?:^ +/\w+ \d+ 0 R\n)+", re.MULTILINE)
-_STREAM = b"\nstream\n"
 _LINKED = re.compile(r"\]\(([a-z0-9-]+\.(?:svg|png|pdf))\)")
 
 
@@ -77,46 +72,37 @@ def write_figures(
 
 
 def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
-    """Every file of the folder."""
+    """Every file: figures as wide as one column where they fit it, else as two, and the index."""
+    from parivox.report.charts import figures, pdf, png, svg, theme  # noqa: PLC0415 - takes time
     from parivox.report.sheets.paper import markdown_escaped  # noqa: PLC0415
 
     version = audit.record["versions"]["parivox"]
     lines = [f"<!-- Parivox {version}: parivox report --figures -->", "", "# Figures"]
     made: dict[str, bytes] = {}
-    for figure, columns in _fitted(audit):
-        made |= {f"{figure.id}.{kind}": _as(figure, kind) for kind in formats}
+    narrow, wide = (
+        figures(audit, theme=theme(for_page=False, width=width)) for width in (_NARROW, _WIDE)
+    )
+    for small, large in zip(narrow, wide, strict=True):
+        sides = _SIDES.findall(svg(small.chart))[:2]
+        width, height = (float(side) / _PER_INCH for side in sides)
+        fits = width <= _NARROW and height <= _TALL
+        figure, columns = (small, "one column") if fits else (large, "two columns")
+        about = {"title": figure.title, "description": figure.description}
+        for kind in formats:
+            made[f"{figure.id}.{kind}"] = (
+                png(figure.chart)
+                if kind == "png"
+                else pdf(figure.chart)
+                if kind == "pdf"
+                else svg(figure.chart, id=figure.id, **about).encode()
+            )
         links = ", ".join(f"[{kind}]({figure.id}.{kind})" for kind in formats)
-        title, reading = markdown_escaped(figure.title), markdown_escaped(figure.reading)
-        description = markdown_escaped(figure.description)
-        lines += ["", f"## {title}", "", reading, "", description]
+        lines += ["", f"## {markdown_escaped(figure.title)}"]
+        for text in (figure.reading, figure.description):
+            lines += ["", markdown_escaped(text)]
         lines += ["", f"For {columns} of a paper: {links}"]
     made[_INDEX] = ("\n".join(lines) + "\n").encode()
     return made
-
-
-def _fitted(audit: Audit) -> Iterator[tuple[Figure, str]]:
-    """Every figure as wide as a column where it fits one, else as wide as two."""
-    from parivox.report.charts import figures, svg, theme  # noqa: PLC0415 - takes time to load
-
-    (one, narrow), (both, wide) = (
-        (name, figures(audit, theme=theme(for_page=False, width=width)))
-        for name, width in COLUMNS.items()
-    )
-    for small, large in zip(narrow, wide, strict=True):
-        width, height = (float(side) / _PER_INCH for side in _SIDES.findall(svg(small.chart))[:2])
-        fits = width <= COLUMNS[one] and height <= _TALL
-        yield (small, one) if fits else (large, both)
-
-
-def _as(figure: Figure, kind: str) -> bytes:
-    from parivox.report.charts import pdf, png, svg  # noqa: PLC0415 - takes time to load
-
-    if kind == "png":
-        return png(figure.chart)
-    if kind == "pdf":
-        return pdf_in_order(pdf(figure.chart))
-    told = {"title": figure.title, "description": figure.description}
-    return svg(figure.chart, id=figure.id, **told).encode()
 
 
 def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> Path:
@@ -183,52 +169,3 @@ def _aside(home: Path) -> Iterator[Path]:
         yield aside
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-# ---- what draws a PDF numbers and writes its objects as chance has it
-
-
-def pdf_in_order(pdf: bytes) -> bytes:
-    """The same document, its objects numbered and written as they are reached from its root.
-
-    Parameters
-    ----------
-    pdf
-        As vl-convert writes it: plain objects, one table of where each is, one trailer.
-    """
-    parts = {int(found[1]): found[2].partition(_STREAM) for found in _OBJECT.finditer(pdf)}
-    told = {number: _ENTRIES.sub(_by_name, part[0]) for number, part in parts.items()}
-    trailer = pdf[pdf.rindex(b"trailer") : pdf.rindex(b"startxref")]
-    order = _reached(trailer, told)
-    new = {number: place for place, number in enumerate(order, 1)}
-
-    def renumbered(text: bytes) -> bytes:
-        return _REFERENCE.sub(lambda found: b"%d 0 R" % new[int(found[1])], text)
-
-    made = bytearray(pdf[: next(_OBJECT.finditer(pdf)).start()])
-    places = []
-    for number in order:
-        places.append(len(made))
-        rest = b"".join(parts[number][1:])
-        made += b"%d 0 obj\n%b%b\nendobj\n\n" % (new[number], renumbered(told[number]), rest)
-    start = len(made)
-    made += b"xref\n0 %d\n0000000000 65535 f \n" % (len(order) + 1)
-    made += b"".join(b"%010d 00000 n \n" % place for place in places)
-    made += re.sub(rb"/Size \d+", b"/Size %d" % (len(order) + 1), renumbered(trailer))
-    return bytes(made) + b"startxref\n%d\n%%%%EOF" % start
-
-
-def _by_name(entries: re.Match[bytes]) -> bytes:
-    return b"".join(sorted(entries[0].splitlines(keepends=True)))
-
-
-def _reached(trailer: bytes, told: dict[int, bytes]) -> list[int]:
-    """Objects in the order in which references lead to them."""
-    order: dict[int, None] = {}
-    ahead = [int(number) for number in _REFERENCE.findall(trailer)]
-    while ahead:
-        number = ahead.pop(0)
-        if number not in order:
-            order[number] = None
-            ahead += [int(one) for one in _REFERENCE.findall(told[number])]
-    return list(order)

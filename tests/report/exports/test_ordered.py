@@ -2,7 +2,7 @@
 
 import re
 
-from parivox.report.figures import pdf_in_order
+from parivox.report.charts.draw import pdf_in_order
 
 HEAD = b"%PDF-1.7\n%\x80\x80\x80\x80\n\n"
 NAMES = (b"/fo0", b"/fo1")

@@ -4,8 +4,7 @@ import pytest
 
 import parivox as pv
 from parivox.report.page.context import read_context
-from parivox.report.page.limits import harms, places
-from parivox.report.page.method import command
+from parivox.report.page.method import command, harms, places
 
 
 def test_the_command_names_options_that_are_not_the_default(audited):

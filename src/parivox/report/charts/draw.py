@@ -52,7 +52,7 @@ _MIDDLE = 0.3
 
 
 def spec(chart: Any) -> Spec:
-    """What Vega-Lite draws a chart from, be it told by this package or by Altair."""
+    """What Vega-Lite draws a chart from, be it of this package or of Altair."""
     return chart if isinstance(chart, dict) else cast("Spec", chart.to_dict(validate=False))
 
 
@@ -83,7 +83,7 @@ def pdf(chart: Any) -> bytes:
     root = ET.fromstring(svg(chart))  # noqa: S314 - drawn just now
     for side in ("width", "height"):
         root.set(side, f"{float(root.get(side, '0')) * 72 / _PER_INCH:g}")
-    return bytes(_vega().svg_to_pdf(ET.tostring(root, encoding="unicode")))
+    return pdf_in_order(bytes(_vega().svg_to_pdf(ET.tostring(root, encoding="unicode"))))
 
 
 def _vega() -> Any:
@@ -148,9 +148,9 @@ def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
                     del one.attrib[name]
     names = [(kind, text) for kind, text in (("title", title), ("desc", description)) if text]
     for place, (kind, text) in enumerate(names):
-        told = ET.Element(f"{{{_SVG}}}{kind}", {"id": f"{prefix}-{kind}"})
-        told.text = text
-        root.insert(place, told)
+        one = ET.Element(f"{{{_SVG}}}{kind}", {"id": f"{prefix}-{kind}"})
+        one.text = text
+        root.insert(place, one)
     if names:
         root.set("role", "img")
         root.set("aria-labelledby", " ".join(f"{prefix}-{kind}" for kind, _ in names))
@@ -237,12 +237,12 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _steps(line: str) -> str:
-    """A line of points, each told by the step from the one before, without those unseen."""
+    """A line of points, each given by the step from the one before, without those unseen."""
     end = "z" if line.endswith("Z") else ""
     points = [tuple(map(float, pair.split(","))) for pair in line.rstrip("Z").split("L")]
     places = np.array(points)
     points = [points[i] for i in simplified(places[:, 0], places[:, 1], by=_UNSEEN)]
-    told, command = [f"M{_plain(points[0][0])},{_plain(points[0][1])}"], ""
+    drawn, command = [f"M{_plain(points[0][0])},{_plain(points[0][1])}"], ""
     for (x0, y0), (x, y) in pairwise(points):
         across, down = _plain(x - x0), _plain(y - y0)
         if (across, down) == ("0", "0"):
@@ -252,9 +252,9 @@ def _steps(line: str) -> str:
         for place, text in enumerate(steps):
             is_first = place == 0 and kind != command
             lead = kind if is_first else "" if text.startswith("-") else " "
-            told.append(f"{lead}{text}")
+            drawn.append(f"{lead}{text}")
         command = kind
-    return "".join(told) + end
+    return "".join(drawn) + end
 
 
 def _plain(value: float) -> str:
@@ -339,3 +339,55 @@ def _unwrapped(parent: ET.Element) -> Iterator[ET.Element]:
             yield child[0]
         else:
             yield child
+
+
+# ---- what draws a PDF numbers and writes its objects as chance has it
+
+
+_OBJECT = re.compile(rb"^(\d+) 0 obj\n(.*?)\nendobj\n", re.DOTALL | re.MULTILINE)
+_REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
+_ENTRIES = re.compile(rb"(?:^ +/\w+ \d+ 0 R\n)+", re.MULTILINE)
+_STREAM = b"\nstream\n"
+
+
+def pdf_in_order(pdf: bytes) -> bytes:
+    """The same document, its objects numbered and written as they are reached from its root.
+
+    It is as vl-convert writes it: plain objects, one table of where each is, one trailer.
+    """
+    parts = {int(found[1]): found[2].partition(_STREAM) for found in _OBJECT.finditer(pdf)}
+    heads = {number: _ENTRIES.sub(_by_name, part[0]) for number, part in parts.items()}
+    trailer = pdf[pdf.rindex(b"trailer") : pdf.rindex(b"startxref")]
+    order = _reached(trailer, heads)
+    new = {number: place for place, number in enumerate(order, 1)}
+
+    def renumbered(text: bytes) -> bytes:
+        return _REFERENCE.sub(lambda found: b"%d 0 R" % new[int(found[1])], text)
+
+    made = bytearray(pdf[: next(_OBJECT.finditer(pdf)).start()])
+    places = []
+    for number in order:
+        places.append(len(made))
+        rest = b"".join(parts[number][1:])
+        made += b"%d 0 obj\n%b%b\nendobj\n\n" % (new[number], renumbered(heads[number]), rest)
+    start = len(made)
+    made += b"xref\n0 %d\n0000000000 65535 f \n" % (len(order) + 1)
+    made += b"".join(b"%010d 00000 n \n" % place for place in places)
+    made += re.sub(rb"/Size \d+", b"/Size %d" % (len(order) + 1), renumbered(trailer))
+    return bytes(made) + b"startxref\n%d\n%%%%EOF" % start
+
+
+def _by_name(entries: re.Match[bytes]) -> bytes:
+    return b"".join(sorted(entries[0].splitlines(keepends=True)))
+
+
+def _reached(trailer: bytes, heads: dict[int, bytes]) -> list[int]:
+    """Objects in the order in which references lead to them."""
+    order: dict[int, None] = {}
+    ahead = [int(number) for number in _REFERENCE.findall(trailer)]
+    while ahead:
+        number = ahead.pop(0)
+        if number not in order:
+            order[number] = None
+            ahead += [int(one) for one in _REFERENCE.findall(heads[number])]
+    return list(order)

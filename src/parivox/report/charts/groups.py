@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
@@ -29,6 +30,11 @@ def _limits(row: Row) -> Row:
 
 def _in_words(row: Row) -> str:
     return f"{percent(row['value'])} {span(row['low'], row['high'], times=100)}"
+
+
+def _with_counts(row: Row) -> str:
+    counts = f"{row['errors']:,} of {row['trials']:,} trials"
+    return f"{cut(row['group'])} {_in_words(row)} ({counts})"
 
 
 # ---- who the audit is of: speakers and trials of each group
@@ -66,17 +72,17 @@ def speakers(chosen: Chosen, theme: Theme) -> Drawing:
                 "group": name,
                 "n": int(sizes[group][count] or 0),
                 "few": group in chosen.gates,
-                "told": number(sizes[group][count]),
+                "figure": number(sizes[group][count]),
             }
             for group, name in zip(groups, names, strict=True)
         ]
         most = max((row["n"] for row in rows), default=1) or 1
-        beyond = min(room([row["told"] for row in rows], theme.size) + 6, 0.6 * width)
+        beyond = min(room([row["figure"] for row in rows], theme.size) + 6, 0.6 * width)
         domain = {"domain": [0, most * width / (width - beyond)], "nice": False}
         x = vl.amount("n", title=None, axis=None, scale=domain)
         marks = [
             vl.mark("bar", {"x": x, "fill": fill}, **bar),
-            vl.words("told", {"x": x}, size=theme.size, align="left", dx=4, color=inks.muted),
+            vl.words("figure", {"x": x}, size=theme.size, align="left", dx=4, color=inks.muted),
         ]
         y = vl.names_down(names, inks.ink if place == 0 else "")
         size = {"width": width, "height": _ROW * len(names)}
@@ -143,12 +149,8 @@ def forest(chosen: Chosen, theme: Theme, *, sort: str = "value") -> Drawing:
         pooled = (of.get("pooled") or {}).get("value")
         if pooled is not None:
             parts.append(f"{RATES[metric]} of all: {percent(pooled)}")
-        worst, best = (
-            f"{cut(row['group'])} {_in_words(row)} ({row['errors']:,} of {row['trials']:,} trials)"
-            for of_all in (max, min)
-            for row in [of_all(known[metric], key=lambda row: float(row["value"]))]
-        )
-        parts.append(f"highest {worst}, lowest {best}")
+        worst, best = (end(known[metric], key=itemgetter("value")) for end in (max, min))
+        parts.append(f"highest {_with_counts(worst)}, lowest {_with_counts(best)}")
     return Drawing(
         theme.of(theme.arranged(panels, 8), view=_BARE),
         f"Who is locked out, who is exposed: {cut(chosen.label)} at {cut(chosen.point)}, "

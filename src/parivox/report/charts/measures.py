@@ -63,7 +63,7 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
         parts.append(f"{label}: above the floor {', '.join(above) or 'none'} (of {len(rows)})")
         for row in rows:
             row["x"] = min(row["x"], high)
-            row["told"] = row["v"] if n > 2 else f"{row['v']}, p {row['p']}"
+            row["words"] = row["v"] if n > 2 else f"{row['v']}, p {row['p']}"
         y = vl.names_down(order, inks.ink if place == 0 or theme.is_narrow else "", "name")
         mean = {"y": y, "x": vl.amount("m", **same)}
         point = {"y": y, "x": x, "tooltip": tooltip, "shape": shape, "color": colour}
@@ -72,7 +72,7 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
             vl.mark("tick", mean, **tick),
             vl.mark("rule", {**mean, "x2": {"field": "x"}}, strokeWidth=1, color=inks.muted),
             vl.dots(point, 46),
-            vl.words_beside("told", {"y": y}, width - room, theme),
+            vl.words_beside("words", {"y": y}, width - room, theme),
         ]
         panels.append(vl.panel(marks, rows, label, width=width, height=_ROW * len(order)))
     least, most = min(row["n"] for row in every), max(row["n"] for row in every)

@@ -24,8 +24,14 @@ from parivox.report.findings import (
     why_unsure,
 )
 from parivox.report.page.context import Choice, Context
-from parivox.report.page.layout import abreast, listed, point_in_words, why_no_rate
-from parivox.report.page.limits import NOT_SUPPLIED
+from parivox.report.page.layout import (
+    NOT_SUPPLIED,
+    abreast,
+    capital,
+    listed,
+    point_in_words,
+    why_no_rate,
+)
 from parivox.report.scopes import (
     RATES,
     by_grouping,
@@ -110,7 +116,7 @@ def _limits(
     for words in odd_points(audit):
         yield words, "points"
     for words in groups_without_trials(audit):
-        yield f"{words[:1].upper()}{words[1:]}", "data"
+        yield capital(words), "data"
     yield from _too_small(audit, every)
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
@@ -178,11 +184,11 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
     summary, sentences = [], []
     for metric, words in RATES.items():
         if has_rate(metric, at, rates):
-            sentence = f"{_capital(str(system[metric]['sentence']))}."
+            sentence = f"{capital(str(system[metric]['sentence']))}."
             summary.append(f"{words}: {differing_in_words(of[metric])}")
         else:
             sentence = f"No {metric.upper()}: {why_no_rate(metric, at, rates)}."
-        sentences.append((f"{_capital(words)} ({metric.upper()})", sentence))
+        sentences.append((f"{capital(words)} ({metric.upper()})", sentence))
     return {
         "at": at,
         "where": point_in_words(point),
@@ -195,10 +201,6 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
     }
 
 
-def _capital(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}"
-
-
 def _unknown(of: Verdicts) -> Iterator[str]:
     """Of which groups it cannot be told whether they differ, and why."""
     for metric, words in RATES.items():
@@ -208,8 +210,7 @@ def _unknown(of: Verdicts) -> Iterator[str]:
                 why = str(verdict.WHY.get(row["reason"], row["reason"]))
                 by_reason.setdefault(why, []).append(group)
         for why, groups in by_reason.items():
-            told = ", ".join(listed(groups, most=12))
-            yield f"{words} ({metric.upper()}), {why}: {told}"
+            yield f"{words} ({metric.upper()}), {why}: {', '.join(listed(groups, most=12))}"
 
 
 def _reasons(of: Verdicts) -> list[str]:

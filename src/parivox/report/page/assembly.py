@@ -20,6 +20,7 @@ from parivox.report.page.context import read_context
 from parivox.report.page.explorer import IN_SCRIPT, explorer
 from parivox.report.page.groups import (
     by_system,
+    checked,
     compared,
     crosstabs,
     groups,
@@ -28,7 +29,6 @@ from parivox.report.page.groups import (
     pairs,
 )
 from parivox.report.page.layout import abreast
-from parivox.report.page.limits import checked
 from parivox.report.page.method import method
 from parivox.report.scopes import check_speaker_ids, name_of, systems
 

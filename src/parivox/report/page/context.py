@@ -83,30 +83,20 @@ def read_context(source: object) -> Context | None:
     ('door lock', 'the vendor', '')
     """
     from parivox.read import yaml_text  # noqa: PLC0415 - it imports yaml
+    from parivox.read.content import read_content  # noqa: PLC0415 - it imports codecs
 
     if source is None or isinstance(source, Context):
         return source
     if isinstance(source, Mapping):
         node = yaml_text.node_of(source, "context")
-        told = json.dumps(_plain(node), sort_keys=True, ensure_ascii=False)
-        return _context(node, hashlib.sha256(told.encode()).hexdigest())
+        text = json.dumps(_plain(node), sort_keys=True, ensure_ascii=False)
+        return _context(node, hashlib.sha256(text.encode()).hexdigest())
     if not isinstance(source, (str, os.PathLike)):
         msg = (
             f"--context: a {type(source).__name__} is no context file; give the path of a YAML "
             "file, or a mapping"
         )
         raise ConfigError(msg)
-    text, name, digest = _read(source)
-    found = yaml_text.read_yaml(text, name)
-    if found is None:
-        raise ConfigError(_nothing(name))
-    return _context(found, digest)
-
-
-def _read(source: str | os.PathLike[str]) -> tuple[str, str, str]:
-    """Text of a file, its name, and the hash of its bytes."""
-    from parivox.read.content import read_content  # noqa: PLC0415 - it imports codecs
-
     content = read_content(source)
     if content.data is None or len(content.data) > MOST_BYTES:
         msg = (
@@ -119,20 +109,23 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, str, str]:
     except UnicodeDecodeError as error:
         msg = f"{content.name}: is no text; write it in UTF-8, with lines as in '{_EXAMPLE}'"
         raise DataError(msg) from error
-    return text, content.name, content.sha256
+    found = yaml_text.read_yaml(text, content.name)
+    if found is None:
+        raise ConfigError(_nothing(content.name))
+    return _context(found, content.sha256)
 
 
 def _context(node: Node, sha256: str) -> Context:
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     known = [one.name for one in fields(Context) if one.name != "sha256"]
     for key, held in _entries(node, "a context", known, _EXAMPLE).items():
         if key in _CHOICES:
             names = [one.name for one in fields(Choice)]
             entries = _entries(held, key, names, _EXAMPLE_CHOICE)
-            told[key] = Choice(**{k: _text(one, f"{k} of {key}") for k, one in entries.items()})
+            values[key] = Choice(**{k: _text(one, f"{k} of {key}") for k, one in entries.items()})
         else:
-            told[key] = _text(held, key)
-    return Context(**told, sha256=sha256)
+            values[key] = _text(held, key)
+    return Context(**values, sha256=sha256)
 
 
 def _entries(node: Node, what: str, known: list[str], example: str) -> dict[str, Node]:

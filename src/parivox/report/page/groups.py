@@ -1,4 +1,4 @@
-"""Sections of groups: rates, attributes crossed, who is taken for whom, measures, comparisons."""
+"""Sections 2 to 8: groups, attributes crossed, pairs, measures, comparisons, the list of trials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.options import parse_gates
 from parivox.report.disagreements import disagreements
 from parivox.report.findings import (
+    SET_APART,
     confounded,
+    failed_checks,
     gates_in_words,
     grouped,
     limits,
@@ -300,3 +302,71 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "sheets": [sheet for sheet in sheets if sheet.rows],
         "ranks": ranks if ranks.rows else None,
     }
+
+
+# ---- what the list of trials can show, and where groups are not compared alike
+
+
+def checked(audit: Audit) -> dict[str, Any]:
+    """Findings of the trial check, each list once, as ``list.html.j2`` takes them."""
+    lists = []
+    for names, failed in failed_checks(audit):
+        label = f"The list of {', '.join(names)}"
+        sheet = Sheet.headed(
+            f"What the list of {', '.join(names)} fails",
+            ("Check", "What it asks for", "Found"),
+            [(one["id"], one["what"], one["sentence"]) for one in failed],
+            words=(1, 2, 3),
+            wide=(2, 3),
+        )
+        apart = [f"{one['sentence']} ({one['id']})" for one in failed if one["id"] in SET_APART]
+        lists.append({"label": label, "apart": apart, "sheet": sheet if failed else None})
+    missing = (
+        "The list was not checked: it is too large for memory, or of "
+        "counts. parivox trials check checks it by itself."
+    )
+    return {
+        "lists": lists,
+        "pairing": _pairing(audit),
+        "grades": _grades(audit),
+        "missing": "" if lists else missing,
+    }
+
+
+def _pairing(audit: Audit) -> str:
+    """Who is compared with whom, from the matrix of the groupings."""
+    shares, is_alike = [], True
+    for grouping in audit.record["groupings"]:
+        rows = audit.matrix.where(grouping=grouping, within="").rows()
+        if not rows:
+            continue
+        keys = ("system", "list", "operating_point")
+        own = [row for row in rows if all(row[key] == rows[0][key] for key in keys)]
+        total = sum(row["trials"] or 0 for row in own)
+        alike = sum(row["trials"] or 0 for row in own if row["enrol_group"] == row["test_group"])
+        if total:
+            is_alike &= alike == total
+            shares.append(
+                f"by {grouping}, {100 * alike / total:.3g} % of the nontarget trials compare "
+                "speakers of one group"
+            )
+    if not shares:
+        return "Who is compared with whom: not known of this audit."
+    rest = (
+        "Nothing is known of impostors of another group, whom a system mostly tells apart more "
+        "easily."
+        if is_alike
+        else "Impostors of another group are mostly told apart more easily, so the fewer of them "
+        "a list holds, the higher is its FPR: compare rates only of lists that are paired alike."
+    )
+    return f"Who is compared with whom: {'; '.join(shares)}. {rest}"
+
+
+def _grades(audit: Audit) -> str:
+    names = {*audit.record["groupings"], *(audit.record["options"]["within"] or ())}
+    if "grade" in names:
+        return "Trials were graded by how hard they are: see the groups by grade."
+    return (
+        "Trials were not graded by how hard they are (--by grade, or parivox trials grade): where "
+        "groups have trials of unlike difficulty, their rates are not comparable."
+    )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 T = TypeVar("T")
+NOT_SUPPLIED = "not supplied"
 
 
 def abreast(rows: Sequence[Sequence[T]]) -> list[list[T]]:
@@ -30,6 +31,11 @@ def listed(names: Sequence[str], *, most: int) -> list[str]:
     """Names, but not more than can be read."""
     left = len(names) - most
     return [*names[:most], f"and {left} more"] if left > 0 else list(names)
+
+
+def capital(words: str) -> str:
+    """Words as a sentence begins."""
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def why_no_rate(metric: str, at: str, rates: Rates) -> str:

@@ -1,24 +1,38 @@
-"""Section 9: how the figures were made, of what, and what they cannot show."""
+"""Section 9: how the figures were made, of what, what they cannot show, where each item is found.
+
+Sources of harm are those of Suresh and Guttag, in the order in which data and systems are made;
+see docs/references.md#paper-001. Items are in the words of what is publicly known of ISO/IEC
+19795-10 and of Annex IV of the European AI Act; nothing here says that either applies or is met.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.auditing.options import Options
 from parivox.auditing.result import system_name
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
-from parivox.report.page.limits import harms, places
-from parivox.report.scopes import name_of
+from parivox.report.findings import (
+    SET_APART,
+    confounded,
+    failed_checks,
+    gates_in_words,
+    groups_without_trials,
+    why_unsure,
+)
+from parivox.report.page.context import Choice, Context
+from parivox.report.page.layout import NOT_SUPPLIED, capital, listed
+from parivox.report.scopes import first_point, name_of, scopes, small_groups, verdicts_of
 from parivox.report.sheets.sheet import Sheet
+from parivox.report.words import number, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parivox.auditing.result import Audit
-    from parivox.report.page.context import Context
 
 REFERENCES = {
     "Hutiri and Ding 2022, Bias in Automated Speaker Recognition": (
@@ -145,3 +159,281 @@ def command(audit: Audit) -> str:
         if value not in (default, None) and not is_by_default:
             words += described[name].on_command_line(value)
     return shlex.join(words)
+
+
+# ---- what the audit cannot show
+
+
+STANDARD = "ISO/IEC 19795-10"
+ACT = "AI Act, Annex IV"
+_HARMS = {
+    "Historical": "what is unequal in the world is repeated by the data",
+    "Representation": "some people are too few in the data to be served, or judged, as well",
+    "Measurement": "what is recorded or labelled stands in for what is meant, and not alike for "
+    "all",
+    "Aggregation": "one model or threshold is used for people who differ",
+    "Learning": "choices in the making of the system widen differences",
+    "Evaluation": "the list of trials, or the measure, does not show what use would show",
+    "Deployment": "the system is used otherwise than it was audited",
+}
+
+
+class Harm(NamedTuple):
+    """A source of harm, what it is, and what this audit can and cannot say of it."""
+
+    name: str
+    meaning: str
+    sentences: list[str]
+
+
+def harms(audit: Audit, context: Context | None) -> list[Harm]:
+    """The seven sources, filled from the data."""
+    context = context or Context()
+    sentences = (
+        _historical(context),
+        _representation(audit),
+        _measurement(audit),
+        _aggregation(audit),
+        _learning(audit),
+        _evaluation(audit),
+        _deployment(audit, context),
+    )
+    return [Harm(*of, list(said)) for of, said in zip(_HARMS.items(), sentences, strict=True)]
+
+
+def _historical(context: Context) -> Iterator[str]:
+    yield "An audit of scores cannot see how its speakers came to be recorded, nor who never was."
+    yield f"How the speakers came to take part: {context.recruitment or NOT_SUPPLIED}."
+
+
+def _representation(audit: Audit) -> Iterator[str]:
+    """The smallest and the largest group of each grouping."""
+    done = set()
+    for scope in scopes(audit):
+        if (scope.list, scope.grouping) in done or scope.allocation != "both":
+            continue
+        done.add((scope.list, scope.grouping))
+        rows = audit.groups.where(**scope.where, metric="fnr", definition="").rows()
+        sizes = {row["group"]: row["speakers"] for row in rows if row["speakers"] is not None}
+        sizes.pop("pooled", None)
+        if sizes:
+            least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+            on = f" on {scope.list}" if scope.list else ""
+            yield (
+                f"By {scope.grouping}{on}: {number(len(sizes))} groups, from {least} with "
+                f"{number(sizes[least])} speakers to {most} with {number(sizes[most])}."
+            )
+        at = first_point(audit, scope.where)
+        lacking = sorted(small_groups(audit, {**scope.where, "operating_point": at}))
+        if lacking:
+            yield (
+                f"Too small to count by {scope.grouping} at {at} ({gates_in_words(audit)}): "
+                f"{', '.join(listed(lacking, most=12))}. No interval can see who is not there."
+            )
+    for words in groups_without_trials(audit):
+        yield f"{capital(words)}."
+    unknown = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
+    lost = max((row["count"] or 0 for row in unknown if row["source"] == "speakers"), default=0)
+    if lost:
+        yield f"Of {number(lost)} speakers the group is unknown or left out; they are in no group."
+
+
+def _measurement(audit: Audit) -> Iterator[str]:
+    yield (
+        "Groups are as the speakers' table and the options name them. How an attribute was found "
+        "(said by the person, guessed from a name, a face or a voice) is not in the data."
+    )
+    if not len(audit.groups.where(metric="fta")):
+        yield (
+            "Failures to enrol and to acquire were not supplied (--failures): people whose "
+            "recordings the system refuses are not among the errors."
+        )
+    within = audit.record["options"]["within"]
+    yield (
+        f"Conditions of recording were looked at: within {', '.join(within)}."
+        if within
+        else "Conditions of recording (device, channel, noise) were not looked at (--within)."
+    )
+
+
+def _aggregation(audit: Audit) -> Iterator[str]:
+    """What one threshold for all costs the group that it suits least."""
+    names = ", ".join(audit.record["groupings"])
+    yield f"One threshold serves everyone. Groups by {names} were looked at; others may differ."
+    for scope in scopes(audit):
+        small = small_groups(audit, scope.where)
+        for measure in ("threshold_bias_cv", "threshold_bias"):
+            rows = audit.bias.where(**scope.where, measure=measure).rows()
+            own = [r for r in rows if r["value"] is not None and r["group"] not in small]
+            if own:
+                most = max(own, key=lambda row: float(row["value"]))
+                interval = alone = ""
+                if most["high"] is not None:
+                    interval = f" {span(most['low'], most['high'])}"
+                    if len(own) > 1:
+                        alone = (
+                            ", an interval of that group alone, not adjusted for its being the "
+                            "largest"
+                        )
+                yield (
+                    f"{scope.label}: next to a threshold of its own, the common one costs "
+                    f"{most['group']} most, {short(most['value'])} times as much{interval} (the "
+                    f"largest of {len(own)} groups{alone})."
+                )
+                break
+    sentences = (words for scope in scopes(audit) for words, _ in confounded(audit, scope.where))
+    yield from dict.fromkeys(sentences)
+
+
+def _learning(audit: Audit) -> Iterator[str]:
+    n = len({one["system"] for one in audit.record["inputs"]})
+    if n == 1:
+        yield "One system was audited, so nothing is known of what another design would do."
+    else:
+        yield f"{n} systems were audited: section 7 and the tables by system show how they differ."
+    yield "What a system was trained on, and how, is not in its scores."
+
+
+def _evaluation(audit: Audit) -> Iterator[str]:
+    for names, failed in failed_checks(audit):
+        if failed:
+            apart = [one["sentence"] for one in failed if one["id"] in SET_APART]
+            ids = ", ".join(one["id"] for one in failed)
+            unlike = f" Groups are not compared alike: {'; '.join(apart)}." if apart else ""
+            yield f"The list of {', '.join(names)} fails the checks {ids}.{unlike}"
+    sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
+    if "these trials" in sources:
+        yield "Thresholds were found on the audited trials: other trials would give other ones."
+    for one in audit.record["inputs"]:
+        name = {"system": one["system"], "list": one["list"]}
+        why = why_unsure(audit, name)
+        if why:
+            yield f"Nothing is said of chance for {name_of(*name.values())}: {why}."
+    for scope in scopes(audit):
+        of = verdicts_of(audit, scope.where)
+        rows = [row for by_group in of.values() for row in by_group.values()]
+        unknown = {row["group"] for row in rows if row["verdict"] == "cannot_tell"}
+        every = {row["group"] for row in rows}
+        if unknown:
+            yield (
+                f"{scope.label}: of {len(unknown)} of {len(every)} groups it cannot be told, for "
+                "one error or operating point at least, whether they fare worse or better than "
+                "the rest; that is no finding that they fare alike."
+            )
+
+
+def _deployment(audit: Audit, context: Context) -> Iterator[str]:
+    yield f"What the system is for: {context.purpose or NOT_SUPPLIED}."
+    yield f"On whom it will be used: {context.population or NOT_SUPPLIED}."
+    points = ", ".join(dict.fromkeys(row["operating_point"] for row in audit.operating_points))
+    who = context.threshold.chosen_by or NOT_SUPPLIED
+    yield f"Audited at {points}; who chose that for use: {who}. Another threshold, another answer."
+    yield "Rates are of single trials. Nothing is said of spoofed or replayed speech."
+
+
+# ---- where things are found
+
+
+class Place(NamedTuple):
+    """An item, who asks about it, and where it is found: the anchor is empty if nowhere."""
+
+    item: str
+    asked_in: str
+    where: str
+    anchor: str
+
+
+def places(audit: Audit, context: Context | None) -> dict[str, list[Place]]:
+    """Every item, by who asks about it."""
+    context = context or Context()
+    found = {}
+    for asked_in, rows in (
+        (STANDARD, _of_standard(audit, context)),
+        (ACT, _of_act(audit, context)),
+    ):
+        found[asked_in] = [
+            Place(item, asked_in, f"section {where}" if where[0].isdigit() else where, anchor)
+            if is_there
+            else Place(item, asked_in, NOT_SUPPLIED, "")
+            for item, where, anchor, is_there in rows
+        ]
+    return found
+
+
+Item = tuple[str, str, str, bool]
+"""What is asked about, section and anchor of where it would be, and whether it is there."""
+
+
+def _of_standard(audit: Audit, context: Context) -> list[Item]:
+    is_of_known_people = bool(context.recruitment and context.population)
+    has_shifts = _has(audit, "shift_target", "shift_nontarget")
+    # thresholds found on these trials are in nobody's use yet
+    sources = {row["source"] for row in audit.operating_points.rows()} or {"these trials"}
+    is_in_use = context.threshold != Choice() or "these trials" not in sources
+    has_intervals = any(audit.groups.to_dict()["interval"])
+    shifts = "9, definitions; the figures: groups.csv of the audit"
+    return [
+        ("Who was tested: speakers, groups, trials", "1, the data", "data", True),
+        (
+            "How the speakers were recruited, and of which population",
+            *("1, the context", "context", is_of_known_people),
+        ),
+        ("Failures to enrol, by group", "1", "failures", _has(audit, "fte")),
+        ("Failures to acquire, by group", "1", "failures", _has(audit, "fta")),
+        ("Error rates by group", "2", "groups", _has(audit, "fnr", "fpr")),
+        (
+            "Differences of comparison scores by group (score shifts)",
+            *(shifts, "definitions", has_shifts),
+        ),
+        ("Time per trial, by group", "1", "failures", _has(audit, "seconds")),
+        ("Threshold in operation", "1, the operating point", "points", is_in_use),
+        ("Uncertainty of what is reported", "2, intervals", "groups", has_intervals),
+        ("Differential measures", "2, ratios", "groups", len(audit.bias) > 0),
+        ("Aggregate measures", "6", "measures", len(audit.meta) > 0),
+    ]
+
+
+def _of_act(audit: Audit, context: Context) -> list[Item]:
+    has_rates = _has(audit, "fnr") or _has(audit, "fpr")
+    has_reasons = bool(context.threshold.why or context.margin.why)
+    file, outside = ("1, context file", "context"), ("", "", False)
+    tested = "2 Validation and testing: "
+    return [
+        ("1 General description: intended purpose", *file, bool(context.purpose)),
+        ("1 General description: system and its version", *file, bool(context.system)),
+        ("2 Development: methods, design, training data, human oversight", *outside),
+        (f"{tested}data used and their characteristics", "1 and 8", "data", has_rates),
+        (f"{tested}measures of accuracy", "2, 6 and 9", "groups", has_rates),
+        (f"{tested}potentially discriminatory impacts", "1, 2 and 5", "answer", has_rates),
+        (
+            "2 Test reports, dated and signed",
+            *("the end, to be signed by hand", "signature", has_rates),
+        ),
+        ("2 Robustness and cybersecurity", *outside),
+        (
+            "3 Accuracy for specific groups of persons, and overall",
+            *("1 and 2", "groups", has_rates),
+        ),
+        ("3 Persons on whom the system is meant to be used", *file, bool(context.population)),
+        (
+            "3 Limitations, and sources of risk of discrimination",
+            *("9, limits", "harms", has_rates),
+        ),
+        (
+            "4 Why the measures suit the system",
+            *("9, definitions; the reasons: context file", "context", has_reasons),
+        ),
+        ("5 Risk management", *outside),
+        ("6 Changes over the life cycle", *outside),
+        ("7 Standards applied", *outside),
+        ("8 Declaration of conformity", *outside),
+        ("9 Monitoring after it is on the market", *outside),
+    ]
+
+
+def _has(audit: Audit, *metrics: str) -> bool:
+    """Whether any group has a value of each of these."""
+    return all(
+        any(value is not None for value in audit.groups.where(metric=metric).to_dict()["value"])
+        for metric in metrics
+    )
