@@ -39,8 +39,7 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
 
     from parivox.auditing.inputs import Design
     from parivox.auditing.options import Options
-    from parivox.auditing.result import TABLES
-    from parivox.auditing.schema import Rows
+    from parivox.auditing.schema import TABLES, Rows
     from parivox.auditing.system import measure_system
     from parivox.auditing.system_rows import add_rows
     from parivox.read.groups import make_groupings

@@ -45,7 +45,7 @@ def test_every_option_on_the_command_line_page_exists(options):
 
 
 def test_every_column_is_on_the_output_page():
-    from parivox.auditing.result import TABLES
+    from parivox.auditing.schema import TABLES
 
     page = text("output.md")
     missing = {

@@ -8,7 +8,7 @@ import pytest
 import parivox as pv
 from parivox import Audit
 from parivox.auditing.options import Options
-from parivox.auditing.result import TABLES
+from parivox.auditing.schema import TABLES
 from parivox.core.planning import (
     Sample,
     detectable_ratio,

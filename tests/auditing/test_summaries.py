@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.auditing.bias import mean_rows
-from parivox.auditing.result import TABLES
-from parivox.auditing.schema import Rows
+from parivox.auditing.schema import TABLES, Rows
 from parivox.papers.paper001 import paper_name, table4
 from parivox.read.grouping import Grouping
 

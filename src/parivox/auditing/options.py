@@ -148,28 +148,25 @@ def parse_gates(texts: Sequence[str]) -> Gates:
 
 
 def parse_limits(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
-    """Read limits as a user writes them, each once."""
-    found = tuple(map(parse_limit, texts))
-    if len(set(found)) < len(found):
-        msg = f"--limit names one limit twice: {list(texts)}; name each once"
-        raise ConfigError(msg)
-    return found
-
-
-def parse_limit(text: str) -> tuple[str, float]:
-    """Read a limit as a user writes it.
+    """Read limits as a user writes them, each once.
 
     Examples
     --------
-    >>> parse_limit("fnr=0.05")
-    ('fnr', 0.05)
+    >>> parse_limits(["fnr=0.05"])
+    (('fnr', 0.05),)
     """
-    metric, _, value = (part.strip() for part in text.partition("="))
-    try:
-        level = float(value)
-    except ValueError:
-        level = math.nan
-    if metric not in LIMITED or not 0 < level < 1:
-        msg = f"--limit {text!r} is not fnr=RATE or fpr=RATE with a rate between 0 and 1"
+    found = []
+    for text in texts:
+        metric, _, value = (part.strip() for part in text.partition("="))
+        try:
+            level = float(value)
+        except ValueError:
+            level = math.nan
+        if metric not in LIMITED or not 0 < level < 1:
+            msg = f"--limit {text!r} is not fnr=RATE or fpr=RATE with a rate between 0 and 1"
+            raise ConfigError(msg)
+        found.append((metric, level))
+    if len(set(found)) < len(found):
+        msg = f"--limit names one limit twice: {list(texts)}; name each once"
         raise ConfigError(msg)
-    return metric, level
+    return tuple(found)

@@ -45,27 +45,26 @@ _DESIGN = {
     "trials_per_speaker": "float",
     "deff": "float",
 }
+_SIZE = {"speakers": "int", "trials": "int"}
+_NEEDED = {"speakers_needed": "int", "trials_needed": "int"}
+_DETECTED = {"worse": "float", "better": "float"}
 
 TABLES: dict[str, dict[str, str]] = {
     "groups": {
         **KEY,
         "group": "str",
-        "speakers": "int",
-        "trials": "int",
+        **_SIZE,
         "errors": "int",
         **_DESIGN,
-        "worse": "float",
-        "better": "float",
-        "speakers_needed": "int",
-        "trials_needed": "int",
+        **_DETECTED,
+        **_NEEDED,
         "reason": "str",
     },
     "designs": {
         **KEY,
         "groups": "int",
         **_DESIGN,
-        "speakers_needed": "int",
-        "trials_needed": "int",
+        **_NEEDED,
         "saved": "float",
         "reason": "str",
     },
@@ -74,14 +73,12 @@ TABLES: dict[str, dict[str, str]] = {
         "trials_per_speaker": "float",
         "speakers": "int",
         "power": "float",
-        "worse": "float",
-        "better": "float",
+        **_DETECTED,
     },
     "lists": {
         **KEY,
         "group": "str",
-        "speakers": "int",
-        "trials": "int",
+        **_SIZE,
         "deff": "float",
         "supported_fpr": "float",
         "target_fpr": "float",
@@ -196,11 +193,7 @@ def plan(
         trials_per_speaker=trials_per_speaker,
     )
     making = {name: Rows(columns) for name, columns in TABLES.items()}
-    if pilot is None:
-        families = without_pilot(asked)
-    else:
-        audit = pilot if isinstance(pilot, Audit) else load(_folder(pilot))
-        families = pilot_groups(audit.groups, asked)
+    families = without_pilot(asked) if pilot is None else pilot_groups(_audit(pilot).groups, asked)
     for key, groups in families:
         if key["metric"] == "fpr":
             making["lists"].add(**key, **_list_columns(groups, asked))
@@ -212,13 +205,15 @@ def plan(
     return Plan(**{name: rows.table() for name, rows in making.items()}, asked=asdict(asked))
 
 
-def _folder(pilot: str | os.PathLike[str]) -> str:
-    """The folder of a pilot."""
+def _audit(pilot: Audit | str | os.PathLike[str]) -> Audit:
+    if isinstance(pilot, Audit):
+        return pilot
     try:
-        return os.fsdecode(pilot)
+        folder = os.fsdecode(pilot)
     except TypeError:
         msg = f"pilot={pilot!r} is neither an audit nor a folder; give one of them"
         raise ConfigError(msg) from None
+    return load(folder)
 
 
 def _group_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.folder import check_folder, check_format, read_folder, write_folder
+from parivox.auditing.folder import read_folder, write_folder
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.errors import shown, storable
 from parivox.shown import SHOWN_BY, Shown
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     import os
 
     from parivox.read.table import Table
-
-__all__ = [
-    "SCHEMA_VERSION",
-    "TABLES",
-    "Audit",
-    "check_folder",
-    "check_format",
-    "load",
-    "system_name",
-]
 
 
 def system_name(system: str, list_: str) -> str:

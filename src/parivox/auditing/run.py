@@ -24,8 +24,8 @@ from parivox.auditing.inputs import (
 )
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
-from parivox.auditing.result import TABLES, Audit, system_name
-from parivox.auditing.schema import Rows
+from parivox.auditing.result import Audit, system_name
+from parivox.auditing.schema import TABLES, Rows
 from parivox.auditing.system import measure_system, measured_cells
 from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table

@@ -46,7 +46,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.auditing.result import check_folder, check_format  # noqa: PLC0415
+    from parivox.auditing.folder import check_folder, check_format  # noqa: PLC0415
     from parivox.auditing.run import audit  # noqa: PLC0415
 
     options = given_options(given, AuditOptions)
