@@ -1,9 +1,10 @@
 """Run the coverage study, keep what it finds in RESULTS.json, and write docs/coverage.md.
 
-    python -m benchmarks.coverage [rates|ratios|curves|floors|measures|spread|real|page ...]
+    python -m benchmarks.coverage [STUDY ...]
         [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
 
-Without names, everything, which takes about a quarter of an hour on one core. `--cells` runs the
+The studies are rates, ratios, real, floors, measures, heterogeneity, spread and curves. Without
+names, everything, which takes about a quarter of an hour on one core. `--cells` runs the
 cells whose name holds any of the texts; what other runs found stays. `page` writes the page alone.
 `--quick` draws a few data sets of each cell and keeps nothing.
 """
@@ -14,7 +15,17 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from benchmarks.coverage import curves, floors, measures, page, rates, ratios, real, spread
+from benchmarks.coverage import (
+    curves,
+    floors,
+    heterogeneity,
+    measures,
+    page,
+    rates,
+    ratios,
+    real,
+    spread,
+)
 from benchmarks.coverage.records import keep
 
 if TYPE_CHECKING:
@@ -26,6 +37,7 @@ STUDIES = {
     "real": real,
     "floors": floors,
     "measures": measures,
+    "heterogeneity": heterogeneity,
     "spread": spread,
     "curves": curves,
 }

@@ -15,7 +15,6 @@ from benchmarks.coverage.floors import (
     log_spread,
     rejected,
 )
-from benchmarks.coverage.mended import mended
 from benchmarks.coverage.real import tally, voxceleb, within
 from benchmarks.coverage.records import Row, stream
 
@@ -50,7 +49,6 @@ DATASETS = 600
 AT_ONCE = 50
 ZEROS: tuple[ZeroPolicy, ...] = ("none", "jeffreys")
 DESIGNS = (*FAIR, UNFAIR[0])
-RULES = ("in use", "mended")
 # VoxCeleb1-H as ResNetSE34V2 scores it, at paper 001's threshold
 THRESHOLD = -1.023943
 DRAWS = 9999
@@ -133,8 +131,8 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
 def _rejections(
     design: Design, rate: float, zero: ZeroPolicy, datasets: int, rng: np.random.Generator
 ) -> list[Row]:
-    """Share of p values of at most 0.05, by kind of error, rule and measure."""
-    p: dict[tuple[str, str, str], list[float]] = {}
+    """Share of p values of at most 0.05, by kind of error and measure."""
+    p: dict[tuple[str, str], list[float]] = {}
     for first in range(0, datasets, AT_ONCE):
         number = min(AT_ONCE, datasets - first)
         drawn = [design.draw(kind, rate, number, rng) for kind in BOTH]
@@ -145,40 +143,26 @@ def _rejections(
             for key, value in _p_values(misses, passes, zero, rng).items():
                 p.setdefault(key, []).append(value)
     return [
-        {"kind": kind, "rule": rule, "measure": measure, "datasets": len(values)}
-        | rejected(np.array(values))
-        for (kind, rule, measure), values in p.items()
+        {"kind": kind, "measure": measure, "datasets": len(values)} | rejected(np.array(values))
+        for (kind, measure), values in p.items()
     ]
 
 
 def _p_values(
     misses: Tally, passes: Tally, zero: ZeroPolicy, rng: np.random.Generator
-) -> dict[tuple[str, str, str], float]:
-    """P value of each measure for one data set, by kind of error and rule."""
+) -> dict[tuple[str, str], float]:
+    """P value of each measure for one data set, by kind of error."""
     fnr, fpr = _observed(misses, zero), _observed(passes, zero)
     null = _null(misses, zero, REPLICATES, rng)
-    drawn = _nulls(passes, zero, REPLICATES, rng)
+    own = _of(gamma_multinomial(moments(passes), REPLICATES, rng), zero)
     found = {}
     single, joint = measures(zero)
     for measure in single:
-        found["fnr", RULES[0], measure.name] = _p(measure, fnr, null)
-        for rule, own in drawn.items():
-            found["fpr", rule, measure.name] = _p(measure, fpr, own)
+        found["fnr", measure.name] = _p(measure, fnr, null)
+        found["fpr", measure.name] = _p(measure, fpr, own)
     for measure in joint:
-        for rule, own in drawn.items():
-            found["both", rule, measure.name] = _p_joint(measure, (fpr, fnr), (own, null))
+        found["both", measure.name] = _p_joint(measure, (fpr, fnr), (own, null))
     return found
-
-
-def _nulls(
-    passes: Tally, zero: ZeroPolicy, draws: int, rng: np.random.Generator
-) -> dict[str, Rates]:
-    """Null rates of FPR by either rule, from the same random numbers."""
-    told, seed = moments(passes), int(rng.integers(2**63))
-    makers = zip(RULES, (gamma_multinomial, mended), strict=True)
-    return {
-        rule: _of(make(told, draws, np.random.default_rng(seed)), zero) for rule, make in makers
-    }
 
 
 def _null(misses: Tally, zero: ZeroPolicy, draws: int, rng: np.random.Generator) -> Rates:
@@ -224,19 +208,19 @@ def _real(rng: np.random.Generator) -> Iterator[Row]:
     misses, passes = (tally(trials, kind, THRESHOLD, within(trials)) for kind in BOTH)
     fnr, fpr = _observed(misses), _observed(passes)
     null = _null(misses, "none", DRAWS, rng)
-    for rule, own in _nulls(passes, "none", DRAWS, rng).items():
-        for kind, data, drawn in (("fnr", fnr, null), ("fpr", fpr, own)):
-            where = {"design": "real", "kind": kind, "rule": rule}
-            value = gini(data.own).value
-            at = floor(value, gini(drawn.own).value)
-            yield where | {"measure": "Gini"} | _floor_row(value, at.mean, at.q95, at.p)
-            tau = tau_log(data.lifted, drawn.lifted)
-            at = floor(0.0, _tau(drawn.lifted))
-            yield where | {"measure": "tau_log"} | _floor_row(tau.value, at.mean, at.q95, tau.p)
-        value = garbe(fpr.own, fnr.own, alpha=0.5).value
-        at = floor(value, garbe(own.own, null.own, alpha=0.5).value)
-        where = {"design": "real", "kind": "both", "rule": rule, "measure": "GARBE"}
-        yield where | _floor_row(value, at.mean, at.q95, at.p)
+    own = _of(gamma_multinomial(moments(passes), DRAWS, rng), "none")
+    for kind, data, drawn in (("fnr", fnr, null), ("fpr", fpr, own)):
+        where = {"design": "real", "kind": kind}
+        value = gini(data.own).value
+        at = floor(value, gini(drawn.own).value)
+        yield where | {"measure": "Gini"} | _floor_row(value, at.mean, at.q95, at.p)
+        tau = tau_log(data.lifted, drawn.lifted)
+        at = floor(0.0, _tau(drawn.lifted))
+        yield where | {"measure": "tau_log"} | _floor_row(tau.value, at.mean, at.q95, tau.p)
+    value = garbe(fpr.own, fnr.own, alpha=0.5).value
+    at = floor(value, garbe(own.own, null.own, alpha=0.5).value)
+    where = {"design": "real", "kind": "both", "measure": "GARBE"}
+    yield where | _floor_row(value, at.mean, at.q95, at.p)
 
 
 def _tau(drawn: FloatArray) -> FloatArray:

@@ -335,6 +335,19 @@ def _spread(results: dict[str, list[Row]]) -> list[str]:
     return _table(head, lines)
 
 
+def _heterogeneity(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
+    found: dict[tuple[str, str, float], dict[str, str]] = {}
+    for row in _rows(results, "heterogeneity", fair=fair):
+        of_design = found.setdefault((row["design"], row["kind"], row["rate"]), {})
+        of_design[row["measure"]] = _share(row["rejected"], row["rejected_error"])
+    measures = ("heterogeneity", "Gini", "tau_log")
+    lines = [
+        (design, KINDS[kind], _percent(rate), *(shares.get(name, NONE) for name in measures))
+        for (design, kind, rate), shares in found.items()
+    ]
+    return _table(("design", "error", "rate", *measures), lines)
+
+
 # as the columns of a wide table name them, in their order
 DESIGNS = {
     "9 x 8": "9 x 8",
@@ -347,10 +360,10 @@ DESIGNS = {
 LIMIT = 0.08  # at .05, wherever a p value is offered
 
 
-def _measures(results: dict[str, list[Row]], kind: str, rule: str) -> list[str]:
+def _measures(results: dict[str, list[Row]], kind: str) -> list[str]:
     """Share of p values of at most .05: measures down, designs across, bold above the limit."""
     found: dict[tuple[str, str], dict[tuple[str, float], Row]] = {}
-    for row in _rows(results, "measures", kind=kind, rule=rule):
+    for row in _rows(results, "measures", kind=kind):
         if row["design"] != "real":
             place = row["design"], row["rate"]
             found.setdefault((row["zero"], row["measure"]), {})[place] = row
@@ -381,13 +394,11 @@ def _real_floors(results: dict[str, list[Row]]) -> list[str]:
         (
             {**KINDS, "both": "both"}[row["kind"]],
             row["measure"],
-            row["rule"],
             *(_share(row[name]) for name in ("value", "mean", "q95", "p")),
         )
         for row in _rows(results, "measures", design="real")
-        if row["kind"] != "fnr" or row["rule"] == "in use"
     ]
-    head = ("error", "measure", "rule", "value", "floor, mean", "95 % quantile", "p")
+    head = ("error", "measure", "value", "floor, mean", "95 % quantile", "p")
     return _table(head, lines)
 
 
@@ -407,15 +418,15 @@ TABLES = {
     "curves": _curves,
     "type I": lambda results: _null(results, fair=True),
     "joint": _joint,
-    "FNR by measure": lambda results: _measures(results, "fnr", "in use"),
-    "FPR by measure": lambda results: _measures(results, "fpr", "in use"),
-    "FPR by measure, mended": lambda results: _measures(results, "fpr", "mended"),
-    "both by measure": lambda results: _measures(results, "both", "in use"),
-    "both by measure, mended": lambda results: _measures(results, "both", "mended"),
+    "FNR by measure": lambda results: _measures(results, "fnr"),
+    "FPR by measure": lambda results: _measures(results, "fpr"),
+    "both by measure": lambda results: _measures(results, "both"),
     "real floors": _real_floors,
     "power": lambda results: _null(results, fair=False),
     "single": _single,
     "floors": _floors,
+    "heterogeneity": lambda results: _heterogeneity(results, fair=True),
+    "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
     "spread": _spread,
     "about": _about,
 }

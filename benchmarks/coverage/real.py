@@ -52,9 +52,10 @@ class Trials:
 
 
 @cache
-def voxceleb() -> Trials:
-    """Return the trials of VoxCeleb1-H as ResNetSE34V2 scores them, by gender and nationality."""
+def voxceleb(system: str = "V2") -> Trials:
+    """Return the trials of VoxCeleb1-H by gender and nationality, with the scores of V2 or L."""
     scores, meta = demo_data()
+    scores = scores.with_name(scores.name.replace("34v2", f"34{system.lower()}"))
     people = pl.read_csv(meta, separator="\t").select(
         pl.col("VoxCeleb1 ID").alias("speaker"),
         pl.concat_str("Gender", "Nationality", separator="+").alias("group"),

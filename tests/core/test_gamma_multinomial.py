@@ -189,17 +189,20 @@ def by_hand_of_pairs(sizes, errors, trials):
         n_pairs = e.size
         pair_part = n_pairs / (n_pairs - 1) * sum(r**2) / total**2 - binomial
         fs, fp = sum(trials_s**2) / total**2, sum(m**2) / total**2
-        rows.append((unbiased - binomial, pair_part, fs, fp, n_pairs))
+        rows.append((unbiased - binomial, pair_part, fs, fp, n_pairs, total))
         squares += sum(by_s**2)
         fourths += sum(by_s**4)
-    beyond, pair_part, fs, fp, n_pairs = np.array(rows).T
+    beyond, pair_part, fs, fp, n_pairs, all_trials = np.array(rows).T
     w = np.array(sizes) - 1
+    whole = np.average(pair_part / (fp - 1 / all_trials), weights=n_pairs)
     first = max(0, np.average((beyond - pair_part) / (fs - 2 * fp), weights=w))
-    pair = max(0, np.average(pair_part / fp, weights=n_pairs) - 2 * first)
-    speaker = np.average(np.maximum(0, (beyond - pair * fp) / fs), weights=w)
+    pair = max(0, whole - 2 * first)
+    speaker = np.maximum(0, (beyond + whole / all_trials - pair * fp) / fs)
+    speaker = np.average(speaker, weights=w)
     kurt = max(0, sum(sizes) * fourths / squares**2 - 3)
     df = max(3, 2 / (kurt / sum(sizes) + 2 / w.sum()))
-    return speaker * fs + pair * fp, df, (first, pair)
+    own = (2 * speaker + pair) / all_trials  # which the binomial variance holds
+    return speaker * fs + pair * fp - own, df, (first, pair)
 
 
 @pytest.mark.parametrize(("of_speakers", "of_pairs"), [(0.9, 0.0), (0.2, 1.5), (1.0, 1.0)])

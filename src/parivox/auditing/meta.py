@@ -310,8 +310,6 @@ def _uncertain(
         rows = np.arange(value.size) if measure.is_joint else np.array(rates)
         at = floor(value[rows], fair, higher_is_fairer=measure.is_higher_fairer)
         mean[rows], q95[rows], p[rows] = at.mean, at.q95, at.p
-        if not measure.has_p_of_fpr:
-            p[[i for i in rates if stack.keys[i][0] == "fpr"]] = np.nan
         if measure.takes_logs and block.zero == "none":
             # draws hold half an error for none, which the observed rates do not
             silent = (stack.groups[rates] == 0).any(axis=-1)

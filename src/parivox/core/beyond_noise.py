@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # A spread is told of three groups and more; two groups have a ratio.
 _GROUPS = 3
+_ALIKE = 1e-24  # of a squared mean: rates that vary by no more do so by rounding
 _MOST_LOST = 0.05  # share of draws in which a group may be undefined
 
 
@@ -92,6 +93,61 @@ def tau_log_null(null: ArrayLike) -> FloatArray:
     """
     fair = _log_variance(null)
     return _beyond(fair, fair)
+
+
+class Heterogeneity(NamedTuple):
+    """How unlike groups are in units of chance: of the data (...), of draws (replicate, ...)."""
+
+    value: FloatArray
+    draws: FloatArray
+
+
+def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
+    """How many times as much groups differ as those of a fair system do: one test of them all.
+
+    See docs/methods/noise-floors.md#heterogeneity.
+
+    Parameters
+    ----------
+    rates : array_like of shape (..., group)
+        Error rates, in [0, 1]; NaN leaves a group out.
+    null : array_like of shape (replicate, ..., group)
+        The same of a fair system.
+
+    Returns
+    -------
+    Heterogeneity
+        `value` = sum w (rate - weighted mean)^2 / (groups - 1), w = 1 / variance of the group's
+        rate over the draws: at least 0, about 1 for a fair system, lower is fairer. Large groups
+        weigh most, as theirs are the differences that can be told. `draws` are the same of each
+        draw; :func:`~parivox.core.noise.floor` of both has p. Groups whose rate does not vary in
+        the draws are left out; NaN with fewer than two groups, or without draws.
+
+    Examples
+    --------
+    >>> found = heterogeneity([0.01, 0.04], [[0.02, 0.03], [0.03, 0.02], [0.025, 0.025]])
+    >>> round(float(found.value), 6), found.draws.round(6).tolist()
+    (27.0, [3.0, 3.0, 0.0])
+    """
+    seen, drawn = (np.asarray(x, dtype=np.float64) for x in (rates, null))
+    kept = ~np.isnan(drawn)
+    n = kept.sum(axis=0)
+    mean = np.where(kept, drawn, 0).sum(axis=0) / np.maximum(n, 1)
+    variance = np.where(kept, drawn - mean, 0) ** 2
+    variance = variance.sum(axis=0) / np.maximum(n, 1)
+    counts = ~np.isnan(seen) & (variance > _ALIKE * mean**2)
+    weights = np.where(counts, 1 / np.where(counts, variance, 1), 0)
+    n_groups = counts.sum(axis=-1)
+
+    def unlike(values: FloatArray) -> FloatArray:
+        """Weighted mean square off the weighted mean."""
+        x = np.where(counts, values, 0)
+        total = np.maximum(weights.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+        off = x - (weights * x).sum(axis=-1, keepdims=True) / total
+        spread = (weights * off**2).sum(axis=-1) / np.maximum(n_groups - 1, 1)
+        return np.where(n_groups > 1, spread, np.nan)[()]
+
+    return Heterogeneity(unlike(seen), unlike(drawn))
 
 
 def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.95) -> Between:

@@ -269,7 +269,6 @@ META_MEASURES = (
         metric="fpr",
         bounds=SHARE,
         zero_policies=_SMOOTH,
-        has_p_of_fpr=False,
         compute=spread.value_range,
     ),
     MetaMeasure(
@@ -406,7 +405,6 @@ META_MEASURES = (
         source=_IR8429,
         scale="ratio",
         zero_policies=_SMOOTH,
-        has_p_of_fpr=False,
         compute=spread.max_mean,
     ),
     MetaMeasure(
@@ -416,7 +414,6 @@ META_MEASURES = (
         says="standard deviation over groups",
         source="common",
         zero_policies=_SMOOTH,
-        has_p_of_fpr=False,
         compute=spread.sd,
     ),
     MetaMeasure(
@@ -426,7 +423,6 @@ META_MEASURES = (
         says="standard deviation over groups in units of their mean",
         source="common",
         zero_policies=_SMOOTH,
-        has_p_of_fpr=False,
         compute=spread.cv,
     ),
     MetaMeasure(

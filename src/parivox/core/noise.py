@@ -40,6 +40,7 @@ _UNDEFINED = 0.05  # share of draws that may lack a value
 _AT_ONCE = 1 << 22  # numbers held at a time while permuting
 _ERRORS, _GROUPS, _SPEAKERS = 20, 2, 4  # fewer tell nothing of how speakers vary
 _LEAST_DF = 3
+_ROUNDING = 1e-12
 _LEAST_VARIANCE = 1e-14  # of a rate, so that the gamma's shape is finite
 
 
@@ -306,17 +307,23 @@ def _of_speakers(moments: Moments, weights: FloatArray) -> FloatArray:
 
 
 def _of_pairs(moments: Moments, weights: FloatArray) -> FloatArray:
-    """Speakers and pairs of speakers apart: the share of each differs with a group's trials."""
+    """Speakers and pairs of speakers apart: the share of each differs with a group's trials.
+
+    A pair's own trials are dependent, too: their variance beyond the binomial one is expected to
+    be that of a pair's rate times ``fp - 1/N``; the binomial one of a group holds ``1/N`` of it.
+    """
     beyond = moments.unbiased - moments.variance_binomial
     by_speakers = moments.fs - 2 * moments.fp  # 0 if each speaker is in one pair only
+    repeated = moments.fp - over(1, moments.trials)  # 0 if each pair has one trial
     pairs = np.where(weights > 0, moments.pairs, 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        apart = np.where(by_speakers > 0, (beyond - moments.pair_variance) / by_speakers, np.nan)
-        first = np.maximum(_mean(apart, weights), 0)
-        pair = np.maximum(_mean(moments.pair_variance / moments.fp, pairs) - 2 * first, 0)
-        each = (beyond - pair * moments.fp) / moments.fs
+    of_pair = over(moments.pair_variance, np.where(repeated > _ROUNDING, repeated, 0))
+    total = _mean(of_pair, pairs)
+    first = np.maximum(_mean(over(beyond - moments.pair_variance, by_speakers), weights), 0)
+    pair = np.maximum(total - 2 * first, 0)
+    each = over(beyond + over(total, moments.trials) - pair * moments.fp, moments.fs)
     speaker = _mean(np.maximum(each, 0), weights)
-    return np.asarray(speaker * moments.fs + pair * moments.fp)
+    whole = speaker * moments.fs + pair * moments.fp
+    return np.asarray(whole - over(2 * speaker + pair, moments.trials))
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> FloatArray:

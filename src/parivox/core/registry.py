@@ -140,11 +140,6 @@ class MetaMeasure(Measure):
     """A rate of 0 makes it undefined or infinite."""
     zero_policies: tuple[ZeroPolicy, ...] = ("none",)
     """Rules for rates of 0 under which its value can differ."""
-    has_p_of_fpr: bool = True
-    """Whether the p of its noise floor is told of FPR. Of extremes and squares it is not: draws of
-    a fair system make small groups vary a little too little where pairs of speakers have very
-    unlike numbers of trials, so that it would be below .05 in up to .09 of fair systems.
-    """
     shown: Literal["first", "quoted", "further", "tables"] = "further"
     """How prominently: in every summary; first on the page; further down; in tables alone."""
 

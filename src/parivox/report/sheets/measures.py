@@ -53,10 +53,6 @@ def _no_p(row: Row) -> str:
         return ""
     if row["floor_95"] is None:
         return "no fair system is drawn"
-    if row["metric"] == "fpr" and not measure_of(row).has_p_of_fpr:
-        return (
-            "up to 9 in 100 fair systems, not 5, exceeded its floor in simulation: that says less"
-        )
     return "a group has no errors, and so no logarithm"
 
 

@@ -1,0 +1,165 @@
+"""The test of all groups at once, on systems that treat them alike and on some that do not.
+
+Real speakers, with all their trials, change groups at random (FNR of two systems); everything
+else is simulated, on designs of equal groups and on the real list's speakers and pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from benchmarks.coverage import simulate
+from benchmarks.coverage.floors import log_spread, rejected
+from benchmarks.coverage.real import tally, threshold, voxceleb, within
+from benchmarks.coverage.records import Row, stream
+
+from parivox.core.beyond_noise import heterogeneity
+from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
+from parivox.core.spread import gini
+from parivox.core.tallies import BySpeaker, moments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.coverage.simulate import FloatArray, Spread
+
+    from parivox.core.tallies import ByPair
+
+    Tally: TypeAlias = BySpeaker | ByPair
+
+DATASETS = 1000
+REPLICATES = 499
+AT_ONCE = 50
+SYSTEMS = ("V2", "L")
+POINTS = (0.01, 0.001)  # FPR of all trials at which speakers of the real list are permuted
+CALM, WILD = simulate.Spread(target=0.125), simulate.Spread(target=0.5)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Groups of one true rate, or with one of `times` as much; groups and speakers 0: H's."""
+
+    name: str
+    kind: str
+    rate: float
+    groups: int = 0
+    speakers: int = 0
+    times: float = 1.0
+    raised: int = 0  # the group with about as many speakers
+    unequal: bool = False  # every other group's speakers vary four times as much
+    trials: tuple[int, int] = (simulate.TRIALS, simulate.TRIALS)  # a speaker: first, last group
+
+    def tally(self) -> Tally:
+        """Return the groups with their trials, without errors."""
+        if not self.groups:
+            trials = voxceleb()
+            return tally(trials, self.kind, np.inf, within(trials))
+        sizes = (self.speakers,) * self.groups
+        each = np.rint(np.geomspace(*self.trials, self.groups)).astype(int)
+        if self.kind == "fnr":
+            return simulate.target_design(sizes, each)
+        return simulate.nontarget_design(sizes, each)
+
+    def draw(self, datasets: int, rng: np.random.Generator) -> Tally:
+        """Draw data sets: a tally whose errors are [dataset, entry]."""
+        design = self.tally()
+        rates = np.full(design.n_cells, self.rate)
+        if self.raised:
+            rates[np.argmin(np.abs(design.speakers - self.raised))] *= self.times
+        if not isinstance(design, BySpeaker):
+            return simulate.false_accepts(design, rates, datasets, rng)
+
+        def errors(spread: Spread) -> FloatArray:
+            drawn = simulate.misses(design, rates, datasets, rng, spread=spread)
+            return np.asarray(drawn.errors, dtype=np.float64)
+
+        if not self.unequal:
+            return replace(design, errors=errors(simulate.SPREAD))
+        return replace(design, errors=np.where(design.cell % 2, errors(WILD), errors(CALM)))
+
+
+FAIR = (
+    *(Design(f"{n} x {size}", "fnr", 0.02, n, size) for n, size in ((2, 30), (9, 8), (20, 25))),
+    Design("50 x 10", "fnr", 0.02, 50, 10),
+    *(Design(f"{n} x {size}", "fpr", 0.01, n, size) for n, size in ((2, 30), (9, 8), (20, 25))),
+    Design("50 x 10", "fpr", 0.01, 50, 10),
+    Design("H", "fnr", 0.0475),
+    Design("H", "fpr", 0.01),
+    Design("H", "fpr", 0.001),
+    Design("9 x 20, trials 1:8", "fnr", 0.05, 9, 20, trials=(29, 230)),
+    Design("9 x 30, variance 1:4", "fnr", 0.02, 9, 30, unequal=True),
+    Design("H, variance 1:4", "fnr", 0.0475, unequal=True),
+)
+UNFAIR = tuple(
+    Design(f"H, {size} speakers at {times:g} times", kind, rate, times=times, raised=size)
+    for kind, rate in (("fnr", 0.0475), ("fnr", 0.02), ("fpr", 0.01))
+    for size, times in ((88, 3.0), (25, 3.0), (88, 2.0))
+)
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study type I errors and power, cell by cell."""
+    for design in (*FAIR, *UNFAIR):
+        name = f"{design.name}/{design.kind}/{design.rate}"
+        if wanted(name):
+            where = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
+            where |= {"fair": design in FAIR}
+            rng = stream(seed, f"heterogeneity/{name}")
+            yield [where | row for row in _rejections(_drawn(design, datasets, rng), rng)]
+    for system in SYSTEMS:
+        for point in POINTS:
+            name = f"{system}, permuted/fnr/{point}"
+            if wanted(name):
+                rng = stream(seed, f"heterogeneity/{name}")
+                trials = voxceleb(system)
+                at = threshold(trials, "fpr", point, within(trials))
+                data = tally(trials, "fnr", at, within(trials))
+                rate = float(f"{data.errors.sum() / data.trials.sum():.3g}")
+                where = {"cell": name, "design": f"{system}, speakers permuted", "kind": "fnr"}
+                where |= {"rate": rate, "fair": True}
+                shuffled = (_shuffled(data, rng) for _ in range(datasets))
+                yield [where | row for row in _rejections(shuffled, rng)]
+
+
+def _drawn(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[Tally]:
+    for first in range(0, datasets, AT_ONCE):
+        drawn = design.draw(min(AT_ONCE, datasets - first), rng)
+        yield from (replace(drawn, errors=errors) for errors in drawn.errors)
+
+
+def _shuffled(data: Tally, rng: np.random.Generator) -> BySpeaker:
+    """The same speakers, with all their trials, in other groups."""
+    assert isinstance(data, BySpeaker)
+    cell = rng.permutation(data.cell)
+    order = np.argsort(cell, kind="stable")
+    counts = data.errors[order], data.trials[order]
+    return BySpeaker(cell[order], data.speaker[order], *counts, data.n_cells)
+
+
+def _rejections(drawn: Iterator[Tally], rng: np.random.Generator) -> list[Row]:
+    """Share of p values of at most 0.05, by measure."""
+    p: dict[str, list[float]] = {"heterogeneity": [], "Gini": [], "tau_log": []}
+    for data in drawn:
+        for measure, value in _p_values(data, rng).items():
+            p[measure].append(value)
+    return [
+        {"measure": measure, "datasets": len(values)} | rejected(np.array(values))
+        for measure, values in p.items()
+    ]
+
+
+def _p_values(data: Tally, rng: np.random.Generator) -> dict[str, float]:
+    """P value of each measure for one data set, drawn as an audit does."""
+    if isinstance(data, BySpeaker) and null_method(data) == "permutation":
+        null = permuted(data, None, REPLICATES, rng)
+    else:
+        null = gamma_multinomial(moments(data), REPLICATES, rng)
+    errors, trials = data.by_cell(data.errors), data.by_cell(data.trials)
+    found = {
+        "heterogeneity": heterogeneity(errors / trials, null.rates),
+        "Gini": (gini(errors / trials).value, gini(null.rates).value),
+        "tau_log": (log_spread(without_zeros(errors, trials)), log_spread(null.lifted)),
+    }
+    return {measure: float(floor(*each).p) for measure, each in found.items()}
