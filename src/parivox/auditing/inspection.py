@@ -87,9 +87,6 @@ class _Counts:
 
 
 def _counted(one: TrialCounts, failed: int) -> Counted:
-    lost = [f"scores within {one.bins.step} of each other"] if one.bins.step else []
-    if one.bins.no_curve:
-        lost = ["EER, minimum costs and other thresholds"]
     withheld = [
         f"{group} ({by}{f', {level}' if level else ''})" for by, level, group in one.withheld
     ]

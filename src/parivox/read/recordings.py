@@ -267,8 +267,16 @@ def read_models(source: Any) -> Models:
     for role, column in columns.items():
         mend = "give a or b" if role == "side" else "give the id"
         check_filled(table, role, column, name, give=mend)
-    if "side" in columns:
-        table = _with_sides(table, side, name)
+    if "side" in columns:  # which are then in the ids of the recordings
+        recording = on_side(table["recording"], table["side"])
+        odd = table.filter(recording.is_null())
+        if odd.height:
+            msg = (
+                f"{name}: row {odd['row'][0]}, column {side!r}: {odd['side'][0]!r} is no side of a "
+                "segment; correct it, sides are a and b"
+            )
+            raise DataError(msg)
+        table = table.drop("side").with_columns(recording=recording)
     pairs = table.unique(["model", "recording"], keep="first", maintain_order=True)
     repeated = table.height - pairs.height
     speaker_of = (
@@ -277,19 +285,6 @@ def read_models(source: Any) -> Models:
         else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
     )
     return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)
-
-
-def _with_sides(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
-    """The table without its sides, which are now in the ids of its recordings."""
-    recording = on_side(table["recording"], table["side"])
-    odd = table.filter(recording.is_null())
-    if odd.height:
-        msg = (
-            f"{name}: row {odd['row'][0]}, column {column!r}: {odd['side'][0]!r} is no side of a "
-            "segment; correct it, sides are a and b"
-        )
-        raise DataError(msg)
-    return table.drop("side").with_columns(recording=recording)
 
 
 def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -173,7 +173,11 @@ def with_sides(scanned: Scan, asked: Columns) -> Scan:
     """
     if "side" not in scanned.columns:
         return scanned
-    if "side" not in asked.by_role and not _of_segments(scanned):
+    known = FORMATS.get(scanned.format)
+    of_segments = (known is not None and "side" in known.places) or are_segments(
+        *(scanned.columns.get(role, "") for role in ("enrol", "test"))
+    )
+    if "side" not in asked.by_role and not of_segments:
         roles = {role: name for role, name in scanned.columns.items() if role != "side"}
         return replace(
             scanned,
@@ -187,14 +191,6 @@ def with_sides(scanned: Scan, asked: Columns) -> Scan:
             yield rows, _joined(chunk, rows, scanned)
 
     return replace(scanned, chunks=chunks)
-
-
-def _of_segments(scanned: Scan) -> bool:
-    """Whether the ids are those of models and segments, by name or by the format."""
-    known = FORMATS.get(scanned.format)
-    return (known is not None and "side" in known.places) or are_segments(
-        *(scanned.columns.get(role, "") for role in ("enrol", "test"))
-    )
 
 
 def are_segments(model: str, segment: str) -> bool:

@@ -29,12 +29,6 @@ BLOCK = 64 << 20
 """Bytes read at once."""
 
 
-def separator_of(line: str) -> str:
-    """What separates the names of a header: what splits it into the most parts, else blanks."""
-    best = max(SEPARATORS, key=lambda s: len(split(line, s)))
-    return best if best in line else " "
-
-
 def header_of(content: Content) -> tuple[list[str], str, int]:
     """Names of the columns, the separator, and the first row with data."""
     lines = head_lines(content.head)
@@ -60,7 +54,9 @@ def _header(lines: Sequence[tuple[int, str]]) -> tuple[list[str], str, Sequence[
     if hint:
         lines = lines[1:]
     header = lines[0][1] if lines else ""
-    separator = hint[1] if hint else separator_of(header)
+    # what splits it into the most parts, else blanks
+    best = max(SEPARATORS, key=lambda one: len(split(header, one)))
+    separator = hint[1] if hint else best if best in header else " "
     return split(header, separator), separator, lines[1:]
 
 
@@ -161,8 +157,14 @@ def read_text(
     """
     schema = {f"f{i}": pl.String for i in range(width)}
     for first, block, skip in _blocks(content, start):
-        data = _blanks(block) if separator == " " and _untidy(block) else block
-        lead = _after_blank_lines(data, skip)
+        data = block
+        if separator == " " and _untidy(block):
+            data = b"\n".join(b" ".join(line.split()) for line in block.split(b"\n"))
+        lead = 0  # where the first line that is not blank begins
+        for _ in range(skip):
+            lead = data.find(b"\n", lead) + 1 or len(data)
+        while data[lead : lead + 1] in {b"\r", b"\n"}:
+            lead += 1
         blank = data.count(b"\n", 0, lead)
         if lead == len(data):
             continue
@@ -209,16 +211,6 @@ def _rows(
     return range(first, first + height)
 
 
-def _after_blank_lines(data: bytes, skip: int) -> int:
-    """Where the first line that is not blank begins, after so many lines."""
-    at = 0
-    for _ in range(skip):
-        at = data.find(b"\n", at) + 1 or len(data)
-    while data[at : at + 1] in {b"\r", b"\n"}:
-        at += 1
-    return at
-
-
 def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
     """Whole lines, as many as fit a block, with the row of the first one and lines to skip."""
     if content.data is not None and len(content.data) <= BLOCK:
@@ -252,11 +244,6 @@ def _untidy(block: bytes) -> bool:
         or block[:1] == b" "
         or block[-1:] == b" "
     )
-
-
-def _blanks(block: bytes) -> bytes:
-    """The lines with single blanks between fields."""
-    return b"\n".join(b" ".join(line.split()) for line in block.split(b"\n"))
 
 
 def _odd_row(

@@ -105,7 +105,7 @@ class NamedColumns:
     names: Sequence[str]  # as the file has them
     # given names and places of some columns, gives the rows of a chunk and these columns
     chunks: Callable[[Mapping[str, int]], Iterator[tuple[Rows, pl.DataFrame]]]
-    types: pl.DataFrame | None = None  # a table without rows, where columns have types
+    types: Sequence[pl.DataType] = ()  # where columns have types
 
 
 def starts_with(*starts: bytes) -> Callable[[bytes, Columns], float]:
@@ -133,8 +133,14 @@ def scan_named(
 ) -> Scan:
     """Trials in a table whose columns have names."""
     places = name_columns(table.names, columns, name)
-    if table.types is not None:
-        _check_types(table.types, places, name)
+    for role, at in places.items() if table.types else ():
+        column, kind = table.names[at], table.types[at]
+        if role != "score" and (not is_cell(kind) or kind.is_temporal()):
+            msg = (
+                f"{name}: column {column!r} ({role}) holds {kind}, neither text nor numbers; "
+                "save it as text"
+            )
+            raise DataError(msg)
     return Scan(
         name,
         format_,
@@ -143,18 +149,6 @@ def scan_named(
         lambda: table.chunks(places),
         content,
     )
-
-
-def _check_types(types: pl.DataFrame, places: Mapping[str, int], source: str) -> None:
-    """Refuse columns of ids and labels that hold neither text nor numbers."""
-    for role, at in places.items():
-        column, kind = types.columns[at], types.dtypes[at]
-        if role != "score" and (not is_cell(kind) or kind.is_temporal()):
-            msg = (
-                f"{source}: column {column!r} ({role}) holds {kind}, neither text nor numbers; "
-                "save it as text"
-            )
-            raise DataError(msg)
 
 
 def is_cell(kind: pl.DataType) -> bool:

@@ -91,7 +91,7 @@ def _table(kind: str, content: Content) -> NamedColumns:
         job = lambda lazy: lazy.slice(first, ROWS).select(**columns).collect()  # noqa: E731
         return _guarded(content, kind, job)
 
-    return NamedColumns(empty.columns, partial(_chunks, empty.columns, height, part), empty)
+    return NamedColumns(empty.columns, partial(_chunks, empty.columns, height, part), empty.dtypes)
 
 
 def _chunks(
@@ -158,5 +158,5 @@ def scan_frame(source: Any, columns: Columns, name: str) -> Scan:
         return frame[first : first + ROWS].select(**columns)
 
     chunks = partial(_chunks, frame.columns, frame.height, part)
-    table = NamedColumns(frame.columns, chunks, frame.clear())
+    table = NamedColumns(frame.columns, chunks, frame.dtypes)
     return scan_named(name, "dataframe", table, columns)
