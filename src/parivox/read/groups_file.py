@@ -133,8 +133,8 @@ class GroupsFile:
             "groups": {
                 _plain(attribute): {
                     "groups": [
-                        {"group": group, "values": sorted(held)}
-                        for group, held in recipe.groups.items()
+                        {"group": group, "values": sorted(members)}
+                        for group, members in recipe.groups.items()
                     ],
                     "others": recipe.others,
                 }

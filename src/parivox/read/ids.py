@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
 
-HELD = 8_000_000
+IN_MEMORY_IDS = 8_000_000
 """Ids held in memory: beyond so many, the runs go to disk."""
 RANGE = 4_000_000
 """Ids merged at once, about."""
@@ -99,12 +99,12 @@ class Ids:
         self._runs.append(ids)
         self._sizes.append(len(ids))
         self._values.append(None)
-        if self._folder is None and sum(self._sizes) > HELD:
+        if self._folder is None and sum(self._sizes) > IN_MEMORY_IDS:
             self._folder = Folder()
         if self._folder is not None:
-            for number, held in enumerate(self._runs):
-                if held is not None:
-                    _write_ids(held, self._folder / f"run-{number}")
+            for number, run in enumerate(self._runs):
+                if run is not None:
+                    _write_ids(run, self._folder / f"run-{number}")
                     self._runs[number] = None
 
     @property
@@ -124,18 +124,18 @@ class Ids:
         self._values[run] = values
 
     def _values_of(self, run: int) -> Codes | None:
-        held = self._values[run]
-        if held is None and self._folder is not None:
+        values = self._values[run]
+        if values is None and self._folder is not None:
             path = self._folder / f"values-{run}.npy"
             return np.load(path, mmap_mode="r") if path.exists() else None
-        return held
+        return values
 
     def _run(self, number: int) -> pl.Series:
-        held = self._runs[number]
-        if held is None:
+        ids = self._runs[number]
+        if ids is None:
             assert self._folder is not None
             return _read_ids(self._folder / f"run-{number}")
-        return held
+        return ids
 
     def merge(self) -> MergedIds:
         """Merge all runs, a range of ids after the other; none can be added after that."""
@@ -194,8 +194,8 @@ class Ids:
     def _slice(self, number: int, k: int) -> pl.Series:
         """One range of one run, which is then gone."""
         if self._folder is None:
-            held, self._runs[number] = self._run(number), None
-            return held
+            ids, self._runs[number] = self._run(number), None
+            return ids
         path = self._folder / f"slice-{number}-{k}"
         ids = _read_ids(path)
         path.unlink()
@@ -282,10 +282,8 @@ class MergedIds:
         return found
 
     def _part(self, number: int) -> pl.Series:
-        held = self._parts[number]
-        if isinstance(held, pl.Series):
-            return held
-        return _read_ids(held)
+        part = self._parts[number]
+        return part if isinstance(part, pl.Series) else _read_ids(part)
 
 
 def _write_ids(ids: pl.Series, path: Path) -> None:

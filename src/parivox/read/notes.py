@@ -171,7 +171,7 @@ def labels_or_scores(scanned: Scan) -> str:
     return f"; if column {column} holds scores, give --scores-format {of_scores}"
 
 
-def columns_told(scanned: Scan) -> str:
+def columns_shown(scanned: Scan) -> str:
     """Which columns a file has, for messages."""
     names = [*scanned.columns.values(), *scanned.ignored][:8]
     return f" (it has {', '.join(repr(name) for name in names)})" if names else ""

@@ -33,34 +33,34 @@ class Store:
         self.name = name
         self.rows = 0
         self.folder: Folder | None = None
-        self._held: list[Encoded] = []
+        self._chunks: list[Encoded] = []
         self._written: list[tuple[int, int]] = []  # run and rows of each chunk on disk
         self._kind = kind_of(ROW, {})
 
     def add(self, chunk: Encoded) -> None:
         """Add rows; beyond :data:`IN_MEMORY_TRIALS` all of them go to disk."""
         self.rows += chunk.score.size
-        self._held.append(chunk)
+        self._chunks.append(chunk)
         self._kind = kind_of(ROW, chunk.more)
         if self.folder is None and self.rows > IN_MEMORY_TRIALS:
             self.folder = Folder()
         if self.folder is not None:
             with (self.folder / self.name).open("ab") as file:
-                for held in self._held:
-                    _packed(held, self._kind).tofile(file)
-                    self._written.append((held.run, held.score.size))
-            self._held.clear()
+                for rows in self._chunks:
+                    _packed(rows, self._kind).tofile(file)
+                    self._written.append((rows.run, rows.score.size))
+            self._chunks.clear()
 
     def whole(self, rank: FinalCodes) -> Encoded:
         """All rows at once, with the final codes of the utterances."""
         chunks = [rank.of(chunk) for chunk in self.batches()]
-        self._held.clear()
+        self._chunks.clear()
         return chunks[0] if len(chunks) == 1 else concatenated(chunks)
 
     def batches(self) -> Iterator[Encoded]:
         """All rows in pieces, as they were added."""
         if self.folder is None:
-            yield from self._held
+            yield from self._chunks
             return
         with (self.folder / self.name).open("rb") as file:
             for run, rows in self._written:

@@ -13,7 +13,7 @@ from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
 from parivox.read.checks import DataNote, Encoded
 from parivox.read.ids import Dictionary, Ids
 from parivox.read.joining import named_rows
-from parivox.read.notes import columns_told, labels_or_scores
+from parivox.read.notes import columns_shown, labels_or_scores
 from parivox.read.spill import Store, ranges
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class TrialRows:
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )
-            msg = f"{scanned.name}: has no column of scores{columns_told(scanned)}; {mend}"
+            msg = f"{scanned.name}: has no column of scores{columns_shown(scanned)}; {mend}"
             raise DataError(msg + labels_or_scores(scanned))
         self._read_rows(scanned, "scores")
         self.scored = self.listed = self.ids.runs
@@ -82,7 +82,7 @@ class TrialRows:
         for role in ("enrol", "test"):
             if role not in scanned.columns:
                 msg = (
-                    f"{scanned.name}: has no column of {role} utterances{columns_told(scanned)}; "
+                    f"{scanned.name}: has no column of {role} utterances{columns_shown(scanned)}; "
                     f"name it with --columns {role}=..."
                 )
                 raise DataError(msg)

@@ -52,7 +52,7 @@ def read_yaml(text: str, name: str) -> Node | None:
             msg = f"{name}: line {line}: a second document starts; keep one in a file"
             raise ConfigError(msg)
     except yaml.YAMLError as error:
-        raise ConfigError(_told(error, text, name)) from error
+        raise ConfigError(_syntax_error(error, text, name)) from error
     return found
 
 
@@ -127,7 +127,7 @@ def _deep(where: str) -> str:
     return f"{where}: lists and mappings lie more than {DEEPEST} deep; write them flat"
 
 
-def _told(error: yaml.YAMLError, text: str, name: str) -> str:
+def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:  # a character that YAML does not know
         position = int(getattr(error, "position", 0))

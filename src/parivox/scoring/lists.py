@@ -16,7 +16,7 @@ from parivox.read.columns import Columns
 from parivox.read.formats import scan
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
-from parivox.read.notes import columns_told
+from parivox.read.notes import columns_shown
 from parivox.read.recordings import read_models
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def read_list(
     for role in ("enrol", "test"):
         if role not in scanned.columns:
             msg = (
-                f"{scanned.name}: has no column of {role} ids{columns_told(scanned)}; name it with "
-                f"--columns {role}=..."
+                f"{scanned.name}: has no column of {role} ids{columns_shown(scanned)}; name it "
+                f"with --columns {role}=..."
             )
             raise DataError(msg)
     digest = hashlib.sha256(repr(sorted(scanned.columns.items())).encode())

@@ -21,7 +21,7 @@ from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.content import Folder
 from parivox.read.formats import scan
 from parivox.read.joining import listed_ids, utterance_speakers
-from parivox.read.notes import columns_told
+from parivox.read.notes import columns_shown
 from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.shown import Shown
@@ -347,7 +347,7 @@ def _opened(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
     for side in _SIDES:
         if side not in scanned.columns:
             msg = (
-                f"{scanned.name}: has no column of {side} utterances{columns_told(scanned)}; name "
+                f"{scanned.name}: has no column of {side} utterances{columns_shown(scanned)}; name "
                 f"it with --columns {side}=..."
             )
             raise DataError(msg)
@@ -417,7 +417,7 @@ def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None)
         bare = ids.filter(~ids.str.contains("/", literal=True))
         if len(bare):
             msg = (
-                f"{scanned.name}: has no column of labels{columns_told(scanned)}, and "
+                f"{scanned.name}: has no column of labels{columns_shown(scanned)}, and "
                 f"{listed_ids(bare, ids, 'utterance ids')} tell no speaker; give a table of "
                 "speakers or utterances, or name the labels with --columns label=..."
             )

@@ -53,16 +53,16 @@ def inspect_files(
     asked = Columns(dict(columns), elsewhere=True)
     once, repeated = _without_repeats(given)
     sources = [_readable_again(one, number) for number, one in enumerate(once, 1)]
-    seen = [_identify(source, asked, scores_format, counts) for source in sources]
-    trials = [one for one in seen if isinstance(one, InspectedTrials)]
-    tables = settle_kinds(trials, [one for one in seen if isinstance(one, InspectedTable)])
+    inspected = [_identify(source, asked, scores_format, counts) for source in sources]
+    trials = [one for one in inspected if isinstance(one, InspectedTrials)]
+    tables = settle_kinds(trials, [one for one in inspected if isinstance(one, InspectedTable)])
     trials = with_labels(trials, tables)
     settled: dict[type, Iterator[Inspected]] = {
         InspectedTrials: iter(trials),
         InspectedTable: iter(tables),
     }
-    for source, one in zip(sources, seen, strict=True):
-        source.seen = next(settled.get(type(one), iter([one])))
+    for source, one in zip(sources, inspected, strict=True):
+        source.inspected = next(settled.get(type(one), iter([one])))
     files = tuple(source.found for source in sources)
     plan = Plan(sources, dict(columns), scores_format, stem)
     known = {problem for found in files for problem in found.problems}
@@ -116,14 +116,14 @@ def _identify(
     if trials is not None:
         return trials
     try:
-        seen = inspect_table(source.data, source.name)
+        inspected = inspect_table(source.data, source.name)
     except DataError as error:
         problems = dict.fromkeys(one for one in (problem, str(error)) if one)
         return Found(source.name, "unknown", problems=tuple(problems))
-    names = {plain(column) for column in seen.columns}
+    names = {plain(column) for column in inspected.columns}
     if problem and all(names & ALIASES[side] for side in ("enrol", "test")):
-        return Found(source.name, "trials", seen.found.format, problems=(problem,))
-    return seen
+        return Found(source.name, "trials", inspected.found.format, problems=(problem,))
+    return inspected
 
 
 def _trials(
@@ -176,8 +176,8 @@ def _trials_by_content(source: Source, asked: Columns) -> InspectedTrials | None
         return None
     named = Columns(roles)
     scanned = scan(source.data, columns=named, format=None, name="scores")
-    seen = inspect_trials(scanned, source.data, source.name, named)
-    odd = seen.found.odd
+    inspected = inspect_trials(scanned, source.data, source.name, named)
+    odd = inspected.found.odd
     taken = {role: column for role, column in roles.items() if role not in asked.by_role}
     if taken:  # which is a guess: an audit wants to be told
         option = ",".join(f"{role}={column}" for role, column in taken.items())
@@ -185,4 +185,4 @@ def _trials_by_content(source: Source, asked: Columns) -> InspectedTrials | None
         are = f"columns {names} are" if len(taken) > 1 else f"column {names} is"
         what = f"{are} taken for {', '.join(taken)}; audit needs --columns {option}"
         odd = (Odd(what, 0), *odd)
-    return replace(seen, found=replace(seen.found, odd=odd), named=tuple(roles))
+    return replace(inspected, found=replace(inspected.found, odd=odd), named=tuple(roles))

@@ -245,7 +245,7 @@ def owners_of(
     by_table = pl.repeat(False, len(one.ids), dtype=pl.Boolean, eager=True)
     for table in tables:
         key = {"utterances": "utterance", "models": "model"}.get(table.found.kind, "")
-        known = _told_by(table, tables) if key in table.roles else None
+        known = _owners_in(table, tables) if key in table.roles else None
         if known is None:
             continue
         frame = pl.DataFrame({"id": one.ids, "own": speaker})
@@ -256,7 +256,7 @@ def owners_of(
     return speaker, by_table
 
 
-def _told_by(table: InspectedTable, tables: Sequence[InspectedTable]) -> pl.DataFrame | None:
+def _owners_in(table: InspectedTable, tables: Sequence[InspectedTable]) -> pl.DataFrame | None:
     """Speaker of each id of a table; of models without one, that of a recording of theirs."""
     roles = table.roles
     own = roles.get("model") or roles["utterance"]
@@ -278,9 +278,9 @@ def _keys(
     """Ids of two files, and a number for the pair in each row of either."""
     every = pl.concat((one.ids, other.ids)).unique(maintain_order=True)
     keys = []
-    for seen in (one, other):
-        place = places_in(seen.ids, every)
-        keys.append(pair_key(place[seen.rows.enrol], place[seen.rows.test], len(every)))
+    for inspected in (one, other):
+        place = places_in(inspected.ids, every)
+        keys.append(pair_key(place[inspected.rows.enrol], place[inspected.rows.test], len(every)))
     return every, keys[0], keys[1]
 
 

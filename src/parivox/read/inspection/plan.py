@@ -49,12 +49,12 @@ class Source:
     data: Any
     word: str  # as the command takes it
     folder: Folder | None = None  # of standard input, for as long as it is needed
-    seen: Inspected = field(default_factory=lambda: Found("", "unknown"))
+    inspected: Inspected = field(default_factory=lambda: Found("", "unknown"))
 
     @property
     def found(self) -> Found:
         """What is told of it."""
-        return self.seen if isinstance(self.seen, Found) else self.seen.found
+        return self.inspected if isinstance(self.inspected, Found) else self.inspected.found
 
 
 class CountsReader(Protocol):
@@ -79,9 +79,9 @@ class Plan:
     ) -> None:
         self.stem = stem
         for source in sources:
-            if isinstance(source.seen, InspectedTrials) and source.seen.named:
-                of = source.seen.scan.columns
-                columns = {**columns, **{role: of[role] for role in source.seen.named}}
+            if isinstance(source.inspected, InspectedTrials) and source.inspected.named:
+                of = source.inspected.scan.columns
+                columns = {**columns, **{role: of[role] for role in source.inspected.named}}
                 break
         self.columns = columns
         is_used = any(source.found.format == format_ for source in sources)
@@ -94,7 +94,7 @@ class Plan:
 
     @property
     def _tables(self) -> list[InspectedTable]:
-        every = (source.seen for several in self.of.values() for source in several)
+        every = (source.inspected for several in self.of.values() for source in several)
         return [one for one in every if isinstance(one, InspectedTable)]
 
     def problems(self, counts: CountsReader) -> Iterator[str]:
@@ -107,7 +107,7 @@ class Plan:
         is_checked = False
         for source in self.of.get("scores", []):
             one = source.found
-            if isinstance(source.seen, InspectedTrials) and one.whole and not one.problems:
+            if isinstance(source.inspected, InspectedTrials) and one.whole and not one.problems:
                 try:
                     trials = self._read(source, groups)
                     self._compare(trials)
@@ -235,7 +235,7 @@ class Plan:
         if {"speakers", "utterances", "models"} & set(self.of):
             return False
         sources = [*self.of.get("scores", []), *self.of.get("trials", [])]
-        known = [one.found.whose for one in sources if isinstance(one.seen, InspectedTrials)]
+        known = [one.found.whose for one in sources if isinstance(one.inspected, InspectedTrials)]
         return any(whose and whose.rule == "id" and whose.wrong != 0 for whose in known)
 
     def _groupings(self) -> tuple[list[str], list[Differing]]:
@@ -244,8 +244,10 @@ class Plan:
             return [], []  # the groups file says it
         differing = {}
         for source in self.of.get("scores", [])[:1]:
-            if isinstance(source.seen, InspectedTrials):
-                differing = {c.name: d for c, d in differing_attributes(source.seen, self._tables)}
+            if isinstance(source.inspected, InspectedTrials):
+                differing = {
+                    c.name: d for c, d in differing_attributes(source.inspected, self._tables)
+                }
         refused = {one.name.lower() for one in self.shared if one.refused}
         names: dict[str, Differing | None] = {}
         known: set[str] = set()

@@ -100,23 +100,23 @@ def inspect_table(source: Any, name: str) -> InspectedTable:
     return as_kind(InspectedTable(found, source, table, provenance), *_kind(table))
 
 
-def as_kind(seen: InspectedTable, kind: str, roles: dict[str, str]) -> InspectedTable:
+def as_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> InspectedTable:
     """The table as one of a kind, with its columns by role."""
-    table = seen.table
+    table = inspected.table
     of_ids = {role: roles[role] for role in _IDS[kind] if role in roles}
     role_of = {column: role for role, column in (*of_ids.items(), *roles.items())}
     columns = []
-    for name in seen.columns:
+    for name in inspected.columns:
         cells = Cells(most=None)
         cells.add(table[name])
         columns.append(cells.column(name, role_of.get(name, "")))
-    read = dict(seen.found.read or {})
+    read = dict(inspected.found.read or {})
     numbers = [table[column.name] for column in columns if column.numbers is not None]
     if any(cells.str.contains(",", literal=True).any() for cells in numbers):
         read["decimal"] = ","
     ids, odd = [], []
     for role, name in of_ids.items():
-        distinct = seen.distinct(name)
+        distinct = inspected.distinct(name)
         ids.append(Ids(f"{role}s", len(distinct), tuple(distinct.head(_IDS_SHOWN))))
         odd += odd_ids(distinct)
     one_row = {"speakers": "speaker", "utterances": "utterance"}.get(kind, "")
@@ -128,33 +128,33 @@ def as_kind(seen: InspectedTable, kind: str, roles: dict[str, str]) -> Inspected
     for name in (roles[role] for role in roles if role in of_ids):
         n_empty = int((table[name].is_null() | (table[name] == "")).sum())
         odd += [Odd(f"rows with nothing in {name!r}", n_empty)] if n_empty else []
-    if header := _header_like_data(table, seen.columns):
+    if header := _header_like_data(table, inspected.columns):
         odd.append(Odd("is there no header? the first row is made like the others", 0, header))
     found = replace(
-        seen.found,
+        inspected.found,
         kind=kind,
         read=read,
         roles=roles,
         columns=tuple(columns),
         ids=tuple(ids),
         odd=tuple(odd),
-        problems=_problems(seen, kind, roles.get("speaker")),
+        problems=_problems(inspected, kind, roles.get("speaker")),
     )
-    return replace(seen, found=found)
+    return replace(inspected, found=found)
 
 
-def _problems(seen: InspectedTable, kind: str, speaker: str | None) -> tuple[str, ...]:
+def _problems(inspected: InspectedTable, kind: str, speaker: str | None) -> tuple[str, ...]:
     """What the audit's reader of this kind of table says against it."""
-    name = str(seen.provenance["name"])
+    name = str(inspected.provenance["name"])
     try:
         if kind == "utterances":
-            read_utterances(seen.source)
+            read_utterances(inspected.source)
         elif kind == "models":
-            read_models(seen.source)
+            read_models(inspected.source)
         elif kind == "failures":
-            read_failures(seen.source)
+            read_failures(inspected.source)
         elif speaker is not None:  # of two values of a speaker, whose column must be known
-            Speakers(seen.table, name=name, id=speaker, conflicts="error", provenance={})
+            Speakers(inspected.table, name=name, id=speaker, conflicts="error", provenance={})
     except DataError as error:
         return (str(error),)
     return ()

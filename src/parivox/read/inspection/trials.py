@@ -212,7 +212,7 @@ class _TrialInspector:
         return values.fill_null(np.nan).to_numpy() + 0.0
 
     def result(self, name: str, scanned: Scan) -> InspectedTrials:
-        """Everything that was seen."""
+        """What was found in the rows."""
         ids, place = self.ids.sorted()
         rows = concatenated(self.chunks)
         rows = rows._replace(enrol=place[rows.enrol], test=place[rows.test])
