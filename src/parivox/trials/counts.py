@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 WAITING = 4_000_000
 """Keys that wait before they are added up."""
+MARKED = 10_000_000
+"""Groups times speakers that are marked in a table; of more, pairs are sorted, which is slower."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,4 +297,8 @@ def distinct_by_group(group: Codes, who: Codes, k: int) -> Ints:
     """Distinct speakers, or recordings, of each of `k` groups; -1 is none."""
     width = int(who.max(initial=0)) + 1
     key = group[group >= 0].astype(np.int64) * width + who[group >= 0]
-    return np.bincount(np.unique(key) // width, minlength=k)
+    if k * width > MARKED:
+        return np.bincount(np.unique(key) // width, minlength=k)
+    there = np.zeros((k, width), dtype=bool)
+    there.ravel()[key] = True
+    return np.asarray(there.sum(axis=1))
