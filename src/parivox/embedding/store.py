@@ -199,11 +199,11 @@ def arranged(table: pl.DataFrame) -> pl.DataFrame:
     table = table.sort("utterance")
     is_ok = pl.col("row") >= 0
     rows = pl.when(is_ok).then(is_ok.cum_sum().cast(pl.Int64) - 1).otherwise(-1)
-    empty = {  # an audit takes a table that tells the speaker of each, or of none
+    incomplete = {  # an audit takes a table that tells the speaker of each, or of none
         *(["speaker"] if table["speaker"].null_count() else ()),
         *(["recording"] if table["recording"].null_count() == table.height else ()),
     }
-    return table.with_columns(row=rows).drop(empty).rechunk()
+    return table.with_columns(row=rows).drop(incomplete).rechunk()
 
 
 def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, Any]) -> None:

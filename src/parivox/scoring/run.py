@@ -144,10 +144,10 @@ def score(
     }
     Parts.check(path, overwrite=overwrite, inputs=read)
     progress("reading trials")
-    listed = read_list(trials, format=format, columns=columns)
+    trial_list = read_list(trials, format=format, columns=columns)
     vectors = open_vectors(embeddings)
     comparison = comparison_named(scoring or vectors.scoring)
-    enrolments = read_enrolments(listed, models)
+    enrolments = read_enrolments(trial_list, models)
     way = way_of(models_by, comparison) if enrolments.are_models else ""
     strangers = as_norm or s_norm
     cohort = read_cohort(strangers, vectors) if strangers is not None else None
@@ -157,21 +157,21 @@ def score(
         check_size(len(cohort.places), top)
     comparison.prepare(vectors.values[:0])  # which refuses vectors that it is not for
     composition = {} if cohort is None or speakers is None else cohort.composition(speakers)
-    job = _Job(listed, enrolments, vectors, comparison, way, cohort, centre, top)
+    job = _Job(trial_list, enrolments, vectors, comparison, way, cohort, centre, top)
     with Parts(path, job.plan() | {"cohort": composition}, overwrite=overwrite) as parts:
         progress(f"preparing {len(job.recordings):,} recordings")
         with parts.writing():
             job.prepare(parts / "kept.npy")
         done = 0
-        for number, chunk in enumerate(listed.chunks()):
+        for number, chunk in enumerate(trial_list.chunks()):
             if not parts.has(number):
                 parts.write(job.scored(chunk), number)
             done += chunk.height
-            progress(f"scored {done:,} of {listed.rows:,} trials")
-        count = -(-listed.rows // CHUNK)
-        found = outcomes(parts, count, listed.rows)
+            progress(f"scored {done:,} of {trial_list.rows:,} trials")
+        count = -(-trial_list.rows // CHUNK)
+        found = outcomes(parts, count, trial_list.rows)
         parts.finish(count)
-    return Scored(path, listed.rows, *found, job.how(), composition, tuple(job.notes()))
+    return Scored(path, trial_list.rows, *found, job.how(), composition, tuple(job.notes()))
 
 
 def _check(
@@ -207,7 +207,7 @@ class _Job:
 
     def __init__(
         self,
-        listed: TrialList,
+        trial_list: TrialList,
         enrolments: Enrolments,
         vectors: Vectors,
         comparison: Comparison,
@@ -216,16 +216,16 @@ class _Job:
         centre: Cohort | None,
         top: int | None,
     ) -> None:
-        self.listed, self.enrolments = listed, enrolments
+        self.trial_list, self.enrolments = trial_list, enrolments
         self.vectors, self.comparison = vectors, comparison
         self.way = way  # what of a model's recordings is averaged; empty: no models
         self.cohort, self.top = cohort, top  # so many of its strangers count, None for all
         self.centre = centre  # whose mean is subtracted first
-        self.recordings = pl.concat([enrolments.recordings, listed.test]).unique().sort()
-        self.places = vectors.places(self.recordings, listed.name)
+        self.recordings = pl.concat([enrolments.recordings, trial_list.test]).unique().sort()
+        self.places = vectors.places(self.recordings, trial_list.name)
         self.is_good = vectors.row[self.places] >= 0
         if cohort is not None:
-            cohort.check_apart(self.recordings, listed.name)
+            cohort.check_apart(self.recordings, trial_list.name)
 
     def plan(self) -> dict[str, Any]:
         """What decides on the scores, as JSON can hold it."""
@@ -239,7 +239,7 @@ class _Job:
         return {
             "format": FORMAT,
             "parivox": __version__,
-            "trials": self.listed.sha256,
+            "trials": self.trial_list.sha256,
             "system": self.vectors.provenance,
             "scoring": self.comparison.name,
             "models": models,
@@ -282,7 +282,7 @@ class _Job:
         self.strangers: Strangers | None = None
         if self.cohort is not None:
             self.strangers = self._strangers(self.cohort, mean, averaged)
-        test = places_in(self.listed.test, self.recordings)
+        test = places_in(self.trial_list.test, self.recordings)
         self.test = slot[test]  # -1 where it failed
         status = self.vectors.status.gather(self.places)
         # an enrolment of which all recordings failed has the status of the first
@@ -298,7 +298,7 @@ class _Job:
         strangers = against_cohort(self.kept, others, self.comparison, top=self.top)
         names = [
             self.recordings.filter(pl.Series(self.is_good)),
-            self.listed.enrol.gather(averaged),
+            self.trial_list.enrol.gather(averaged),
         ]
         ids = pl.concat(names)
         is_flat = strangers.is_flat[: len(ids)]
@@ -314,8 +314,8 @@ class _Job:
 
     def scored(self, chunk: pl.DataFrame) -> pl.DataFrame:
         """The chunk with score, status and stage."""
-        enrol = places_in(chunk["enrol"], self.listed.enrol).astype(np.int64)
-        test = places_in(chunk["test"], self.listed.test).astype(np.int64)
+        enrol = places_in(chunk["enrol"], self.trial_list.enrol).astype(np.int64)
+        test = places_in(chunk["test"], self.trial_list.test).astype(np.int64)
         lost_enrol = np.diff(self.first)[enrol] == 0
         lost_test = self.test[test] < 0
         ok = ~(lost_enrol | lost_test)

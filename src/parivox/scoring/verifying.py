@@ -107,12 +107,14 @@ def score_with_system(
     Parts.check(path, overwrite=overwrite, inputs=read)
     check_decoders()
     progress("reading trials")
-    listed = read_list(trials, format=format, columns=columns)
-    enrolments = read_enrolments(listed, models)
-    needed = pl.concat([enrolments.recordings, listed.test]).unique().sort()
+    trial_list = read_list(trials, format=format, columns=columns)
+    enrolments = read_enrolments(trial_list, models)
+    needed = pl.concat([enrolments.recordings, trial_list.test]).unique().sort()
     source = read_source(recordings, channel=channel)
     known = source.table["utterance"]
-    place = recording_places(needed, known, asking=listed.name, source=source.name, mend="add them")
+    place = recording_places(
+        needed, known, asking=trial_list.name, source=source.name, mend="add them"
+    )
     found = hashed(
         with_stat(source.table[place].select(EXCERPT)),
         read_hashes(Parts.folder_of(path) / HASHES),
@@ -123,7 +125,7 @@ def score_with_system(
     plan = {
         "format": FORMAT,
         "parivox": __version__,
-        "trials": listed.sha256,
+        "trials": trial_list.sha256,
         "system": recorded(system),
         "recordings": hashlib.sha256(json.dumps(everything).encode()).hexdigest(),
     }
@@ -133,32 +135,32 @@ def score_with_system(
         needed,
         places_in(enrolments.recordings, needed)[enrolments.members],
         enrolments.first,
-        places_in(listed.test, needed),
+        places_in(trial_list.test, needed),
     )
     done = 0
     with Parts(path, plan, overwrite=overwrite) as parts:
         with parts.writing():
             save(parts / HASHES, hashes_of(found))
-        for number, chunk in enumerate(listed.chunks(CHUNK)):
+        for number, chunk in enumerate(trial_list.chunks(CHUNK)):
             if parts.has(number):
                 verifier.check_kind(parts.read(number).collect())
             else:
-                enrol = places_in(chunk["enrol"], listed.enrol)
-                test = places_in(chunk["test"], listed.test)
+                enrol = places_in(chunk["enrol"], trial_list.enrol)
+                test = places_in(chunk["test"], trial_list.test)
                 for fresh in verifier.do_pieces(parts, number, enrol, test):
-                    progress(f"verified {done + fresh:,} of {listed.rows:,} trials")
+                    progress(f"verified {done + fresh:,} of {trial_list.rows:,} trials")
                 pieces = [parts.read(number, piece) for piece in range(-(-enrol.size // PIECE))]
                 in_order = np.argsort(np.argsort(enrol, kind="stable"))
                 parts.write(chunk.hstack(pl.concat(pieces).collect()[in_order]), number)
                 parts.forget(number)
             done += chunk.height
-            progress(f"verified {done:,} of {listed.rows:,} trials")
-        count = -(-listed.rows // CHUNK)
-        counts = outcomes(parts, count, listed.rows)
+            progress(f"verified {done:,} of {trial_list.rows:,} trials")
+        count = -(-trial_list.rows // CHUNK)
+        counts = outcomes(parts, count, trial_list.rows)
         decides = "decision" in verifier.kinds
         parts.finish(count, lambda whole: whole.drop("score" if decides else "decision"))
     how = f"{system.name}, which {'decides' if decides else 'compares'} itself"
-    return Scored(path, listed.rows, *counts, how)
+    return Scored(path, trial_list.rows, *counts, how)
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,7 +167,7 @@ def load_object(text: str) -> Any:
 
 
 def system_of(
-    given: Any, name: str, *, sample_rate: int | None = None, device: str = "cpu"
+    thing: Any, name: str, *, sample_rate: int | None = None, device: str = "cpu"
 ) -> EmbeddingSystem | VerifyingSystem:
     """The system that an object is or makes, as the head of this module tells.
 
@@ -175,7 +175,7 @@ def system_of(
     An object that is none, lacks something that the protocol asks for, or takes no device is an
     error.
     """
-    parameters = _parameters(given) if callable(given) else None
+    parameters = _parameters(thing) if callable(thing) else None
     takes_device = parameters is not None and [p.name for p in parameters] == ["device"]
     if device != "cpu" and not takes_device:
         msg = (
@@ -184,56 +184,56 @@ def system_of(
         )
         raise ConfigError(msg)
     made_with = device if takes_device else None
-    if takes_device or (callable(given) and (isinstance(given, type) or not _arguments(given))):
+    if takes_device or (callable(thing) and (isinstance(thing, type) or not _arguments(thing))):
         try:
-            given = given(device=device) if takes_device else given()
+            thing = thing(device=device) if takes_device else thing()
         except Exception as error:
             msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
             raise ConfigError(msg) from error
-    system = _following_protocol(given, name, sample_rate, made_with)
+    system = _following_protocol(thing, name, sample_rate, made_with)
     if system is not None:
         return system
-    if not callable(given) or _arguments(given) == 1:
-        what = "a function of one argument" if callable(given) else f"a {type(given).__name__}"
+    if not callable(thing) or _arguments(thing) == 1:
+        what = "a function of one argument" if callable(thing) else f"a {type(thing).__name__}"
         msg = (
             f"system {name} is {what}; name a function of (waveform, sample_rate) that gives a "
             "vector, or an object with embed, or with enrol and verify"
         )
         raise ConfigError(msg)
-    return CallableSystem(given, name, sample_rate=sample_rate, device=made_with)
+    return CallableSystem(thing, name, sample_rate=sample_rate, device=made_with)
 
 
 def _following_protocol(
-    given: Any, name: str, sample_rate: int | None, made_with: str | None
+    thing: Any, name: str, sample_rate: int | None, made_with: str | None
 ) -> EmbeddingSystem | VerifyingSystem | None:
     """An object with the methods of a protocol, checked for the rest of it; else None."""
-    kinds = {EmbeddingSystem: ("embed",), VerifyingSystem: ("enrol", "verify")}
-    for kind, methods in kinds.items():
-        if not all(callable(getattr(given, method, None)) for method in methods):
+    protocols = {EmbeddingSystem: ("embed",), VerifyingSystem: ("enrol", "verify")}
+    for protocol, methods in protocols.items():
+        if not all(callable(getattr(thing, method, None)) for method in methods):
             continue
-        wanted = [key for key in kind.__annotations__ if not hasattr(given, key)]
+        wanted = [key for key in protocol.__annotations__ if not hasattr(thing, key)]
         if wanted:
             msg = (
                 f"system {name} has {' and '.join(methods)} and lacks {', '.join(wanted)}, by "
                 "which it is run and recorded; add what is missing"
             )
             raise ConfigError(msg)
-        if sample_rate not in {None, given.sample_rate}:
+        if sample_rate not in {None, thing.sample_rate}:
             msg = (
-                f"system {name} takes {given.sample_rate:,} Hz; leave out --sample-rate "
+                f"system {name} takes {thing.sample_rate:,} Hz; leave out --sample-rate "
                 f"{sample_rate}, recordings are resampled"
             )
             raise ConfigError(msg)
-        _rate(given.sample_rate, name)
-        if kind is EmbeddingSystem:
-            check_scoring(given.scoring, f"system {name}")
-        if made_with not in {None, given.provenance.get("device")}:
+        _rate(thing.sample_rate, name)
+        if protocol is EmbeddingSystem:
+            check_scoring(thing.scoring, f"system {name}")
+        if made_with not in {None, thing.provenance.get("device")}:
             msg = (
                 f"system {name} takes a device, and its provenance does not tell it; add "
                 f"'device': {made_with!r} to it, as two devices make different embeddings"
             )
             raise ConfigError(msg)
-        return given  # type: ignore[no-any-return]
+        return thing  # type: ignore[no-any-return]
     return None
 
 
@@ -245,8 +245,8 @@ def made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
             "arguments that makes it in each worker process"
         )
         raise ConfigError(msg)
-    given = load()
-    return system_of(given, str(getattr(given, "name", getattr(load, "__name__", "given"))))
+    thing = load()
+    return system_of(thing, str(getattr(thing, "name", getattr(load, "__name__", "given"))))
 
 
 def _parameters(function: Any) -> list[inspect.Parameter] | None:

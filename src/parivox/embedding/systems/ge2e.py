@@ -155,9 +155,9 @@ def _run(frames: Array, inputs: Array, recurrent: Array, bias: Array) -> Array:
         block = frames[start : start + _STEPS]
         driven = (block.reshape(-1, width) @ inputs).reshape(len(block), batch, -1)
         driven += bias
-        for at, given in enumerate(driven, start):
+        for at, drive in enumerate(driven, start):
             np.matmul(hidden, recurrent, out=gates)
-            gates += given
+            gates += drive
             np.tanh(gates, out=gates)
             open_ = gates[:, : 3 * SIZE]
             open_ *= 0.5

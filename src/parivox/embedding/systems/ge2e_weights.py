@@ -83,9 +83,9 @@ def weights_of(file: str | os.PathLike[str] | None = None) -> Weights:
 
 def cached_file() -> Path:
     """Where this user's copy of the weights is, or would be."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    if Path(given).is_absolute():
-        folder = Path(given)
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(cache).is_absolute():
+        folder = Path(cache)
     elif sys.platform == "darwin":
         folder = Path.home() / "Library" / "Caches"
     elif sys.platform == "win32":

@@ -79,36 +79,36 @@ def load(
     DataError
         If a file does not hold what it must.
     """
-    options = {"weights": weights, "frontend": frontend, "sample_rate": sample_rate}
-    options["device"] = None if device == "cpu" else device
-    given: dict[str, Any] = {name: one for name, one in options.items() if one is not None}
+    every = {"weights": weights, "frontend": frontend, "sample_rate": sample_rate}
+    every["device"] = None if device == "cpu" else device
+    options: dict[str, Any] = {name: one for name, one in every.items() if one is not None}
     name, colon, file = text.partition(":")
     if name == "ge2e" or name in PUBLISHED:
-        if colon and "weights" in given:
+        if colon and "weights" in options:
             msg = f"--system {text} names a file, and --weights another; give one of them"
             raise ConfigError(msg)
-        checkpoint = file or given.pop("weights", None)
+        checkpoint = file or options.pop("weights", None)
         if name == "ge2e":
-            _check_options(text, given, ())
+            _check_options(text, options, ())
             return load_ge2e(checkpoint)
-        _check_options(text, given, ("frontend", "device"))
+        _check_options(text, options, ("frontend", "device"))
         if not checkpoint:
             msg = (
                 f"--system {name} needs the checkpoint that its authors published, which is not "
                 f"part of Parivox; give --system {name}:FILE"
             )
             raise ConfigError(msg)
-        return load_published(name, checkpoint, **given)
+        return load_published(name, checkpoint, **options)
     path = Path(text)
     if path.suffix.lower() == ".onnx":
-        _check_options(text, given, ("frontend", "sample_rate", "device"))
+        _check_options(text, options, ("frontend", "sample_rate", "device"))
         if not path.is_file():
             msg = f"--system {text}: there is no such file; give the path of the ONNX file"
             raise ConfigError(msg)
-        return load_onnx(path, **given)
+        return load_onnx(path, **options)
     registered = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
     if text in registered or _REFERENCE.fullmatch(text):
-        _check_options(text, given, ("sample_rate", "device"))
+        _check_options(text, options, ("sample_rate", "device"))
         try:
             found = _loaded(registered[text]) if text in registered else load_object(text)
         except ConfigError as error:
@@ -143,12 +143,12 @@ def known_systems() -> list[Known]:
     return found
 
 
-def _check_options(text: str, given: dict[str, Any], taken: tuple[str, ...]) -> None:
-    device = given.get("device", "cpu")
+def _check_options(text: str, options: dict[str, Any], taken: tuple[str, ...]) -> None:
+    device = options.get("device", "cpu")
     if device not in DEVICES:
         msg = f"--device {device!r} is not known; give {' or '.join(DEVICES)}"
         raise ConfigError(msg)
-    for name, value in given.items():
+    for name, value in options.items():
         if name not in taken:
             option = f"--{name.replace('_', '-')}"
             msg = f"--system {text} takes no {option} ({value}); leave it out"

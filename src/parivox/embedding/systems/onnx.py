@@ -143,7 +143,7 @@ def _declared_by(path: Path, session: Any) -> Declared:
 def _completed(path: Path, session: Any, declared: Declared, sample_rate: int | None) -> Declared:
     """The same with every name filled in; what must be declared is an error that shows the file."""
     inputs, outputs = session.get_inputs(), session.get_outputs()
-    beside = _declaration_file(path)
+    declaration = _declaration_file(path)
     if declared.frontend not in {WAVEFORM, *FRONTENDS}:
         unknown = f"front end {declared.frontend!r} is not known"
         what = unknown if declared.frontend else "its front end is not declared"
@@ -157,13 +157,13 @@ def _completed(path: Path, session: Any, declared: Declared, sample_rate: int | 
         example = f'{{"input": "{inputs[0].name}", "lengths": "{inputs[-1].name}"}}'
         msg = (
             f"{path}: takes {_listed(inputs)}, expected {needed} of them; declare which is which "
-            f"in {beside}, as in {example}"
+            f"in {declaration}, as in {example}"
         )
         raise ConfigError(msg)
     if len(outputs) > 1 and not declared.output:
         msg = (
-            f"{path}: gives {_listed(outputs)}; declare which holds the vectors in {beside}, as in "
-            f'{{"output": "{outputs[-1].name}"}}'
+            f"{path}: gives {_listed(outputs)}; declare which holds the vectors in {declaration}, "
+            f'as in {{"output": "{outputs[-1].name}"}}'
         )
         raise ConfigError(msg)
     others = [one for one in inputs if one.name != declared.lengths]
@@ -251,14 +251,14 @@ class OnnxSystem(NetworkSystem):
             length = features.shape[1] if is_whole else 1
             type_ = np.dtype(kind[7:-1] if is_whole else np.float32)
             feed[self.declared.lengths] = np.full(len(features), length, type_)
-        beside = _declaration_file(self.path)
+        declaration = _declaration_file(self.path)
         try:
             found = np.asarray(self.session.run([self.declared.output], feed)[0])
         except Exception as error:
             msg = (
                 f"{self.name} failed on {_shape(feed[self.declared.input].shape)} in "
                 f"{self.declared.input!r}: {_brief(error)}; it takes "
-                f"{_listed(self.session.get_inputs())}: declare it in {beside}"
+                f"{_listed(self.session.get_inputs())}: declare it in {declaration}"
             )
             raise SystemFailed(msg) from error
         if found.ndim == 1 and len(features) == 1:
@@ -267,7 +267,7 @@ class OnnxSystem(NetworkSystem):
             msg = (
                 f"{self.name} gave {_shape(found.shape)} of {found.dtype} in "
                 f"{self.declared.output!r} for {len(features)} recordings; expected (recording, "
-                f"dimension): declare another output in {beside}"
+                f"dimension): declare another output in {declaration}"
             )
             raise ConfigError(msg)
         return found.reshape(len(features), -1, found.shape[-1]).astype(np.float32)

@@ -244,9 +244,7 @@ class SpeechBrainECAPA(nn.Module):
     @classmethod
     def of_shapes(cls, shapes: Shapes) -> Self:
         """The form that a checkpoint's shapes tell."""
-        return cls(
-            512 if size(shapes, "blocks.0.conv.conv.weight", otherwise=1024) == 512 else 1024
-        )
+        return cls(_channels(shapes, "blocks.0.conv.conv.weight"))
 
     def forward(self, features: Tensor) -> Tensor:
         x = features.transpose(1, 2)
@@ -275,8 +273,10 @@ def segment_means(x: Tensor) -> Tensor:
     missing = count * _SEGMENT - length
     shape = (x.shape[0], x.shape[1], count, _SEGMENT)
     sums = functional.pad(x, (0, missing)).reshape(shape).sum(dim=3)
-    held = functional.pad(torch.ones_like(x[:1, :1]), (0, missing)).reshape(1, 1, count, _SEGMENT)
-    means = (sums / held.sum(dim=3)).unsqueeze(3).expand(shape)
+    counted = functional.pad(torch.ones_like(x[:1, :1]), (0, missing)).reshape(
+        1, 1, count, _SEGMENT
+    )
+    means = (sums / counted.sum(dim=3)).unsqueeze(3).expand(shape)
     return means.reshape(x.shape[0], x.shape[1], count * _SEGMENT)[..., :length]
 
 
