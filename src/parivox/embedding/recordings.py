@@ -13,7 +13,7 @@ import shlex
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
@@ -265,25 +265,20 @@ def piped_file(command: str) -> tuple[str, int | None]:
     body = command.rstrip().removesuffix("|").rstrip()
     odd = _SHELL.search(body)
     if odd:
-        msg = f"it holds {odd[0]!r}"
-        raise ValueError(msg)
+        _refuse(f"it holds {odd[0]!r}")
     program, *words = shlex.split(body) or [""]
     if not program:
-        msg = "it holds no command"
-        raise ValueError(msg)
+        _refuse("it holds no command")
     program = program.rpartition("/")[2]
     if program not in _OPTIONS:
-        msg = f"it runs {program}"
-        raise ValueError(msg)
+        _refuse(f"it runs {program}")
     options, files = _arguments(program, words)
     if program in _PIPES:
         if not files or files.pop() not in _PIPES[program]:
-            msg = f"{program} does not write to the pipe at its end"
-            raise ValueError(msg)
+            _refuse(f"{program} does not write to the pipe at its end")
         files += [options["-i"]] if "-i" in options else []
     if len(files) != 1 or not files[0]:
-        msg = f"{program} reads {len(files)} files"
-        raise ValueError(msg)
+        _refuse(f"{program} reads {len(files)} files")
     return files[0], int(options["-c"]) if "-c" in options else None
 
 
@@ -296,18 +291,19 @@ def _arguments(program: str, words: list[str]) -> tuple[dict[str, str], list[str
             if values is None:
                 continue
             if word == "-i" and word in options:
-                msg = f"{program} is given '-i' twice, and mixes or chooses"
-                raise ValueError(msg)
+                _refuse(f"{program} is given '-i' twice, and mixes or chooses")
             options[word] = next(rest, "")
             if values and options[word] not in values:
-                msg = f"{program} is given '{word} {options[word]}'"
-                raise ValueError(msg)
+                _refuse(f"{program} is given '{word} {options[word]}'")
         elif word.startswith("-") and word != "-":
-            msg = f"{program} is given {word!r}"
-            raise ValueError(msg)
+            _refuse(f"{program} is given {word!r}")
         else:
             others.append(word)
     return options, others
+
+
+def _refuse(why: str) -> NoReturn:
+    raise ValueError(why)
 
 
 def read_data_folder(scp: Path) -> list[dict[str, object]]:

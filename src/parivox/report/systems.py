@@ -65,13 +65,7 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, found: Probed) -> No
 
 
 def embedded(run: Embedded) -> Iterator[str]:
-    """Lines of what a run did: how much, what failed, and where that is told.
-
-    Parameters
-    ----------
-    run
-        Only its counts are told, and no ids.
-    """
+    """Lines of what a run did: how much, what failed, and where that is told; no ids."""
     total, ok = sum(run.statuses.values()), run.statuses.get("ok", 0)
     had = total - run.new
     known = f", {had:,} of them earlier" if had else ""
