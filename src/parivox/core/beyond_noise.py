@@ -60,20 +60,12 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
 
     See docs/methods/noise-floors.md#tau-log.
 
-    Parameters
-    ----------
-    rates : array_like of shape (..., group)
-        Above 0; see :func:`~parivox.core.noise.without_zeros`.
-    null : array_like of shape (replicate, ..., group)
-        The same of a fair system, for instance ``gamma_multinomial(...).lifted``.
-
-    Returns
-    -------
-    TauLog
-        `value` = sqrt(max(0, var ln b - mean of var ln b over null draws)), about the standard
-        deviation of ln rates between groups: 0.3 says that groups typically differ from their
-        middle by a third. `p` is that of the uncorrected spread. NaN with fewer than three
-        groups, a rate of 0 or without null draws.
+    `value` = sqrt(max(0, var ln b - mean of var ln b over null draws)), about the standard
+    deviation of ln rates between groups: 0.3 says that groups typically differ from their middle
+    by a third. `p` is that of the uncorrected spread. Rates are above 0
+    (:func:`~parivox.core.noise.without_zeros`); null draws, ``[replicate, ..., group]``, are the
+    same of a fair system, for instance ``gamma_multinomial(...).lifted``. NaN with fewer than three
+    groups, a rate of 0 or without null draws.
 
     Examples
     --------
@@ -162,23 +154,13 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
     The interval holds every s whose central share of these, over draws of e, has the observed
     variance in it. It is of the groups at hand, not of a wider population of groups.
 
-    Parameters
-    ----------
-    values : array_like of shape (..., group)
-        What was observed, such as ln rates. NaN leaves a group out.
-    noise : array_like of shape (replicate, ..., group)
-        Draws of how far off each may be, such as ln rates of a fair system; what all groups have
-        in common does not count.
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    Between
-        In units of the values, lower is fairer. The lower limit is 0 where noise alone exceeds
-        the observed variance often enough; the upper one is never below that of groups which
-        vary as much as noise does on average. NaN with fewer than three groups, or where more
-        than 5 % of the draws have a group undefined. Holds the truth in .92 to .99 at .95 (see
-        the study of coverage).
+    Values are what was observed, such as ln rates; noise is draws, ``[replicate, ..., group]``, of
+    how far off each may be, such as ln rates of a fair system; what all groups have in common does
+    not count. In units of the values, lower is fairer. The lower limit is 0 where noise alone
+    exceeds the observed variance often enough; the upper one is never below that of groups which
+    vary as much as noise does on average. NaN with fewer than three groups, or where more than 5 %
+    of the draws have a group undefined. Holds the truth in .92 to .99 at .95 (see the study of
+    coverage).
 
     Examples
     --------

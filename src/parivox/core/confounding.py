@@ -374,20 +374,11 @@ def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Associa
     See docs/methods/confounding.md#attributes-that-go-together. Where two attributes of the same
     speakers go together, what one seems to do may be the other's doing.
 
-    Parameters
-    ----------
-    table : array_like of int, of shape (value, value)
-        Speakers who have each pair of values.
-    seed : int or tuple of int
-        Of the permutations.
-
-    Returns
-    -------
-    Association
-        From Pearson's chi-square where at least five speakers are expected in every cell; else
-        the share of tables that are as far from independence when the speakers' values of one
-        attribute are dealt out anew, which is valid however few they are. NaN where either
-        attribute has fewer than two values.
+    The table, of shape (value, value), counts the speakers who have each pair of values. p is from
+    Pearson's chi-square where at least five speakers are expected in every cell; else the share of
+    tables that are as far from independence when the speakers' values of one attribute are dealt
+    out anew (`seed`), which is valid however few they are. NaN where either attribute has fewer
+    than two values.
 
     Examples
     --------

@@ -178,16 +178,8 @@ def limits(
 ) -> tuple[FloatArray, FloatArray]:
     """Limits of a rate whose standard error grows as [rate (1 - rate)] ** 0.75.
 
-    Parameters
-    ----------
-    rate, variance, df : array_like
-        Rate in (0, 1) with its variance, greater than 0, and degrees of freedom of that.
-    confidence : float
-
-    Returns
-    -------
-    low, high : float64
-        0 < low < rate < high < 1, to 1e-15; NaN for a rate of 0 or 1, and where any is NaN.
+    Of a rate in (0, 1) with its variance, greater than 0, and degrees of freedom of that:
+    0 < low < rate < high < 1, to 1e-15; NaN for a rate of 0 or 1, and where any is NaN.
 
     Examples
     --------

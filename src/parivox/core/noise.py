@@ -75,7 +75,9 @@ class Floor(NamedTuple):
     mean: FloatArray
     """What fair systems show on average."""
     q95: FloatArray
-    """What 95 % of fair systems do not exceed in unfairness."""
+    """What 95 % of fair systems do not exceed in unfairness: the 5 % quantile of what is fairer if
+    higher.
+    """
     p: FloatArray
     """Share of fair systems at least as unfair as the observed one, in (0, 1]."""
     undefined: FloatArray
@@ -85,21 +87,9 @@ class Floor(NamedTuple):
 def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: bool = False) -> Floor:
     """Where an observed measure stands among null draws.
 
-    Parameters
-    ----------
-    observed : array_like of shape (...)
-        A measure of the data.
-    null : array_like of shape (replicate, ...)
-        The same measure of null draws. NaN draws are left out.
-    higher_is_fairer : bool
-        Which end is the unfair one: high values, or low ones for measures such as FDR.
-
-    Returns
-    -------
-    Floor
-        Mean, the quantile that 95 % of fair systems do not exceed in unfairness (the 5 % one
-        where higher is fairer), p. NaN without draws, or if more than 5 % of them are
-        undefined; p also for a NaN measure.
+    Of a measure of the data, ``[...]``, and the same of null draws, ``[replicate, ...]``, of which
+    NaN is left out. Low values are the unfair ones where `higher_is_fairer`, as of FDR. NaN without
+    draws, or if more than 5 % of them are undefined; p also for a NaN measure.
 
     Examples
     --------
@@ -161,31 +151,16 @@ def permuted(
 ) -> Null:
     """Draws in which speakers, with all their trials, change groups at random.
 
-    Parameters
-    ----------
-    tally : BySpeaker
-        Of the groups to compare; each speaker in one of them.
-    strata : array_like of int of shape (entry,), optional
-        Groups exchange speakers within a stratum only; so differences between strata are no
-        part of what is tested.
-    replicates : int
-    rng : Generator
-
-    Returns
-    -------
-    Null
-        Each group keeps its number of speakers, in each stratum; an operating point keeps its
-        errors and trials in all. The same permutations serve all operating points.
+    Each speaker must be in one group. Groups exchange speakers within a stratum (of each entry)
+    only; so differences between strata are no part of what is tested. Each group keeps its number
+    of speakers, in each stratum; an operating point keeps its errors and trials in all. The same
+    permutations serve all operating points. docs/methods/noise-floors.md#permutation: rejects 0.03
+    to 0.08 at 0.05 where :func:`null_method` names it.
 
     Raises
     ------
     ConfigError
         A speaker is in several groups.
-
-    Notes
-    -----
-    docs/methods/noise-floors.md#permutation: rejects 0.03 to 0.08 at 0.05 where :func:`null_method`
-    names it.
     """
     if np.unique(tally.speaker).size < tally.speaker.size:
         msg = "a speaker is in several groups; speakers can be permuted only if each is in one"
@@ -221,25 +196,11 @@ def gamma_multinomial(moments: Moments, replicates: int, rng: np.random.Generato
     variable of the variance that its own speakers, pairs and trials give, and the errors found
     are dealt out anew in proportion.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the groups to compare.
-    replicates : int
-    rng : Generator
-        One number is taken; every operating point draws from the same stream.
-
-    Returns
-    -------
-    Null
-        Each draw of an operating point has as many errors as the data have. Rejects at 0.05 in
-        0.03 to 0.07 of fair systems in simulation; but 0.10 to 0.14 for max/min and standard
-        deviations of logarithms if speakers vary four times as much in every other group.
-
-    Notes
-    -----
-    Where more than half of the trials are errors, those without one are dealt out, so that no rate
-    exceeds 1.
+    Each draw of an operating point has as many errors as the data have; where more than half of the
+    trials are errors, those without one are dealt out, so that no rate exceeds 1. One number is
+    taken from `rng`; every operating point draws from the same stream. Rejects at 0.05 in 0.03 to
+    0.07 of fair systems in simulation; but 0.10 to 0.14 for max/min and standard deviations of
+    logarithms if speakers vary four times as much in every other group.
     """
     fair = _fair(moments)
     errors = np.zeros((replicates, *fair.errors.shape), dtype=np.int64)

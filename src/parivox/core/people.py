@@ -57,14 +57,7 @@ _LEVELS = 40
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """A share of people with its limits.
-
-    Attributes
-    ----------
-    value, low, high : float64 of shape (..., cell)
-        In [0, 1]; NaN with a reason.
-    reason : str array of shape (..., cell)
-    """
+    """A share of people, in [0, 1], with its limits, of shape (..., cell); NaN with a reason."""
 
     value: FloatArray
     low: FloatArray
@@ -94,19 +87,9 @@ def share_above(tally: BySpeaker, limit: float, confidence: float = 0.95) -> Sha
     Counting speakers whose observed rate is above the limit counts luck as well: of 100
     speakers who all have a rate of 4 % and 30 trials, 34 are seen above 5 %.
 
-    Parameters
-    ----------
-    tally : BySpeaker
-        Trials of shape (entry,).
-    limit : float in (0, 1)
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    Shares
-        Lower is better. The limits join what is unknown about the cell's mean and spread (the
-        corners of their intervals) and about speakers not seen (Wilson's interval with the
-        speakers as the sample); they cover more often than `confidence` says.
+    Lower is better. The limits join what is unknown about the cell's mean and spread (the corners
+    of their intervals) and about speakers not seen (Wilson's interval with the speakers as the
+    sample); they cover more often than `confidence` says. Trials are of shape (entry,).
 
     Examples
     --------
@@ -132,18 +115,8 @@ def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95)
     is often rejected stays so. :func:`locked_out` takes people to be all
     alike; the difference is what unequal service adds.
 
-    Parameters
-    ----------
-    tally : BySpeaker
-        Target trials and how many were rejected, trials of shape (entry,).
-    attempts : int, at least 1
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    Shares
-        Lower is better. `high` allows for kinds of people who are not among the speakers, and
-        is large with few of them.
+    Lower is better. `high` allows for kinds of people who are not among the speakers, and is large
+    with few of them. The tally is of target trials, trials of shape (entry,).
 
     Examples
     --------
@@ -172,18 +145,10 @@ def worst_tenth(tally: BySpeaker) -> WorstTenth:
     and the rate of a speaker with three trials would rank first by luck. Speakers with more
     trials therefore stand further up, in `observed` and `expected` alike.
 
-    Parameters
-    ----------
-    tally : BySpeaker
-        Trials of shape (entry,); errors are whole numbers.
-
-    Returns
-    -------
-    WorstTenth
-        `expected` is exact in expectation for speakers with equal trials (the k largest of S
-        binomial counts sum to the sum over j of min(k, number of speakers with j or more)),
-        near it for unequal ones, and a little low with fewer errors than speakers. NaN
-        ``no_trials`` and ``no_errors``.
+    `expected` is exact in expectation for speakers with equal trials (the k largest of S binomial
+    counts sum to the sum over j of min(k, number of speakers with j or more)), near it for unequal
+    ones, and a little low with fewer errors than speakers. NaN ``no_trials`` and ``no_errors``.
+    Trials are of shape (entry,), errors whole numbers.
 
     Examples
     --------

@@ -12,6 +12,10 @@ groups, its variance over speakers, t quantiles for the number of speakers
 
 :func:`least_speakers` is the textbook form without the last two
 (docs/methods/planning.md#textbook-forms), which promises more power than few speakers keep.
+
+Throughout, `ratio` is the group's true rate over that of the others, above 1 if it fares worse;
+`rate` is the true rate of the others, in (0, 1); `power` is the probability of detection,
+`confidence` that of the two-sided test. Arrays broadcast; results are float64.
 """
 
 from __future__ import annotations
@@ -116,23 +120,9 @@ def power_to_detect(
     *,
     confidence: float = 0.95,
 ) -> FloatArray:
-    """Probability that a group's rate is told from that of the reference.
+    """Probability that a group's rate is told from that of the reference, of other speakers.
 
-    Parameters
-    ----------
-    ratio : array_like
-        The group's true rate over that of the reference; above 1 the group fares worse.
-    rate : array_like
-        True rate of the reference, in (0, 1).
-    group, reference : Sample
-        Of different speakers.
-    confidence : float
-        Of the two-sided test.
-
-    Returns
-    -------
-    float64
-        In [0, 1]; NaN where either rate is not in (0, 1) or there are fewer than two speakers.
+    In [0, 1]; NaN where either rate is not in (0, 1) or there are fewer than two speakers.
 
     Examples
     --------
@@ -165,25 +155,9 @@ def detectable_ratio(
 ) -> FloatArray:
     """Ratio nearest to 1 that would be detected with a stated power.
 
-    Parameters
-    ----------
-    rate : array_like
-        True rate of the reference.
-    group, reference : Sample
-        Of different speakers.
-    power : float
-        Probability of detection.
-    confidence : float
-        Of the two-sided test.
-    better : bool
-        Seek ratios below 1, of groups that fare better: these make fewer errors, and are harder
-        to detect.
-
-    Returns
-    -------
-    float64
-        NaN where there is none, as with few errors: even a group without any could not be told
-        from the others by its ratio.
+    NaN where there is none, as with few errors: even a group without any could not be told from the
+    others by its ratio. `better` seeks ratios below 1, of groups that fare better: these make fewer
+    errors, and are harder to detect.
 
     Examples
     --------
@@ -227,26 +201,9 @@ def speakers_needed(
 ) -> FloatArray:
     """Speakers that each group needs for a ratio to be detected with a stated power.
 
-    Parameters
-    ----------
-    ratio : array_like
-        A group's true rate over that of the others; above 1 it fares worse.
-    rate : array_like
-        True rate of the others.
-    trials_per_speaker, icc : array_like
-        As in :class:`Sample`, alike in all groups.
-    others : array_like
-        Groups that the group is compared with, each of as many speakers.
-    sides : {1, 2}
-        1 for FNR, 2 for FPR.
-    power, confidence : float
-        Of the two-sided test.
-
-    Returns
-    -------
-    float64
-        Whole numbers, at least :data:`FEWEST_SPEAKERS`; NaN where a rate is not in (0, 1) or
-        the ratio is 1.
+    Whole numbers, at least :data:`FEWEST_SPEAKERS`; NaN where a rate is not in (0, 1) or the ratio
+    is 1. Trials per speaker and correlation, as in :class:`Sample`, are alike in all groups;
+    `others` is how many groups the group is compared with, each of as many speakers.
 
     Examples
     --------

@@ -60,23 +60,14 @@ class Ratio:
 def ratio_interval(one: Interval, other: Interval) -> Ratio:
     """Ratio of two independent rates by the MOVER method, at the level of their intervals.
 
-    Parameters
-    ----------
-    one, other : Interval
-        Numerators and references, of one confidence; shapes (..., cell) broadcast.
+    Of numerators and references of one confidence, whose shapes (..., cell) broadcast. On the scale
+    of logarithms, distances from the rates to their limits are added in quadrature. A rate of 0 has
+    ratio 0, with limits 0 and its upper limit by the lower one of the reference. No limits for a
+    reference of 0. docs/methods/uncertainty.md#ratios-of-rates; Zou & Donner (2008).
 
-    Returns
-    -------
-    Ratio
-        On the scale of logarithms, distances from the rates to their limits are added in
-        quadrature. A rate of 0 has ratio 0, with limits 0 and its upper limit by the lower
-        one of the reference. No limits for a reference of 0.
-
-    Notes
-    -----
-    docs/methods/uncertainty.md#ratios-of-rates; Zou & Donner (2008). p is found without intervals
-    of other levels: where 1 is a limit, the distances of both rates to theirs are the sides of a
-    right triangle on the logarithm of the ratio, so that one angle is all that is sought.
+    p is found without intervals of other levels: where 1 is a limit, the distances of both rates to
+    theirs are the sides of a right triangle on the logarithm of the ratio, so that one angle is all
+    that is sought.
     """
     r1, r2 = np.broadcast_arrays(one.rate, other.rate)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -124,26 +115,14 @@ def disjoint(tally: BySpeaker | ByPair) -> bool:
 def others(tally: BySpeaker | ByPair) -> Moments:
     """Moments of all other cells together, for each cell: what a group is compared with.
 
-    Parameters
-    ----------
-    tally : BySpeaker or ByPair
-        Each speaker in one cell only.
-
-    Returns
-    -------
-    Moments
-        Of shape (..., cell): those of the union of the other cells. Without trials if there is
-        one cell only.
+    Of shape (..., cell): those of the union of the other cells, without trials if there is one cell
+    only. Speakers of equally many errors and trials are of one kind, of which only the number in
+    the other cells matters: the cost grows with cells times kinds, not times speakers.
 
     Raises
     ------
     ConfigError
         A speaker is in two cells.
-
-    Notes
-    -----
-    Speakers of equally many errors and trials are of one kind, of which only the number in the
-    other cells matters: the cost grows with cells times kinds, not times speakers.
     """
     if not disjoint(tally):
         msg = (
@@ -260,7 +239,7 @@ def _max_of_others(values: FloatArray) -> FloatArray:
 
 
 def _p(one: Interval, other: Interval) -> FloatArray:
-    """The level at which a limit of the ratio is 1, by bisection of the angle; see Notes there."""
+    """The level at which a limit of the ratio is 1, by bisection of the angle; see there."""
     r1, r2 = np.broadcast_arrays(one.rate, other.rate)
     none = r1 == 0
     with np.errstate(invalid="ignore", divide="ignore"):

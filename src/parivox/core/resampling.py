@@ -47,19 +47,9 @@ _CHUNK = 128  # replicates weighted at once: their weights fit the cache
 def pool_small_strata(strata: ArrayLike, least: int = LEAST) -> NDArray[np.int64]:
     """Strata with the small ones made one, as a stratum of one speaker would never vary.
 
-    Parameters
-    ----------
-    strata : integer array_like of shape (speaker,)
-        Stratum of each speaker, -1 for those who take no part.
-    least : int
-        Strata of fewer speakers are pooled; if all of them together are fewer still, with the
-        smallest of the others.
-
-    Returns
-    -------
-    int64 of shape (speaker,)
-        The strata as they were, and one new number for those that were pooled: they are where
-        this differs from what was given.
+    Of the stratum of each speaker, -1 for those who take no part. Strata of fewer than `least`
+    speakers are pooled; if all of them together are fewer still, with the smallest of the others.
+    They get one new number, so that they are where this differs from what was given.
 
     Examples
     --------
@@ -80,23 +70,9 @@ def pool_small_strata(strata: ArrayLike, least: int = LEAST) -> NDArray[np.int64
 def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np.uint8]:
     """How often each speaker is drawn when every stratum is drawn anew, with replacement.
 
-    Parameters
-    ----------
-    strata : integer array_like of shape (speaker,)
-        Stratum of each speaker, -1 for those who take no part; small strata pooled
-        beforehand (:func:`pool_small_strata`).
-    replicates : int
-    seed : int
-        The same weights for the same seed; the first replicates do not depend on how many
-        there are, nor those of one stratum on the other strata.
-
-    Returns
-    -------
-    uint8 of shape (replicate, speaker)
-        Each stratum's weights add up to its size.
-
-    References
-    ----------
+    Of shape (replicate, speaker); each stratum's weights add up to its size. Strata are as in
+    :func:`pool_small_strata`, which comes first. The same seed gives the same weights; the first
+    replicates do not depend on how many there are, nor those of one stratum on the other strata.
     Poh and Bengio (2007); Fogliato, Patil and Perona (2024).
 
     Examples
