@@ -10,7 +10,7 @@ import pytest
 from parivox.errors import ConfigError
 from parivox.report import charts
 from parivox.report.charts import curves
-from parivox.report.charts.chosen import choose
+from parivox.report.charts.chart import choose
 from parivox.report.charts.curves import simplified
 from parivox.report.charts.det import _places
 from parivox.report.charts.grammar import ticks

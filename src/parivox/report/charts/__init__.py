@@ -7,11 +7,14 @@ Each chart declares what it is drawn for and tells, from an audit, what Vega-Lit
 
 from __future__ import annotations
 
+import contextlib
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.result import system_name
 from parivox.errors import ConfigError
-from parivox.report.charts.chart import Chart, Figure, figures_of
+from parivox.report.charts.chart import Chart, Figure, choose, subjects, widest
 from parivox.report.charts.comparison import against, differences, ranks
 from parivox.report.charts.det import det, together
 from parivox.report.charts.draw import pdf, png, spec, svg
@@ -23,9 +26,12 @@ from parivox.report.charts.sweep import over_alpha, over_fpr
 from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from parivox.auditing.result import Audit
+    from parivox.report.charts.chart import Chosen, Per
+
+    Case = tuple[Chosen, dict[str, Any], tuple[str, ...]]
 
 __all__ = [
     "DARK",
@@ -48,6 +54,9 @@ _KINDS = (
     *(measures, over_alpha, over_fpr, accuracy, against, differences, ranks),
 )
 """Every kind of chart, in the order of the page."""
+_MOST_LIVE = 40
+"""Groups up to which a chart that answers to the pointer is worth its size."""
+_MOST_PAIRS = 2
 _BY_NAME = {kind.method: kind for kind in _KINDS}
 
 
@@ -56,7 +65,52 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
 
     Figures for which the audit lacks something are left out.
     """
-    return figures_of(audit, _KINDS, theme)
+    made: list[Figure] = []
+    taken: set[str] = set()
+    if not audit.record["groupings"]:
+        return made
+    for kind in _KINDS:
+        for chosen, more, parts in _cases(audit, kind.per):
+            with contextlib.suppress(ConfigError):
+                drawing = kind.draw(chosen, theme, **more)
+                is_live = kind.is_live and len(chosen.groups) <= _MOST_LIVE
+                slug = _slug((kind.name, *parts), taken)
+                made.append(Figure(slug, kind.section, *drawing, is_live))
+    return made
+
+
+def _cases(audit: Audit, per: Per) -> Iterator[Case]:
+    """What a kind of figure is drawn for: what is chosen, what else it takes, and its name."""
+    of, groupings = subjects(audit), audit.record["groupings"]
+    if per in {"audit", "several"} and len(of) == 1:
+        return
+    if per == "audit":
+        yield choose(audit), {}, ()
+        return
+    for grouping in [widest(audit)] if per == "widest" else groupings:
+        if per in {"grouping", "several"}:
+            yield choose(audit, by=grouping), {}, (grouping,)
+        elif per == "pair":
+            for other in of[1 : 1 + _MOST_PAIRS]:
+                name = f"{system_name(*of[0])}-{system_name(*other)}"
+                yield choose(audit, by=grouping), {"pair": (of[0], other)}, (name, grouping)
+        else:
+            for place, (system, listed) in enumerate(of):
+                if per == "list" and listed in [before for _, before in of[:place]]:
+                    continue  # whom a list holds does not depend on the system
+                name = listed if per == "list" else system_name(system, listed)
+                yield choose(audit, by=grouping, system=system, list=listed), {}, (name, grouping)
+
+
+def _slug(parts: Iterable[str], taken: set[str]) -> str:
+    """A name for files and anchors, which no other figure has."""
+    plain = "-".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:32] for part in parts)
+    plain = re.sub(r"-+", "-", plain).strip("-")
+    slug, n = plain, 2
+    while slug in taken:
+        slug, n = f"{plain}-{n}", n + 1
+    taken.add(slug)
+    return slug
 
 
 class Charts:

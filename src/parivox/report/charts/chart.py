@@ -1,26 +1,21 @@
-"""What every chart declares, and the figures of an audit: each kind for all it can be drawn for."""
+"""A kind of chart: what it declares, and what of an audit it shows."""
 
 from __future__ import annotations
 
-import contextlib
-import re
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from parivox.auditing.result import system_name
-from parivox.errors import ConfigError
-from parivox.report.charts.chosen import choose, subjects, widest
+from parivox.errors import ConfigError, shown
 from parivox.report.charts.theme import PAPER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.charts.chosen import Chosen
     from parivox.report.charts.grammar import Spec
     from parivox.report.charts.theme import Theme
-
-    Case = tuple[Chosen, dict[str, Any], tuple[str, ...]]
 
 Per = Literal["list", "system", "widest", "audit", "several", "grouping", "pair"]
 """What there is one figure for: each list, or each system and list, by grouping; the same of the
@@ -29,9 +24,6 @@ several systems; each pair of them."""
 
 OF_ONE = ("by", "system", "list", "allocation")
 OF_ALL = ("by", "allocation", "operating_point")
-_MOST_LIVE = 40
-"""Groups up to which a chart that answers to the pointer is worth its size."""
-_MOST_PAIRS = 2
 
 
 class Drawing(NamedTuple):
@@ -94,55 +86,201 @@ def chart(
     return lambda draw: Chart(draw, section, per, asks, name or draw.__name__, is_live)
 
 
-# ---- every figure
+# ---- which system, list, grouping and operating point
 
 
-def figures_of(audit: Audit, kinds: Sequence[Chart], theme: Theme) -> list[Figure]:
-    """Figures of these kinds, each at the first operating point; those that lack something not."""
-    made: list[Figure] = []
-    taken: set[str] = set()
-    if not audit.record["groupings"]:
-        return made
-    for kind in kinds:
-        for chosen, more, parts in _cases(audit, kind.per):
-            with contextlib.suppress(ConfigError):
-                drawing = kind.draw(chosen, theme, **more)
-                is_live = kind.is_live and len(chosen.groups) <= _MOST_LIVE
-                made.append(
-                    Figure(_slug((kind.name, *parts), taken), kind.section, *drawing, is_live)
-                )
-    return made
+Row = dict[str, Any]
+Subject = tuple[str, str]
+"""A system and a list."""
+Pair = tuple[Subject, Subject]
+
+RATES = {"fnr": "locked out (FNR)", "fpr": "impostors in (FPR)"}
+_READABLE = 30
+"""So many groups at most are a grouping that charts choose by themselves."""
+_CUT, _LABEL, _SHORT = 40, 22, 24
+"""Letters of a name in a sentence, beside a mark, and of a system in a legend."""
+_JOINER = "\u200d"
+"""Of emoji; none ends a name that is cut."""
 
 
-def _cases(audit: Audit, per: Per) -> Iterator[Case]:
-    """What a kind of figure is drawn for: what is chosen, what else it takes, and its name."""
-    of, groupings = subjects(audit), audit.record["groupings"]
-    if per in {"audit", "several"} and len(of) == 1:
-        return
-    if per == "audit":
-        yield choose(audit), {}, ()
-        return
-    for grouping in [widest(audit)] if per == "widest" else groupings:
-        if per in {"grouping", "several"}:
-            yield choose(audit, by=grouping), {}, (grouping,)
-        elif per == "pair":
-            for other in of[1 : 1 + _MOST_PAIRS]:
-                name = f"{system_name(*of[0])}-{system_name(*other)}"
-                yield choose(audit, by=grouping), {"pair": (of[0], other)}, (name, grouping)
-        else:
-            for place, (system, listed) in enumerate(of):
-                if per == "list" and listed in [before for _, before in of[:place]]:
-                    continue  # whom a list holds does not depend on the system
-                name = listed if per == "list" else system_name(system, listed)
-                yield choose(audit, by=grouping, system=system, list=listed), {}, (name, grouping)
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """One system, list, grouping and operating point of an audit."""
+
+    audit: Audit
+    system: str
+    list: str
+    grouping: str
+    allocation: str
+    point: str
+
+    @property
+    def where(self) -> dict[str, str]:
+        """To ask the audit's tables with."""
+        names = ("system", "list", "grouping", "allocation")
+        return {name: getattr(self, name) for name in names} | {"within": ""}
+
+    @property
+    def at(self) -> dict[str, str]:
+        """The same at the operating point."""
+        return {**self.where, "operating_point": self.point}
+
+    @property
+    def label(self) -> str:
+        """The system, and the list if it has a name."""
+        return system_name(self.system, self.list)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """Every group, in the audit's order, without the pooled row."""
+        return _groups(self.audit, self.where)
+
+    @cached_property
+    def gates(self) -> set[str]:
+        """Groups that have too little for either rate to count."""
+        return self.few("fpr+fnr", *RATES)
+
+    def few(self, *metrics: str) -> set[str]:
+        """Groups that have too little for these rates to count."""
+        rows = rows_of(self.audit, "verdicts", **self.at)
+        judged = [row for row in rows if row["metric"] in metrics and row["gates"]]
+        return {row["group"] for row in judged if row["group"]}
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        """Names that charts have room for, no two alike."""
+        made: dict[str, str] = {}
+        for group in self.groups:
+            label, n = cut(group, _LABEL), 2
+            while label in made:
+                label, n = f"{cut(group, _LABEL - len(str(n)) - 1)} {n}", n + 1
+            made[label] = group
+        return {group: label for label, group in made.items()}
+
+    def marked(self, group: str) -> str:
+        """A group's name as long as a chart has room for, with a star if it fails a gate."""
+        return self._labels[group] + ("*" if group in self.gates else "")
+
+    def rates(self, metric: str) -> dict[str, Row]:
+        """Rows of a rate at the operating point by group; that of all is called pooled."""
+        rows = rows_of(self.audit, "groups", **self.at)
+        crude = (row for row in rows if not row["definition"])
+        return {row["group"]: row for row in crude if row["metric"] == metric}
+
+    def metric(self, metric: str, definition: str = "") -> dict[str, Row]:
+        """Rows of a metric that needs no operating point, by group."""
+        asked = {**self.where, "metric": metric, "definition": definition}
+        return {row["group"]: row for row in rows_of(self.audit, "groups", **asked)}
 
 
-def _slug(parts: Iterable[str], taken: set[str]) -> str:
-    """A name for files and anchors, which no other figure has."""
-    plain = "-".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:32] for part in parts)
-    plain = re.sub(r"-+", "-", plain).strip("-")
-    slug, n = plain, 2
-    while slug in taken:
-        slug, n = f"{plain}-{n}", n + 1
-    taken.add(slug)
-    return slug
+def subjects(audit: Audit) -> list[Subject]:
+    """Every system and list."""
+    return [(one["system"], one["list"]) for one in audit.record["inputs"]]
+
+
+@lru_cache(maxsize=1)
+def _answers(_audit: Audit) -> dict[tuple[Any, ...], list[Row]]:
+    """Answers of one audit, as charts of several widths ask for the same."""
+    return {}
+
+
+def rows_of(audit: Audit, table: str, **where: object) -> list[Row]:
+    """Rows of a table of an audit; the same list each time, which is not to be changed."""
+    known, asked = _answers(audit), (table, *where.items())
+    if asked not in known:
+        known[asked] = getattr(audit, table).where(**where).rows()
+    return known[asked]
+
+
+def _groups(audit: Audit, where: dict[str, str]) -> tuple[str, ...]:
+    names = dict.fromkeys(row["group"] for row in rows_of(audit, "groups", **where))
+    return tuple(name for name in names if name != "pooled")
+
+
+def widest(audit: Audit) -> str:
+    """The grouping of the most groups that a chart has room for, else that of the fewest."""
+    sizes: dict[str, int] = {}
+    system, listed = subjects(audit)[0]
+    for grouping in audit.record["groupings"]:
+        where = {"system": system, "list": listed, "grouping": grouping, "within": ""}
+        sizes[grouping] = len(_groups(audit, where))
+    fitting = [name for name, size in sizes.items() if size <= _READABLE]
+    return max(fitting, key=sizes.__getitem__) if fitting else min(sizes, key=sizes.__getitem__)
+
+
+def choose(
+    audit: Audit,
+    *,
+    by: str | None = None,
+    system: str | None = None,
+    list: str | None = None,  # noqa: A002 - the audit's word
+    allocation: str | None = None,
+    operating_point: str | None = None,
+) -> Chosen:
+    """What to show; what is not asked for is the first that the audit has.
+
+    A `ConfigError` if the audit does not have what is asked for.
+    """
+    groupings = audit.record["groupings"]
+    if not groupings:
+        msg = "the audit has no groups; audit again with --by"
+        raise ConfigError(msg)
+    of = subjects(audit)
+    _check("system", system, [one for one, _ in of])
+    of = [one for one in of if system is None or one[0] == system]
+    _check("list", list, [listed for _, listed in of])
+    chosen, listed = next(one for one in of if list is None or one[1] == list)
+    _check("by", by, groupings)
+    allocations = audit.record["options"]["allocate"]
+    _check("allocation", allocation, allocations)
+    rows = rows_of(audit, "operating_points", system=chosen, list=listed, within="")
+    points = [row["operating_point"] for row in rows]
+    _check("operating_point", operating_point, points)
+    with_threshold = [row["operating_point"] for row in rows if row["threshold"] is not None]
+    point = operating_point or next(iter(with_threshold or points), "")
+    return Chosen(audit, chosen, listed, by or widest(audit), allocation or allocations[0], point)
+
+
+def _check(name: str, asked: str | None, known: Sequence[str]) -> None:
+    if asked is not None and asked not in known:
+        have = ", ".join(repr(one) for one in dict.fromkeys(known)) or "none"
+        raise ConfigError(shown(f"{name} {asked!r} is not in this audit; it has {have}"))
+
+
+def cut(name: str, most: int = _CUT) -> str:
+    """A name as a sentence has room for it, on one line."""
+    safe = shown(name)
+    return safe if len(safe) <= most else f"{safe[: most - 1].rstrip(_JOINER)}…"
+
+
+def short_name(of: Subject, most: int = _SHORT) -> str:
+    """A system, and its list if that has a name, as a legend has room for it."""
+    return cut(system_name(*of), most)
+
+
+def kept(chosen: Chosen, most: int) -> list[str]:
+    """Groups to draw, in the audit's order: of very many those with the most speakers."""
+    if len(chosen.groups) <= most:
+        return [*chosen.groups]
+    rows = rows_of(chosen.audit, "groups", **chosen.where)
+    sizes = {row["group"]: row["speakers"] or 0 for row in rows}
+    first = set(sorted(chosen.groups, key=lambda name: -sizes[name])[:most])
+    return [name for name in chosen.groups if name in first]
+
+
+def left_out(chosen: Chosen, most: int) -> str:
+    """A sentence on the groups that are not drawn; empty if all are."""
+    n = len(chosen.groups)
+    return f" Of {n} groups, the {most} with the most speakers are drawn." if n > most else ""
+
+
+def paired(chosen: Chosen, pair: Pair | None) -> Pair:
+    """The two systems or lists that are asked for, or the first two that the audit has."""
+    known = subjects(chosen.audit)
+    if pair is not None and not set(pair) <= set(known):
+        msg = f"pair {pair} is not in this audit; it has {known}"
+        raise ConfigError(msg)
+    if len(known) < 2:
+        msg = "the audit is of one system and list; there is nothing to compare it with"
+        raise ConfigError(msg)
+    return pair or (known[0], known[1])

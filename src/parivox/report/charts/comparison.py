@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import OF_ALL, Drawing, chart
-from parivox.report.charts.chosen import (
+from parivox.report.charts.chart import (
+    OF_ALL,
     RATES,
     Chosen,
+    Drawing,
     Pair,
     Row,
     Subject,
+    chart,
     cut,
     kept,
     left_out,

@@ -9,11 +9,13 @@ import numpy as np
 from parivox.errors import ConfigError
 from parivox.report.charts import curves
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import OF_ONE, Drawing, chart
-from parivox.report.charts.chosen import (
+from parivox.report.charts.chart import (
+    OF_ONE,
     Chosen,
+    Drawing,
     Row,
     Subject,
+    chart,
     cut,
     kept,
     left_out,

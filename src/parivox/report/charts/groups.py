@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import OF_ONE, Drawing, chart
-from parivox.report.charts.chosen import RATES, Chosen, Row, cut, kept, left_out, rows_of
+from parivox.report.charts.chart import (
+    OF_ONE,
+    RATES,
+    Chosen,
+    Drawing,
+    Row,
+    chart,
+    cut,
+    kept,
+    left_out,
+    rows_of,
+)
 from parivox.report.charts.theme import room
 from parivox.report.words import number, percent, span
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import Drawing, chart
-from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
+from parivox.report.charts.chart import Chosen, Drawing, Row, chart, cut, kept, left_out, rows_of
 from parivox.report.charts.theme import room
 from parivox.report.words import percent
 

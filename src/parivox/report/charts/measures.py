@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import OF_ALL, Drawing, chart
-from parivox.report.charts.chosen import RATES, Chosen, Row, cut, rows_of, short_name, subjects
+from parivox.report.charts.chart import (
+    OF_ALL,
+    RATES,
+    Chosen,
+    Drawing,
+    Row,
+    chart,
+    cut,
+    rows_of,
+    short_name,
+    subjects,
+)
 from parivox.report.words import chance, percent, short, span
 
 if TYPE_CHECKING:

@@ -8,8 +8,17 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import OF_ONE, Drawing, chart
-from parivox.report.charts.chosen import Chosen, Row, cut, kept, left_out, rows_of
+from parivox.report.charts.chart import (
+    OF_ONE,
+    Chosen,
+    Drawing,
+    Row,
+    chart,
+    cut,
+    kept,
+    left_out,
+    rows_of,
+)
 from parivox.report.charts.curves import curves_of
 from parivox.report.charts.theme import room
 from parivox.report.words import short, span

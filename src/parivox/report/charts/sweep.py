@@ -10,8 +10,7 @@ import numpy as np
 from parivox.core.measures import meta_measures
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import OF_ALL, Drawing, chart
-from parivox.report.charts.chosen import Chosen, Row, cut, rows_of, subjects
+from parivox.report.charts.chart import OF_ALL, Chosen, Drawing, Row, chart, cut, rows_of, subjects
 from parivox.report.charts.curves import curves_of
 from parivox.report.words import percent
 

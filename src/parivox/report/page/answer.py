@@ -5,24 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.core import verdict
-from parivox.report.findings import (
-    SET_APART,
-    confounded,
-    deployed_at,
-    differing_in_words,
-    failed_checks,
-    figures,
-    gates_in_words,
-    grouped,
-    groups_without_trials,
-    headline,
-    odd_points,
-    own_thresholds,
-    recordings_in_words,
-    reference_in_words,
-    set_aside,
-    why_unsure,
-)
+from parivox.report import findings
 from parivox.report.page.context import Choice, Context
 from parivox.report.page.layout import (
     NOT_SUPPLIED,
@@ -79,10 +62,10 @@ _ASKED = {
 def answer(audit: Audit, context: Context | None) -> dict[str, Any]:
     """What a reader learns first, as ``answer.html.j2`` takes it."""
     every = list(scopes(audit))
-    unsure = {why_unsure(audit, one): name_of(*one.values()) for one in systems(audit)}
+    unsure = {findings.why_unsure(audit, one): name_of(*one.values()) for one in systems(audit)}
     about = _about(context or Context())
     said = [[_said(audit, one) for one in of] for of in by_grouping(every)]
-    deployed = {tuple(one.values()): deployed_at(audit, one) for one in systems(audit)}
+    deployed = {tuple(one.values()): findings.deployed_at(audit, one) for one in systems(audit)}
     glance, example = _glance(audit, every)
     return {
         "glance": glance,
@@ -98,7 +81,7 @@ def answer(audit: Audit, context: Context | None) -> dict[str, Any]:
         "lacking": [label for label, words in about.items() if not words],
         "context_sha256": context.sha256 if context else "",
         "failures": list(_failures(audit, every)),
-        "gates": gates_in_words(audit),
+        "gates": findings.gates_in_words(audit),
     }
 
 
@@ -106,16 +89,16 @@ def _limits(
     audit: Audit, every: Sequence[Scope], about: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """What a reader must know before relying on the answer, and the section that tells more."""
-    for names, failed in failed_checks(audit):
-        apart = [one["sentence"] for one in failed if one["id"] in SET_APART]
+    for names, failed in findings.failed_checks(audit):
+        apart = [one["sentence"] for one in failed if one["id"] in findings.SET_APART]
         if apart:
             yield f"Groups are not compared alike on {', '.join(names)}: {'; '.join(apart)}", "list"
-    sentences = (words for scope in every for words, _ in confounded(audit, scope.where))
+    sentences = (words for scope in every for words, _ in findings.confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
         yield words.removesuffix("."), "groups"
-    for words in odd_points(audit):
+    for words in findings.odd_points(audit):
         yield words, "points"
-    for words in groups_without_trials(audit):
+    for words in findings.groups_without_trials(audit):
         yield capital(words), "data"
     yield from _too_small(audit, every)
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
@@ -139,7 +122,7 @@ def _too_small(audit: Audit, every: Sequence[Scope]) -> Iterator[tuple[str, str]
         if small:
             n = len(rates_of(audit, of[0].where).keys() - {"pooled"})
             words = f"{len(small)} of {n} groups by {of[0].of} are too small to count at {at}"
-            yield f"{words} for one error or both ({gates_in_words(audit)})", "groups"
+            yield f"{words} for one error or both ({findings.gates_in_words(audit)})", "groups"
 
 
 def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
@@ -152,7 +135,7 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
     ]
     missing = ""
     if not at_points:
-        why = why_unsure(audit, {"system": scope.system, "list": scope.list})
+        why = findings.why_unsure(audit, {"system": scope.system, "list": scope.list})
         reference = audit.record["options"]["reference"][0]
         missing = (
             f"No verdicts: {why}. Section 2 has the rates as they were counted."
@@ -163,10 +146,10 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
         )
     harder = [
         f"{group} {words.partition(':')[0]}"
-        for group, words in own_thresholds(audit, scope.where)
+        for group, words in findings.own_thresholds(audit, scope.where)
         if words.startswith(("harder:", "easier:"))
     ]
-    first = next((words for _, words in own_thresholds(audit, scope.where)), "")
+    first = next((words for _, words in findings.own_thresholds(audit, scope.where)), "")
     own = "; ".join(filter(None, (", ".join(harder), first)))
     return {"label": scope.label, "points": at_points, "own": own, "missing": missing}
 
@@ -178,14 +161,14 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
     system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
     of = verdicts_of(audit, asked)
     differ = differing(of)
-    groups = [(group, figures(of, group, rates, at)) for group in differ[:_MOST_TOLD]]
+    groups = [(group, findings.figures(of, group, rates, at)) for group in differ[:_MOST_TOLD]]
     if len(differ) > _MOST_TOLD:
         groups.append((f"{len(differ) - _MOST_TOLD} more", "differ, too: see the table of groups"))
     summary, sentences = [], []
     for metric, words in RATES.items():
         if has_rate(metric, at, rates):
             sentence = f"{capital(str(system[metric]['sentence']))}."
-            summary.append(f"{words}: {differing_in_words(of[metric])}")
+            summary.append(f"{words}: {findings.differing_in_words(of[metric])}")
         else:
             sentence = f"No {metric.upper()}: {why_no_rate(metric, at, rates)}."
         sentences.append((f"{capital(words)} ({metric.upper()})", sentence))
@@ -197,7 +180,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
         "groups": groups,
         "unknown": list(_unknown(of)),
         "reasons": "; ".join(_reasons(of)),
-        "lacking": grouped(lacks(of, rates, at)),
+        "lacking": findings.grouped(lacks(of, rates, at)),
     }
 
 
@@ -240,7 +223,7 @@ def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     if "these trials" in sources:
         yield "Thresholds were found on the audited trials themselves" + (
             "; a threshold chosen elsewhere would give other rates."
-            if odd_points(audit)
+            if findings.odd_points(audit)
             else ", so the pooled rate that they hold is met exactly here; a threshold chosen "
             "elsewhere would not meet it exactly."
         )
@@ -248,10 +231,10 @@ def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     names = ", ".join(audit.record["groupings"])
     how = "given to the audit" if by == "user" else f"not given, so taken: {by}"
     yield f"Groups: {names}, {how}; {_who(context.groups)}."
-    margin = f"{options['margin']:g}"
+    margin, others = f"{options['margin']:g}", findings.reference_in_words(audit)
     yield (
-        f"Margin: ratios from 1/{margin} to {margin} times {reference_in_words(audit)} are taken "
-        f"not to matter; {_who(context.margin)}."
+        f"Margin: ratios from 1/{margin} to {margin} times {others} are taken not to matter; "
+        f"{_who(context.margin)}."
     )
 
 
@@ -285,13 +268,13 @@ def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     first = whole[0]
     speakers = first["speakers"]
     of_whom = "" if speakers is None else f" of {number(speakers)} speakers"
-    of_what = recordings_in_words(audit, name)
+    of_what = findings.recordings_in_words(audit, name)
     said = (
         f"{number(first['target_trials'])} target trials (a person against themselves) and "
         f"{number(first['nontarget_trials'])} nontarget trials (against someone else)"
-        f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: {headline(whole)}"
+        f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: {findings.headline(whole)}"
     )
-    return name_of(*name.values()), said, set_aside(audit, name)
+    return name_of(*name.values()), said, findings.set_aside(audit, name)
 
 
 # ---- at a glance

@@ -6,19 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import parse_gates
+from parivox.report import findings
 from parivox.report.disagreements import disagreements
-from parivox.report.findings import (
-    SET_APART,
-    confounded,
-    failed_checks,
-    gates_in_words,
-    grouped,
-    limits,
-    own_thresholds,
-    reference_in_words,
-    trends,
-    worst_tenth,
-)
 from parivox.report.page.layout import abreast, point_in_words, why_no_rate
 from parivox.report.scopes import (
     POOLED,
@@ -59,8 +48,8 @@ def groups(audit: Audit) -> dict[str, Any]:
     options = audit.record["options"]
     return {
         "scopes": [_scope(audit, one) for one in scopes(audit)],
-        "others": reference_in_words(audit),
-        "gates": gates_in_words(audit),
+        "others": findings.reference_in_words(audit),
+        "gates": findings.gates_in_words(audit),
         "inference": parse_gates(options["gate"]).inference,
         "confidence": f"{100 * options['confidence']:g}",
         "margin": f"{options['margin']:g}",
@@ -84,12 +73,12 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
         "is_first": scope.grouping == audit.record["groupings"][0],
         "points": [_at_point(audit, scope, point, rates) for point in known],
         "sentences": [
-            *(words for words, _ in confounded(audit, where)),
-            *limits(audit, where, known),
-            *worst_tenth(audit, where, at),
-            *trends(audit, where, at),
+            *(words for words, _ in findings.confounded(audit, where)),
+            *findings.limits(audit, where, known),
+            *findings.worst_tenth(audit, where, at),
+            *findings.trends(audit, where, at),
         ],
-        "own_in_words": list(own_thresholds(audit, where)),
+        "own_in_words": list(findings.own_thresholds(audit, where)),
         "own": own and replace(own, title=f"{own.title}, {scope.label}"),
         "more": [*(one.of(scope.label) for one in more), *_levels(audit, scope, at)],
     }
@@ -112,7 +101,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
         "where": point_in_words(point),
         "sheets": sheets,
         "missing": missing,
-        "lacking": grouped(lacks(of, rates, at)),
+        "lacking": findings.grouped(lacks(of, rates, at)),
     }
 
 
@@ -261,7 +250,7 @@ def measures(audit: Audit) -> dict[str, Any]:
         "scopes": abreast(made),
         "between": between,
         "has_disagreements": any(one["disagree"] for row in made for one in row),
-        "gates": gates_in_words(audit),
+        "gates": findings.gates_in_words(audit),
     }
 
 
@@ -310,7 +299,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
 def checked(audit: Audit) -> dict[str, Any]:
     """Findings of the trial check, each list once, as ``list.html.j2`` takes them."""
     lists = []
-    for names, failed in failed_checks(audit):
+    for names, failed in findings.failed_checks(audit):
         label = f"The list of {', '.join(names)}"
         sheet = Sheet.headed(
             f"What the list of {', '.join(names)} fails",
@@ -319,7 +308,9 @@ def checked(audit: Audit) -> dict[str, Any]:
             words=(1, 2, 3),
             wide=(2, 3),
         )
-        apart = [f"{one['sentence']} ({one['id']})" for one in failed if one["id"] in SET_APART]
+        apart = [
+            f"{one['sentence']} ({one['id']})" for one in failed if one["id"] in findings.SET_APART
+        ]
         lists.append({"label": label, "apart": apart, "sheet": sheet if failed else None})
     missing = (
         "The list was not checked: it is too large for memory, or of "

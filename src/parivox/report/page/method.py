@@ -15,14 +15,7 @@ from parivox.auditing.options import Options
 from parivox.auditing.result import system_name
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
-from parivox.report.findings import (
-    SET_APART,
-    confounded,
-    failed_checks,
-    gates_in_words,
-    groups_without_trials,
-    why_unsure,
-)
+from parivox.report import findings
 from parivox.report.page.context import Choice, Context
 from parivox.report.page.layout import NOT_SUPPLIED, capital, listed
 from parivox.report.scopes import first_point, name_of, scopes, small_groups, verdicts_of
@@ -226,11 +219,12 @@ def _representation(audit: Audit) -> Iterator[str]:
         at = first_point(audit, scope.where)
         lacking = sorted(small_groups(audit, {**scope.where, "operating_point": at}))
         if lacking:
+            gates = findings.gates_in_words(audit)
             yield (
-                f"Too small to count by {scope.grouping} at {at} ({gates_in_words(audit)}): "
+                f"Too small to count by {scope.grouping} at {at} ({gates}): "
                 f"{', '.join(listed(lacking, most=12))}. No interval can see who is not there."
             )
-    for words in groups_without_trials(audit):
+    for words in findings.groups_without_trials(audit):
         yield f"{capital(words)}."
     unknown = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
     lost = max((row["count"] or 0 for row in unknown if row["source"] == "speakers"), default=0)
@@ -281,7 +275,9 @@ def _aggregation(audit: Audit) -> Iterator[str]:
                     f"largest of {len(own)} groups{alone})."
                 )
                 break
-    sentences = (words for scope in scopes(audit) for words, _ in confounded(audit, scope.where))
+    sentences = (
+        words for scope in scopes(audit) for words, _ in findings.confounded(audit, scope.where)
+    )
     yield from dict.fromkeys(sentences)
 
 
@@ -295,9 +291,9 @@ def _learning(audit: Audit) -> Iterator[str]:
 
 
 def _evaluation(audit: Audit) -> Iterator[str]:
-    for names, failed in failed_checks(audit):
+    for names, failed in findings.failed_checks(audit):
         if failed:
-            apart = [one["sentence"] for one in failed if one["id"] in SET_APART]
+            apart = [one["sentence"] for one in failed if one["id"] in findings.SET_APART]
             ids = ", ".join(one["id"] for one in failed)
             unlike = f" Groups are not compared alike: {'; '.join(apart)}." if apart else ""
             yield f"The list of {', '.join(names)} fails the checks {ids}.{unlike}"
@@ -306,7 +302,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         yield "Thresholds were found on the audited trials: other trials would give other ones."
     for one in audit.record["inputs"]:
         name = {"system": one["system"], "list": one["list"]}
-        why = why_unsure(audit, name)
+        why = findings.why_unsure(audit, name)
         if why:
             yield f"Nothing is said of chance for {name_of(*name.values())}: {why}."
     for scope in scopes(audit):
