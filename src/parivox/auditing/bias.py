@@ -48,7 +48,7 @@ _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class BiasBlock:
     """One bias measure against one reference, of every metric that it applies to."""
 
     measure: str
@@ -71,7 +71,7 @@ def bias_blocks(
     groups: Sequence[str],
     points: Points,
     options: Options,
-) -> Iterator[Block]:
+) -> Iterator[BiasBlock]:
     """Every measure of each group against each reference (docs/methods/bias-measures.md).
 
     Parameters
@@ -112,7 +112,7 @@ def _blocks(
     stack: Estimates,
     again: Estimates | None,
     terms: Terms,
-) -> Iterator[Block]:
+) -> Iterator[BiasBlock]:
     """Measures that are computed of the same two terms, of the data and `again` of each draw."""
     of_data, of_draws = terms(stack), None if again is None else terms(again)
     for measure in measures:
@@ -123,7 +123,7 @@ def _blocks(
             if reference in _MADE_OF_ALL:  # not of a draw in which the reference lacks a group
                 drawn = np.where(again.lacks(stack)[..., None], np.nan, drawn)
         value, reason = found.value, found.reason
-        yield Block(measure, reference, zero, keys, stack, terms, value, reason, drawn)
+        yield BiasBlock(measure, reference, zero, keys, stack, terms, value, reason, drawn)
 
 
 def _computed(measure: str, reference: str, terms: tuple[FloatArray, FloatArray]) -> bias.Measured:
@@ -179,7 +179,7 @@ def _cost_and_minimum(both: Estimates) -> tuple[FloatArray, FloatArray]:
     return both.groups[..., :1, :], both.groups[..., 1:, :]
 
 
-def _crossed(plain: Block, crossed: FloatArray) -> Block:
+def _crossed(plain: BiasBlock, crossed: FloatArray) -> BiasBlock:
     """Threshold bias with thresholds of other speakers, which varies as the plain one does."""
     value = crossed[None]
     # unknown where the plain one has no bound, as the smallest cost is 0, or the other is 0
@@ -210,7 +210,7 @@ def bias_rows(
     rows: Rows,
     where: Mapping[str, Any],
     grouping: Grouping,
-    blocks: Iterable[Block],
+    blocks: Iterable[BiasBlock],
     options: Options,
     uncertainty: Uncertainty | None = None,
 ) -> dict[tuple[str, str], Ratios]:
@@ -362,7 +362,7 @@ def _weighted(values: NDArray[np.generic], weights: FloatArray) -> FloatArray:
 
 def _uncertain(
     uncertainty: Uncertainty,
-    block: Block,
+    block: BiasBlock,
     names: Sequence[str],
     shared: Sequence[Mapping[str, Bools]],
 ) -> tuple[Columns, Columns]:
@@ -400,7 +400,7 @@ def _uncertain(
 
 def _of_means(
     uncertainty: Uncertainty,
-    block: Block,
+    block: BiasBlock,
     own: Columns,
     floors: Sequence[tuple[list[int], FloatArray]],
     df: FloatArray,
@@ -423,7 +423,7 @@ def _of_means(
     return made
 
 
-def _kind(block: Block) -> str:
+def _kind(block: BiasBlock) -> str:
     """How the measure is far from par: as a ratio or as a difference."""
     return "ratio" if MEASURES[block.measure].scale == "ratio" else block.measure
 
@@ -438,7 +438,7 @@ def _freedom(uncertainty: Uncertainty, reference: str, names: Sequence[str]) -> 
     return np.where(own < uncertainty.options.gates.inference, np.nan, own - 1.0)
 
 
-def _pooled_freedom(block: Block, df: FloatArray, masks: Sequence[Bools]) -> FloatArray:
+def _pooled_freedom(block: BiasBlock, df: FloatArray, masks: Sequence[Bools]) -> FloatArray:
     """Of a mean over groups, by Welch and Satterthwaite, ``[key, mask]``."""
     found, drawn = block.value, block.drawn
     if drawn is None:
@@ -458,7 +458,7 @@ def _pooled_freedom(block: Block, df: FloatArray, masks: Sequence[Bools]) -> Flo
 
 def _from_draws(
     uncertainty: Uncertainty,
-    block: Block,
+    block: BiasBlock,
     found: FloatArray,
     drawn: FloatArray | None,
     df: FloatArray,
@@ -481,7 +481,7 @@ def _from_draws(
 def _of_rates(
     own: Columns,
     uncertainty: Uncertainty,
-    block: Block,
+    block: BiasBlock,
     names: Sequence[str],
     metric: str,
     rows: list[int],
@@ -516,7 +516,7 @@ def _places(uncertainty: Uncertainty, stack: Estimates, metric: str) -> tuple[li
     return list(found), list(found.values())
 
 
-def _finish(made: Columns, found: FloatArray, block: Block) -> None:
+def _finish(made: Columns, found: FloatArray, block: BiasBlock) -> None:
     """Nothing of what is undefined; no limit where no value can be."""
     measure = MEASURES[block.measure]
     if measure.scale == "ratio":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.meta import Block
+    from parivox.auditing.meta import MetaBlock
     from parivox.auditing.operating_points import Points
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
@@ -49,10 +49,6 @@ COMPARISON_MEASURES = {
 
 _FEWEST_GROUPS = 3
 _CUT_OFF = "tau_log is cut off at 0, so that its replicates mislead; spread is its square, uncut"
-_BLANK: dict[str, Any] = {
-    **dict.fromkeys(("group", "reference", "zero", "reason"), ""),
-    **dict.fromkeys(("alpha", "difference", "log_ratio", "log_low", "log_high")),
-}
 
 
 def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
@@ -277,7 +273,7 @@ def _area_sides(part: Measured, area: Estimates, options: Options) -> Iterator[S
 
 
 def _meta_side(
-    part: Measured, block: Block, some: str, to_log: Callable[[FloatArray], FloatArray]
+    part: Measured, block: MetaBlock, some: str, to_log: Callable[[FloatArray], FloatArray]
 ) -> Side:
     """A meta-measure, which says so where it is of some groups only."""
     found = block.found
@@ -317,7 +313,6 @@ def _add_pair(
         difference = values[0] - values[1]
         logs = np.log(mine.to_log(values[0])) - np.log(theirs.to_log(values[1]))
     table: dict[str, Any] = {
-        **_BLANK,
         **mine.columns,
         "value": values[0],
         "other": values[1],
@@ -449,8 +444,7 @@ def _add_ranks(
     some = ~np.isnan(stacks[0].groups).all(axis=-1)
     few = columns_of([keys[i] for i in np.flatnonzero(some & ~enough).tolist()])
     reason = "fewer than three groups pass the gates in both"
-    unknown = {"measure": "spread", "value": None, "other": None, "reason": reason}
-    rows.add(**where, **{**_BLANK, **few, **unknown})
+    rows.add(**where, **few, measure="spread", reason=reason)
     chosen = np.flatnonzero(enough)
     if not chosen.size:
         return
@@ -503,7 +497,7 @@ def _add_ranks(
         words = ["held by the operating point", undefined]
         cells = {"measure": measure, "value": shares[0], "other": shares[1]}
         cells["reason"] = np.select([is_no_rank, ~enough], words, "")
-        rows.add(**where, **_BLANK | columns | cells)
+        rows.add(**where, **columns, **cells)
 
 
 def _spread(

@@ -28,7 +28,7 @@ from parivox.core.measures import RATES
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -238,7 +238,8 @@ def replicate(
                 into.add(_of_area(points, counts.at(of_area)))
                 own_values = of_counts(counts, points, options, coarse=bool(options.bins))
                 into.add({(*key, ""): found.value for key, found in own_values.items()})
-                into.add(dict(_users(at, counts, points, metrics)))
+                users = own_metrics(at, counts, points, metrics)
+                into.add({key: value for key, value, _ in users})
                 if block.pooled is not None:
                     whole = located[block.pooled][j // block.groups]
                     with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
@@ -353,15 +354,3 @@ def _of_area(points: Points, at: Curve) -> dict[Key, FloatArray]:
         for i, one in enumerate(points.area)
         if not one.reason
     }
-
-
-def _users(
-    at: Curve, counts: Counts, points: Points, metrics: Metrics
-) -> Iterator[tuple[Key, FloatArray]]:
-    """The user's metrics, if they take an axis of replicates in front; else none of them."""
-    for name, each, one in own_metrics(at, counts, metrics):
-        if one is not None:
-            yield (name, "", ""), one
-        for i, found in enumerate(points.of_scores if each is not None else ()):
-            assert each is not None
-            yield (name, "", found.point.text), each[..., i]

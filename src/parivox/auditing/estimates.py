@@ -150,9 +150,9 @@ def _coarser(counts: Counts) -> Counts:
 
 
 def own_metrics(
-    at: Curve, counts: Counts, metrics: Metrics
-) -> Iterator[tuple[str, FloatArray | None, FloatArray | None]]:
-    """The user's metrics: their names, and their values ``[..., threshold]`` or else ``[...]``.
+    at: Curve, counts: Counts, points: Points, metrics: Metrics
+) -> Iterator[tuple[Key, FloatArray, Found | None]]:
+    """The user's metrics at the common thresholds, or else of the counts, each ``[...]``.
 
     Raises ConfigError if one fails on the data; on draws it then has no values.
     """
@@ -162,18 +162,20 @@ def own_metrics(
         try:
             with np.errstate(all="ignore"):
                 values = np.asarray(function(_as_group(at)), dtype=np.float64)
-                if values.shape == (*shape[:-1], 1, shape[-1]):
-                    yield name, values[..., 0, :], None
-                    continue
-                values = np.asarray(function(_as_group(counts.curve)), dtype=np.float64)
+                is_at_points = values.shape == (*shape[:-1], 1, shape[-1])
+                if not is_at_points:
+                    values = np.asarray(function(_as_group(counts.curve)), dtype=np.float64)
         except Exception as error:
             if not is_data:
                 continue
             n = int(counts.n_target + counts.n_nontarget)
             msg = f"metric {name!r} failed on a cell of {n} trials: {error!r}"
             raise ConfigError(msg) from error
-        if values.shape == (*shape[:-1], 1):
-            yield name, None, values[..., 0]
+        if is_at_points:
+            for i, found in enumerate(points.of_scores):
+                yield (name, "", found.point.text), values[..., 0, i], found
+        elif values.shape == (*shape[:-1], 1):
+            yield (name, "", ""), values[..., 0], None
         elif is_data:
             msg = (
                 f"metric {name!r} gave shape {values.shape} for counts of one group; return one "
@@ -274,12 +276,11 @@ def estimate(
     if no_curve:
         rows.update({(name, "", ""): cell.base("both", math.nan, no_curve) for name in metrics})
         return rows
-    for name, each, one in own_metrics(at, counts, metrics):
-        if one is not None:
-            rows[name, "", ""] = cell.base("both", one)
-        for found, value in zip(scored, () if each is None else each, strict=False):
-            key = name, "", found.point.text
-            rows[key] = cell.base("both", value, found.reason, None, found.threshold)
+    for key, value, at_point in own_metrics(at, counts, points, metrics):
+        reason, threshold = "", math.nan
+        if at_point is not None:
+            reason, threshold = at_point.reason, at_point.threshold
+        rows[key] = cell.base("both", value, reason, None, threshold)
     return rows
 
 

@@ -38,7 +38,7 @@ AXES = ("log10", "linear")
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class MetaBlock:
     """One meta-measure under one rule for rates of 0, of every metric that it applies to."""
 
     measure: MetaMeasure
@@ -59,7 +59,7 @@ class Block:
 
 def meta_blocks(
     data: Estimates, draws: Estimates | None, options: Options, *, defined: bool = False
-) -> Iterator[Block]:
+) -> Iterator[MetaBlock]:
     """Every measure of the data (docs/methods/meta-measures.md), those of one metric first.
 
     Parameters
@@ -95,7 +95,7 @@ def meta_blocks(
             drawn = np.where(lost, np.nan, drawn)
         found = _measured(measure, zero, options, stack)
         of_rows = [alpha for alpha in alphas for _ in keys]
-        yield Block(measure, zero, stack, found, drawn, [*keys] * len(alphas), of_rows)
+        yield MetaBlock(measure, zero, stack, found, drawn, [*keys] * len(alphas), of_rows)
 
 
 def _under(options: Options) -> Iterator[tuple[MetaMeasure, ZeroPolicy]]:
@@ -157,7 +157,7 @@ def at_grid(cells: Cells, grid: Sequence[Found]) -> Estimates:
     )
 
 
-def area_blocks(area: Estimates, draws: Estimates | None, options: Options) -> Iterator[Block]:
+def area_blocks(area: Estimates, draws: Estimates | None, options: Options) -> Iterator[MetaBlock]:
     """Area under FDR over a grid of false positive rates, on either scale of FPR.
 
     It counts the fewest groups that have both rates at any of the points.
@@ -175,7 +175,7 @@ def area_blocks(area: Estimates, draws: Estimates | None, options: Options) -> I
             drawn = measure.of(of_draws[0].value, of_draws[1], axis=axis).value.T
             drawn = np.where(gone, np.nan, drawn)
         keys = [(measure.metric, axis, options.area_text)] * len(groups)
-        yield Block(measure, "none", area, found, drawn, keys, options.alpha)
+        yield MetaBlock(measure, "none", area, found, drawn, keys, options.alpha)
 
 
 def _heights(area: Estimates, options: Options) -> tuple[Meta, FloatArray]:
@@ -254,7 +254,7 @@ def _all_measures(
         rows.add(**where, **_columns(block, groups), **more)
 
 
-def _columns(block: Block, groups: Sequence[str]) -> dict[str, Any]:
+def _columns(block: MetaBlock, groups: Sequence[str]) -> dict[str, Any]:
     """The columns that every row of a measure has."""
     names = (*groups, "")  # index -1: no witness
     found = block.found
@@ -292,7 +292,7 @@ def sweep_rows(
 
 
 def _uncertain(
-    uncertainty: Uncertainty, block: Block, options: Options, *, is_gated: bool
+    uncertainty: Uncertainty, block: MetaBlock, options: Options, *, is_gated: bool
 ) -> dict[str, Any]:
     """The columns of uncertainty of one measure, in the order of its rows."""
     measure, stack = block.measure, block.stack
@@ -324,7 +324,7 @@ def _uncertain(
 
 
 def _interval(
-    uncertainty: Uncertainty, block: Block
+    uncertainty: Uncertainty, block: MetaBlock
 ) -> tuple[FloatArray, FloatArray, NDArray[np.str_]]:
     """Limits of rows, on a logarithmic scale of how far they are from what is fair; why none."""
     measure, drawn = block.measure, block.drawn
