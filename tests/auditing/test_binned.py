@@ -147,3 +147,25 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
     )
     (row,) = audit.data.where(group="all", item="contradicting rows set aside")
     assert row["count"] == 2
+
+
+def test_decisions_may_be_unknown_in_some_parts_only(simulate, monkeypatch):
+    trials, people = simulate(nontarget=8000, decimals=9)
+    trials = {name: list(column) for name, column in trials.items()}
+    first = min(trials["enrol"])
+    trials["decision"] = [
+        "" if enrol == first else "accept" if score > 1 else "reject"
+        for enrol, score in zip(trials["enrol"], trials["score"], strict=True)
+    ]
+    options = {"speakers": people, "by": "gender", "operating_points": ["deployed"]}
+    exact = pv.audit({"S": trials}, **options)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spill, "PART_TRIALS", 900)
+    parts = pv.audit({"S": trials}, **options)
+    same = ("group", "errors", "trials", "value", "low", "high", "df", "reason")
+    for metric in ("fnr", "fpr"):
+        one, other = (
+            [[row[name] for name in same] for row in audit.groups.where(metric=metric).rows()]
+            for audit in (exact, parts)
+        )
+        assert one == other
