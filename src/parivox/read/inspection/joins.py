@@ -165,7 +165,8 @@ def _lookup(what: str, of: str, ids: pl.Series, table: InspectedTable) -> Join:
     column, share = _id_column(ids, table, names)
     if not share:
         column = table.roles.get(role, "")
-    cells = table.distinct(column) if column else pl.Series([], dtype=pl.String)
+    has_column = share or column  # one that holds ids may have no name
+    cells = table.distinct(column) if has_column else pl.Series([], dtype=pl.String)
     met = ids.is_in(cells.implode())
     missing = ids.filter(~met)
     return Join(
