@@ -34,6 +34,14 @@ def other(trials, speakers):
     return pv.audit({"other": trials}, speakers=speakers, by="gender")
 
 
+@pytest.fixture(scope="module")
+def written(small, tmp_path_factory):
+    """The folder of an audit, for tests that begin with one."""
+    folder = tmp_path_factory.mktemp("written") / "a"
+    small.write(folder)
+    return folder
+
+
 def test_a_link_stays_a_link(small, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
@@ -111,9 +119,9 @@ def test_a_folder_named_as_a_table_is_a_strangers(small, tmp_path):
 @pytest.mark.parametrize("error", [OSError(16, "Device or resource busy"), KeyboardInterrupt()])
 @pytest.mark.parametrize("at", [0, 1, 5, 9, 10, 14, 15, 20, 24])
 @pytest.mark.parametrize("made", [False, True])
-def test_a_move_that_fails_is_taken_back(small, other, tmp_path, monkeypatch, error, at, made):
+def test_a_move_that_fails_is_taken_back(written, other, tmp_path, monkeypatch, error, at, made):
     out = tmp_path / "a"
-    small.write(out)
+    shutil.copytree(written, out)
     before = contents(out)
     rename, calls = Path.rename, iter(range(100))
 
@@ -135,10 +143,12 @@ def test_a_move_that_fails_is_taken_back(small, other, tmp_path, monkeypatch, er
 
 @pytest.mark.slow
 @pytest.mark.parametrize("at", range(26))
-def test_a_killed_run_leaves_one_whole_audit_or_says_so(small, other, tmp_path, monkeypatch, at):
+def test_a_killed_run_leaves_one_whole_audit_or_says_so(
+    small, written, other, tmp_path, monkeypatch, at
+):
     """Nothing can be taken back: every move after the kill fails, and so does clearing up."""
     out = tmp_path / "a"
-    small.write(out)
+    shutil.copytree(written, out)
     rename, calls = Path.rename, iter(range(100))
 
     def killed(path, goal):

@@ -486,23 +486,42 @@ FEW = settings(
 )
 
 
+IN_ANY_ORDER = {"by": ["device", "same:channel", "gender"], "within": "channel"}
+
+
+@pytest.fixture(scope="module")
+def in_order(bank, audit_of):
+    return audit_of(bank.scored[:400], **IN_ANY_ORDER).to_json()
+
+
 @settings(FEW, max_examples=5)
 @given(seed=st.integers(0, 10**6))
-def test_the_order_of_rows_changes_nothing(bank, audit_of, seed):
+def test_the_order_of_rows_changes_nothing(bank, audit_of, in_order, seed):
     rows = bank.scored[:400]
     mixed = [rows[i] for i in np.random.default_rng(seed).permutation(len(rows))]
-    options = {"by": ["device", "same:channel", "gender"], "within": "channel"}
-    assert audit_of(mixed, **options).to_json() == audit_of(rows, **options).to_json()
+    assert audit_of(mixed, **IN_ANY_ORDER).to_json() == in_order
+
+
+@pytest.fixture(scope="module")
+def by_device(audit_of, shown):
+    def counts(rows):
+        return shown(audit_of(rows, by="device", intervals=False), POINT, grouping="device")
+
+    return counts
+
+
+@pytest.fixture(scope="module")
+def as_named(bank, by_device):
+    return by_device(bank.scored[:400])
 
 
 @FEW
 @given(names=st.permutations(["new", "old", "x"]))
-def test_other_names_of_values_are_the_same_groups(bank, audit_of, shown, names):
+def test_other_names_of_values_are_the_same_groups(bank, by_device, as_named, names):
     renamed = {"new": names[0], "old": names[1], None: None}
     rows = [{**row, "device": renamed[row["device"]]} for row in bank.scored[:400]]
-    one = shown(audit_of(bank.scored[:400], by="device"), POINT, grouping="device")
-    two = shown(audit_of(rows, by="device"), POINT, grouping="device")
-    assert two == {renamed.get(group, group): counts for group, counts in one.items()}
+    wanted = {renamed.get(group, group): counts for group, counts in as_named.items()}
+    assert by_device(rows) == wanted
 
 
 def test_one_side_of_a_trial_is_the_allocation_to_that_side(whole):

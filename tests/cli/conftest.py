@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,8 @@ def files(tmp_path_factory):
 
 
 ASKED = {"--replicates", "--no-intervals", "--help", "-h"}
+OWN_SYSTEM = re.compile(r"[a-z_]+:[a-z_]+")
+"""A module of the working folder and the name of a system in it."""
 
 
 @pytest.fixture(scope="session")
@@ -55,8 +58,8 @@ def parivox(files):
         words = [str(word) for word in words]
         if words[:1] == ["audit"] and not ASKED & {*words}:
             words += ["--replicates", "50"]  # what they tell is tested elsewhere
-        alone = process or stdin is not None or environment
-        if alone or words[:1] in (["embed"], ["systems"]) or "--system" in words:
+        imports = any(OWN_SYSTEM.fullmatch(word) for word in words)
+        if process or stdin is not None or environment or imports:
             return as_process(words, cwd or files, stdin, environment)
         return within(words, cwd or files)
 
