@@ -282,7 +282,7 @@ of ResNetSE34V2; of TaoRuijie's ECAPA-TDNN; of spkrec-ecapa-voxceleb; of GE2E.""
 class Recipe:
     """How recordings are cut before they are embedded, and compared after."""
 
-    scoring: str  # see `comparisons`
+    scoring: str  # a name of `parivox.scoring.vectors.COMPARISONS`
     whole: bool = True  # whether the whole recording is embedded, before any crops
     crops: int = 0  # crops of equal length, evenly spaced from the first sample to the last
     crop_samples: int = 0  # their length
