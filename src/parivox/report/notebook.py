@@ -22,7 +22,7 @@ _IN_WORDS = {
     "Description": ("trials", "description_in_words"),
     "Embedded": ("systems", "embedded"),
     "Graded": ("trials", "grades_in_words"),
-    "Inspection": ("inspection", "told"),
+    "Inspection": ("inspection", "plain_lines"),
     "Plan": ("plan", "plan_in_words"),
     "Scored": ("systems", "scored"),
     "Variation": ("variation", "variation_in_words"),
