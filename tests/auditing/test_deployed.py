@@ -508,7 +508,13 @@ def test_bootstrap_intervals_of_decisions_are_those_of_the_threshold_that_made_t
     rows = [{**row, "decision": int(row["score"] >= 1)} for row in bank.scored]
     points = ["deployed", "threshold=1", "fpr=0.1"]
     audit = audit_of(
-        rows, "decision", by="gender", operating_points=points, interval="bootstrap", replicates=99
+        rows,
+        "decision",
+        by="gender",
+        operating_points=points,
+        intervals=True,
+        interval="bootstrap",
+        replicates=99,
     )
     names = ("metric", "group", "value", "low", "high", "se")
     made, at_one = (
