@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 EXAMPLES = Path(__file__).parent
 DOCS = EXAMPLES.parent / "docs"
-PAGES = ("bring-your-data.md", "trials.md", "balanced.md")
+PAGES = ("bring-your-data.md", "trials.md", "balanced.md", "plan.md")
 BLOCK = re.compile(
     r'^## The (?P<who>\w+)$|^(?:<!-- from "(?P<first>.*)" to "(?P<last>.*)" -->\n)?'
     r"```console\n(?P<command>\$ (?:.*\\\n)*.*\n)(?P<output>(?:(?!```).*\n)*)```$",

@@ -107,7 +107,7 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bring-your-data.md", "trials.md", "balanced.md"])
+@pytest.mark.parametrize("name", ["bring-your-data.md", "trials.md", "balanced.md", "plan.md"])
 def test_a_page_shows_what_its_commands_print(name, tmp_path, request):
     from importlib.util import module_from_spec, spec_from_file_location
 
