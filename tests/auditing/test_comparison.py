@@ -15,8 +15,8 @@ GATES = ("speakers=5", "pairs=10", "errors=0")
 
 
 def audited(scores, speakers, **more):
-    asked = {"by": "nation", "operating_points": ["fpr=0.1", "eer"], "replicates": 100} | more
-    return pv.audit(scores, speakers=speakers, compare=True, gates=GATES, **asked)
+    asked = {"by": "nation", "operating_points": ["fpr=0.1", "eer"], "replicates": 100}
+    return pv.audit(scores, speakers=speakers, compare=True, **{**asked, "gates": GATES, **more})
 
 
 def renamed(trials, people, letter):
@@ -392,6 +392,18 @@ def test_spread_beyond_noise_is_compared_as_the_table_of_meta_measures_has_it(cr
                 assert row[column] == pytest.approx(found["value"], abs=1e-12)
             assert (row["low"] is None) == (measure == "tau_log")
             assert ("cut off at 0" in row["reason"]) == (measure == "tau_log")
+
+
+def test_groups_that_pass_the_gates_of_no_rate_are_compared_by_other_metrics(data):
+    trials, people = data
+    gates = ("speakers=5", "pairs=10", "errors=10000")
+    found = audited({"A": trials, "B": worsened(trials, 1.5)}, people, gates=gates, replicates=50)
+    spreads = found.comparison.where(measure="spread", metric="eer").rows()
+    assert spreads
+    assert all(is_told(row["difference"]) for row in spreads)
+    of_rates = found.comparison.where(measure="spread", metric="fnr").rows()
+    assert {row["reason"] for row in of_rates} == {"fewer than three groups pass the gates in both"}
+    assert not found.comparison.where(measure="tau_log").rows()
 
 
 def test_two_logs_of_decisions_without_impostors_are_compared():

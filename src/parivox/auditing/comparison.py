@@ -464,6 +464,8 @@ def _add_ranks(
         of_logs.append(Side(named, spread, again, reasons, _no_log, speakers))
         pooled.append(drawn.pooled)
         spreads.append(again)
+        if not at:  # groups pass the gates of other metrics only
+            continue
         # corrected variance of the rates, and tau_log, as the table of meta-measures has them
         rates = stack.select(at)
         _, again = _spread(rates.groups, drawn.groups[:, at], passed[at], np.asarray)
@@ -475,7 +477,7 @@ def _add_ranks(
         taus.append(
             Side({**of_rate_rows, "measure": "tau_log"}, tau, None, *of_rates, why=_CUT_OFF)
         )
-    for two in (taus, of_logs, variances):
+    for two in filter(None, (taus, of_logs, variances)):
         _add_pair(rows, where, pair, two, options)
     better = np.stack([pooled[0] < pooled[1], spreads[0] < spreads[1]])
     worse = np.stack([pooled[0] > pooled[1], spreads[0] > spreads[1]])

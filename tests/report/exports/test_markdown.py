@@ -90,9 +90,9 @@ def test_escapes(text, shown):
 
 
 def test_a_measure_without_p_is_named_with_the_reason(odd):
-    asked = {"measure": "cv", "metric": "fpr", "zero": "none"}
-    rows = [row for row in odd.meta.where(**asked).rows() if row["floor_95"] is not None]
-    assert rows
-    told = re.findall(r"No p, as up to 9 in 100 [^:]*: [^:]*: (.*)", markdown(odd))
-    assert told
-    assert all("CV of FPR" in names for names in told)
+    asked = {"measure": "min_max", "metric": "fnr", "zero": "none", "gated": False}
+    rows = odd.meta.where(**asked, grouping="kind+sex").rows()
+    assert all(row["p"] is None and row["floor_95"] is not None for row in rows)
+    told = re.findall(r"No p, as a group has no errors[^:]*: (.*)", markdown(odd))
+    assert len(told) == len(rows) == 2
+    assert all("min/max of FNR" in names for names in told)
