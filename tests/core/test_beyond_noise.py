@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from parivox.core.beyond_noise import (
     corrected_variance,
     double_corrected_variance,
+    heterogeneity,
     resampled_rates,
     spread_of_draws,
     tau_log,
@@ -98,3 +99,29 @@ def test_tau_log_is_undefined_rather_than_zero_where_nothing_can_be_told():
     assert np.isnan(tau_log([0.1, 0.0, 0.2], null)).all()  # the logarithm of 0
     assert np.isnan(tau_log([0.1, 0.3, 0.2], NAN * null)).all()  # null draws refused
     assert tau_log([0.1, 0.3, 0.2, NAN], np.ones((4, 4))).value > 0
+
+
+def test_heterogeneity_by_hand():
+    null = np.random.default_rng(3).uniform(0.01, 0.03, (50, 4))
+    seen = np.array([0.01, 0.02, 0.03, 0.05])
+    weights = 1 / null.var(axis=0)
+
+    def by_hand(rates):
+        middle = np.average(rates, weights=weights)
+        return (weights * (rates - middle) ** 2).sum() / 3
+
+    found = heterogeneity(seen, null)
+    assert found.value == pytest.approx(by_hand(seen))
+    assert found.draws == pytest.approx([by_hand(draw) for draw in null])
+    assert 0.5 < found.draws.mean() < 2
+
+
+def test_heterogeneity_leaves_out_groups_that_tell_nothing():
+    null = np.random.default_rng(4).uniform(0.01, 0.03, (50, 4))
+    null[:, 3] = 0.02  # no draw varies
+    found = heterogeneity([0.01, np.nan, 0.03, 0.9], null)
+    two = heterogeneity([0.01, 0.03], null[:, [0, 2]])
+    assert found.value == pytest.approx(two.value)
+    assert found.draws == pytest.approx(two.draws)
+    assert np.isnan(heterogeneity([0.01, np.nan, np.nan, 0.9], null).value)
+    assert np.isnan(heterogeneity([0.01, 0.02], np.full((9, 2), np.nan)).value)

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.verdict import joint, meets_limit, overall, sentence, verdicts
+from parivox.core.verdict import (
+    asked_together,
+    joint,
+    meets_limit,
+    of_hypotheses,
+    overall,
+    sentence,
+    verdicts,
+)
 from parivox.errors import ConfigError
 
 NAN = float("nan")
@@ -160,3 +168,21 @@ def test_a_sentence_tells_why_nothing_can_be_told():
 def test_nonsense_options_are_refused(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         verdicts([1.0], [0.9], [1.1], [0.5], **wrong)
+
+
+def test_of_two_groups_each_against_the_other_is_one_hypothesis():
+    assert of_hypotheses([[0.0241, 0.0241], [0.5, NAN]]).tolist() == [[0.0241], [0.5]]
+    assert of_hypotheses([0.1, 0.2, 0.3]).tolist() == [0.1, 0.2, 0.3]
+    assert np.isnan(of_hypotheses([NAN, NAN])).all()
+
+
+def test_half_of_the_chance_of_error_is_spent_on_either_question():
+    groups, every = asked_together([0.03, 0.2, NAN], [0.2, 0.3])
+    assert groups.tolist()[:2] == [0.06, 0.2]  # neither is answered at half of .05
+    assert np.isnan(groups[2])
+    groups, every = asked_together([0.03, 0.2], [0.02, 0.3])
+    assert (groups.tolist(), every.tolist()) == ([0.04, 0.2], [0.04, 0.3])
+    for one, other in (([0.03, NAN], [NAN]), ([NAN], [0.04])):
+        found = asked_together(one, other)
+        np.testing.assert_array_equal(found[0], one)
+        np.testing.assert_array_equal(found[1], other)

@@ -22,7 +22,7 @@ from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.measures import MEASURES, RATES, bias_measures
 from parivox.core.resampling import from_replicates
-from parivox.core.verdict import benjamini_hochberg, holm
+from parivox.core.verdict import benjamini_hochberg, holm, of_hypotheses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -391,7 +391,9 @@ def _uncertain(
         _of_means(uncertainty, block, own, floors, df, list(masks.values())) for masks in shared
     ]
     for columns in (own, *means):
-        columns |= {"p_holm": holm(columns["p"]), "p_bh": benjamini_hochberg(columns["p"])}
+        p = columns["p"]
+        for name, adjusted in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
+            columns[name] = np.where(np.isnan(p), np.nan, adjusted(of_hypotheses(p)))
         if block.measure == "threshold_bias_cv":  # varies as the plain one: no test
             columns |= {name: np.full(columns["p"].shape, np.nan) for name in _TESTS}
     joined = {name: np.concatenate([of[name] for of in means], axis=-1) for name in own if means}

@@ -282,10 +282,6 @@ def _of_floors(options: Options) -> dict[str, object]:
                 "half an error in the place of none, where a measure takes logarithms; no p for "
                 "such a measure as counted where a group has no errors"
             ),
-            "without_p": (
-                "cv, sd, fdr_fpd and max_mean of FPR: simulated, p would be below .05 in .09 of "
-                "fair systems where pairs of speakers have very unlike numbers of trials"
-            ),
             "assumes": "speakers vary alike in all groups",
             "refused": (
                 "gamma-multinomial: fewer than 20 errors in all, or fewer than two groups of 4 "
@@ -294,6 +290,11 @@ def _of_floors(options: Options) -> dict[str, object]:
             ),
             "not_exceeded": "is no proof of fairness: with few speakers little can be seen",
         },
+        "heterogeneity": (
+            "sum of w (rate - weighted mean)^2 over groups less one, w = 1 / variance of the "
+            "group's rate over draws of a fair system: about 1 for a fair system; its p is that of "
+            "all groups at once"
+        ),
         "tau_log": (
             "square root of the variance of ln rates over groups less its mean over draws of a "
             "fair system, at least 0: about the standard deviation of ln rates between groups "
@@ -324,7 +325,13 @@ def _of_verdicts(options: Options) -> dict[str, object]:
             "p_bh": "Benjamini and Hochberg: share of false claims among those made, for screens",
             "family": (
                 "the groups of one grouping, allocation, level, metric, operating point, measure, "
-                "reference and zero policy; in verdicts both error types together"
+                "reference and zero policy; in verdicts both error types together. Two groups, "
+                "each against the other, are one hypothesis"
+            ),
+            "all_groups": (
+                "in verdicts a row of the system has p of heterogeneity (of two groups, that of "
+                "their ratio), p_holm for both error types; none of either is below twice the "
+                "smallest of all, as it is asked at once whether groups differ and which do"
             ),
         },
         "gates": {
@@ -348,6 +355,8 @@ def _of_verdicts(options: Options) -> dict[str, object]:
                 "upper limit is below 1"
             ),
             "cannot_tell": "else; it says that nothing is known, not that nothing is there",
-            "differs": "a group or system that is worse or better in anything",
+            "differs": (
+                "a group or system that is worse or better in anything, or all groups at once"
+            ),
         },
     }

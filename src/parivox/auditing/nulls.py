@@ -14,6 +14,7 @@ from parivox.auditing.estimates import Estimates, place_of_rate
 from parivox.core import bias
 from parivox.core.beyond_noise import (
     corrected_variance,
+    heterogeneity,
     resampled_rates,
     spread_interval,
     spread_of_draws,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from parivox.core.tallies import BySpeaker, Moments
 
 _GROUPS = 3
+_SHARED = "no valid draws of a fair system: speakers are in several groups"
 _NO_VARIANCE = "the variance of too few groups is known"
 _REFUSED = {
     "no_errors": "no group has errors",
@@ -76,7 +78,26 @@ class Nulls:
         `rates` are both at every operating point, undefined for groups that do not count, and
         `n_eff` independent trials that they are worth, ``[key, group]``.
         """
-        return {"tau_log": self._tau_log(rates), **self._variances(rates, n_eff)}
+        return {
+            "heterogeneity": self.heterogeneity(rates),
+            "tau_log": self._tau_log(rates),
+            **self._variances(rates, n_eff),
+        }
+
+    def heterogeneity(self, rates: Estimates) -> dict[str, Any]:
+        """How many times as much the rates differ as those of a fair system, in order of keys."""
+        chosen = ~np.isnan(rates.groups)
+        n_groups, size = chosen.sum(axis=-1), len(rates.keys)
+        found = {"groups": n_groups, "reason": np.where(n_groups < 2, "fewer than two groups", "")}
+        if not self.draws:
+            found["reason"] = np.full(size, _SHARED)
+            return found | dict.fromkeys(
+                ("value", "p", "floor_mean", "floor_95"), np.full(size, np.nan)
+            )
+        value, draws = heterogeneity(rates.groups, self.of(rates.keys, lifted=False).groups)
+        at = floor(value, draws)
+        found["reason"] = self._refusals(rates, value, found["reason"])
+        return found | {"value": value, "p": at.p, "floor_mean": at.mean, "floor_95": at.q95}
 
     def _tau_log(self, rates: Estimates) -> dict[str, Any]:
         chosen = ~np.isnan(rates.groups)
@@ -88,7 +109,7 @@ class Nulls:
         tau = {name: np.full(size, np.nan) for name in names}
         reason = _few(n_groups)
         if not self.draws:
-            reason[:] = "no valid draws of a fair system: speakers are in several groups"
+            reason[:] = _SHARED
         else:
             draws = self.of(rates.keys, lifted=True).only(chosen).groups
             found = tau_log(observed, draws)
@@ -98,11 +119,19 @@ class Nulls:
             )
             at = floor(np.zeros(size), tau_log_null(draws))
             tau["floor_mean"], tau["floor_95"] = at.mean, at.q95
-            for i, (metric, _, point) in enumerate(rates.keys):
-                code = self.refused[metric][self.points[point]]
-                if not reason[i] and np.isnan(tau["value"][i]):
-                    reason[i] = _REFUSED.get(str(code), "no group has the rate")
+            reason = self._refusals(rates, tau["value"], reason)
         return {**tau, "groups": n_groups, "reason": reason}
+
+    def _refusals(
+        self, rates: Estimates, value: FloatArray, reason: NDArray[Any]
+    ) -> NDArray[np.object_]:
+        """Why there is no value where no other reason is known."""
+        words = reason.astype(object)
+        for i, (metric, _, point) in enumerate(rates.keys):
+            if not words[i] and np.isnan(value[i]):
+                code = self.refused[metric][self.points[point]]
+                words[i] = _REFUSED.get(str(code), "no group has the rate")
+        return words
 
     def _variances(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
         chosen = ~np.isnan(rates.groups)

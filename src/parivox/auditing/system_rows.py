@@ -18,6 +18,7 @@ from parivox.auditing.options import OFFENDERS
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import measured_cells, withheld
 from parivox.auditing.verdicts import limit_rows, offender_rows, trend_rows, verdict_rows
+from parivox.core.measures import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +59,10 @@ def add_rows(
                 # of trials between bands too
                 whole = sample.levels[system.tally.levels.index(one.level)]
                 trend_rows(rows["bias"], where, grouping, points.found, whole, options)
-            verdict_rows(rows["verdicts"], where, names[:-1], points.found, ratios, of, options)
+            rates = one.errors.where(*RATES)
+            verdict_rows(
+                rows["verdicts"], where, names[:-1], points.found, ratios, rates, of, options
+            )
             limit_rows(rows["limits"], where, names, points.found, of, options)
         if options.sweep:
             sweep_rows(rows["sweep"], where, one.cells, system.grid, options)

@@ -23,10 +23,12 @@ from parivox.core.people import (
 )
 from parivox.core.verdict import (
     WHY,
+    asked_together,
     benjamini_hochberg,
     holm,
     joint,
     meets_limit,
+    of_hypotheses,
     overall,
     sentence,
     verdicts,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.bias import Ratios
+    from parivox.auditing.estimates import Estimates
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
@@ -81,6 +84,8 @@ MOST_OFFENDERS = 10
 """Speakers told of one group, error and operating point."""
 
 TREND = "trend"
+_DIFFERS = ("worse", "better")
+_LEAST_P = 0.001  # smaller ones are not told apart
 _WHY = {
     "no_trials": "no target trials",
     "few_speakers": "too few speakers",
@@ -102,6 +107,7 @@ def verdict_rows(
     groups: Sequence[str],
     found: Sequence[Found],
     against: Mapping[tuple[str, str], Ratios],
+    rates: Estimates,
     uncertainty: Uncertainty,
     options: Options,
 ) -> None:
@@ -109,6 +115,7 @@ def verdict_rows(
 
     `against` are ratios to the first reference asked for, by metric and operating point.
     """
+    p_all = dict(zip(rates.keys, uncertainty.nulls.heterogeneity(rates)["p"].tolist(), strict=True))
     reference = options.reference[0]
     others = [group for group in groups if group != reference]
     is_judged = np.array([group != reference for group in groups])
@@ -117,8 +124,9 @@ def verdict_rows(
         ratios = [against[key] for metric in RATES if (key := (metric, point)) in against]
         if one.reason or len(ratios) < len(RATES):
             continue
-        together = np.concatenate([of.p for of in ratios])
-        p_holm, p_bh = np.split(holm(together), 2), np.split(benjamini_hochberg(together), 2)
+        p = np.stack([of.p for of in ratios])
+        of_all = [p_all.get((metric, "", point), np.nan) for metric in RATES]
+        p_holm, p_bh, p_system, p_system_holm = _adjusted(p, np.array(of_all))
         shared = {"operating_point": point, "reference": reference, "margin": options.margin}
         judged: dict[str, Verdicts] = {}
         for i, (metric, of) in enumerate(zip(RATES, ratios, strict=True)):
@@ -156,11 +164,37 @@ def verdict_rows(
             verdict=overall(codes.T),
             sentence=np.where(is_judged, both, "is the reference"),
         )
+        alpha = 1 - options.confidence
         for metric, chosen in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
-            of_all, why = codes[chosen][:, is_judged], reasons[chosen][:, is_judged]
-            code = str(overall(of_all.reshape(-1)))
-            words = _of_system(others, code, of_all, why, one, options)
-            rows.add(**where, **shared, group="", metric=metric, verdict=code, sentence=words)
+            of_both, why = codes[chosen][:, is_judged], reasons[chosen][:, is_judged]
+            code = str(overall(of_both.reshape(-1)))
+            is_shown = bool((p_system_holm[chosen] < alpha).any())
+            if code == "cannot_tell" and is_shown:
+                code = "differs"
+            words = _of_system(others, code, of_both, why, one, options)
+            tests: dict[str, Any] = {}
+            if metric != BOTH and not np.isnan(p_system[chosen[0]]):
+                tests = {"p": p_system[chosen[0]], "p_holm": p_system_holm[chosen[0]]}
+                words = _with_all(words, float(tests["p_holm"]), is_shown=is_shown)
+            rows.add(
+                **where, **shared, group="", metric=metric, verdict=code, sentence=words, **tests
+            )
+
+
+def _adjusted(p: FloatArray, of_all: FloatArray) -> tuple[FloatArray, ...]:
+    """Adjusted p of groups, ``[metric, group]``, by Holm and by BH; p of all, plain and adjusted.
+
+    Of two groups the ratio is the test of both.
+    """
+    one = of_hypotheses(p)
+    p_holm, p_bh = (
+        np.where(np.isnan(p), np.nan, by(one.reshape(-1)).reshape(one.shape))
+        for by in (holm, benjamini_hochberg)
+    )
+    if one.shape != p.shape:
+        return p_holm, p_bh, one[:, 0], np.fmax.reduce(p_holm, axis=-1)
+    p_holm, of_all_holm = asked_together(p_holm, holm(of_all))
+    return p_holm, p_bh, of_all, of_all_holm
 
 
 def _too_few(
@@ -182,7 +216,7 @@ def _sentences(metric: str, of: Verdicts, against: str) -> list[str]:
 
 
 def _of_system(
-    names: Sequence[str],
+    names: list[str],
     code: str,
     codes: NDArray[np.str_],
     reasons: NDArray[np.str_],
@@ -190,23 +224,40 @@ def _of_system(
     options: Options,
 ) -> str:
     """What is said of the system, with the groups that it rests on; ``[metric, group]``."""
-    n = len(names)
+    n, unknown = len(names), int((codes == "cannot_tell").any(axis=0).sum())
     if code == "no_difference":
         return f"no group of {n} differs by more than {options.margin:g} times"
-    unknown = [g for g, of in zip(names, codes.T, strict=True) if "cannot_tell" in of.tolist()]
-    if code == "cannot_tell":
-        whole = f"it cannot be told of any of {n} groups whether it differs"
-        if np.isinf(found.threshold):
-            return f"{whole}: the threshold is infinite"
-        if (reasons == "too_common").all():
-            return f"{whole}: {WHY['too_common']}"
-        return (
-            f"no group of {n} is shown to differ, and of {len(unknown)} it cannot be told whether "
-            "they do"
-        )
-    differ = [g for g, of in zip(names, codes.T, strict=True) if {"worse", "better"} & {*of}]
-    rest = f"; of {len(unknown)} it cannot be told" if unknown else ""
-    return f"{len(differ)} of {n} groups differ: {', '.join(differ)}{rest}"
+    if code == "differs":
+        return _differing(names, codes, unknown)
+    whole = f"it cannot be told of any of {n} groups whether it differs"
+    if np.isinf(found.threshold):
+        return f"{whole}: the threshold is infinite"
+    if (reasons == "too_common").all():
+        return f"{whole}: {WHY['too_common']}"
+    return f"no group of {n} is shown to differ, and of {unknown} it cannot be told whether they do"
+
+
+def _differing(names: list[str], codes: NDArray[np.str_], unknown: int) -> str:
+    """Which groups are shown to differ, where some do, and of how many it cannot be told."""
+    if len(codes) > 1:  # in either rate
+        differ = [names[i] for i in np.flatnonzero(np.isin(codes, _DIFFERS).any(axis=0))]
+        rest = f"; of {unknown} it cannot be told" if unknown else ""
+        some = f"{len(differ)} of {len(names)} groups differ: {', '.join(differ)}{rest}"
+        return some if differ else f"groups differ; which of {len(names)} do cannot be told"
+    shown = ([names[i] for i in np.flatnonzero(codes[0] == code)] for code in _DIFFERS)
+    words = [
+        f"shown {code}: {', '.join(of)}" for code, of in zip(_DIFFERS, shown, strict=True) if of
+    ]
+    if unknown:
+        rest = f"which of {'the other ' if words else ''}{unknown} do"
+        words += [f"{'whether the other one does' if unknown == 1 else rest} cannot be told"]
+    return "; ".join(words)
+
+
+def _with_all(words: str, p: float, *, is_shown: bool) -> str:
+    """What is said of groups one by one, after whether they differ at all."""
+    chance = "p <0.001" if p < _LEAST_P else f"p {p:.2g}"
+    return f"groups differ ({chance}); {words}" if is_shown else f"{words} (all at once: {chance})"
 
 
 # --- limits and people ---------------------------------------------------------------------------

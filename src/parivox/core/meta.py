@@ -464,6 +464,14 @@ META_MEASURES = (
         compute=au_fdr,
     ),
     MetaMeasure(
+        id="heterogeneity",
+        label="heterogeneity (all groups at once)",
+        short="heterogeneity",
+        says="how many times as much rates differ as those of a fair system do",
+        takes="draws",
+        shown="first",
+    ),
+    MetaMeasure(
         id="tau_log",
         label="tau_log (spread beyond noise)",
         short="tau_log",

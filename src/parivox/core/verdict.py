@@ -350,6 +350,52 @@ def benjamini_hochberg(p: ArrayLike) -> FloatArray:
     return _put_back(np.where(np.isnan(rising), np.nan, found), order)
 
 
+def of_hypotheses(p: ArrayLike) -> FloatArray:
+    """P values with one for each hypothesis: two groups, each against the other, are one.
+
+    Of two groups the larger p, of shape (..., 1), as either is a test that both fare alike; else
+    `p`.
+
+    Examples
+    --------
+    >>> of_hypotheses([[0.02, 0.02], [0.3, np.nan]]).tolist()
+    [[0.02], [0.3]]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    return np.fmax.reduce(values, axis=-1, keepdims=True) if values.shape[-1] == 2 else values
+
+
+def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Adjusted p values, where it is asked whether groups differ at all and which of them do.
+
+    See docs/methods/verdicts.md#all-groups-at-once.
+
+    Parameters
+    ----------
+    of_groups : array_like
+        Of every group in every rate, adjusted for their number (:func:`holm`).
+    of_all : array_like
+        Of all groups together in each rate, adjusted likewise; NaN where there is none.
+
+    Returns
+    -------
+    tuple of float64 arrays
+        Both, none of them below twice the smallest of all: half of the chance of error is spent on
+        either question, and nothing is claimed unless one of them is answered at half. Unchanged
+        where only one question is asked.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in asked_together([0.03, 0.2], [0.01])]
+    [[0.03, 0.2], [0.02]]
+    """
+    groups, every = (np.asarray(p, dtype=np.float64) for p in (of_groups, of_all))
+    if np.isnan(groups).all() or np.isnan(every).all():
+        return groups, every
+    least = min(1.0, 2 * float(min(np.nanmin(groups), np.nanmin(every))))
+    return tuple(np.where(np.isnan(p), np.nan, np.maximum(p, least)) for p in (groups, every))  # type: ignore[return-value]
+
+
 def _ranked(p: ArrayLike) -> tuple[FloatArray, IntArray, IntArray, NDArray[np.intp]]:
     """Rising p values (NaN last), ranks from 1, size of the family, the order."""
     values = np.atleast_1d(np.asarray(p, dtype=np.float64))

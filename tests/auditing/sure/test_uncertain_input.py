@@ -237,6 +237,7 @@ def test_without_intervals_nothing_is_said_of_uncertainty(people):
         assert row.get("note", "") == row.get("interval", "") == ""
     assert not {"verdicts", "limits"} & {*bare.tables()}
     assert {row["measure"] for row in full.meta} - {row["measure"] for row in bare.meta} == {
+        "heterogeneity",
         "tau_log",
         "var_corrected",
         "var_double_corrected",
