@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from benchmarks.coverage import simulate
-from benchmarks.coverage.floors import log_spread, rejected
+from benchmarks.coverage.floors import LEVEL, log_spread, rejected
 from benchmarks.coverage.real import tally, threshold, voxceleb, within
-from benchmarks.coverage.records import Row, stream
+from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.beyond_noise import heterogeneity
+from parivox.core.intervals import rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
+from parivox.core.ratios import others, ratio_interval
 from parivox.core.spread import gini
 from parivox.core.tallies import BySpeaker, moments
+from parivox.core.verdict import asked_together, holm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,6 +102,15 @@ UNFAIR = tuple(
 )
 
 
+TOGETHER = (
+    (Design("H", "fnr", 0.0475), Design("H", "fpr", 0.01)),
+    *(
+        (Design(f"{n} x {size}", "fnr", 0.02, n, size), Design("", "fpr", 0.01, n, size))
+        for n, size in ((3, 40), (9, 20))
+    ),
+)
+
+
 def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study type I errors and power, cell by cell."""
     for design in (*FAIR, *UNFAIR):
@@ -108,6 +120,13 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             where |= {"fair": design in FAIR}
             rng = stream(seed, f"heterogeneity/{name}")
             yield [where | row for row in _rejections(_drawn(design, datasets, rng), rng)]
+    for targets, passes in TOGETHER:
+        name = f"{targets.name}/both/asked together"
+        if wanted(name):
+            rng = stream(seed, f"heterogeneity/{name}")
+            where = {"cell": name, "design": targets.name, "fair": True}
+            found = _together(targets, passes, datasets // 2, rng)
+            yield [where | {"kind": "both", "rate": 0.0} | row for row in found]
     for system in SYSTEMS:
         for point in POINTS:
             name = f"{system}, permuted/fnr/{point}"
@@ -163,3 +182,30 @@ def _p_values(data: Tally, rng: np.random.Generator) -> dict[str, float]:
         "tau_log": (log_spread(without_zeros(errors, trials)), log_spread(null.lifted)),
     }
     return {measure: float(floor(*each).p) for measure, each in found.items()}
+
+
+def _together(
+    targets: Design, passes: Design, datasets: int, rng: np.random.Generator
+) -> list[Row]:
+    """Share of data sets of which something is said, by what is asked of both rates."""
+    said: dict[str, list[bool]] = {"which": [], "whether": [], "both at full": [], "both": []}
+    pairs = zip(_drawn(targets, datasets, rng), _drawn(passes, datasets, rng), strict=True)
+    for each in pairs:
+        of_all = holm([_p_values(data, rng)["heterogeneity"] for data in each])
+        of_groups = holm(np.concatenate([_of_groups(data) for data in each]))
+        asked = np.concatenate(asked_together(of_groups, of_all))
+        said["which"].append(bool(np.nanmin(of_groups) < LEVEL))
+        said["whether"].append(bool(np.nanmin(of_all) < LEVEL))
+        said["both at full"].append(said["which"][-1] or said["whether"][-1])
+        said["both"].append(bool(np.nanmin(asked) < LEVEL))
+    return [
+        {"asked": asked, "datasets": datasets}
+        | mean(np.array(values, dtype=np.float64), "rejected")
+        for asked, values in said.items()
+    ]
+
+
+def _of_groups(data: Tally) -> FloatArray:
+    """P value of each group's ratio to all others."""
+    rest = rate_interval(others(data))
+    return np.asarray(ratio_interval(rate_interval(moments(data)), rest).p)

@@ -338,6 +338,8 @@ def _spread(results: dict[str, list[Row]]) -> list[str]:
 def _heterogeneity(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
     found: dict[tuple[str, str, float], dict[str, str]] = {}
     for row in _rows(results, "heterogeneity", fair=fair):
+        if row["kind"] == "both":
+            continue
         of_design = found.setdefault((row["design"], row["kind"], row["rate"]), {})
         of_design[row["measure"]] = _share(row["rejected"], row["rejected_error"])
     measures = ("heterogeneity", "Gini", "tau_log")
@@ -346,6 +348,18 @@ def _heterogeneity(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
         for (design, kind, rate), shares in found.items()
     ]
     return _table(("design", "error", "rate", *measures), lines)
+
+
+def _asked_together(results: dict[str, list[Row]]) -> list[str]:
+    found: dict[str, dict[str, str]] = {}
+    for row in _rows(results, "heterogeneity", kind="both"):
+        share = _share(row["rejected"], row["rejected_error"])
+        found.setdefault(row["design"], {})[row["asked"]] = share
+    asked = ("which", "whether", "both at full", "both")
+    lines = [(design, *(shares[one] for one in asked)) for design, shares in found.items()]
+    return _table(
+        ("design", "which differ", "whether any do", "both, each at .05", "as done"), lines
+    )
 
 
 # as the columns of a wide table name them, in their order
@@ -427,6 +441,7 @@ TABLES = {
     "floors": _floors,
     "heterogeneity": lambda results: _heterogeneity(results, fair=True),
     "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
+    "asked together": _asked_together,
     "spread": _spread,
     "about": _about,
 }
