@@ -175,7 +175,8 @@ def verdict_rows(
             tests: dict[str, Any] = {}
             if metric != BOTH and not np.isnan(p_system[chosen[0]]):
                 tests = {"p": p_system[chosen[0]], "p_holm": p_system_holm[chosen[0]]}
-                words = _with_all(words, float(tests["p_holm"]), is_shown=is_shown)
+                if is_shown or len(groups) > 2:
+                    words = _with_all(words, float(tests["p_holm"]), is_shown=is_shown)
             rows.add(
                 **where, **shared, group="", metric=metric, verdict=code, sentence=words, **tests
             )
