@@ -466,7 +466,7 @@ META_MEASURES = (
     MetaMeasure(
         id="heterogeneity",
         label="heterogeneity (all groups at once)",
-        short="heterogeneity",
+        short="H",
         says="how many times as much rates differ as those of a fair system do",
         takes="draws",
         shown="first",
