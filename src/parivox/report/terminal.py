@@ -349,10 +349,10 @@ def _legend(audit: Audit) -> str:
         "no difference: "
         f"shown to be below {options['margin']:g} times. * {gates_in_words(audit)}: kept out of "
         "the spread without *. Floor: what a fair system would show on these speakers, on average "
-        "and at most in 95 %; p: how often as much. H, heterogeneity, asks whether groups differ at "
-        "all; tau_log, the spread beyond that of speakers, by how much. A floor not exceeded is no "
-        "proof of fairness, as few speakers hide much; floors take speakers to vary alike in all "
-        "groups."
+        "and at most in 95 %; p: how often as much. H, heterogeneity, asks whether groups differ "
+        "at all; tau_log, the spread beyond that of speakers, by how much. A floor not exceeded is "
+        "no proof of fairness, as few speakers hide much; floors take speakers to vary alike in "
+        "all groups."
     )
 
 

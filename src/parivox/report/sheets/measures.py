@@ -219,11 +219,11 @@ def spread(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
             every.setdefault(label, {})[row["gated"]] = row
     if not every:
         return None, []
-    blocks = {"all groups": False}
+    blocks = {"of all": False}
     title = ""
     if any(by_gate[True]["groups"] != by_gate[False]["groups"] for by_gate in every.values()):
         if any(by_gate[True]["value"] is not None for by_gate in every.values()):
-            blocks = {"without *": True, "all groups": False}
+            blocks = {"without *": True, "of all": False}
         else:
             title = "Groups without * are too few for a spread; of all groups:"
     heads = [GAP + head for name in blocks for head in ("n", name, "floor, 95 %", "p")]
@@ -267,6 +267,6 @@ def _lacking(
                 missing.setdefault(reason, {}).setdefault(name, []).append(label)
     for reason, by_block in missing.items():
         is_same = len(by_block) == len(blocks) and len(set(map(tuple, by_block.values()))) == 1
-        whose = {"without *": " without *", "all groups": " of all groups"}
+        whose = {"without *": " without *", "of all": " of all groups"}
         labels = (", ".join(of) + ("" if is_same else whose[name]) for name, of in by_block.items())
         yield f"{what}, as {reason}: {'; '.join(dict.fromkeys(labels))}."
