@@ -95,4 +95,4 @@ def test_a_measure_without_p_is_named_with_the_reason(odd):
     assert all(row["p"] is None and row["floor_95"] is not None for row in rows)
     told = re.findall(r"No p, as a group has no errors[^:]*: (.*)", markdown(odd))
     assert len(told) == len(rows) == 2
-    assert all("min/max of FNR" in names for names in told)
+    assert all("min / max of FNR" in names for names in told)
