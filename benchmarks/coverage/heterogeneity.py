@@ -53,6 +53,8 @@ class Design:
     raised: int = 0  # the group with about as many speakers
     unequal: bool = False  # every other group's speakers vary four times as much
     trials: tuple[int, int] = (simulate.TRIALS, simulate.TRIALS)  # a speaker: first, last group
+    weak: bool = False  # a fifth of the usual variance between speakers
+    permuted: bool = False  # by permutation, though an audit would not
 
     def tally(self) -> Tally:
         """Return the groups with their trials, without errors."""
@@ -79,7 +81,7 @@ class Design:
             return np.asarray(drawn.errors, dtype=np.float64)
 
         if not self.unequal:
-            return replace(design, errors=errors(simulate.SPREAD))
+            return replace(design, errors=errors(simulate.WEAK if self.weak else simulate.SPREAD))
         return replace(design, errors=np.where(design.cell % 2, errors(WILD), errors(CALM)))
 
 
@@ -94,6 +96,29 @@ FAIR = (
     Design("9 x 20, trials 1:8", "fnr", 0.05, 9, 20, trials=(29, 230)),
     Design("9 x 30, variance 1:4", "fnr", 0.02, 9, 30, unequal=True),
     Design("H, variance 1:4", "fnr", 0.0475, unequal=True),
+    *(
+        Design(
+            f"9 x {size}, trials 1:4, permuted",
+            "fnr",
+            rate,
+            9,
+            size,
+            trials=(58, 230),
+            permuted=True,
+        )
+        for size, rate in ((20, 0.05), (20, 0.02))
+    ),
+    Design(
+        "9 x 40, 5 to 20 trials, permuted",
+        "fnr",
+        0.05,
+        9,
+        40,
+        trials=(5, 20),
+        weak=True,
+        permuted=True,
+    ),
+    Design("9 x 40, 5 to 20 trials", "fnr", 0.05, 9, 40, trials=(5, 20), weak=True),
 )
 UNFAIR = tuple(
     Design(f"H, {size} speakers at {times:g} times", kind, rate, times=times, raised=size)
@@ -119,7 +144,9 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             where = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
             where |= {"fair": design in FAIR}
             rng = stream(seed, f"heterogeneity/{name}")
-            yield [where | row for row in _rejections(_drawn(design, datasets, rng), rng)]
+            drawn = _drawn(design, datasets, rng)
+            found = _rejections(drawn, rng, is_permuted=design.permuted)
+            yield [where | row for row in found]
     for targets, passes in TOGETHER:
         name = f"{targets.name}/both/asked together"
         if wanted(name):
@@ -157,11 +184,13 @@ def _shuffled(data: Tally, rng: np.random.Generator) -> BySpeaker:
     return BySpeaker(cell[order], data.speaker[order], *counts, data.n_cells)
 
 
-def _rejections(drawn: Iterator[Tally], rng: np.random.Generator) -> list[Row]:
+def _rejections(
+    drawn: Iterator[Tally], rng: np.random.Generator, *, is_permuted: bool = False
+) -> list[Row]:
     """Share of p values of at most 0.05, by measure."""
     p: dict[str, list[float]] = {"heterogeneity": [], "Gini": [], "tau_log": []}
     for data in drawn:
-        for measure, value in _p_values(data, rng).items():
+        for measure, value in _p_values(data, rng, is_permuted=is_permuted).items():
             p[measure].append(value)
     return [
         {"measure": measure, "datasets": len(values)} | rejected(np.array(values))
@@ -169,9 +198,11 @@ def _rejections(drawn: Iterator[Tally], rng: np.random.Generator) -> list[Row]:
     ]
 
 
-def _p_values(data: Tally, rng: np.random.Generator) -> dict[str, float]:
+def _p_values(
+    data: Tally, rng: np.random.Generator, *, is_permuted: bool = False
+) -> dict[str, float]:
     """P value of each measure for one data set, drawn as an audit does."""
-    if isinstance(data, BySpeaker) and null_method(data) == "permutation":
+    if isinstance(data, BySpeaker) and (is_permuted or null_method(data) == "permutation"):
         null = permuted(data, None, REPLICATES, rng)
     else:
         null = gamma_multinomial(moments(data), REPLICATES, rng)
