@@ -371,7 +371,7 @@ def _uncertain(
     Means are over the groups that share each value of each attribute, where the measure is
     defined, ``[key, value]``.
     """
-    df = _freedom(uncertainty, block.reference, names)
+    df = _freedom(uncertainty, block, names)
     own = _from_draws(uncertainty, block, block.value, block.drawn, df)
     floors: list[tuple[list[int], FloatArray]] = []
     for metric in RATES:
@@ -380,7 +380,7 @@ def _uncertain(
             continue
         if block.measure != "difference":
             _of_rates(own, uncertainty, block, names, metric, rows, at)
-        if uncertainty.intervals.are_disjoint:
+        if uncertainty.intervals.are_disjoint[metric]:
             keys = [block.stack.keys[i] for i in rows]
             null = uncertainty.nulls.of(keys, lifted=block.measure != "difference")
             fair = _computed(block.measure, block.reference, block.terms(null)).value
@@ -430,13 +430,20 @@ def _kind(block: BiasBlock) -> str:
     return "ratio" if MEASURES[block.measure].scale == "ratio" else block.measure
 
 
-def _freedom(uncertainty: Uncertainty, reference: str, names: Sequence[str]) -> FloatArray:
-    """Speakers of each group or, if they are fewer, of what it is compared with, less one."""
-    own = uncertainty.speakers[:-1]
-    if reference in names:
-        own = np.minimum(own, own[list(names).index(reference)])
-    elif reference == "others" and uncertainty.intervals.are_disjoint:
-        own = np.minimum(own, uncertainty.speakers[-1] - own)
+def _freedom(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -> FloatArray:
+    """Speakers of each group or, if they are fewer, of what it is compared with, less one.
+
+    Those behind each metric, ``[key, group]``.
+    """
+    metrics = [key[0] for key in block.keys]
+    speakers = uncertainty.speakers_behind(metrics)
+    own = speakers[:, :-1]
+    if block.reference in names:
+        at = list(names).index(block.reference)
+        own = np.minimum(own, own[:, at : at + 1])
+    elif block.reference == "others":
+        are_apart = uncertainty.are_disjoint(metrics)[:, None]
+        own = np.where(are_apart, np.minimum(own, speakers[:, -1:] - own), own)
     return np.where(own < uncertainty.options.gates.inference, np.nan, own - 1.0)
 
 

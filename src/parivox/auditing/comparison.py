@@ -221,14 +221,14 @@ def _bias_sides(
     """
     assert part.cells is not None
     groups = part.names[:-1]
-    n, of = len(groups), part.uncertainty
-    speakers = np.zeros(n, np.int64) if of is None else of.speakers[:-1]
+    n = len(groups)
     shared = {k: v for one in shared_values(part.cells.grouping) for k, v in one.items()}
     masks = list(shared.values())
     for block in bias_blocks(errors, part.draws, part.cheapest, groups, points, options):
         measure, value = MEASURES[block.measure], block.value
         if measure.id == "neg_log_ratio":
             continue
+        speakers = _speakers_behind(part, block.keys)[:, :-1]
         to_log = np.asarray if measure.scale == "ratio" else _no_log
         where = {"reference": block.reference, "zero": block.zero}
         grows = measure.bounds[0] == 1.0  # a minimum over noise
@@ -239,14 +239,14 @@ def _bias_sides(
             None if block.drawn is None else _flat(block.drawn),
             block.reason.ravel().tolist(),
             to_log,
-            np.tile(speakers, len(block.keys)),
+            speakers.ravel(),
             grows,
         )
         if not masks:
             continue
         drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=value)
         odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
-        fewest = np.array([speakers[mask].min() for mask in masks])
+        fewest = np.stack([speakers[:, mask].min(axis=-1) for mask in masks], axis=-1)
         of_means = {"group": list(shared) * len(block.keys), "measure": f"mean_{measure.id}"}
         yield Side(
             {**columns_of(block.keys, len(masks)), **of_means, **where},
@@ -254,7 +254,7 @@ def _bias_sides(
             None if drawn is None else _flat(drawn),
             [reason for of_key in zip(*odd, strict=True) for reason in of_key],
             to_log,
-            np.tile(fewest, len(block.keys)),
+            fewest.ravel(),
             grows,
         )
 

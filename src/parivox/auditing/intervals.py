@@ -58,7 +58,7 @@ class RateIntervals:
     moments: Mapping[str, Moments]  # how the speakers of each group vary, [point, group]
     speakers: Mapping[str, NDArray[np.int64]]  # behind each rate, [cell], the pooled row last
     rates: Mapping[str, Interval]  # [point, cell], the pooled row last
-    are_disjoint: bool  # no speaker is in two groups
+    are_disjoint: Mapping[str, bool]  # no speaker behind the rate is in two groups
     to_others: Mapping[str, Ratio]  # [point, group]; none where they are not told in closed form
 
     def ratio_to(self, metric: str, reference: str, names: Sequence[str]) -> Ratio | None:
@@ -101,7 +101,7 @@ def rate_intervals(
         Whether speakers are taken in blocks, of which there are very many.
     """
     confidence, gates = options.confidence, options.gates
-    are_disjoint = disjoint(groups.target) and disjoint(groups.nontarget)
+    are_disjoint = {metric: disjoint(groups.of(metric)) for metric in RATES}
     n_groups = groups.target.speakers.size
     of_groups, speakers, rates, to_others = {}, {}, {}, {}
     for metric in RATES:
@@ -120,7 +120,7 @@ def rate_intervals(
         name = np.where(found.method == "speakers", _of_speakers(in_blocks), found.method)
         found = replace(found, method=np.where(np.isnan(found.high), "", name))
         found = found.without(n < gates.inference, gates.too_few)
-        if options.interval == "speakers" and n_groups > 1 and are_disjoint:
+        if options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]:
             rest = others(groups.of(metric))
             of_others = rate_interval(rest, confidence)
             of_others = of_others.without(rest.speakers < gates.inference, gates.too_few)
@@ -180,6 +180,14 @@ def spread_of_draws(drawn: FloatArray) -> FloatArray:
 # --- every base metric ---------------------------------------------------------------------------
 
 
+def _rates_of(metric: str) -> Sequence[str]:
+    """The rates whose speakers a metric is told from: its own, or those of both classes."""
+    one = base_metric(metric)
+    if one.needs not in {"points", "attempts"} or one.of == "both":
+        return RATES
+    return ["fnr" if one.of == "target" else "fpr"]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Uncertainty:
     """Of the groups of one grouping under one allocation, within one level.
@@ -209,12 +217,15 @@ class Uncertainty:
 
         Of a rate of one class of trials those of that class; else of the smaller class.
         """
-        rows = []
-        for one in map(base_metric, metrics):
-            is_rate = one.needs in {"points", "attempts"} and one.of != "both"
-            metric = "fnr" if one.of == "target" else "fpr"
-            rows.append(self.intervals.speakers[metric] if is_rate else self.speakers)
-        return np.stack(rows)
+        speakers = self.intervals.speakers
+        return np.stack(
+            [np.min([speakers[rate] for rate in _rates_of(one)], axis=0) for one in metrics]
+        )
+
+    def are_disjoint(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
+        """Whether no speaker behind each of some metrics is in two groups, ``[metric]``."""
+        of = self.intervals.are_disjoint
+        return np.array([all(of[rate] for rate in _rates_of(one)) for one in metrics])
 
     def columns(self, data: Estimates) -> Columns:
         """The columns of uncertainty of base metrics, each ``[key, cell]``.

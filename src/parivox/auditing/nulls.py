@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from parivox.core.tallies import BySpeaker, Moments
 
 _GROUPS = 3
-_SHARED = "no valid draws of a fair system: speakers are in several groups"
+_SHARED = "shared_speakers"
 _NO_VARIANCE = "the variance of too few groups is known"
 _REFUSED = {
     "no_errors": "no group has errors",
     "few_errors": "too few errors to draw a fair system",
     "few_groups": "too few groups with speakers enough to draw a fair system",
     "fixed_groups": "no speakers to exchange between groups",
+    _SHARED: "no valid draws of a fair system: speakers are in several groups",
 }
 
 
@@ -51,7 +52,7 @@ _REFUSED = {
 class Nulls:
     """Draws of a system that treats the groups alike, whose speakers vary as these do.
 
-    There are none where a speaker is in two groups: no draw is valid without that.
+    Those of a rate are undefined where a speaker behind it is in two groups.
     """
 
     draws: Mapping[tuple[str, bool], Estimates]
@@ -62,7 +63,7 @@ class Nulls:
 
     def has(self, key: Key) -> bool:
         """Whether it is a rate that draws of a fair system are made of."""
-        return bool(self.draws) and place_of_rate(key, self.points) is not None
+        return place_of_rate(key, self.points) is not None and _SHARED not in self.refused[key[0]]
 
     def of(self, keys: Sequence[Key], *, lifted: bool) -> Estimates:
         """Draws of a fair system of these keys, which have them."""
@@ -87,13 +88,8 @@ class Nulls:
     def heterogeneity(self, rates: Estimates) -> dict[str, Any]:
         """How many times as much the rates differ as those of a fair system, in order of keys."""
         chosen = ~np.isnan(rates.groups)
-        n_groups, size = chosen.sum(axis=-1), len(rates.keys)
+        n_groups = chosen.sum(axis=-1)
         found = {"groups": n_groups, "reason": np.where(n_groups < 2, "fewer than two groups", "")}
-        if not self.draws:
-            found["reason"] = np.full(size, _SHARED)
-            return found | dict.fromkeys(
-                ("value", "p", "floor_mean", "floor_95"), np.full(size, np.nan)
-            )
         value, draws = heterogeneity(rates.groups, self.of(rates.keys, lifted=False).groups)
         at = floor(value, draws)
         found["reason"] = self._refusals(rates, value, found["reason"])
@@ -108,18 +104,15 @@ class Nulls:
         names = ("value", "low", "high", "p", "floor_mean", "floor_95")
         tau = {name: np.full(size, np.nan) for name in names}
         reason = _few(n_groups)
-        if not self.draws:
-            reason[:] = _SHARED
-        else:
-            draws = self.of(rates.keys, lifted=True).only(chosen).groups
-            found = tau_log(observed, draws)
-            tau["value"], tau["p"] = found.value, found.p
-            tau["low"], tau["high"] = spread_interval(
-                np.log(observed), np.log(draws), self.options.confidence
-            )
-            at = floor(np.zeros(size), tau_log_null(draws))
-            tau["floor_mean"], tau["floor_95"] = at.mean, at.q95
-            reason = self._refusals(rates, tau["value"], reason)
+        draws = self.of(rates.keys, lifted=True).only(chosen).groups
+        found = tau_log(observed, draws)
+        tau["value"], tau["p"] = found.value, found.p
+        tau["low"], tau["high"] = spread_interval(
+            np.log(observed), np.log(draws), self.options.confidence
+        )
+        at = floor(np.zeros(size), tau_log_null(draws))
+        tau["floor_mean"], tau["floor_95"] = at.mean, at.q95
+        reason = self._refusals(rates, tau["value"], reason)
         return {**tau, "groups": n_groups, "reason": reason}
 
     def _refusals(
@@ -171,8 +164,7 @@ def draw_nulls(
     found: Sequence[Found],
     options: Options,
     rank: NDArray[np.intp] | None,
-    *,
-    is_valid: bool,
+    are_valid: Mapping[str, bool],
 ) -> Nulls:
     """Draw a fair system of both rates, of groups whose speakers are in no other.
 
@@ -186,14 +178,22 @@ def draw_nulls(
         How many draws, and their seed.
     rank
         Place of each speaker in an order that does not follow from names, if there is one.
-    is_valid
-        Whether there are such groups.
+    are_valid
+        Whether the groups are such, by rate; of a rate that is not asked for there is nothing.
     """
     points = {one.point.text: i for i, one in enumerate(found)}
     draws: dict[tuple[str, bool], Estimates] = {}
     refused: dict[str, Sequence[str]] = {}
-    for i, metric in enumerate(RATES if is_valid else ()):
-        rng = np.random.default_rng((options.seed, i))
+    for metric, is_valid in are_valid.items():
+        keys = [(metric, "", text) for text in points]
+        if not is_valid:
+            refused[metric] = [_SHARED] * len(keys)
+            shape = options.replicates, len(keys), groups.of(metric).n_cells + 1
+            unknown = np.broadcast_to(np.nan, shape)
+            none = Estimates(keys, unknown, keys, unknown, unknown)
+            draws |= {(metric, False): none, (metric, True): none}
+            continue
+        rng = np.random.default_rng((options.seed, RATES.index(metric)))
         if metric == "fnr" and null_method(groups.target) == "permutation":
             null = permuted(_ranked(groups.target, rank), None, options.replicates, rng)
         else:
@@ -206,7 +206,6 @@ def draw_nulls(
             for one in np.broadcast_arrays(*counted)
         )
         pooled = bias.smoothed(errors[..., -1:], trials[..., -1:])
-        keys = [(metric, "", text) for text in points]
         for lifted, rates in ((False, null.rates), (True, null.lifted)):
             values = np.concatenate((rates, pooled), axis=-1)
             values = np.where(unknown[:, None], np.nan, values)

@@ -138,8 +138,8 @@ def _uncertainty(
         crossed = drawn[2][:, first:last]
     intervals = rate_intervals(groups, pooled, options, rates, in_blocks=everyone.are_blocks)
     rank = None if draws is None else draws.rank
-    has_groups = layout.grouping is not None and intervals.are_disjoint
-    nulls = draw_nulls(groups, intervals.moments, points.found, options, rank, is_valid=has_groups)
+    are_valid = {} if layout.grouping is None else intervals.are_disjoint
+    nulls = draw_nulls(groups, intervals.moments, points.found, options, rank, are_valid)
     fewest = np.minimum(*(intervals.speakers[metric] for metric in RATES))[:-1]
     return Uncertainty(
         groups=groups,
