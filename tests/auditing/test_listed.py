@@ -170,3 +170,11 @@ def test_columns_that_differ_in_case_only_do_not_stop_an_audit_by_another():
     people = {**PEOPLE, "Gender": list("ffmm"), "accent": list("xyxy")}
     found = pv.audit(trials(), speakers=people, by="accent", intervals=False)
     assert "list_checks" in found.record
+
+
+def test_a_list_that_is_scored_in_part_is_told_from_the_whole(optional):
+    rows = trials()
+    listed = {name: rows[name] for name in ("enrol", "test", "label")}
+    some = {name: cells[:-2] for name, cells in rows.items()}
+    page = told(audit({"x": some}, trials=listed), optional)
+    assert "The list without its 2 trials that have no score fails G1, G2, G3, G7." in page

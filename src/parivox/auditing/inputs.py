@@ -19,6 +19,7 @@ from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.trialset import with_common_speakers
 from parivox.trials.grades import with_grades
+from parivox.trials.manifest import ListDesign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,6 +136,7 @@ class Gathered:
     people: Speakers | None = None  # none for counts, which know no one
     how: dict[str, Any] = field(default_factory=dict)  # how development scores are read
     strata: Sequence[Grouping] = ()  # what rates are standardised over
+    design: ListDesign | None = None  # what that of the trial list fixed, if it was built
 
     @staticmethod
     def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:
@@ -226,7 +228,8 @@ def gather(
     levels = make_groupings(people, asked.within or (), **made, option="--within")
     strata = make_groupings(people, standardise, **made, option="--standardise")
     chosen_by = "user" if asked.by else "every attribute with 2 to 50 values"
-    return Gathered(sets, groupings, levels, chosen_by, people, how, strata)
+    design = ListDesign.beside(asked.trials)
+    return Gathered(sets, groupings, levels, chosen_by, people, how, strata, design)
 
 
 def gather_counts(named: Named, asked: AuditOptions, tell: Callable[[str], None]) -> Gathered:

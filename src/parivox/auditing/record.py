@@ -54,7 +54,7 @@ def record_of(
     if file is not None:
         record["groups_file"] = file.record()
     unmet = {
-        name: _list_checks(trials, people, read.groupings)
+        name: _list_checks(trials, people, read)
         for name, trials in with_ids.items()
         if people is not None
     }
@@ -109,10 +109,8 @@ def provenance_of(
     return [e for i, e in enumerate(every) if e["role"] not in shared or e not in every[:i]]
 
 
-def _list_checks(
-    trials: TrialSet, people: Speakers, groupings: Sequence[Grouping]
-) -> list[dict[str, Any]]:
-    """Checks that the trial list fails; an infinite statistic is "inf".
+def _list_checks(trials: TrialSet, people: Speakers, read: Gathered) -> list[dict[str, Any]]:
+    """Checks that the trial list fails, as the check of that list has it; "inf" for infinite.
 
     Lists too large for memory are not checked.
     """
@@ -120,7 +118,10 @@ def _list_checks(
         return []
     names = ("id", "what", "statistic", "threshold", "offenders", "sentence")
     found = []
-    for one in failed_checks(list_of(trials, people, groupings=groupings)):
+    trial_list = list_of(trials, people, groupings=read.groupings)
+    if read.design is not None:
+        trial_list = read.design.graded(trial_list)
+    for one in failed_checks(trial_list, read.design):
         row = {name: getattr(one, name) for name in names}
         if row["statistic"] == float("inf"):
             row["statistic"] = "inf"

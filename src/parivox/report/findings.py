@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from parivox.auditing.account import POINTS, WITHOUT_TRIALS
 from parivox.auditing.options import parse_gates
 from parivox.core.measures import BOTH
+from parivox.read.checks import FAILED, UNSCORED
 from parivox.report.scopes import (
     RATES,
     differing,
@@ -99,8 +100,11 @@ def _of_system(audit: Audit, system: Row) -> Iterator[str]:
     if twin:
         yield f"The list of trials fails what that of {twin} fails."
         return
+    unscored = trials_without_score(audit, system)
+    what = f" without its {unscored:,} trials that have no score" if unscored else ""
     for check in failed:
-        yield f"The list of trials fails {check['id']} ({check['what']}): {check['sentence']}."
+        said = f"The list of trials{what} fails {check['id']}"
+        yield f"{said} ({check['what']}): {check['sentence']}."
 
 
 def _verdicts(audit: Audit, where: Row, rates: Rates) -> Iterator[str]:
@@ -217,6 +221,16 @@ def _aside(row: Row) -> str:
     where = f" [{row['grouping']}]" if row["grouping"] else ""
     note = f" ({row['note']})" if row["note"] else ""
     return f"{row['count']:,} {row['item']}{where}{note}"
+
+
+def trials_without_score(audit: Audit, name: Row) -> int:
+    """How many trials of a system's list have no score, and so no part in what is said of it."""
+    items = {UNSCORED, FAILED}
+    return sum(
+        row["count"]
+        for row in audit.data.where(**name).rows()
+        if row["item"] in items and not row["grouping"]
+    )
 
 
 def groups_without_trials(audit: Audit) -> list[str]:

@@ -25,6 +25,7 @@ from parivox.report.findings import (
     reference_in_words,
     set_aside,
     trends,
+    trials_without_score,
     why_unsure,
     worst_tenth,
 )
@@ -53,6 +54,7 @@ from parivox.report.sheets.measures import measure_of, spread, undefined
 from parivox.report.sheets.people import attempts, failures, people, standardised
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.words import GAP, add, percent, show, text
+from parivox.trials.guidelines import said_of_checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,9 +198,13 @@ def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
     elif failed:
         apart = [row for row in failed if row["id"] in SET_APART]
         words = [f"Groups are not alike ({row['id']}): {row['sentence']}." for row in apart]
-        others = ", ".join(row["id"] for row in failed if row not in apart)
-        words += [f"The list {'also ' * bool(apart)}fails {others}."] if others else []
-        yield text(" ".join([*words, "parivox trials check tells more."]))
+        others = [row["id"] for row in failed if row not in apart]
+        if others:
+            unscored = trials_without_score(audit, name)
+            words.append(said_of_checks(others, unscored=unscored, also=bool(apart)))
+        else:
+            words.append("parivox trials check tells more.")
+        yield text(" ".join(words))
 
 
 def _no_threshold(audit: Audit, name: Row, points: list[Row]) -> str:

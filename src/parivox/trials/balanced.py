@@ -174,7 +174,6 @@ def design(pool: Pool, asked: BalancedOptions) -> Design:
         dict.fromkeys(names, wanted.speakers),
         tuple(wanted.reasons()),
         tuple(notes),
-        {"thresholds": {"G2": n}},
     )
 
 

@@ -24,11 +24,12 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.options.kinds import options_of
 from parivox.options.trials import KINDS, BuildOptions, whole_number
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.checks import check
+from parivox.trials.guidelines import said_of_checks
+from parivox.trials.manifest import AS_WRITTEN, ENDING, SCHEMA, read_manifest
 from parivox.trials.pairs import Draws
 from parivox.trials.pool import Pool
 from parivox.trials.writing import ListWriter, check_format, label_words
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from parivox.trials.pairs import Ints
     from parivox.trials.pool import Block, Design
 
-SCHEMA = "parivox.trials/1"
 _MOST_VARIANTS = 10_000
 _MANY = 50_000_000
 """Trials of which there is word before they are drawn."""
@@ -93,12 +93,8 @@ class Built(Shown):
             lines.append(f"Left out: {row['speakers']:,} of {group}, {row['reason']}{named}.")
         lines += [f"{one[0].upper()}{one[1:]}." for one in self.manifest["notes"]]
         if "check" in self.manifest:
-            failed = [
-                f"{one['id']} ({one['what']})"
-                for one in self.manifest["check"]
-                if one["verdict"] == "fail"
-            ]
-            lines.append(f"Checks that fail: {', '.join(failed) or 'none'}.")
+            failed = [one["id"] for one in self.manifest["check"] if one["verdict"] == "fail"]
+            lines.append(said_of_checks(failed))
         return tuple(lines)
 
 
@@ -155,7 +151,7 @@ def build_lists(
     ending = _ENDINGS.get(format_, format_)
     numbers = [f"-{k}" for k in range(1, variants + 1)] if variants > 1 else [""]
     names = [f"{design.kind}{number}.{ending}" for number in numbers]
-    manifest_name = f"{design.kind}.manifest.json"
+    manifest_name = f"{design.kind}{ENDING}"
     manifest["inputs"] = _inputs(design.pool, asked, folder)
     with _aside(folder, [*names, manifest_name]) as aside:
         for name, one in zip(names, draws, strict=True):
@@ -169,9 +165,11 @@ def build_lists(
         manifest["notes"] += counts.notes
         if former is not None:
             _check_same(folder, manifest["lists"], former)
-        manifest["check"] = _checked(design, [aside / name for name in names])
         lists = tuple(folder / name for name in names)
         built = Built(lists, left_out, manifest, folder / manifest_name)
+        # beside the list, as whoever checks it has it
+        (aside / manifest_name).write_bytes(built.to_json().encode())
+        manifest["check"] = _checked(design, aside / names[0])
         (aside / manifest_name).write_bytes(built.to_json().encode())
     return built
 
@@ -206,7 +204,7 @@ def rebuild(
         did, or the lists come out different.
     """
     path = Path(manifest)
-    former = _read_manifest(path)
+    former = read_manifest(path)
     tables = {"utterances": utterances, "speakers": speakers}
     inputs = former["inputs"]
     for role, one in inputs.items():
@@ -277,16 +275,10 @@ def _ids(design: Design, block: Block) -> pl.DataFrame:
     return pl.DataFrame({"enrol": ids.gather(block.enrol), "test": ids.gather(block.test)})
 
 
-def _checked(design: Design, lists: Sequence[Path]) -> list[dict[str, Any]]:
-    """What the check says of the first list, beside its variants, held to what was asked for."""
-    checked = check(
-        lists[0],
-        speakers=design.pool.people,
-        utterances=design.pool.table,
-        by=design.pool.by,
-        variants=lists[1:],
-        **design.checked_with,
-    )
+def _checked(design: Design, path: Path) -> list[dict[str, Any]]:
+    """What the check says of the first list, as anybody's would."""
+    pool = design.pool
+    checked = check(path, speakers=pool.people, utterances=pool.table, by=pool.by)
     return [
         {name: "inf" if cell == math.inf else cell for name, cell in row.items() if name != "mend"}
         for row in checked.tables["checks"].rows()
@@ -302,7 +294,7 @@ def _check_same(
     if former["parivox"] != __version__:
         why = f"install Parivox {former['parivox']}, which made them"
     else:
-        why = f"the manifest may have been changed: {_AS_WRITTEN}"
+        why = f"the manifest may have been changed: {AS_WRITTEN}"
     if former["format"] == "parquet":
         why += " (or Polars, which writes Parquet, was another version then)"
     msg = f"{folder}: the lists came out different from what the manifest tells; {why}"
@@ -375,32 +367,6 @@ def _aside(folder: Path, names: Sequence[str]) -> Iterator[Path]:
                 one.rmdir()
 
 
-_FIELDS = {
-    "parivox": "str",
-    "by": "str",
-    "id": "str | None",
-    "grade_by": "Sequence[str]",
-    "parameters": "Mapping",
-    "seed": "int",
-    "variants": "int",
-    "format": "str",
-    "inputs": "Mapping",
-    "lists": "Sequence",
-}
-"""What a manifest has to hold, as annotations have it."""
-_TYPES = {
-    "int": (int, "a whole number"),
-    "float": (float, "a number"),
-    "bool": (bool, "true or false"),
-    "str": (str, "text"),
-    "None": (type(None), "null"),
-    "Sequence": (list, "a list"),
-    "Mapping": (dict, "a mapping"),
-}
-_ROLES = ("utterances", "speakers")
-_AS_WRITTEN = "give the manifest as it was written"
-
-
 def _inputs(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, Any]:
     """Where the tables were, with the hash of their bytes and of what was drawn from."""
     content = pool.sha256()
@@ -417,74 +383,3 @@ def _inputs(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, A
         inputs[role] = {"path": path, "sha256": file.get("sha256"), "content": content[role]}
     inputs.setdefault("speakers", {"content": content["speakers"]})  # columns of the utterances
     return inputs
-
-
-def _wrong(path: Path, what: str, mend: str = _AS_WRITTEN) -> DataError:
-    return DataError(f"{path}: {what}; {mend}")
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest that holds all that is needed."""
-    try:
-        manifest = json.loads(path.read_bytes())
-        schema, kind = manifest["schema"], manifest["kind"]
-    except OSError as error:
-        raise _wrong(path, f"cannot be read ({error.strerror})", "check the name") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        mend = "give the NAME.manifest.json of one"
-        raise _wrong(path, "is no manifest of a trial list", mend) from error
-    if schema != SCHEMA:
-        what = f"is a manifest of {schema!r}, not {SCHEMA!r}"
-        raise _wrong(path, what, "install its version of Parivox")
-    if kind not in tuple(KINDS):
-        raise _wrong(path, f"kind is {kind!r}, expected {' or '.join(KINDS)}")
-    _check_fields(path, "", manifest, _FIELDS)
-    of_all, own = options_of(BuildOptions), options_of(KINDS[kind])
-    parameters = {name: one.annotation for name, one in own.items() if name not in of_all}
-    _check_fields(path, "parameters.", manifest["parameters"], parameters)
-    _check_fields(path, "inputs.", manifest["inputs"], dict.fromkeys(_ROLES, "Mapping"))
-    extra = sorted({*manifest["parameters"]} - {*parameters})
-    extra += sorted({*manifest["inputs"]} - {*_ROLES})
-    if extra:
-        raise _wrong(path, f"{extra[0]!r} is not known of a list that is {kind}")
-    for role, one in manifest["inputs"].items():
-        has_path = role == "utterances" or "path" in one
-        fields = {"content": "str"} | ({"path": "str | None"} if has_path else {})
-        _check_fields(path, f"inputs.{role}.", one, fields)
-    lists, variants = manifest["lists"], manifest["variants"]
-    if len(lists) != variants:
-        raise _wrong(path, f"variants is {variants}, of lists there are {len(lists)}")
-    for at, one in enumerate(lists):
-        _check_fields(path, f"lists[{at}].", one, {"sha256": "str"})
-    return dict(manifest)
-
-
-def _check_fields(path: Path, where: str, part: Any, fields: Mapping[str, str]) -> None:
-    """Refuse a part of a manifest that lacks a field, or has it of another type."""
-    if not isinstance(part, dict):
-        raise _wrong(path, f"{where.rstrip('.')} is {part!r}, expected a mapping")
-    for name, annotation in fields.items():
-        if name not in part:
-            raise _wrong(path, f"lacks {where}{name}")
-        if not _is_of_type(part[name], annotation):
-            types = [_TYPES[one.partition("[")[0]][1] for one in annotation.split(" | ")]
-            raise _wrong(path, f"{where}{name} is {part[name]!r}, expected {' or '.join(types)}")
-
-
-def _is_of_type(value: Any, annotation: str) -> bool:
-    """Whether a value of JSON is of an annotated type.
-
-    >>> _is_of_type([1, 3], "Sequence[int] | None"), _is_of_type(None, "int | str")
-    (True, False)
-    >>> _is_of_type(True, "int")
-    False
-    """
-    kind: type = type(value)  # True is no number here
-    for one in annotation.split(" | "):
-        outer, _, inner = one.rstrip("]").partition("[")
-        if outer == "float" and kind is int:
-            return True
-        if kind is _TYPES[outer][0]:
-            items = value.values() if outer == "Mapping" else value
-            return not inner or all(_is_of_type(x, inner.split(", ")[-1]) for x in items)
-    return False

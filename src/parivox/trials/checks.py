@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.read.checks import DUPLICATES
 from parivox.read.table import Table
 from parivox.trials.counts import count_list
 from parivox.trials.description import Description, described
 from parivox.trials.grades import hardest, parse_mix
 from parivox.trials.guidelines import CHECKS, guidelines
 from parivox.trials.lists import read_list
-from parivox.trials.remarks import detectable, overlap, remarks
+from parivox.trials.manifest import ListDesign
+from parivox.trials.remarks import design_remark, detectable, overlap, remarks
 
 if TYPE_CHECKING:
     from parivox.trials.guidelines import Check, Finding
@@ -107,7 +107,8 @@ def check(
     mix
         The share of nontarget trials of each grade that is wished for: ``cat4=0.5,cat3=0.5``.
     variants
-        Other lists that were drawn like this one.
+        Other lists that were drawn like this one. Without these, `grade_by` and `mix`, the manifest
+        beside a list that was built says what its design fixed.
     development
         A list whose speakers should not be in this one.
     pilot
@@ -154,7 +155,10 @@ def check(
         "conflicts": conflicts,
     }
     trial_list = read_list(trials, by=by, grade_by=grade_by, **reading)
-    wished = None
+    design = ListDesign.beside(trials)
+    if design is not None and grade_by is None:
+        trial_list = design.graded(trial_list)
+    wished = None if design is None else design.mix_of(trial_list)
     if mix is not None:
         if not trial_list.agreements:
             msg = (
@@ -163,16 +167,17 @@ def check(
             )
             raise ConfigError(msg)
         wished = parse_mix(mix, hardest(len(trial_list.agreements)))
-    lists = {trial_list.trials.content_sha256}
-    lists |= {read_list(one, by=(), **reading).trials.content_sha256 for one in variants}
+    others = {read_list(one, by=(), **reading).trials.content_sha256 for one in variants}
+    lists = len(others | {trial_list.trials.content_sha256})
+    if design is not None and not variants:
+        lists = design.lists
     shared = [] if development is None else [overlap(trial_list, development, **reading)]
     counts = count_list(trial_list)
     about = described(counts, speaker_ids=speaker_ids)
     findings = (
-        *guidelines(
-            counts, checks, mix=wished, lists=len(lists), duplicates=_duplicates(trial_list)
-        ),
+        *guidelines(counts, checks, mix=wished, lists=lists),
         *remarks(about, counts.speakers),
+        *([] if design is None else [design_remark(design)]),
         *shared,
         *([] if pilot is None else detectable(about, pilot)),
     )
@@ -182,15 +187,11 @@ def check(
     return Checked(about.name, about.groupings, about.graded_by, tables, findings)
 
 
-def failed_checks(trial_list: TrialList) -> list[Finding]:
-    """Checks that a list fails at the usual thresholds."""
-    findings = guidelines(count_list(trial_list), CHECKS, duplicates=_duplicates(trial_list))
-    return [one for one in findings if one.verdict == "fail"]
-
-
-def _duplicates(trial_list: TrialList) -> int:
-    """Number of rows that repeat another."""
-    return sum(note.count for note in trial_list.trials.data if note.item == DUPLICATES)
+def failed_checks(trial_list: TrialList, design: ListDesign | None = None) -> list[Finding]:
+    """Checks that a list fails at the usual thresholds, held to what its design fixed."""
+    mix, lists = (None, 1) if design is None else (design.mix_of(trial_list), design.lists)
+    found = guidelines(count_list(trial_list), CHECKS, mix=mix, lists=lists)
+    return [one for one in found if one.verdict == "fail"]
 
 
 def _with_thresholds(asked: Any) -> dict[str, Check]:

@@ -265,3 +265,17 @@ def _as_table(counts: NDArray[np.int64]) -> Table:
         "trials": counts[label, code].tolist(),
     }
     return Table.of(cells, {"label": "str", "grade": "int", "trials": "int"})
+
+
+def rounded(n: int, shares: Mapping[int, float]) -> dict[int, int]:
+    """Whole numbers in these shares that add up to n, by largest remainder.
+
+    >>> rounded(10, {4: 0.55, 3: 0.25, 1: 0.2})
+    {4: 6, 3: 2, 1: 2}
+    """
+    exact = {grade: round(n * share, 9) for grade, share in shares.items()}
+    counts = {grade: int(x) for grade, x in exact.items()}
+    left = sorted(exact, key=lambda grade: (counts[grade] - exact[grade], -grade))
+    for grade in left[: n - sum(counts.values())]:
+        counts[grade] += 1
+    return {grade: count for grade, count in counts.items() if count}

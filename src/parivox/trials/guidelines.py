@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from parivox.read.checks import DUPLICATES
 from parivox.trials.counts import share_of, speakers_by_group
 from parivox.trials.grades import hardest
 from parivox.trials.lists import RECORDING
@@ -119,14 +120,13 @@ def guidelines(
     counts: ListCounts,
     checks: Mapping[str, Check],
     *,
-    duplicates: int,
     mix: Mapping[int, float] | None = None,
     lists: int = 1,
 ) -> list[Finding]:
     """The findings of checks G1 to G10.
 
-    `duplicates` are rows that repeat another; `mix` is the share of nontarget trials that is wished
-    for, by grade; `lists` says how many different lists there are, this one and its variants.
+    `mix` is the share of nontarget trials that is wished for, by grade; `lists` says how many
+    different lists there are, this one and its variants.
     """
     return [
         _g1(counts.speakers, checks["G1"]),
@@ -138,7 +138,7 @@ def guidelines(
         _g7(counts, checks["G7"]),
         _g8(counts, checks["G8"]),
         _g9(counts, checks["G9"]),
-        _g10(counts, duplicates, checks["G10"]),
+        _g10(counts, checks["G10"]),
     ]
 
 
@@ -356,8 +356,11 @@ def _few_groups(trial_list: TrialList, *names: str) -> tuple[str, str] | None:
     return None if max(sizes) > 1 else ("there is one group only", "give --by with more groups")
 
 
-def _g10(counts: ListCounts, duplicates: int, check: Check) -> Finding:
+def _g10(counts: ListCounts, check: Check) -> Finding:
     nontarget, target = counts.reversed
+    notes = [one for one in counts.trial_list.trials.data if one.item == DUPLICATES]
+    # of a list beside its scores, those of the list
+    duplicates = max((one.count for one in notes), default=0)
     every = duplicates + nontarget + target + counts.itself
     return check.finding(
         every,
@@ -367,6 +370,23 @@ def _g10(counts: ListCounts, duplicates: int, check: Check) -> Finding:
         offenders=every,
         mend="keep each unordered pair once: most systems give it one score",
     )
+
+
+def said_of_checks(failed: Sequence[str], *, unscored: int = 0, also: bool = False) -> str:
+    """Which checks a list fails, by their ids: the same words wherever it is said.
+
+    Of a list some trials of which have no score, only the others were looked at.
+
+    >>> said_of_checks(["G2"]), said_of_checks([])
+    ('The list fails G2. parivox trials check tells more.', 'The list fails no check.')
+    """
+    what = (
+        f"The list without its {unscored:,} trials that have no score" if unscored else "The list"
+    )
+    if not failed:
+        return f"{what} fails no check."
+    fails = "also fails" if also else "fails"
+    return f"{what} {fails} {', '.join(failed)}. parivox trials check tells more."
 
 
 def percent(share: float) -> str:

@@ -23,7 +23,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
 from parivox.options.trials import InclusiveOptions, whole_number
 from parivox.trials.building import Built, build_lists
-from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix
+from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded
 from parivox.trials.pairs import (
     Meetings,
     keys_of,
@@ -163,11 +163,8 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
         raise DataError(msg)
     is_in = np.array([not reason for reason in reasons])
     grade_by = None if asked.grade_by is None else list(asked.grade_by)
-    checked_with: dict[str, Any] = {"thresholds": {"G2": n}, "grade_by": grade_by}
     notes = list(_notes(wanted, reasons.count("")))
-    if grade_by is not None or pool.is_usual:
-        checked_with["mix"] = {grade: count / n for grade, count in rounded(n, shares).items()}
-    else:
+    if grade_by is None and not pool.is_usual:
         notes.append(
             f"grades are of {' and '.join(pool.graded_by)}, those of the check of "
             f"{' and '.join(pool.usual)}: to have the same, name attributes with --grade-by"
@@ -195,7 +192,6 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
         pool.speakers_by_group(is_in),
         tuple(reasons),
         tuple(notes),
-        checked_with,
     )
 
 
@@ -436,17 +432,3 @@ class _PairsWanted:
         np.fill_diagonal(is_crowded, is_met.diagonal() & (own * (count - 1) < 2 * n))
         c, d = np.nonzero(is_crowded)
         return np.asarray(who[np.unique(first[np.where(fewest[c] <= fewest[d], c, d)])])
-
-
-def rounded(n: int, shares: Mapping[int, float]) -> dict[int, int]:
-    """Whole numbers in these shares that add up to n, by largest remainder.
-
-    >>> rounded(10, {4: 0.55, 3: 0.25, 1: 0.2})
-    {4: 6, 3: 2, 1: 2}
-    """
-    exact = {grade: round(n * share, 9) for grade, share in shares.items()}
-    counts = {grade: int(x) for grade, x in exact.items()}
-    left = sorted(exact, key=lambda grade: (counts[grade] - exact[grade], -grade))
-    for grade in left[: n - sum(counts.values())]:
-        counts[grade] += 1
-    return {grade: count for grade, count in counts.items() if count}

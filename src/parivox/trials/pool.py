@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -222,8 +222,6 @@ class Design:
     speakers: Mapping[str, int]  # how many of each group take part
     reasons: tuple[str, ...]  # why each speaker cannot take part; empty for those that can
     notes: tuple[str, ...] = ()  # what else there is to say of it
-    checked_with: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the check of the list: thresholds, and a mix with what its grades are by."""
 
     def left_out(self, *, speaker_ids: bool = False) -> Table:
         """How many speakers of each group take no part, and why; their ids, if asked for."""

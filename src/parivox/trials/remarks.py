@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from parivox.trials.counts import SpeakerCounts
     from parivox.trials.description import Description
     from parivox.trials.lists import TrialList
+    from parivox.trials.manifest import ListDesign
 
     Row = dict[str, Any]
 
@@ -58,6 +59,11 @@ def _remark(
 ) -> Finding:
     number = None if statistic is None else float(statistic)
     return Finding(id, what, "told", number, None, 0, sentence, mend)
+
+
+def design_remark(design: ListDesign) -> Finding:
+    """What the manifest beside the list says of it."""
+    return _remark("design", "what its design fixed", None, design.in_words)
 
 
 def _sides(speakers: SpeakerCounts, about: Description) -> Finding:
