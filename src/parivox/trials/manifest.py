@@ -176,7 +176,9 @@ class ListDesign(NamedTuple):
     @property
     def in_words(self) -> str:
         """What it fixes, as a clause."""
-        words = [f"grades are of {' and '.join(self.graded_by)}"]
+        words = []
+        if self.asked or self.mix is not None:
+            words.append(f"grades are of {' and '.join(self.graded_by)}")
         if self.mix is not None:
             shares = (f"{100 * share:g} % of grade {grade}" for grade, share in self.mix.items())
             words.append(f"nontarget trials are {', '.join(shares)}")
