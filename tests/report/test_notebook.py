@@ -59,7 +59,7 @@ def test_what_an_audit_lacks_is_said(material):
     own = [a[:3] == b[:3] for a, b in zip(trials["enrol"], trials["test"], strict=True)]
     only = {name: [c for c, keep in zip(v, own, strict=True) if keep] for name, v in trials.items()}
     found = parsed(pv.audit({"S": only}, speakers=speakers, by="gender"))
-    assert "No FPR, as there are no nontarget trials: f, m, pooled." in found.text
+    assert "No FPR, as there are no impostor trials: f, m, pooled." in found.text
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ def test_a_class_without_trials_has_no_verdict(material, printed):
     only = dict(zip(trials, map(list, zip(*cells, strict=True)), strict=True))
     options = {"by": "gender", "operating_points": "threshold=1", "replicates": 50}
     told = printed(pv.audit(only, speakers=speakers, **options))
-    assert "No FPR: no nontarget trials." in told
+    assert "No FPR: no impostor trials." in told
     assert "impostors in" not in told
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.operating_points import missing_class
+from parivox.auditing.operating_points import NO_TRIALS, missing_class
 from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, times
 from parivox.auditing.schema import Base, Key
 from parivox.core import bias
@@ -218,8 +218,8 @@ class _Cell:
         target, nontarget = int(counts.n_target), int(counts.n_nontarget)
         self.trials = {"target": target, "nontarget": nontarget, "both": target + nontarget}
         self.lacks = {
-            "target": no_curve or ("" if target else "no target trials"),
-            "nontarget": no_curve or ("" if nontarget else "no nontarget trials"),
+            "target": no_curve or ("" if target else NO_TRIALS["fnr"]),
+            "nontarget": no_curve or ("" if nontarget else NO_TRIALS["fpr"]),
             "both": no_curve or missing_class(target, nontarget),
         }
 

@@ -321,13 +321,19 @@ class Uncertainty:
     # --- gates -----------------------------------------------------------------------------------
 
     def missing_for_gates(self, metric: str, point: str) -> list[str]:
-        """What each group lacks for a rate to count, in words; empty where it lacks nothing."""
+        """What each group lacks for a rate to count, in words; empty where it lacks nothing.
+
+        A group without trials has no rate that could count.
+        """
         gates, at = self.options.gates, self.points[point]
         found, own = self.intervals.rates[metric], self.intervals.moments[metric]
         effective = (found.rate * found.n_eff)[at, :-1]
         pairs = np.broadcast_to(own.pairs, own.rate.shape)[at]
         words = []
         for i, n in enumerate(self.intervals.speakers[metric][:-1].tolist()):
+            if not n:
+                words.append("")
+                continue
             lacks = []
             if n < gates.speakers:
                 lacks.append(f"{n} speakers")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DEPLOYED = "deployed"
 NO_SCORES = "decisions without scores"
+NO_TRIALS = {"fpr": "no nontarget trials", "fnr": "no target trials"}
+"""Why there is no rate of trials that there are none of."""
 RESOLVABLE = 30
 """Expected errors below which an operating point is not taken by default.
 
@@ -226,8 +228,8 @@ def missing_class(n_target: int, n_nontarget: int) -> str:
     if n_target and n_nontarget:
         return ""
     if n_target:
-        return "no nontarget trials"
-    return "no target trials" if n_nontarget else "no trials"
+        return NO_TRIALS["fpr"]
+    return NO_TRIALS["fnr"] if n_nontarget else "no trials"
 
 
 def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> OperatingPoint:

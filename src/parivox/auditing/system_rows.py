@@ -13,7 +13,7 @@ from parivox.auditing.confounding import standardised_rows
 from parivox.auditing.curves import band_of, band_rows, bin_rows, det_rows, points_by_threshold
 from parivox.auditing.estimates import columns_of
 from parivox.auditing.meta import meta_rows, sweep_rows
-from parivox.auditing.operating_points import DEPLOYED, find_all
+from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, find_all
 from parivox.auditing.options import OFFENDERS
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import measured_cells, withheld
@@ -198,7 +198,7 @@ def _matrices(rows: Rows, system: System) -> None:
             n = total.reshape(-1)
             lost = bool(f.reason)
             reason = [
-                mine or ("" if of else "no nontarget trials") or f.reason
+                mine or ("" if of else NO_TRIALS["fpr"]) or f.reason
                 for mine, of in zip(why, n.tolist(), strict=True)
             ]
             value = np.where((n == 0) | lost, np.nan, counted.reshape(-1) / np.maximum(n, 1))

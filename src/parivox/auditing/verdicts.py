@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.confounding import trend
 from parivox.core.measures import RATES
 from parivox.core.people import (
@@ -203,8 +204,9 @@ def _too_few(
 ) -> list[str]:
     """Why nothing is concluded about a group; empty where something may be."""
     least, reference = options.gates.inference, options.reference[0]
-    speakers = uncertainty.intervals.speakers[metric][:-1].tolist()
-    words = [f"fewer than {least} speakers" if n < least else "" for n in speakers]
+    speakers = uncertainty.intervals.speakers[metric][:-1]
+    few = np.where(speakers < least, f"fewer than {least} speakers", "")
+    words = np.where(speakers > 0, few, NO_TRIALS[metric]).tolist()
     return ["is the reference" if g == reference else w for g, w in zip(groups, words, strict=True)]
 
 
@@ -233,8 +235,9 @@ def _of_system(
     whole = f"it cannot be told of any of {n} groups whether it differs"
     if np.isinf(found.threshold):
         return f"{whole}: the threshold is infinite"
-    if (reasons == "too_common").all():
-        return f"{whole}: {WHY['too_common']}"
+    for why in ("too_common", *NO_TRIALS.values()):
+        if (reasons == why).all():
+            return f"{whole}: {WHY[why]}"
     return f"no group of {n} is shown to differ, and of {unknown} it cannot be told whether they do"
 
 

@@ -239,6 +239,8 @@ _WHETHER = {
     "fnr": "whether locked out more or less often cannot be told",
 }
 WHY = {
+    "no target trials": "no own trials",
+    "no nontarget trials": "no impostor trials",
     "undefined_ratio": "there is no ratio to compare",
     "no_interval": "there is no interval",
     "no_p": "there is no p value",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.core.measures import BOTH
+from parivox.core.verdict import WHY
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -109,6 +110,12 @@ def rates_of(audit: Audit, where: Row) -> dict[str, dict[tuple[str, str], Row]]:
 def has_rate(metric: str, at: str, rates: Rates) -> bool:
     """Whether any group has a rate."""
     return any(one[metric, at]["value"] is not None for one in rates.values())
+
+
+def why_no_rate(metric: str, at: str, rates: Rates) -> str:
+    """Why no group has a rate at an operating point."""
+    reasons = (one[metric, at]["reason"] for one in rates.values())
+    return ", ".join(dict.fromkeys(WHY.get(one, one) for one in reasons))
 
 
 def verdicts_of(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:

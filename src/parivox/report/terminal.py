@@ -39,6 +39,7 @@ from parivox.report.scopes import (
     rates_of,
     systems,
     verdicts_of,
+    why_no_rate,
 )
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import (
@@ -324,8 +325,7 @@ def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator
                     row[4] = Cell(row[4].why)
             yield from in_terminal(sheet, is_close=True)
         else:
-            reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
-            yield text(f"No {metric.upper()}: {', '.join(reasons)}.")
+            yield text(f"No {metric.upper()}: {why_no_rate(metric, at, rates)}.")
     at_point = {**here, "operating_point": at}
     lacking = lacks(verdicts_of(audit, at_point), rates, at)
     if lacking:

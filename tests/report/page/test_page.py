@@ -110,7 +110,9 @@ def test_one_group_and_two_hundred_make_a_page(odd, read, n):
 @pytest.mark.slow
 def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
     text = read(page(odd(["f", "m"], nontarget=False))).text
-    assert "No FPR (impostors in): no nontarget trials" in text
+    assert "No FPR (impostors in): no impostor trials" in text
+    assert "Impostors in (FPR), no impostor trials: f, m." in text
+    assert "Impostors in (FPR), fewer than" not in text
     glance = text.partition("At a glance")[2].partition("Before you rely on it")[0]
     assert "no impostor trials lock-outs: 2 of 2" in glance
     assert "impostors: " not in glance

@@ -13,7 +13,6 @@ from parivox.report.page.layout import (
     capital,
     listed,
     point_in_words,
-    why_no_rate,
 )
 from parivox.report.scopes import (
     RATES,
@@ -29,6 +28,7 @@ from parivox.report.scopes import (
     small_groups,
     systems,
     verdicts_of,
+    why_no_rate,
 )
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 _MOST_TOLD = 6
-_NO_TRIALS = {"no target trials": "no own trials", "no nontarget trials": "no impostor trials"}
 _ASKED = {
     "purpose": "Purpose",
     "deployer": "Deployer",
@@ -302,7 +301,7 @@ def _glance(audit: Audit, every: Sequence[Scope]) -> tuple[Sheet, tuple[str, ...
         cells, unknown = [], []
         for metric, words in {"fnr": "lock-outs", "fpr": "impostors"}.items():
             if not has_rate(metric, at, rates):
-                cells.append(Cell(_none(metric, at, rates)))
+                cells.append(Cell(why_no_rate(metric, at, rates)))
                 continue
             rows = list(of.get(metric, {}).values())
             worse = [row for row in rows if row["verdict"] == "worse"]
@@ -314,12 +313,6 @@ def _glance(audit: Audit, every: Sequence[Scope]) -> tuple[Sheet, tuple[str, ...
             unknown.append(f"{words}: {n or 'none'} of {len(rows)}")
         made.add(scope.label, at, *cells, "; ".join(unknown))
     return (made, example) if made.rows else (_counted_worst(audit, every), ())
-
-
-def _none(metric: str, at: str, rates: Rates) -> str:
-    """Why no group has a rate."""
-    reasons = dict.fromkeys(one[metric, at]["reason"] for one in rates.values())
-    return ", ".join(_NO_TRIALS.get(one, one) for one in reasons)
 
 
 def _worse(worse: Sequence[Row], rows: Sequence[Row]) -> Cell:
@@ -359,7 +352,7 @@ def _counted_worst(audit: Audit, every: Sequence[Scope]) -> Sheet:
 def _highest(rates: Rates, metric: str, at: str) -> str:
     """The group with the highest rate, its counts, and how it stands to all together."""
     if not has_rate(metric, at, rates):
-        return _none(metric, at, rates)
+        return why_no_rate(metric, at, rates)
     rows = {group: one[metric, at] for group, one in rates.items()}
     pooled = rows.pop("pooled", {"value": None})["value"]
     known = [row for row in rows.values() if row["value"]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.options import parse_gates
 from parivox.report import findings
 from parivox.report.disagreements import disagreements
-from parivox.report.page.layout import abreast, point_in_words, why_no_rate
+from parivox.report.page.layout import abreast, point_in_words
 from parivox.report.scopes import (
     POOLED,
     RATES,
@@ -22,6 +22,7 @@ from parivox.report.scopes import (
     scopes,
     systems,
     verdicts_of,
+    why_no_rate,
 )
 from parivox.report.sheets import comparison
 from parivox.report.sheets import groups as tables

@@ -11,7 +11,6 @@ from parivox.report.words import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.report.scopes import Rates
     from parivox.report.words import Row
 
 T = TypeVar("T")
@@ -36,11 +35,6 @@ def listed(names: Sequence[str], *, most: int) -> list[str]:
 def capital(words: str) -> str:
     """Words as a sentence begins."""
     return f"{words[:1].upper()}{words[1:]}"
-
-
-def why_no_rate(metric: str, at: str, rates: Rates) -> str:
-    """Why no group has a rate at an operating point."""
-    return ", ".join(dict.fromkeys(one[metric, at]["reason"] for one in rates.values()))
 
 
 _POINTS = {

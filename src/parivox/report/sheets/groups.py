@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core import verdict
 from parivox.core.measures import MEASURES
 from parivox.report.findings import (
@@ -60,7 +61,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
         threshold = UNDEFINED if row["reason"] else deployed.get(name, UNDEFINED)
         if row["threshold"] is not None:
             threshold = f"{row['threshold']:.6g}"
-        missing = {"fpr": "no impostor trials", "fnr": "no own trials"}
+        missing = {metric: verdict.WHY[why] for metric, why in NO_TRIALS.items()}
         lack = {} if row["reason"] else {k: w for k, w in missing.items() if row[k] is None}
         cost = UNDEFINED if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}"
         made.add(
@@ -101,7 +102,7 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
     for group in order:
         row, verdict_ = rates[group][metric, at], of.get(metric, {}).get(group)
         compared = against.get(group)
-        why = row["reason"] if row["value"] is None else ""
+        why = "" if row["value"] is not None else str(verdict.WHY.get(row["reason"], row["reason"]))
         made.add(
             Cell(group, "*" if verdict_ and verdict_["gates"] else ""),
             _verdict(verdict_),
@@ -241,7 +242,8 @@ def _notes(audit: Audit, rates: Rates, lacking: Mapping[str, str], at: str) -> I
     missing: dict[str, list[str]] = {}
     for row in cells:
         if row["value"] is None:
-            reason = f"No {row['metric'].upper()}, as there are {row['reason']}"
+            why = verdict.WHY.get(row["reason"], row["reason"])
+            reason = f"No {row['metric'].upper()}, as there are {why}"
             missing.setdefault(reason, []).append(row["group"])
     yield from (f"{reason}: {', '.join(groups)}." for reason, groups in missing.items())
 
