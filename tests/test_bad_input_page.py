@@ -80,6 +80,7 @@ def counts(folder, monkeypatch):
         ("scores.csv", {"speakers": "merged.xlsx"}),
         ("scores.csv", {"speakers": "formula.xlsx"}),
         ("scores.csv", {"speakers": "twice.csv"}),
+        ("scores.csv", {"speakers": "named.csv"}),
         ("zeros.csv", {"speakers": "excel.csv"}),
         ("scores.csv", {"speakers": "people.csv", "models": "enrolments.csv"}),
         ("scores.csv", {"speakers": "people.csv", "failures": "failures.csv"}),
@@ -117,6 +118,7 @@ def test_the_page_shows_the_sentence(scores, options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "named.csv").write_bytes("speaker,name\na,Inês\nb,Tom\n".encode("cp1252"))
     workbooks(tmp_path)
     counts(tmp_path, monkeypatch)
     with pytest.raises(ParivoxError) as told:

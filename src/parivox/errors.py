@@ -6,14 +6,24 @@
     ├── DataError           a file or table does not hold what it must
     ├── ConfigError         an option or argument is wrong, or two of them contradict
     └── UndefinedMetric     a number was asked for that the data cannot define
+    EncodingGuessed         a warning: in which encoding a text was read that does not say so
 
-The command line prints the sentence and exits with 2; the library raises it.
+The command line prints the sentence and exits with 2; the library raises it. A warning is printed,
+and what was asked for is done.
 """
 
 import re
 import unicodedata
 
-__all__ = ["ConfigError", "DataError", "ParivoxError", "UndefinedMetric", "shown", "storable"]
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "EncodingGuessed",
+    "ParivoxError",
+    "UndefinedMetric",
+    "shown",
+    "storable",
+]
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal, reorder its text or break the line."""
@@ -86,3 +96,7 @@ class ConfigError(ParivoxError):
 
 class UndefinedMetric(ParivoxError):  # noqa: N818 - named for what it tells
     """A number was asked for that the data cannot define."""
+
+
+class EncodingGuessed(UserWarning):
+    """In which encoding a text was read that does not say so, with a word as it was read."""

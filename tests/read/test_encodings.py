@@ -3,19 +3,24 @@
 import codecs
 import contextlib
 import gzip
+import warnings
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parivox.errors import DataError, ParivoxError
+import parivox as pv
+from parivox.errors import ConfigError, DataError, EncodingGuessed, ParivoxError
 from parivox.read import content as content_module
 from parivox.read.content import read_content
 from parivox.read.metadata import read_table
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 
-pytestmark = pytest.mark.minimal
+pytestmark = [
+    pytest.mark.minimal,
+    pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed"),
+]
 
 FUZZ = settings(
     deadline=None,
@@ -64,7 +69,8 @@ def test_large_files_are_turned_into_utf8_on_disk(write, monkeypatch, encoding):
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
 def test_scores_are_the_same_trials_in_every_encoding(read, csv, write, encoding):
-    rows = [("a/é1", "a/2", "0.9", "1"), ("a/é1", "b/1", "0.1", "0"), ("c/1", "b/1", "0.2", "0")]
+    one = "a/José1"
+    rows = [(one, "a/2", "0.9", "1"), (one, "b/1", "0.1", "0"), ("c/1", "b/1", "0.2", "0")]
     found = read(csv(rows).encode(encoding))
     plain = read(csv(rows))
     assert found.content_sha256 == plain.content_sha256
@@ -81,8 +87,8 @@ def test_a_byte_far_down_decides(write):
     ("data", "match"),
     [
         (
-            b"id,n\na,\x8f\n",
-            "row 2: byte 0x8f is neither UTF-8 nor cp1252, as Excel saves text",
+            b"id,n\na,x\x8f\x8fx\x81\x81x\n",
+            "row 2: byte 0x8f is not UTF-8, and in none of the encodings that are looked for does",
         ),
         (PEOPLE.encode() + b"d,Jos\xe9\n", "row 5: byte 0xe9 is not UTF-8, as other parts are; sa"),
         (codecs.BOM_UTF8 + b"id\nJos\xe9\n", "row 2: byte 0xe9 is not UTF-8, as other parts are"),
@@ -160,6 +166,98 @@ def test_decimal_signs_must_agree_across_blocks(read, monkeypatch):
         read("enrol;test;score\na/x;b/1;0,5\n" + "".join(rows))
 
 
+NAMES = {
+    "cp1252": ["José", "Hélène", "Søren", "Muñoz", "Niccolò"],
+    "mac_roman": ["José", "Hélène", "Jörg", "Müller", "Björn"],
+    "cp1250": ["Dvořák", "Kučera", "Łukasz", "Růžena", "Đoković"],
+    "cp1254": ["Çağlar", "Gülşen", "Işık", "Ayşe", "Yıldız"],
+    "cp1251": ["Иван", "Мария", "Сергей", "Ольга", "Київ"],
+    "cp1253": ["Μαρία", "Γιώργος", "Ελένη", "Νίκος"],
+    "cp1255": ["דוד", "שרה", "מרים", "יוסף"],
+    "gbk": ["王伟", "李娜", "张三", "刘洋", "陈静"],
+    "cp950": ["王偉", "李娜", "張三", "劉洋", "陳靜"],
+    "cp932": ["田中", "佐藤花子", "さくら", "佐々木", "渡辺"],
+    "euc_jp": ["田中", "佐藤花子", "さくら", "鈴木", "渡辺"],
+    "cp949": ["김철수", "이영희", "박지성", "최민수"],
+}
+
+
+def table_of(names, encoding):
+    rows = "".join(f"{number},{name}\n" for number, name in enumerate(names))
+    return f"id,name\n{rows}".encode(encoding)
+
+
+@pytest.mark.parametrize("encoding", NAMES)
+def test_names_tell_their_encoding_and_a_warning_shows_one(write, encoding):
+    path = write("people.csv", table_of(NAMES[encoding], encoding))
+    told = f"^people.csv: is not UTF-8 and is read as {encoding}, a guess by its words such as '"
+    with pytest.warns(EncodingGuessed, match=told) as warned:
+        table, _, about = read_table(path, "speakers")
+    assert (table["name"].to_list(), about["encoding"]) == (NAMES[encoding], encoding)
+    assert any(repr(name) in str(warned[0].message) for name in NAMES[encoding])
+
+
+@pytest.mark.parametrize(
+    ("encoding", "names", "readings"),
+    [
+        ("cp1252", ["Inês", "Tom"], "'Inês' (in cp1252), 'Inęs' (in cp1250)"),
+        ("cp1250", ["Szűcs"], "'Szűcs' (in cp1250)"),
+        ("gbk", ["王"], "'王' (in gbk)"),
+        ("cp1251", ["м", "ж"], "'м' (in cp1251)"),
+    ],
+)
+def test_names_of_several_readings_are_refused_until_one_is_named(write, encoding, names, readings):
+    path = write("people.csv", table_of(names, encoding))
+    with pytest.raises(DataError, match=r"what it says may be .*; name the right one") as refused:
+        read_table(path, "speakers")
+    assert readings in str(refused.value)
+    with warnings.catch_warnings(), content_module.texts_in(encoding):
+        warnings.simplefilter("error")
+        table, _, about = read_table(path, "speakers")
+    assert (table["name"].to_list(), about["encoding"]) == (names, encoding)
+
+
+def test_a_named_encoding_is_for_texts_that_are_not_unicode(write):
+    path = write("people.csv", PEOPLE)
+    for name in ("cp1250", "GB2312", "utf-8", "mac-roman"):
+        with content_module.texts_in(name):
+            assert read_table(path, "speakers")[2]["encoding"] == "utf-8"
+    with content_module.texts_in("utf-8"), pytest.raises(DataError, match="row 2: byte 0xe9 is"):
+        read_content(write("more.csv", "id\nJosé,Jörg\n".encode("cp1252")))
+
+
+def test_every_command_takes_an_encoding_and_tells_a_guess(write, tmp_path, capsys):
+    from parivox.cli import main
+
+    ids = [f"{name}/{k}" for name in ("Inês", "Zoë") for k in range(2)]
+    rows = [f"{one},{two},0.5\n" for one in ids for two in ids if one < two]
+    scores = write("s.csv", ("enrol,test,score\n" + "".join(rows)).encode("cp1252"))
+    people = write("p.csv", "id,sex\nInês,f\nZoë,m\n".encode("cp1252"))
+    known = ("--speakers", str(people), "--encoding", "cp1252")
+    for words in (
+        ("audit", scores, *known, "--by", "sex", "--no-intervals", "--similarity"),
+        ("count", scores, *known, "--by", "sex", "--out", tmp_path / "a.counts", "--withhold", "0"),
+        ("inspect", scores, people, "--encoding", "cp1252"),
+        ("trials", "describe", scores, *known),
+        ("trials", "check", scores, *known),
+        ("trials", "grade", scores, *known, "--out", tmp_path / "g.csv"),
+        ("trials", "convert", scores, *known, "--to", "kaldi", "--out", tmp_path / "k.txt"),
+    ):
+        main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert "is not UTF-8" not in err
+        assert words[0] != "inspect" or "--encoding cp1252" in out
+    guessed = write("q.csv", "id,sex\nHélène,f\nZoë,m\n".encode("cp1252"))
+    main(["inspect", str(guessed)])
+    assert capsys.readouterr().err.count("q.csv: is not UTF-8 and is read as cp1252") == 1
+
+
+@pytest.mark.parametrize("name", ["latin-99", "hex", "rot13", "undefined", "", "a\0b"])
+def test_what_is_no_encoding_is_refused(name):
+    with pytest.raises(ConfigError, match=r"^--encoding .* is no encoding of text that Python"):
+        pv.inspect({"id": ["a"]}, encoding=name)
+
+
 western = st.text(st.characters(codec="cp1252", exclude_categories=["Cc"]), max_size=12)
 
 
@@ -174,10 +272,7 @@ def test_western_text_comes_back_or_is_refused(tmp_path, names):
         found = read_content(path)
     except DataError:  # it might be UTF-8 in part
         return
-    if found.encoding == "cp1252":
-        assert found.data.decode() == data.decode("cp1252")
-    else:
-        assert found.data == data
+    assert found.data.decode() == data.decode(found.encoding or "utf-8")
 
 
 @FUZZ

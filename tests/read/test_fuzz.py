@@ -15,7 +15,10 @@ from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 
-pytestmark = pytest.mark.minimal
+pytestmark = [
+    pytest.mark.minimal,
+    pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed"),
+]
 
 FUZZ = settings(
     deadline=5000,

@@ -534,6 +534,7 @@ def test_whose_the_calls_are_is_asked_for_where_nothing_tells_it(write):
 # ---- how a file is written
 
 
+@pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed")
 def test_an_excel_csv_is_told_with_encoding_separator_and_decimals(write):
     people = "Sprecher;Größe\na;1,65\nb;1,8\n"
     for encoding, shown in (("cp1252", "cp1252"), ("utf-16", "UTF-16-LE"), ("utf-8-sig", "UTF-8")):
@@ -612,6 +613,7 @@ tables = st.builds(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed")
 @settings(
     deadline=None,
     max_examples=80,

@@ -32,6 +32,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import several
 from parivox.read.bins import parse_bins
+from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import CountRows
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ _TOGETHER = 16
 _NONE = np.int32(-1)
 
 
+@in_encoding_given
 def count(
     scores: Any,
     *,

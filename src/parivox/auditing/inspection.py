@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
-from parivox.read.content import stem_of
+from parivox.read.content import in_encoding_given, stem_of
 from parivox.read.counts_file import read_counts
 from parivox.read.inspection import inspect_files
 from parivox.read.inspection.findings import Counted, Found, Labels
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from parivox.read.inspection import Inspection
 
 
+@in_encoding_given
 def inspect(
     *sources: Any,
     columns: Mapping[str, str] | None = None,
     scores_format: str | None = None,
+    encoding: str | None = None,
 ) -> Inspection:
     """Tell what files hold, how they fit together, and what is odd.
 
@@ -36,6 +38,8 @@ def inspect(
         Names of columns of trials by role, where they are not known.
     scores_format
         Format of trials whose rows fit several.
+    encoding
+        Of texts that are neither UTF-8 nor UTF-16; without it, found out.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def inspect(
     >>> [one.kind for one in found.files], found.joins[0].met
     (['scores', 'speakers'], 2)
     """
-    asked = ReadOptions.of(columns=columns, scores_format=scores_format)
+    asked = ReadOptions.of(columns=columns, scores_format=scores_format, encoding=encoding)
     columns_of = dict(asked.columns or {})
     return inspect_files(sources, columns_of, asked.scores_format, _Counts(), stem_of)
 

@@ -33,6 +33,7 @@ from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import Value, options_of
+from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import holds_counts
 from parivox.read.trials import read_trials
 from parivox.read.trialset import CommonTrials
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "parivox.metrics"
 
 
+@in_encoding_given
 def audit(
     scores: Any,
     *,

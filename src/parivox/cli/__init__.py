@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.cli.options import Once
-from parivox.cli.process import prepare, printing, say, set_up, silence
+from parivox.cli.process import prepare, printing, say, set_up, silence, warnings_told
 from parivox.errors import ConfigError, ParivoxError
 from parivox.version import __version__
 
@@ -81,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             return
         whole.parse_args(every, chosen)
         set_up()
-        chosen.run(chosen)
+        with warnings_told():
+            chosen.run(chosen)
     except ParivoxError as error:
         say(str(error))
         sys.exit(2)

@@ -7,9 +7,10 @@ import gc
 import io
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from parivox.errors import ConfigError, shown
+from parivox.errors import ConfigError, EncodingGuessed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -63,6 +64,24 @@ def say(text: str) -> None:
     """Tell a line on standard error, if it takes any."""
     with contextlib.suppress(OSError):
         sys.stderr.write(f"parivox: {shown(text)}\n")
+
+
+@contextlib.contextmanager
+def warnings_told() -> Iterator[None]:
+    """Tell what was guessed on standard error, each once."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=EncodingGuessed)
+        others, told = warnings.showwarning, set()
+
+        def tell(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if not issubclass(category, EncodingGuessed):
+                others(message, category, *where)
+            elif str(message) not in told:
+                told.add(str(message))
+                say(str(message))
+
+        warnings.showwarning = tell  # type: ignore[assignment]
+        yield
 
 
 @contextlib.contextmanager

@@ -47,6 +47,7 @@ from parivox.embedding.systems.callables import made_by
 from parivox.embedding.systems.protocol import EmbeddingSystem, recorded
 from parivox.embedding.workers import Batch, do_batches, embed_batch
 from parivox.errors import ConfigError, DataError
+from parivox.read.content import in_encoding_given
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Embedded(Shown):
     passed_over: int
 
 
+@in_encoding_given
 def embed(
     source: Any,
     system: str | Load,
@@ -100,6 +102,7 @@ def embed(
     *,
     channel: int | None = None,
     longest_seconds: float = LONGEST_SECONDS,
+    encoding: str | None = None,  # noqa: ARG001 - for all that is read
     workers: int | None = None,
     batch: int = BATCH,
     progress: Tell = lambda _: None,
@@ -120,6 +123,8 @@ def embed(
         Which counts, from 1, where the source does not say.
     longest_seconds
         Recordings that are longer are ``unreadable``.
+    encoding
+        Of a table that is neither UTF-8 nor UTF-16; without it, found out.
     workers
         Processes, of one thread each; as many as there are processors, unless given.
     batch

@@ -109,6 +109,15 @@ class ReadOptions(Options):
         "without a name behind them, and of others that cover alike none is taken",
         is_recorded=False,
     )
+    encoding: str | None = option(
+        READ,
+        "[encoding](bring-your-data.md#encodings) of texts that are neither UTF-8 nor UTF-16: "
+        "`cp1250`, `gbk` or any other that Python knows",
+        Text,
+        without="guessed where their words can be read in one way only, with a warning, else "
+        "refused",
+        is_recorded=False,
+    )
     orientation: str | None = option(
         READ,
         "`distance` where scores are distances, to be negated; `similarity` where they are "
@@ -490,6 +499,7 @@ class InspectOptions(Options):
 
     columns: Mapping[str, str] | None = same_as(ReadOptions, "columns")
     scores_format: str | None = same_as(ReadOptions, "scores_format")
+    encoding: str | None = same_as(ReadOptions, "encoding")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,6 +59,7 @@ class EmbedOptions(Options):
         high=1e9,
         outside=(0,),
     )
+    encoding: str | None = same_as(ListOptions, "encoding", section=EMBEDDED)
     workers: int | None = option(HOW, "processes", Number, without="one a processor", **_COUNT)
     batch: int = option(HOW, "recordings in a batch", Number, 64, **_COUNT)
 
@@ -125,6 +126,7 @@ class ScoredOptions(Options):
         READ, "format of the list", Text, command="trials-format", without="by content"
     )
     columns: Mapping[str, str] | None = same_as(ListOptions, "columns", section=READ)
+    encoding: str | None = same_as(ListOptions, "encoding", section=READ)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,6 +74,7 @@ class ListOptions(Options):
         "`enrol=ref_file,test=com_file,label=lab`",
     )
     id: str | None = same_as(ReadOptions, "id", section=LIST, without="")
+    encoding: str | None = same_as(ReadOptions, "encoding", section=LIST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +221,7 @@ class BuildOptions(Options):
     )
     seed: Any = option(BUILT, "that seed", Value, 0, **_NUMBER)
     id: str | None = same_as(ListOptions, "id", section=BUILT)
+    encoding: str | None = same_as(ReadOptions, "encoding", section=BUILT)
     speaker_ids: bool = option(BUILT, "name who is left out, also in the manifest", Flag, False)
     progress: Callable[[str], None] | None = same_as(ReadOptions, "progress", section=BUILT)
 

@@ -27,6 +27,10 @@ class OtherAuditOptions(TypedDict, total=False):
     """id column of the speaker table (default: the one that covers the ids: one called speaker or
     id goes before all others, one without a name behind them, and of others that cover alike none
     is taken)"""
+    encoding: str | None
+    """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
+    knows (default: guessed where their words can be read in one way only, with a warning, else
+    refused)"""
     orientation: str | None
     """distance where scores are distances, to be negated; similarity where they are similarities,
     whatever their AUC"""
@@ -120,6 +124,10 @@ class OtherCountOptions(TypedDict, total=False):
     """id column of the speaker table (default: the one that covers the ids: one called speaker or
     id goes before all others, one without a name behind them, and of others that cover alike none
     is taken)"""
+    encoding: str | None
+    """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
+    knows (default: guessed where their words can be read in one way only, with a warning, else
+    refused)"""
     orientation: str | None
     """distance where scores are distances, to be negated; similarity where they are similarities,
     whatever their AUC"""
@@ -143,6 +151,10 @@ class OtherBuildOptions(TypedDict, total=False):
     """that seed (default: 0)"""
     id: str | None
     """id column of the speaker table"""
+    encoding: str | None
+    """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
+    knows (default: guessed where their words can be read in one way only, with a warning, else
+    refused)"""
     speaker_ids: bool
     """name who is left out, also in the manifest"""
     progress: Callable[[str], None] | None

@@ -13,18 +13,21 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 import weakref
 import zlib
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from parivox.errors import DataError, storable
+from parivox.errors import DataError, EncodingGuessed, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _NO_TEXT = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11")
 _MARKS = {
@@ -35,20 +38,55 @@ _MARKS = {
 # Patterns stay text until they are needed: most files are ASCII.
 _HIGH = rb"[\x80-\xff]"
 _HIGH_IN_UTF8 = rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
-_NOT_IN_CP1252 = rb"[\x81\x8d\x8f\x90\x9d]"
+_MOST_SHOWN = 6
+LONGEST_LINE = 1 << 26
 _NOT_IN_TEXT = bytes([*range(0x09), *range(0x0E, 0x1A)])
+_GIVEN: ContextVar[str] = ContextVar("encoding of texts that are not Unicode", default="")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@contextmanager
+def texts_in(encoding: str | None) -> Iterator[None]:
+    """Take texts that are read meanwhile, and are neither UTF-8 nor UTF-16, for this encoding."""
+    if encoding is None:
+        yield
+        return
+    from parivox.read.encodings import encoding_named  # noqa: PLC0415 - where it is given
+
+    token = _GIVEN.set(encoding_named(encoding))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def encoding_asked() -> str:
+    """The encoding that is given for what is read now, as Python calls it; empty if none is."""
+    return _GIVEN.get()
+
+
+def in_encoding_given(reading: Callable[P, R]) -> Callable[P, R]:
+    """Have all texts that a function reads taken as its argument `encoding` says."""
+
+    @wraps(reading)
+    def wrapped(*args: P.args, **given: P.kwargs) -> R:
+        with texts_in(cast("str | None", given.get("encoding"))):
+            return reading(*args, **given)
+
+    return wrapped
 
 
 def encoding_of(head: bytes, blocks: Callable[[], Iterable[bytes]], name: str) -> str:
     r"""Name of a file's encoding, as Python knows it, or an empty string if it is no text.
 
-    A text is in UTF-8, in UTF-16 or, as Excel saves it in the West, in cp1252. A byte in neither,
-    or parts in each of them, are refused.
+    A text is in UTF-8, in UTF-16, in what is given, or in the one encoding in which its words can
+    be read, of which a warning tells. One that can be read in several or in none is refused, as is
+    one of which parts are in UTF-8.
 
     Examples
     --------
-    >>> encoding_of(b"id\nJos\xe9\n", lambda: [b"id\nJos\xe9\n"], "s.csv")
-    'cp1252'
     >>> encoding_of(b"i\0d\0", list, "s.csv"), encoding_of(b"PAR1", list, "s.csv")
     ('utf-16-le', '')
     """
@@ -57,6 +95,8 @@ def encoding_of(head: bytes, blocks: Callable[[], Iterable[bytes]], name: str) -
     marked = next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), "utf-8")
     if marked.startswith("utf-16"):
         return marked
+    if encoding_asked().startswith(("utf-16", "utf-32")):
+        return encoding_asked()
     if b"\x00" in head:  # western text in UTF-16 without a mark: every other byte is zero
         half = len(head) // 2
         zeros = {"utf-16-be": head[::2].count(0), "utf-16-le": head[1::2].count(0)}
@@ -78,36 +118,69 @@ def _is_utf8(blocks: Iterable[bytes]) -> bool:
 
 
 def _other(blocks: Iterable[bytes], name: str) -> str:
-    """What a text that is not UTF-8 is in: cp1252, or nothing that is known."""
+    """What a text that is not UTF-8 is in."""
+    from parivox.read.encodings import Words  # noqa: PLC0415 - most files are UTF-8
+
     row, whole, alone, first = 1, 0, 0, (0, b"")
-    for block in blocks:
-        if len(block.translate(None, _NOT_IN_TEXT)) < len(block):
-            return ""
-        lines = block.split(b"\n")
-        for at, line in enumerate(lines, row):
-            if line.isascii():
-                continue
+    words = Words()
+    for line in _lines(blocks):
+        if not line.isascii():
+            if len(line.translate(None, _NOT_IN_TEXT)) < len(line):
+                return ""
+            words.add(line)
             rest, pairs = re.subn(_HIGH_IN_UTF8, b"", line)
-            odd = re.search(_NOT_IN_CP1252, rest)
-            if odd:
-                msg = (
-                    f"{name}: row {at}: byte {odd[0][0]:#04x} is neither UTF-8 nor cp1252, as "
-                    "Excel saves text; save the file in the encoding UTF-8"
-                )
-                raise DataError(msg)
             stray = re.findall(_HIGH, rest)
             if stray and not alone:
-                first = at, stray[0]
+                first = row, stray[0]
             whole += pairs
             alone += len(stray)
-        row += len(lines) - 1
+        row += 1
+    where = f"{name}: row {first[0]}: byte 0x{first[1].hex()} is not UTF-8"
     if whole >= alone:
+        msg = f"{where}, as other parts are; save the file in the encoding UTF-8"
+        raise DataError(msg)
+    asked = encoding_asked()
+    if asked.startswith("utf-8"):
+        msg = f"{where}, which --encoding names; name another, or leave it out"
+        raise DataError(msg)
+    return asked or _guessed(words.readings(), name, where)
+
+
+def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines without their ends; one that is longer than a row may be is cut."""
+    left = b""
+    for block in blocks:
+        *whole, left = (left + block).split(b"\n")
+        yield from whole
+        if len(left) > LONGEST_LINE:
+            yield left
+            left = b""
+    yield left
+
+
+def _guessed(readings: Mapping[str, str], name: str, where: str) -> str:
+    """The one encoding in which words make sense; a warning shows one of them."""
+    if len(readings) == 1:
+        ((found, word),) = readings.items()
+        warnings.warn(
+            f"{name}: is not UTF-8 and is read as {found}, a guess by its words such as {word!r}; "
+            "if they are spelt otherwise, name the encoding with --encoding",
+            EncodingGuessed,
+            stacklevel=2,
+        )
+        return found
+    if not readings:
         msg = (
-            f"{name}: row {first[0]}: byte 0x{first[1].hex()} is not UTF-8, as other parts are; "
-            "save the file in the encoding UTF-8"
+            f"{where}, and in none of the encodings that are looked for does it make words; name "
+            "its encoding with --encoding, as in --encoding cp1252, or save it as UTF-8"
         )
         raise DataError(msg)
-    return "cp1252"
+    shown = ", ".join(f"{word!r} (in {one})" for one, word in list(readings.items())[:_MOST_SHOWN])
+    msg = (
+        f"{where}, and what it says may be {shown}; name the right one with --encoding, as in "
+        f"--encoding {next(iter(readings))}, or save it as UTF-8"
+    )
+    raise DataError(msg)
 
 
 def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
@@ -130,9 +203,11 @@ def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[by
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as wrong:
         row += wrong.object[: wrong.start].decode(encoding, errors="replace").count("\n")
-        msg = (
-            f"{name}: row {row}: is no text in {encoding.upper()}, though the file begins as such; "
-            "it may be cut off, so copy or save it again"
+        msg = f"{name}: row {row}: is no text in {encoding.upper()}, "
+        msg += (
+            "which --encoding names; name another, or save it as UTF-8"
+            if encoding == encoding_asked()
+            else "though the file begins as such; it may be cut off, so copy or save it again"
         )
         raise DataError(msg) from wrong
 

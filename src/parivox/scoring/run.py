@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.read.content import in_encoding_given
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list
@@ -71,6 +72,7 @@ class Scored(Shown):
     notes: tuple[str, ...] = ()
 
 
+@in_encoding_given
 def score(
     trials: Any,
     *,
@@ -86,6 +88,7 @@ def score(
     speakers: str | Path | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,  # noqa: ARG001 - for all that is read
     overwrite: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Scored:
@@ -117,7 +120,7 @@ def score(
         See `as_norm`; None for 300.
     speakers
         Table of speakers: how many of the cohort are of which group is told.
-    format, columns
+    format, columns, encoding
         How the list is read, where its content does not tell.
     overwrite
         Whether `out` may be there already.

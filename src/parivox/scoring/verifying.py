@@ -28,6 +28,7 @@ from parivox.embedding.store import save
 from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import Batch, decode_batch, do_batches
 from parivox.errors import DataError
+from parivox.read.content import in_encoding_given
 from parivox.read.ids import places_in
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_places
 from parivox.scoring.parts import Parts
@@ -57,6 +58,7 @@ _OUTCOME = {
 }
 
 
+@in_encoding_given
 def score_with_system(
     trials: Any,
     system: VerifyingSystem,
@@ -67,6 +69,7 @@ def score_with_system(
     channel: int | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,  # noqa: ARG001 - for all that is read
     overwrite: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Scored:
@@ -92,7 +95,7 @@ def score_with_system(
         Table of model and recording: what is enrolled is models of several recordings.
     channel
         Which counts where a file has two and the table does not say.
-    format, columns, overwrite, progress
+    format, columns, encoding, overwrite, progress
         As of :func:`parivox.scoring.run.score`.
 
     Raises

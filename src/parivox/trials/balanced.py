@@ -26,6 +26,7 @@ from parivox.options.kinds import several
 from parivox.options.trials import BalancedOptions, whole_number
 from parivox.read.attributes import parse_attribute, parse_by
 from parivox.read.columns import plain
+from parivox.read.content import in_encoding_given
 from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.trials.building import Built, build_lists
@@ -60,6 +61,7 @@ _GENDER = ("gender", "sex")
 _SPEAKERS, _SPREAD, _TARGET, _UTTERANCES = range(4)  # keys of the streams of one list
 
 
+@in_encoding_given
 def build_balanced(
     utterances: Any,
     *,

@@ -25,6 +25,7 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions, whole_number
+from parivox.read.content import texts_in
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.checks import check
@@ -118,6 +119,7 @@ def build_lists(
         "kind": design.kind,
         "by": design.pool.by,
         "id": asked.id,
+        **({} if asked.encoding is None else {"encoding": asked.encoding}),
         "grade_by": list(design.pool.graded_by),
         "parameters": dict(design.parameters),
         "seed": seed,
@@ -214,7 +216,11 @@ def rebuild(
                 raise ConfigError(msg)
             tables[role] = path.parent / one["path"]
     by, grade_by, id_ = former["by"], former["grade_by"], former["id"]
-    pool = Pool.read(tables["utterances"], tables["speakers"], by=by, grade_by=grade_by, id=id_)
+    encoding = former.get("encoding")
+    with texts_in(encoding):
+        pool = Pool.read(
+            *(tables["utterances"], tables["speakers"]), by=by, grade_by=grade_by, id=id_
+        )
     for role, digest in pool.sha256().items():
         was = inputs[role]["content"]
         if digest != was:
@@ -229,6 +235,7 @@ def rebuild(
         **tables,
         **{name: former[name] for name in ("by", "format", "variants", "seed", "id")},
         **former["parameters"],
+        encoding=encoding,
         out=out,
         progress=progress,
     )

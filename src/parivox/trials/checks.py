@@ -84,6 +84,7 @@ def check(
     id: str | None = None,  # noqa: A002 - the command line's word
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
+    encoding: str | None = None,
 ) -> Checked:
     """Check a list of trials against the guidelines for evaluations that carry a claim.
 
@@ -117,9 +118,9 @@ def check(
         By check, as in ``{"G2": 100}``.
     speaker_ids
         Whether the table of speakers names them.
-    id, columns, conflicts
-        Id column of the speakers, columns of the list by role, and what to do with rows that
-        contradict each other, as an audit has it.
+    id, columns, conflicts, encoding
+        Id column of the speakers, columns of the list by role, what to do with rows that
+        contradict each other, and the encoding of texts that are not Unicode, as an audit has it.
 
     Returns
     -------
@@ -153,6 +154,7 @@ def check(
         "id": id,
         "columns": columns,
         "conflicts": conflicts,
+        "encoding": encoding,
     }
     trial_list = read_list(trials, by=by, grade_by=grade_by, **reading)
     design = ListDesign.beside(trials)

@@ -14,6 +14,7 @@ import numpy as np
 
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import CrossOptions, whole_number
+from parivox.read.content import in_encoding_given
 from parivox.trials.building import Built, build_lists
 from parivox.trials.pairs import (
     Meetings,
@@ -47,6 +48,7 @@ ALL_ROWS = (
 _ORDER, _TARGET, _CELLS = range(3)  # keys of the streams of one list
 
 
+@in_encoding_given
 def build_cross(
     utterances: Any,
     *,

@@ -126,12 +126,13 @@ def describe(
     id: str | None = None,  # noqa: A002 - the command line's word
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
+    encoding: str | None = None,
 ) -> Description:
     """Tell what a list holds.
 
     Parameters
     ----------
-    trials, speakers, utterances, by, grade_by, id, columns, conflicts
+    trials, speakers, utterances, by, grade_by, id, columns, conflicts, encoding
         The list and the tables beside it: see :func:`parivox.trials.check`.
     speaker_ids
         Whether the table of speakers names them.
@@ -152,6 +153,7 @@ def describe(
         id=id,
         columns=columns,
         conflicts=conflicts,
+        encoding=encoding,
     )
     return described(count_list(trial_list), speaker_ids=speaker_ids)
 

@@ -185,12 +185,13 @@ def grade(
     id: str | None = None,  # noqa: A002 - the command line's word
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
+    encoding: str | None = None,
 ) -> Graded:
     """Tell of each trial how difficult it is.
 
     Parameters
     ----------
-    trials, speakers, utterances, grade_by, id, columns, conflicts
+    trials, speakers, utterances, grade_by, id, columns, conflicts, encoding
         The list and the tables beside it: see :func:`parivox.trials.check`.
     out
         A CSV or Parquet file to write to, block by block.
@@ -215,6 +216,7 @@ def grade(
         id=id,
         columns=columns,
         conflicts=conflicts,
+        encoding=encoding,
     )
     counts = np.zeros((2, highest(len(trial_list.agreements)) + 1), dtype=np.int64)
     blocks = _graded(trial_list, counts)

@@ -14,6 +14,7 @@ from parivox.options.trials import DescribeOptions
 from parivox.read.attributes import Attribute, parse_attribute
 from parivox.read.cells import LABELS
 from parivox.read.columns import plain
+from parivox.read.content import in_encoding_given
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.ids import places_in
 from parivox.read.recordings import read_utterances
@@ -130,6 +131,7 @@ class TrialList:
         return same
 
 
+@in_encoding_given
 def read_list(
     source: Any,
     *,
@@ -140,6 +142,7 @@ def read_list(
     id: str | None = None,  # noqa: A002 - the command line's word
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
+    encoding: str | None = None,
 ) -> TrialList:
     """Read a list of trials as :func:`parivox.trials.check` takes it; scores in it do not count.
 
@@ -148,7 +151,7 @@ def read_list(
     >>> one.people.ids, one.recording.tolist()
     (('a', 'b'), [0, 0, 1])
     """
-    asked = DescribeOptions.of(by=by, grade_by=grade_by, id=id, columns=columns)
+    asked = DescribeOptions.of(by=by, grade_by=grade_by, id=id, columns=columns, encoding=encoding)
     groups, graded = asked.by, asked.grade_by
     people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
     attributes = [*attributes_asked(groups or ()), *parse_difficulty(graded or ())]

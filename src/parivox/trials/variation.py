@@ -24,6 +24,7 @@ from parivox.core.rates import threshold_at_eer
 from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError
 from parivox.options.trials import VariantsOptions, whole_number
+from parivox.read.content import in_encoding_given
 from parivox.read.table import Table
 from parivox.shown import VARIATION_SHOWN_BY, Shown
 from parivox.trials.scored_pairs import lists_drawn, lists_scored, read_scored_pairs
@@ -138,6 +139,7 @@ class Variation(Shown):
         return import_module(VARIATION_SHOWN_BY).dets(self)
 
 
+@in_encoding_given
 def variants(
     source: Any,
     *,
@@ -153,6 +155,7 @@ def variants(
     columns: Mapping[str, str] | None = None,
     orientation: str | None = None,
     id: str | None = None,  # noqa: A002 - the option's name
+    encoding: str | None = None,
 ) -> Variation:
     """Draw several lists from scored pairs, and tell how much their results differ.
 
@@ -183,7 +186,7 @@ def variants(
         Cost model of ``min_cdet``.
     replicates : int
         Draws of speakers, with replacement within each group, for each list.
-    columns, orientation, id
+    columns, orientation, id, encoding
         As :func:`parivox.audit` takes them.
 
     Raises
@@ -215,7 +218,9 @@ def variants(
     variants = whole_number(variants, "variants", 2)
     seed = whole_number(seed, "seed", 0)
     replicates = whole_number(replicates, "replicates", 2)
-    VariantsOptions.of(by=by, cost=cost, id=id, columns=columns, orientation=orientation)
+    VariantsOptions.of(
+        by=by, cost=cost, id=id, columns=columns, orientation=orientation, encoding=encoding
+    )
     model = parse_cost(cost)
     of_scores = {"utterances": utterances, "columns": columns, "orientation": orientation}
     who: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}

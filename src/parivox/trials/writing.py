@@ -18,7 +18,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.trials import ConvertOptions
 from parivox.read.cells import labels, scores
 from parivox.read.columns import ATTRIBUTE, Columns
-from parivox.read.content import Folder
+from parivox.read.content import Folder, in_encoding_given
 from parivox.read.formats import scan
 from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.notes import columns_shown
@@ -257,6 +257,7 @@ class Converted(Shown):
         return tuple(lines)
 
 
+@in_encoding_given
 def convert(
     source: Any,
     out: str | os.PathLike[str],
@@ -267,6 +268,7 @@ def convert(
     speakers: Any = None,
     utterances: Any = None,
     id: str | None = None,  # noqa: A002 - the option's name
+    encoding: str | None = None,
 ) -> Converted:
     r"""Write a list, or a file of scores, in another format.
 
@@ -289,6 +291,8 @@ def convert(
         them, ids that are paths begin with their speaker.
     id
         Id column of `speakers`.
+    encoding
+        Of texts that are neither UTF-8 nor UTF-16; without it, found out.
 
     Raises
     ------
@@ -310,7 +314,7 @@ def convert(
     """
     check_format(to, "--to")
     path = check_new(out)
-    ConvertOptions.of(id=id, columns=columns, format=format)
+    ConvertOptions.of(id=id, columns=columns, format=format, encoding=encoding)
     scanned = _opened(source, dict(columns or {}), format)
     more = _further_columns(scanned)
     known = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parivox.errors import ConfigError, ParivoxError
 from parivox.read.attributes import parse_attribute
+from parivox.read.content import encoding_asked
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Found, Shared
@@ -86,6 +87,9 @@ class Plan:
         self.columns = columns
         is_used = any(source.found.format == format_ for source in sources)
         self.format = format_ if is_used else None
+        asked = encoding_asked()
+        is_used = any((one.found.read or {}).get("encoding") == asked for one in sources)
+        self.encoding = asked if is_used else ""
         self.of: dict[str, list[Source]] = {}
         for source in sources:
             if source.found.rows or source.found.kind == "groups":
@@ -211,6 +215,8 @@ class Plan:
         """How the files are read."""
         if self.format is not None:
             yield from ("--scores-format", self.format)
+        if self.encoding:
+            yield from ("--encoding", self.encoding)
         if self.columns:
             option = ",".join(f"{role}={column}" for role, column in self.columns.items())
             yield from ("--columns", option)
