@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from parivox import audit
@@ -131,5 +132,51 @@ def alone(optional):
             f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><style>{style}</style>"
             f"{template.render(explorer=explorer(audit))}{told}"
         )
+
+    return made
+
+
+ODD_NAMES = (
+    "<script>alert(1)</script>",
+    "\"quoted\" & 'so'",
+    "</script><!--",
+    "\u202eright to left",
+    "עברית",
+    "🎙️ voice",
+    "x" * 200,
+    "{{ 7 * 7 }}",
+)
+
+
+@pytest.fixture(scope="session")
+def audited():
+    """Make a small audit, with six speakers in each group, of scores changed in any way."""
+
+    def made(*, groups=ODD_NAMES, target=6, nontarget=30, seed=1, at=None, change=None, **options):
+        """A small audit with six speakers in each group."""
+        draw = np.random.default_rng(seed)
+        rows, people = [], {"id": [], "group": []}
+        for g, name in enumerate(groups):
+            ids = [f"s{g:03d}{i}" for i in range(6)]
+            people["id"] += ids
+            people["group"] += [name] * 6
+            for i in range(6):
+                other = ids[(i + 1) % 6]
+                rows += [(ids[i], ids[i], f"{k}", f"t{k}", 1) for k in range(target)]
+                rows += [(ids[i], other, f"{k}", f"n{k}", 0) for k in range(nontarget)]
+        label = np.array([row[4] for row in rows])
+        score = np.round(draw.normal(2.5 * label, 1), 3)
+        if change is not None:
+            score = change(score, label)
+        trials = {
+            "enrol": [f"{row[0]}/{row[2]}" for row in rows],
+            "test": [f"{row[1]}/{row[3]}" for row in rows],
+            "enrol_speaker": [row[0] for row in rows],
+            "test_speaker": [row[1] for row in rows],
+            "score": score.tolist(),
+            "label": label.tolist(),
+        }
+        points = {} if at is None else {"operating_points": at}
+        return audit({"made": trials}, speakers=people, by="group", **points, **options)
 
     return made

@@ -552,7 +552,7 @@ def test_the_sentence_and_the_slider_say_what_the_threshold_does(opened, h_page)
         said = read(page)["sentence"]
         assert said.startswith(
             "At -1.06464, 1.00 % of impostors come in and 4.75 % of own trials are locked out. "
-            "Most locked out: "
+            "Verdicts at fpr=0.01. Locked out (FNR): "
         )
         told = page.get_attribute("#x-slider", "aria-valuetext")
         assert told == "-1.06464: impostors in 1.00 %, locked out 4.75 %"

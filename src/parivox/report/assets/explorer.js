@@ -287,10 +287,15 @@
       }
     }
 
+    /** The audited point that stands here, the one last chosen before others; none elsewhere. */
+    function pointHere() {
+      const here = list().points.filter((one) => one.k === state.k);
+      return here.find((one) => one.text === state.point) || here[0];
+    }
+
     /** What chance alone would show: known at audited points, as the audit weighed. */
     function knownFloors() {
-      const here = list().points.filter((one) => one.k === state.k);
-      const point = here.find((one) => one.text === state.point) || here[0];
+      const point = pointHere();
       const isAsAudited = state.alpha === data.alpha && state.zero === data.zero[0];
       return (point && isAsAudited && (grouping().floors[point.text] || [])[Number(state.isGated)]) || {};
     }
@@ -302,22 +307,35 @@
       if (!Number.isNaN(pooled.fnr.found.exact)) {
         does.push(`${pooled.fnr.text} of own trials are locked out`);
       }
-      const own = rows.slice(0, -1);
-      const sure = own.filter((_, i) => !marks(i));
-      const groups = sure.length ? sure : own;
-      const most = [];
-      for (const [metric, words] of [["fnr", "most locked out"], ["fpr", "most exposed"]]) {
-        const rate = (row) => row.cells[metric].found.exact || 0;
-        const [worst] = [...groups].sort((a, b) => rate(b) - rate(a));
-        if (groups.length < 2 || !rate(worst)) continue;
-        const limits = worst.cells[`${metric}_span`].text;
-        const after = limits && ` ${limits}`;
-        most.push(`${words}: ${worst.group} (${worst.cells[metric].text}${after})`);
-      }
       const where = N.general(thresholds()[state.k], 6);
       const first = `At ${where}, ${does.length ? does.join(" and ") : "no trials"}.`;
-      const last = most.join("; ");
-      return last ? `${first} ${last[0].toUpperCase()}${last.slice(1)}.` : first;
+      const last = judged() || counted(rows.slice(0, -1));
+      return last ? `${first} ${last}.` : first;
+    }
+
+    /** What the audit says at its point: its own sentences, as nothing else was tested. */
+    function judged() {
+      const point = pointHere();
+      const said = point && grouping().verdicts[point.text];
+      if (!said) return "";
+      const words = Object.entries(data.errors).filter(([metric]) => metric in said);
+      const sentences = words.map(([metric, [first, ...rest]]) =>
+        `${first.toUpperCase()}${rest.join("")}: ${said[metric]}`,
+      );
+      return [`Verdicts at ${point.text}`, ...sentences].join(". ");
+    }
+
+    /** Who has most of either error, of groups that are large enough for it; none of several. */
+    function counted(rows) {
+      const most = [];
+      for (const [metric, words] of Object.entries(data.errors)) {
+        const fails = lacks(metric);
+        const rate = (row) => row.cells[metric].found.exact || 0;
+        const [first, second] = rows.filter((_, i) => !fails(i)).sort((a, b) => rate(b) - rate(a));
+        const isTold = second && rate(first) && first.cells[metric].text !== second.cells[metric].text;
+        if (isTold) most.push(`${words} ${first.group}, ${first.cells[metric].text}`);
+      }
+      return most.length ? `Highest counted, not tested: ${most.join("; ")}` : "";
     }
 
     // ---- the page follows
@@ -352,6 +370,11 @@
     };
 
     function render() {
+      const point = pointHere();
+      if (point && point.text !== state.point) { // its gates, and whom they mark
+        state.point = point.text;
+        refill();
+      }
       const { curves } = numbers(grouping());
       const k = state.k;
       tables.common.rows.forEach((row, i) => {

@@ -17,7 +17,7 @@ from parivox.auditing.operating_points import is_far
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.charts.curves import binned
-from parivox.report.scopes import by_grouping, points, scopes
+from parivox.report.scopes import RATES, by_grouping, has_rate, points, rates_of, scopes
 from parivox.report.sheets.comparison import audited_points
 from parivox.report.words import chance
 
@@ -80,6 +80,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
         "zero": options["zero"],
         "reasons": REASONS,
         "rows": [one.packed() for one in EXPLORED],
+        "errors": {m: f"{words} ({m.upper()})" for m, words in RATES.items()},
     }
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     audited = []
@@ -198,12 +199,17 @@ def _grouping(audit: Audit, one: Binned, audited: Sequence[Mapping[str, Any]]) -
     place = {group: i for i, group in enumerate(one.groups)}
     size = len(one.groups)
     gates: dict[str, dict[str, list[str]]] = {}
+    verdicts: dict[str, dict[str, str]] = {}
+    rates = rates_of(audit, where)
     for row in audit.verdicts.where(**where).rows():
-        if row["operating_point"] in names and row["metric"] in {"fpr", "fnr"} and row["group"]:
-            by_metric = gates.setdefault(row["operating_point"], {})
-            lacks = by_metric.setdefault(row["metric"], [""] * size)
-            if row["group"] in place:
-                lacks[place[row["group"]]] = row["gates"] or ""
+        metric, at = row["metric"], row["operating_point"]
+        if at not in names or metric not in RATES:
+            continue
+        if not row["group"] and has_rate(metric, at, rates):
+            verdicts.setdefault(at, {})[metric] = row["sentence"]
+        elif row["group"] in place:
+            lacks = gates.setdefault(at, {}).setdefault(metric, [""] * size)
+            lacks[place[row["group"]]] = row["gates"] or ""
     minima: dict[str, list[float | None]] = {}
     for row in audit.groups.where(**where, metric="min_cdet_norm").rows():
         least = minima.setdefault(row["definition"], [None] * size)
@@ -221,6 +227,7 @@ def _grouping(audit: Audit, one: Binned, audited: Sequence[Mapping[str, Any]]) -
         "limits": packed(bands.codes()),
         "exact": bands.exact({point["k"] for point in audited}),
         "gates": gates,
+        "verdicts": verdicts,
         "minima": minima,
         "floors": _floors(audit.meta.where(**where).rows(), names, *weighed),
     }

@@ -1,0 +1,141 @@
+"""What the explorer says of groups: at audited points the verdicts' own words, elsewhere counts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from parivox.report.scopes import RATES, has_rate, rates_of
+
+READ = """(k) => {
+  const slider = document.getElementById('x-slider');
+  slider.value = k;
+  slider.dispatchEvent(new Event('input'));
+  const cells = (row) => Object.fromEntries([...row.querySelectorAll('[data-x]:not(svg)')]
+    .map((one) => [one.dataset.x, one.textContent]));
+  return {
+    said: document.getElementById('x-sentence').textContent,
+    rows: [...document.querySelectorAll('#x-common tbody tr')].map(cells),
+    here: [...document.querySelectorAll('#x-points button[aria-pressed=true]')]
+      .map((one) => one.textContent),
+  };
+}"""
+TOLD = re.compile(r"(locked out|impostors in) \((FNR|FPR)\) (.*?), ([\d.]+ %)")
+AUDITS = {
+    "groups of odd names": {"at": ["eer", "fpr=0.05", "threshold=1"]},
+    "few trials": {"groups": tuple("abcdefgh"), "nontarget": 3, "target": 2},
+    "many trials": {"groups": tuple("abcdef"), "nontarget": 60},
+    "one error apart": {
+        "groups": tuple("abcdef"),
+        "change": lambda score, label: score - 1.5 * label * (label.cumsum() % 36 < 6),
+        "gates": ["speakers=3", "errors=4", "pairs=2"],
+        "at": ["eer", "fpr=0.05", "threshold=1"],
+    },
+    "no impostors": {"nontarget": 0},
+    "no intervals": {"intervals": False},
+}
+
+
+def positions(shown, n=60):
+    """Every so many positions of the slider, and those of all audited points."""
+    most = int(shown.get_attribute("#x-slider", "max"))
+    yield from range(0, most + 1, max(1, most // n))
+    for button in shown.locator("#x-points button").all():
+        button.click()
+        yield int(shown.input_value("#x-slider"))
+
+
+def expect_no_other_claim(audit, where, found, last):
+    """What is said here is a verdict of this very point, or a count that says that it is one."""
+    said = found["said"].partition(". ")[2].removesuffix(".")
+    if not said:
+        return last
+    if said.startswith("Verdicts at "):
+        at = said.removeprefix("Verdicts at ").partition(". ")[0]
+        assert at in found["here"]
+        rates = rates_of(audit, {**where, "within": ""})
+        system = audit.verdicts.where(**where, operating_point=at, within="", group="").rows()
+        sentences = {row["metric"]: row["sentence"] for row in system}
+        expected = [
+            f"{words[0].upper()}{words[1:]} ({m.upper()}): {sentences[m]}"
+            for m, words in RATES.items()
+            if has_rate(m, at, rates)
+        ]
+        assert said == ". ".join([f"Verdicts at {at}", *expected])
+        return at
+    assert not found["here"] or not len(audit.verdicts.where(**where))
+    head, _, told = said.partition(": ")
+    assert head == "Highest counted, not tested"
+    gates = {
+        (row["metric"], row["group"]): row["gates"]
+        for row in audit.verdicts.where(**where, operating_point=last, within="").rows()
+    }
+    claims = TOLD.findall(told)
+    assert claims
+    for _, metric, group, rate in claims:
+        assert not gates.get((metric.lower(), group))
+        counted = {
+            row["group"].removesuffix("*"): row[metric.lower()]
+            for row in found["rows"]
+            if not gates.get((metric.lower(), row["group"].removesuffix("*")))
+        }
+        assert counted[group] == rate
+        numbers = {
+            name: float(text.removesuffix(" %"))
+            for name, text in counted.items()
+            if text.endswith(" %")
+        }
+        assert all(n < numbers[group] for name, n in numbers.items() if name != group)
+    return last
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_no_sentence_contradicts_the_verdicts(opened, alone, audited, name):
+    audit = audited(**AUDITS[name])
+    where = {"system": "made", "grouping": "group", "allocation": "both"}
+    with opened(alone(audit)) as shown:
+        points = shown.locator("#x-points button")
+        last = points.first.inner_text() if points.count() else ""
+        for k in positions(shown):
+            last = expect_no_other_claim(audit, where, shown.evaluate(READ, k), last)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["V2", "L"])
+@pytest.mark.parametrize("grouping", ["gender+nationality", "gender"])
+def test_no_sentence_contradicts_the_verdicts_on_real_systems(
+    opened, h_page, h_audit, system, grouping
+):
+    where = {"system": system, "grouping": grouping, "allocation": "both"}
+    with opened(h_page) as shown:
+        shown.select_option("#x-list", label=system)
+        shown.select_option("#x-grouping", label=grouping)
+        last, kinds = shown.locator("#x-points button").first.inner_text(), set()
+        for k in positions(shown, 100):
+            found = shown.evaluate(READ, k)
+            last = expect_no_other_claim(h_audit, where, found, last)
+            kinds.add(found["said"].partition(". ")[2].partition(" ")[0])
+        assert {"Verdicts", "Highest"} <= kinds
+
+
+def test_a_group_shown_to_be_locked_out_is_named_whatever_marks_it_for_impostors(opened, h_page):
+    with opened(h_page) as shown:
+        shown.select_option("#x-list", "1")
+        shown.select_option("#x-grouping", "0")
+        said = shown.inner_text("#x-sentence")
+        assert "Locked out (FNR): groups differ" in said
+        assert "shown worse: m+Norway" in said
+        assert "m+Australia" not in said
+        shown.focus("#x-slider")
+        shown.keyboard.press("ArrowRight")
+        assert "Highest counted, not tested: " in shown.inner_text("#x-sentence")
+
+
+def test_between_audited_points_nothing_is_said_of_a_tie(opened, alone, audited):
+    audit = audited(groups=("a", "b"), seed=3, change=lambda score, label: 3.0 * label)
+    with opened(alone(audit)) as shown:
+        most = int(shown.get_attribute("#x-slider", "max"))
+        for k in range(most + 1):
+            found = shown.evaluate(READ, k)
+            assert "Highest" not in found["said"]
