@@ -390,10 +390,12 @@ def _uncertain(
     means = [
         _of_means(uncertainty, block, own, floors, df, list(masks.values())) for masks in shared
     ]
+    others = np.array([name != block.reference for name in names])
     for columns in (own, *means):
-        p = columns["p"]
+        p = np.where(others, columns["p"], np.nan) if columns is own else columns["p"]
+        family = of_hypotheses(p) if columns is own and block.reference != "best" else p
         for name, adjusted in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
-            columns[name] = np.where(np.isnan(p), np.nan, adjusted(of_hypotheses(p)))
+            columns[name] = np.where(np.isnan(p), np.nan, adjusted(family))
         if block.measure == "threshold_bias_cv":  # varies as the plain one: no test
             columns |= {name: np.full(columns["p"].shape, np.nan) for name in _TESTS}
     joined = {name: np.concatenate([of[name] for of in means], axis=-1) for name in own if means}

@@ -125,9 +125,9 @@ def verdict_rows(
         ratios = [against[key] for metric in RATES if (key := (metric, point)) in against]
         if one.reason or len(ratios) < len(RATES):
             continue
-        p = np.stack([of.p for of in ratios])
+        p = np.where(is_judged, np.stack([of.p for of in ratios]), np.nan)
         of_all = [p_all.get((metric, "", point), np.nan) for metric in RATES]
-        p_holm, p_bh, p_system, p_system_holm = _adjusted(p, np.array(of_all))
+        p_holm, p_bh, p_system, p_system_holm = _adjusted(p, np.array(of_all), reference)
         shared = {"operating_point": point, "reference": reference, "margin": options.margin}
         judged: dict[str, Verdicts] = {}
         for i, (metric, of) in enumerate(zip(RATES, ratios, strict=True)):
@@ -183,12 +183,12 @@ def verdict_rows(
             )
 
 
-def _adjusted(p: FloatArray, of_all: FloatArray) -> tuple[FloatArray, ...]:
+def _adjusted(p: FloatArray, of_all: FloatArray, reference: str) -> tuple[FloatArray, ...]:
     """Adjusted p of groups, ``[metric, group]``, by Holm and by BH; p of all, plain and adjusted.
 
     Of two groups the ratio is the test of both.
     """
-    one = of_hypotheses(p)
+    one = p if reference == "best" else of_hypotheses(p)
     p_holm, p_bh = (
         np.where(np.isnan(p), np.nan, by(one.reshape(-1)).reshape(one.shape))
         for by in (holm, benjamini_hochberg)
