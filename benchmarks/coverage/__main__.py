@@ -3,8 +3,8 @@
     python -m benchmarks.coverage [STUDY ...]
         [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
 
-The studies are rates, ratios, real, floors, measures, heterogeneity, spread and curves. Without
-names, everything, which takes about a quarter of an hour on one core. `--cells` runs the
+The studies are rates, ratios, real, floors, measures, heterogeneity, spread, curves and plans.
+Without names, everything, which takes about a quarter of an hour on one core. `--cells` runs the
 cells whose name holds any of the texts; what other runs found stays. `page` writes the page alone.
 `--quick` draws a few data sets of each cell and keeps nothing.
 """
@@ -21,6 +21,7 @@ from benchmarks.coverage import (
     heterogeneity,
     measures,
     page,
+    plans,
     rates,
     ratios,
     real,
@@ -40,6 +41,7 @@ STUDIES = {
     "heterogeneity": heterogeneity,
     "spread": spread,
     "curves": curves,
+    "plans": plans,
 }
 SEED = 2026
 QUICK = 4

@@ -362,6 +362,24 @@ def _asked_together(results: dict[str, list[Row]]) -> list[str]:
     )
 
 
+def _plans(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            KINDS[row["kind"]],
+            f"{_percent(row['own'])} against {_percent(row['rate'])}"
+            + ("" if row["shape"] == "even" else f", {row['shape']}"),
+            f"{row['speakers']} against {row['groups'] * row['speakers']}",
+            f"{row['trials']}",
+            f"{row['icc']:.2g}",
+            _share(row["planned"]),
+            _share(row["found"], row["found_error"]),
+        )
+        for row in _rows(results, "plans")
+    ]
+    head = ("error", "rates", "speakers", "trials each", "correlation", "planned", "found")
+    return _table(head, lines)
+
+
 # as the columns of a wide table name them, in their order
 DESIGNS = {
     "9 x 8": "9 x 8",
@@ -443,6 +461,7 @@ TABLES = {
     "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
     "asked together": _asked_together,
     "spread": _spread,
+    "plans": _plans,
     "about": _about,
 }
 

@@ -60,12 +60,12 @@ def _ratios(tally: BySpeaker | ByPair) -> Limits:
     found: Limits = {}
     known = moments(tally)
     for level in LEVELS:
-        ratio = ratio_interval(*_halves(rate_interval(known, level)))
+        ratio = ratio_interval(*halves(rate_interval(known, level)))
         found["speakers", level] = ratio.low, ratio.high
     return found
 
 
-def _halves(each: Interval) -> tuple[Interval, Interval]:
+def halves(each: Interval) -> tuple[Interval, Interval]:
     """Return every other group, and the groups between them."""
 
     def from_(first: int) -> Interval:

@@ -8,7 +8,8 @@ groups, its variance over speakers, t quantiles for the number of speakers
   effect*, ``1 + sides * (trials_per_speaker - 1) * icc`` times as much as that of independent
   trials. A target trial has one speaker (``sides`` 1), a nontarget trial two (``sides`` 2);
 * a group with a higher rate varies more between its speakers, too (:func:`icc_at`);
-* few speakers make most of the errors: degrees of freedom are those of beta distributed rates.
+* few speakers make most of the errors, as where their rates are beta distributed; of that, a sample
+  of few speakers shows little.
 
 :func:`least_speakers` is the textbook form without the last two
 (docs/methods/planning.md#textbook-forms), which promises more power than few speakers keep.
@@ -24,6 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parivox.core.intervals import clopper_pearson, limits
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -37,8 +40,15 @@ _TOLD = 0.75
 # An audit takes at least this share of the jackknife's variance of an FPR
 # (docs/methods/uncertainty.md#residuals-and-variances), which counts what is not of speakers twice:
 # design effects below 3 are told too large.
+_GROWTH = {1: 0.5, 2: 0.9}
+# By sides: the power of rate * (1 - rate) with which correlations grow.
+_HIDDEN = 60
+# Speakers of whom a sample shows half of their excess kurtosis, by simulation
+# (docs/methods/planning.md#power).
+_HANDFUL = 4.5
+# Errors below which an audit's lower limit is no nearer than Clopper and Pearson's.
 _MOST_SPEAKERS = 1e9
-_STEPS, _HALVINGS = 400, 30
+_STEPS, _ZOOMS = 50, 4
 _FARTHEST = np.log(1000)
 
 
@@ -97,19 +107,17 @@ def icc_at(icc: ArrayLike, rate: ArrayLike, to: ArrayLike, *, sides: int = 1) ->
     Speakers vary more where rates are higher: their variance goes with ``rate * (1 - rate)`` to the
     power of 1.2 to 1.6 (FNR) and 1.65 to 2.1 (FPR) on VoxCeleb1-H
     (docs/methods/uncertainty.md#intervals-of-rates), that of independent trials to the power of 1.
-    Taken are 1.5 and 2 towards higher rates, 1 and 1.5 towards lower ones, so as to promise too
-    little rather than too much. Rates are in (0, 1), `icc` is that at `rate`, `sides` is 1 for FNR
-    and 2 for FPR.
+    Taken are 1.5 and 1.9. Rates are in (0, 1), `icc` is that at `rate`, `sides` is 1 for FNR and 2
+    for FPR.
 
     Examples
     --------
-    >>> float(icc_at(0.1, 0.2, 0.5)), float(icc_at(0.1, 0.5, 0.2))
-    (0.125, 0.1)
+    >>> round(float(icc_at(0.1, 0.2, 0.5)), 9), round(float(icc_at(0.1, 0.5, 0.2)), 9)
+    (0.125, 0.08)
     """
     spread, known = (np.multiply(p, np.subtract(1, p)) for p in (to, rate))
     with np.errstate(invalid="ignore", divide="ignore"):
-        factor = spread / known
-        return np.asarray(_numbers(icc) * factor ** ((sides - (factor < 1)) / 2))[()]
+        return np.asarray(_numbers(icc) * (spread / known) ** _GROWTH[sides])[()]
 
 
 def power_to_detect(
@@ -130,17 +138,23 @@ def power_to_detect(
     >>> round(float(power_to_detect(2, 0.1, one, one)), 2)
     0.76
     """
-    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - a tenth of a second to import
+    from scipy.special import ndtr  # noqa: PLC0415 - a tenth of a second to import
 
-    level = (1 + confidence) / 2
     rate = _numbers(rate)
     own = rate * _numbers(ratio)
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where((own > 0) & (own < 1), own, np.nan)
         icc = icc_at(group.icc, rate, own, sides=group.sides)
-        one, other = _spread(group, own, icc), _spread(reference, rate, reference.icc)
-        wide = np.hypot(*(stdtrit(each.df, level) * each.estimated for each in (one, other)))
-        found = ndtr((np.abs(np.log(ratio)) - wide) / np.hypot(one.true, other.true))
+        one = _spread(group, own, icc, confidence)
+        other = _spread(reference, rate, reference.icc, confidence)
+        away = np.log(_numbers(ratio))
+        own_reach = np.where(away > 0, one.below, one.above)
+        reach = np.where(away > 0, other.above, other.below)
+        wide = np.hypot(own_reach, reach)
+        distance = np.abs(away)
+        varies = own_reach**4 * one.varies + reach**4 * other.varies
+        varies *= np.minimum(distance / wide, 1) ** 2 / wide**2
+        found = ndtr((distance - wide) / np.sqrt(one.true**2 + other.true**2 + varies))
     return np.asarray(found)[()]
 
 
@@ -175,17 +189,16 @@ def detectable_ratio(
         return np.asarray(found >= power)
 
     possible = np.where((true > 0) & (true < 1), true, np.nan)
-    farthest = np.full(shape, -_FARTHEST) if better else -np.log(possible)
-    grid = np.multiply.outer(np.arange(_STEPS) / _STEPS, farthest)
-    is_enough = reaches(grid)
-    # the first one: with still fewer errors, a better group is harder to detect again
-    first = np.maximum(is_enough.argmax(axis=0), 1)[None]
-    near, far = (np.take_along_axis(grid, at, axis=0)[0] for at in (first - 1, first))
-    for _ in range(_HALVINGS):
-        middle = (near + far) / 2
-        is_here = reaches(middle)
-        near, far = np.where(is_here, near, middle), np.where(is_here, middle, far)
-    return np.where(is_enough.any(axis=0), np.exp(far), np.nan)[()]
+    near, far = np.zeros(shape), np.full(shape, -_FARTHEST) if better else -np.log(possible)
+    there_is = np.zeros(shape, dtype=np.bool_)
+    for _ in range(_ZOOMS):
+        grid = near + np.multiply.outer(np.linspace(0, 1, _STEPS + 1), far - near)
+        is_enough = reaches(grid)
+        there_is |= is_enough.any(axis=0)
+        # the first one: with still fewer errors, a better group is harder to detect again
+        first = np.where(is_enough.any(axis=0), is_enough.argmax(axis=0), _STEPS)
+        near, far = (np.take_along_axis(grid, at[None], axis=0)[0] for at in (first - 1, first))
+    return np.where(there_is, np.exp(far), np.nan)[()]
 
 
 def speakers_needed(
@@ -208,7 +221,7 @@ def speakers_needed(
     Examples
     --------
     >>> float(speakers_needed(2, 0.1, 230, 0.12)), float(speakers_needed(2, 0.1, 24, 0.12))
-    (33.0, 40.0)
+    (33.0, 41.0)
     """
 
     def reaches(speakers: FloatArray) -> NDArray[np.bool_]:
@@ -222,7 +235,7 @@ def speakers_needed(
         confidence=confidence,
     )  # fmt: skip
     high = np.maximum(least, FEWEST_SPEAKERS)
-    low = high - 1
+    low = np.full_like(high, FEWEST_SPEAKERS - 1)
     while (is_short := ~reaches(high) & (high < _MOST_SPEAKERS)).any():  # NaN is not short
         low, high = np.where(is_short, high, low), np.where(is_short, 2 * high, high)
     while (high - low > 1).any():
@@ -243,7 +256,7 @@ def least_speakers(
     power: float = 0.8,
     confidence: float = 0.95,
 ) -> FloatArray:
-    """As :func:`speakers_needed`, by normal quantiles: a lower bound, reached by many speakers.
+    """As :func:`speakers_needed`, by normal quantiles, which many speakers come close to.
 
     Examples
     --------
@@ -315,22 +328,34 @@ def _quantiles(power: float, confidence: float) -> float:
 
 
 class _Spread(NamedTuple):
-    """Standard error of the logarithm of a rate: the true one and what an audit tells of it."""
+    """Of the logarithm of a rate: its standard error, and how far away an audit's limits lie."""
 
     true: FloatArray
-    estimated: FloatArray
-    df: FloatArray
+    below: FloatArray
+    above: FloatArray
+    varies: FloatArray  # squared coefficient of variation of either distance
 
 
-def _spread(sample: Sample, rate: FloatArray, icc: ArrayLike) -> _Spread:
-    speakers = _numbers(sample.speakers)
-    speakers = np.where(speakers > 1, speakers, np.nan)
+def _spread(sample: Sample, rate: FloatArray, icc: ArrayLike, confidence: float) -> _Spread:
+    """What typical samples show (docs/methods/planning.md#power)."""
+    n = _numbers(sample.speakers)
+    n = np.where(n > 1, n, np.nan)
     deff = design_effect(sample.trials_per_speaker, icc, sides=sample.sides)
-    independent = (1 - rate) / (rate * sample.trials())
+    independent = rate * (1 - rate) / sample.trials()
     kurtosis = _kurtosis(rate, _numbers(sample.trials_per_speaker), icc)
-    df = np.minimum(2 / (kurtosis / speakers + 2 / (speakers - 1)), sample.df)
-    estimated = np.maximum(deff, _TOLD * (deff + 1)) if sample.sides == 2 else deff
-    return _Spread(np.sqrt(deff * independent), np.sqrt(estimated * independent), df)
+    seen = np.maximum(kurtosis * n / (n + _HIDDEN) - 6 / (n + 1), 0)
+    df = np.minimum(2 / (seen / n + 2 / (n - 1)), sample.df)
+    told = np.maximum(deff, _TOLD * (deff + 1)) if sample.sides == 2 else deff
+    low, high = limits(rate, told * independent, df, confidence)
+    errors = rate * sample.trials()
+    exact = clopper_pearson(errors, sample.trials(), confidence)[0]
+    low = np.where(errors < _HANDFUL, np.fmin(low, exact), low)
+    return _Spread(
+        np.sqrt(deff * independent) / rate,
+        np.log(rate / low),
+        np.log(high / rate),
+        np.minimum((kurtosis / n + 2 / (n - 1)) / 4, 1),
+    )
 
 
 def _kurtosis(rate: FloatArray, trials: FloatArray, icc: ArrayLike) -> FloatArray:

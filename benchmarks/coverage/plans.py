@@ -1,0 +1,106 @@
+"""Power that a plan promises for one group tested by itself, and that the audit's test has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from benchmarks.coverage import simulate
+from benchmarks.coverage.rates import parts
+from benchmarks.coverage.ratios import halves
+from benchmarks.coverage.records import Row, mean, stream
+
+from parivox.core.intervals import rate_interval
+from parivox.core.planning import Sample, power_to_detect
+from parivox.core.ratios import ratio_interval
+from parivox.core.tallies import moments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from parivox.core.tallies import ByPair, BySpeaker
+
+DATASETS = 2000
+
+
+@dataclass(frozen=True)
+class Design:
+    """A group, others of one size, of whom each has so many trials."""
+
+    kind: str
+    rate: float  # of the others
+    own: float  # of the group
+    trials: int
+    groups: int  # others
+    speakers: tuple[int, ...]  # of each group, one cell each
+    skewed: bool = False
+
+
+DESIGNS = (
+    Design("fnr", 0.10, 0.20, 24, 1, (10, 20, 30, 60)),
+    Design("fnr", 0.10, 0.30, 24, 1, (6, 10, 15, 20)),
+    Design("fnr", 0.10, 0.20, 24, 8, (6, 10, 20)),
+    Design("fnr", 0.02, 0.06, 100, 1, (10, 20, 30, 60)),
+    Design("fnr", 0.02, 0.06, 100, 8, (6, 10, 20)),
+    Design("fnr", 0.05, 0.02, 100, 1, (15, 30, 60)),
+    Design("fnr", 0.05, 0.02, 100, 8, (15, 30, 60)),
+    Design("fnr", 0.05, 0.12, 100, 1, (10, 20, 30), skewed=True),
+    Design("fpr", 0.01, 0.02, 230, 1, (15, 30, 60)),
+    Design("fpr", 0.01, 0.03, 230, 1, (10, 20, 30)),
+    Design("fpr", 0.003, 0.009, 230, 1, (20, 30, 60)),
+)
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study what is promised and what is found, cell by cell."""
+    for design in DESIGNS:
+        for speakers in design.speakers:
+            shape = "skewed" if design.skewed else "even"
+            name = f"{design.kind}/{design.rate}/{design.own}/{design.groups}/{speakers}/{shape}"
+            if wanted(name):
+                where = {"cell": name, "kind": design.kind, "rate": design.rate, "own": design.own}
+                where |= {"trials": design.trials, "groups": design.groups, "speakers": speakers}
+                where |= {"shape": shape, "datasets": datasets}
+                yield [where | _row(design, speakers, datasets, stream(seed, f"plans/{name}"))]
+
+
+def _row(design: Design, speakers: int, datasets: int, rng: np.random.Generator) -> Row:
+    """What is planned with the others' true correlation, and how often the group is found."""
+    sides = 1 if design.kind == "fnr" else 2
+    ratio = design.own / design.rate
+    sizes = speakers, design.groups * speakers
+    drawn = list(_drawn(design, sizes, datasets, rng))
+    found = np.concatenate([_is_told(tally, is_worse=ratio > 1) for tally in drawn])
+    trials = drawn[0].by_cell(drawn[0].trials)
+    each = sides * trials / sizes
+    rates = np.concatenate([tally.by_cell(tally.errors)[:, 1] for tally in drawn]) / trials[1]
+    deff = np.mean((rates - design.rate) ** 2) * trials[1] / (design.rate * (1 - design.rate))
+    icc = max(float(deff) - 1, 0) / (sides * (each[1] - 1))
+    one, rest = (Sample(n, m, icc, sides) for n, m in zip(sizes, each, strict=True))
+    planned = power_to_detect(ratio, design.rate, one, rest)
+    return {"icc": float(f"{icc:.3g}"), "planned": float(f"{planned:.4f}")} | mean(found, "found")
+
+
+def _drawn(
+    design: Design, sizes: tuple[int, int], datasets: int, rng: np.random.Generator
+) -> Iterator[BySpeaker | ByPair]:
+    """Draw the group and all others together."""
+    rates = [design.own, design.rate]
+    targets = simulate.target_design(sizes, design.trials)
+    nontargets = simulate.nontarget_design(sizes, design.trials)
+    if design.kind == "fnr":
+        for some in parts(datasets, targets.cell.size):
+            yield simulate.misses(targets, rates, some, rng, skewed=design.skewed)
+    else:
+        for some in parts(datasets, nontargets.cell.size):
+            yield simulate.false_accepts(nontargets, rates, some, rng, skewed=design.skewed)
+
+
+def _is_told(drawn: BySpeaker | ByPair, *, is_worse: bool) -> NDArray[np.float64]:
+    """Whether the group is told from the others, ``[dataset]``."""
+    ratio = ratio_interval(*halves(rate_interval(moments(drawn))))
+    told = ratio.low > 1 if is_worse else ratio.high < 1
+    return told[:, 0].astype(np.float64)
