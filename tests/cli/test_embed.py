@@ -81,7 +81,8 @@ def test_from_a_folder_to_a_store_and_back_again(embed, home):
         "out/recordings.parquet.\n"
     )
     assert "parivox: 9 of 9 recordings, " in found.stderr
-    assert "anna" not in found.stdout + found.stderr
+    assert "3 speakers, by the first folder of the path: anna0, anna1, anna2; say" in found.stderr
+    assert "anna" not in found.stdout
     again = embed("calls", *MINE, "--quiet")
     assert (again.returncode, again.stderr) == (0, "")
     assert "in out, 9 of them earlier.\n" in again.stdout
@@ -135,6 +136,9 @@ def test_check_says_whether_a_store_is_whole(embed, home):
         (("mine.py", *MINE), "mine.py"),
         (("calls", "--system", "nosuch.onnx", "--out", "out"), "nosuch.onnx"),
         (("calls", "--system", "ge3e", "--out", "out"), "ge2e"),
+        (("calls", *MINE, "--columns", "speaker"), "is not ROLE=COLUMN, as in speaker=talker"),
+        (("calls", *MINE, "--columns", "speaker=2"), "calls: --columns speaker=2: every path has"),
+        (("calls", *MINE, "--channel", "up"), "--channel is up; give a number from 1 on, left"),
         (("calls", *MINE, "--workers", "0"), "--workers is 0"),
         (("calls", *MINE, "--batch", "many"), "--batch"),
         (("calls", *MINE, "--out", "b"), "--out is given twice"),

@@ -1,15 +1,15 @@
 """Recordings of every kind become the samples they hold, a status and attributes."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import soundfile
 import soxr
 
-from parivox.embedding.audio import ATTRIBUTES, Excerpt, decode
+from parivox.embedding.audio import ATTRIBUTES, MIX, Excerpt, decode
 from parivox.embedding.recordings import audio_sha256
-from parivox.errors import DataError
 
 RATE = 16_000
 
@@ -98,8 +98,12 @@ def test_channels_that_differ_need_a_choice_and_alike_ones_do_not(tmp_path):
     pair = written(tmp_path / "same.wav", np.stack([wave, wave], axis=1), subtype="FLOAT")
     np.testing.assert_array_equal(decode(pair, RATE).waveform, wave)
     apart = written(tmp_path / "x.wav", np.stack([wave, wave, 0 * wave], axis=1))
-    with pytest.raises(DataError, match=r"x\.wav: has 3 channels, and channel 3 differs .*--chann"):
-        decode(apart, RATE)
+    found = decode(apart, RATE)
+    assert (found.status, found.channels, found.is_passing) == ("unreadable", 3, False)
+    assert found.reason == "has 3 channels, and channel 3 differs from the first"
+    mixed = decode(replace(apart, channel=MIX), RATE)
+    assert (mixed.status, mixed.channels) == ("ok", 0)
+    np.testing.assert_allclose(mixed.waveform, wave * 2 / 3, atol=2e-4)
 
 
 def test_what_fails_has_a_status_and_a_reason(tmp_path):

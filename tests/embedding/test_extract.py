@@ -26,6 +26,7 @@ from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import Batch, embed_batch
 from parivox.errors import ConfigError, DataError
 from parivox.read.recordings import read_failures, read_utterances
+from parivox.report.systems import embedded
 
 pytestmark = pytest.mark.slow
 
@@ -104,14 +105,14 @@ def test_a_second_run_embeds_what_changed_and_nothing_else(folder, small, tmp_pa
 
     wave, _ = soundfile.read(folder / "s0/00.wav", dtype="float32")
     rewrite(folder / "s0/00.wav", wave[::-1])  # as large as before
-    shutil.copy(folder / "s1/01.wav", folder / "s2/copy.wav")  # known by its content
+    shutil.copy(folder / "s1/01.wav", folder / "s1/copy.wav")  # known by its content
     (folder / "s3/03.wav").rename(folder / "s3/new name.wav")
     run = embed(folder, small.load, out, workers=1)
     assert (run.new, run.statuses) == (1, {"ok": 31})
     store = run.store
     assert store.table.height == 32  # what is gone from the folder stays in the store
     rows = dict(store.table.select("utterance", "row").iter_rows())
-    np.testing.assert_array_equal(store.vectors[rows["s2/copy.wav"]], first[rows["s1/01.wav"] - 0])
+    np.testing.assert_array_equal(store.vectors[rows["s1/copy.wav"]], first[rows["s1/01.wav"] - 0])
     np.testing.assert_array_equal(
         store.vectors[rows["s3/03.wav"]], store.vectors[rows["s3/new name.wav"]]
     )
@@ -134,12 +135,12 @@ def test_recordings_of_several_folders_gather_in_a_store(folder, small, tmp_path
     out = tmp_path / "out"
     soundfile.write(tmp_path / "x.wav", soundfile.read(folder / "s0/00.wav")[0], 8_000)
     embed(folder, small.load, out, workers=1)
-    (tmp_path / "t.csv").write_text("utterance,speaker,file,device\nx,s9,x.wav,phone\n")
+    (tmp_path / "t.csv").write_text("utterance,speaker,file,device\nx,s0,x.wav,phone\n")
     run = embed(tmp_path / "t.csv", small.load, out, workers=1)
     assert (run.statuses, run.new) == ({"ok": 1}, 0)
     assert run.store.table.height == 31
     last = run.store.table.row(30, named=True)
-    assert (last["utterance"], last["speaker"], last["device"]) == ("x", "s9", "phone")
+    assert (last["utterance"], last["speaker"], last["device"]) == ("x", "s0", "phone")
 
 
 def failing(folder):
@@ -347,7 +348,6 @@ def test_a_store_of_other_weights_or_options_is_refused(folder, small, tmp_path)
     [
         ({"workers": 0}, "--workers is 0"),
         ({"batch": 0}, "--batch is 0"),
-        ({"channel": 0}, "--channel is 0"),
         ({"longest_seconds": -1.0}, "--longest is -1"),
     ],
 )
@@ -357,18 +357,177 @@ def test_options_out_of_range_are_refused(folder, small, tmp_path, how, told):
     assert not (tmp_path / "out").exists()
 
 
-def test_two_channels_stop_the_run_and_a_choice_goes_on_with_it(folder, small, tmp_path):
+@pytest.fixture
+def stereo(folder):
+    """Two of 32 recordings have channels that differ."""
+    for name in ("s0/x.wav", "s1/y.flac"):
+        pair = np.random.default_rng(len(name)).normal(size=(800, 2)) / 10
+        rewrite(folder / name, np.repeat(pair, 4, axis=0))
+    return folder
+
+
+def channels(store):
+    """Channel of each recording that has one."""
+    return dict(store.table.drop_nulls("channel").select("utterance", "channel").iter_rows())
+
+
+def vector(store, utterance):
+    """The embedding of a recording."""
+    return store.vectors[store.table.filter(utterance=utterance)["row"][0], 0]
+
+
+def test_files_whose_channels_differ_are_set_aside_and_stop_nothing(stereo, small, tmp_path):
     out = tmp_path / "out"
-    pair = np.random.default_rng(1).normal(size=(800, 2)) / 10  # small: the last to be done
-    rewrite(folder / "s0/stereo.wav", np.repeat(pair, 4, axis=0))
-    with pytest.raises(DataError, match=r"stereo\.wav: has 2 channels, and channel 2 differs"):
-        embed(folder, small.load, out, workers=1, batch=4)
-    done = len(list((out / "parts").glob("0*.parquet")))
-    assert done > 0
-    lines = []
-    run = embed(folder, small.load, out, workers=1, batch=4, channel=1, progress=lines.append)
-    assert run.statuses == {"ok": 31}
-    assert run.new == 31 - 4 * done
+    run = embed(stereo, small.load, out, workers=1)
+    assert (run.statuses, run.new, run.set_aside) == ({"ok": 30}, 30, ("s0/x.wav", "s1/y.flac"))
+    assert run.store.table.height == 30  # they are no failures: nothing is known of them
+    assert not (out / "failures.csv").exists()
+    before = content(out)
+    again = embed(stereo, partial(small.load, seconds=1e9), out, workers=1)
+    assert (again.new, again.set_aside, content(out)) == (0, run.set_aside, before)
+
+
+@pytest.mark.parametrize(("word", "channel"), [("mix", 0), ("left", 1), ("right", 2), (2, 2)])
+def test_a_channel_is_chosen_for_files_whose_channels_differ(
+    stereo, small, tmp_path, word, channel
+):
+    """For those alone: a second channel of other files would be none."""
+    run = embed(stereo, small.load, tmp_path / "out", workers=1, channel=word)
+    assert (run.statuses, run.new, run.set_aside) == ({"ok": 32}, 32, ())
+    assert channels(run.store) == {"s0/x.wav": channel, "s1/y.flac": channel}
+    wave = soundfile.read(stereo / "s0/x.wav", dtype="float32")[0]
+    wave = wave[:, channel - 1] if channel else wave.mean(axis=1)
+    want = small.load().vector(wave)[0]
+    np.testing.assert_allclose(vector(run.store, "s0/x.wav"), want, rtol=1e-4)
+    before = content(tmp_path / "out")
+    again = embed(stereo, partial(small.load, seconds=1e9), tmp_path / "out", channel=word)
+    assert (again.new, content(tmp_path / "out")) == (0, before)
+
+
+def test_a_choice_after_a_run_embeds_those_files_alone(stereo, small, tmp_path):
+    out = tmp_path / "out"
+    embed(stereo, small.load, out, workers=1)
+    first = embed(stereo, small.load, out, workers=1, channel="left")
+    assert (first.new, first.statuses) == (2, {"ok": 32})
+    other = embed(stereo, small.load, out, workers=1, channel="right")
+    assert (other.new, channels(other.store)) == (2, {"s0/x.wav": 2, "s1/y.flac": 2})
+
+
+def test_a_file_in_the_place_of_one_whose_channels_differed_is_looked_at(stereo, small, tmp_path):
+    out = tmp_path / "out"
+    embed(stereo, small.load, out, workers=1)
+    rewrite(stereo / "s0/x.wav", np.random.default_rng(5).normal(size=(3_300, 2)) / 10)
+    again = embed(stereo, small.load, out, workers=1)
+    assert (again.new, again.set_aside) == (0, ("s0/x.wav", "s1/y.flac"))
+    rewrite(stereo / "s0/x.wav", np.random.default_rng(5).normal(size=3_400) / 10)
+    again = embed(stereo, small.load, out, workers=1)
+    assert (again.new, again.set_aside) == (1, ("s1/y.flac",))
+
+
+@pytest.mark.parametrize("word", ["right", "each"])
+def test_a_chosen_channel_is_known_by_its_content(stereo, small, tmp_path, word):
+    out, never = tmp_path / "out", partial(small.load, seconds=1e9)
+    table = embed(stereo, small.load, out, workers=1, channel=word).store.table
+    shutil.copytree(stereo, tmp_path / "elsewhere", copy_function=shutil.copyfile)
+    run = embed(tmp_path / "elsewhere", never, out, workers=1, channel=word)
+    assert (run.new, run.store.table.equals(table)) == (0, True)
+    run = embed(tmp_path / "elsewhere", never, out, workers=1)
+    assert (run.set_aside, run.store.table.equals(table)) == (("s0/x.wav", "s1/y.flac"), True)
+
+
+def test_each_channel_is_a_recording_of_its_own(stereo, small, tmp_path):
+    run = embed(stereo, small.load, tmp_path / "out", workers=1, channel="each")
+    assert (run.statuses, run.new) == ({"ok": 34}, 34)
+    assert channels(run.store) == {
+        "s0/x.wav": 1, "s0/x.wav:b": 2, "s1/y.flac": 1, "s1/y.flac:b": 2,
+    }  # fmt: skip
+    table = run.store.table.filter(pl.col("utterance").str.starts_with("s0/x"))
+    assert table.select("speaker", "recording").unique().rows() == [("s0", "s0/x.wav")]
+    assert run.same_audio.is_empty()
+
+
+@pytest.mark.parametrize("word", ["up", 0, -1, "1.5", ""])
+def test_a_channel_that_is_none_is_one_sentence(folder, small, tmp_path, word):
+    with pytest.raises(ConfigError, match=r"--channel is .*; give a number from 1 on, left, right"):
+        embed(folder, small.load, tmp_path / "out", channel=word)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_same_audio_under_two_speakers_is_refused_before_anything(folder, small, tmp_path):
+    shutil.copy(folder / "s1/01.wav", folder / "s2/copy.wav")
+    shutil.copy(folder / "s1/07.wav", folder / "s3/copy.wav")
+    with pytest.raises(DataError) as raised:
+        embed(folder, small.load, tmp_path / "out", workers=1)
+    assert str(raised.value) == (
+        f"{folder}: 's1/01.wav' of speaker 's1' and 's2/copy.wav' of speaker 's2' hold the same "
+        "audio (the first of 2 such cases); keep the one whose voice it is, or correct the speakers"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_without_sound_may_be_alike(folder, small, tmp_path):
+    for speaker in ("s1", "s2"):
+        rewrite(folder / speaker / "silent.wav", np.zeros(8_000))
+        (folder / speaker / "empty.wav").write_bytes(b"")
+    run = embed(folder, small.load, tmp_path / "out", workers=1)
+    assert run.statuses == {"ok": 30, "unreadable": 2, "silent": 2}
+    assert run.same_audio.is_empty()
+
+
+def test_the_same_audio_under_two_ids_is_told(folder, small, tmp_path):
+    shutil.copy(folder / "s1/01.wav", folder / "s1/copy.wav")
+    run = embed(folder, small.load, tmp_path / "out", workers=1)
+    assert run.same_audio["utterance"].to_list() == ["s1/01.wav", "s1/copy.wav"]
+    assert (
+        "2 recordings hold the same audio as another one with another id (first 's1/01.wav' and "
+        "'s1/copy.wav'): a target trial of two such compares audio with itself"
+    ) in "\n".join(embedded(run))
+
+
+def test_after_a_mend_old_rows_stay_until_they_are_pruned(folder, small, tmp_path):
+    out = tmp_path / "out"
+    embed(folder, small.load, out, workers=1)
+    (folder / "s3/03.wav").rename(folder / "s3/new name.wav")
+    run = embed(folder, small.load, out, workers=1)
+    assert (run.staying, run.pruned, run.store.table.height) == (1, 0, 31)
+    assert any("1 recordings of earlier runs are not among these, and stay" in one
+               and "--prune takes them out" in one for one in embedded(run))  # fmt: skip
+    run = embed(folder, partial(small.load, seconds=1e9), out, workers=1, prune=True)
+    assert (run.new, run.staying, run.pruned, run.store.table.height) == (0, 0, 1, 30)
+    assert "s3/03.wav" not in run.store.table["utterance"]
+    assert any("1 recordings of earlier runs, which are no longer" in one for one in embedded(run))
+    check_store(out)
+    shutil.rmtree(tmp_path / "out")
+    embed(folder, small.load, out, workers=1)
+    assert open_store(out).table.equals(run.store.table)
+
+
+def test_rows_of_other_speakers_in_a_store_are_refused_until_they_are_pruned(
+    folder, small, tmp_path
+):
+    out = tmp_path / "out"
+    embed(folder, small.load, out, workers=1)
+    (folder / "s0").rename(folder / "anna")
+    before = content(out)
+    told = r"'anna/00.wav' of speaker 'anna' and 's0/00.wav' of speaker 's0' hold .*first of 5 such"
+    with pytest.raises(
+        DataError, match=told + r".*'s0/00.wav' is of an earlier run: --prune takes"
+    ):
+        embed(folder, small.load, out, workers=1)
+    assert content(out) == before
+    run = embed(folder, partial(small.load, seconds=1e9), out, workers=1, prune=True)
+    assert (run.new, run.pruned, run.source.speakers["anna"]) == (0, 5, 5)
+
+
+def test_speakers_that_a_store_cannot_tell_are_told(folder, small, tmp_path):
+    out = tmp_path / "out"
+    soundfile.write(tmp_path / "x.wav", np.random.default_rng(1).normal(size=8_000) / 9, 8_000)
+    (tmp_path / "t.csv").write_text("utterance,file\nx,x.wav\n")
+    embed(tmp_path / "t.csv", small.load, out, workers=1)
+    run = embed(folder, small.load, out, workers=1)
+    assert any("so recordings.parquet tells none" in one for one in embedded(run))
+    run = embed(folder, small.load, out, workers=1, prune=True)
+    assert run.store.table["speaker"].n_unique() == 6
 
 
 CRASHING = """

@@ -6,7 +6,7 @@ import pytest
 import soundfile
 
 from parivox.embedding.recordings import piped_file, read_source
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 
 
 @pytest.fixture
@@ -86,7 +86,60 @@ def test_a_table_keeps_its_ids_as_text_and_its_other_columns(folder, tmp_path):
     ]
     for file in found.table["path"]:
         assert soundfile.info(file).frames == 160
-    assert read_source(path, channel=1).table["channel"].to_list() == [2, 1]
+
+
+def test_channels_have_words(folder, tmp_path):
+    words = ("left", "Right", "MIX", "a", "2", "")
+    table = pl.DataFrame({
+        "utterance": [str(i) for i in range(6)], "channel": words,
+        "file": [str(folder / "id1/v1/1.wav")] * 6,
+    })  # fmt: skip
+    assert read_source(table).table["channel"].to_list() == [1, 2, 0, 1, 2, None]
+
+
+def test_columns_of_a_table_are_named_by_their_role(folder, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("talker,clip,speaker\nann,audio/id1/v1/1.wav,x\n")
+    found = read_source(path, columns={"file": "clip", "speaker": "Talker"})
+    assert rows(found, "file", "speaker") == [("audio/id1/v1/1.wav", "ann")]
+    assert (found.speaker_by, found.speakers) == ("column 'talker'", {"ann": 1})
+    with pytest.raises(ConfigError, match=r"--columns speaker 'talk' is no column of .*'talker'"):
+        read_source(path, columns={"file": "clip", "speaker": "talk"})
+    with pytest.raises(ConfigError, match=r"--columns talker: is no role of a recording; choose"):
+        read_source(path, columns={"talker": "talker"})
+
+
+def test_a_folder_of_the_path_is_the_speaker_that_is_asked_for(folder):
+    found = read_source(folder, columns={"speaker": "2"})
+    assert rows(found, "speaker", "recording") == [
+        ("v1", "id1/v1/1.wav"), ("v2", "id1/v2/1.wav"), ("v1", "id2/v1/1.flac"),
+    ]  # fmt: skip
+    assert found.speaker_by == "the second folder of the path"
+    both = read_source(folder, columns={"speaker": "2", "recording": "1"}).table
+    assert both["recording"].to_list() == ["id1", "id1", "id2"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"speaker": "3"}, "speaker=3: every path has folders 1 to 2; give such a number, or a t"),
+        ({"speaker": "sex"}, "--columns speaker=sex: every path has"),
+        ({"file": "1"}, "file=1: of a folder, speaker and recording can be told; give a table"),
+    ],
+)
+def test_a_folder_that_is_not_there_is_no_speaker(folder, columns, told):
+    with pytest.raises(ConfigError) as raised:
+        read_source(folder, columns=columns)
+    assert told in str(raised.value)
+
+
+def test_kaldi_lists_have_no_columns_and_flat_folders_no_folders(tmp_path):
+    soundfile.write(tmp_path / "a.wav", np.zeros(160, "f4"), 16_000)
+    with pytest.raises(ConfigError, match=r"speaker=1: not every file lies in a folder; give a t"):
+        read_source(tmp_path, columns={"speaker": "1"})
+    (tmp_path / "wav.scp").write_text(f"u {tmp_path}/a.wav\n")
+    with pytest.raises(ConfigError, match=r"is a list of Kaldi's, without columns; leave --colum"):
+        read_source(tmp_path, columns={"speaker": "1"})
 
 
 def test_a_dataframe_is_a_table(folder):
@@ -167,7 +220,10 @@ def test_no_pipe_is_run(tmp_path):
     [
         ("utterance,file\nu,nosuch.wav\nv,no.wav\n", "2 of 2 files are missing, first"),
         ("utterance,file\nu,a.wav\nu,a.wav\n", "utterance 'u' is there twice; give each"),
-        ("utterance,file,channel\nu,a.wav,left\n", "row 2, column 'channel': 'left' is no channel"),
+        (
+            "utterance,file,channel\nu,a.wav,up\n",
+            "row 2, column 'channel': 'up' is no channel; g",
+        ),
         ("utterance,file,channel\nu,a.wav,0\n", "'0' is no channel"),
         ("utterance,file,start\nu,a.wav,-1\n", "row 2, column 'start': '-1' is no number of sec"),
         ("utterance,file,start,end\nu,a.wav,3,2\n", "row 2: end 2 is not after start 3"),

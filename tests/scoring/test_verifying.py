@@ -267,12 +267,32 @@ def test_a_provenance_that_json_cannot_hold_is_a_sentence(recordings, trials, tm
     assert [path.name for path in tmp_path.iterdir()] == ["s.parquet"]
 
 
+def test_a_channel_is_chosen_for_files_whose_channels_differ(recordings, tmp_path):
+    home = tmp_path / "audio"
+    shutil.copytree(recordings / "s0", home / "s0")
+    wave = soundfile.read(home / "s0/0.wav")[0]
+    soundfile.write(home / "s0/0.wav", np.stack([0.25 * wave, wave], axis=1), RATE, subtype="FLOAT")
+    pair = pl.DataFrame({"enrol": ["s0/1.wav"], "test": ["s0/0.wav"], "label": [1]})
+    out = tmp_path / "s.parquet"
+    with pytest.raises(
+        DataError, match=r"0\.wav: has 2 channels, and channel 2 differs from the f"
+    ):
+        score_with_system(pair, Loudness(), recordings=home, out=out)
+    with pytest.raises(ConfigError, match=r"--channel each is of parivox embed; give mix, left"):
+        score_with_system(pair, Loudness(), recordings=home, out=out, channel="each")
+    own = np.abs(soundfile.read(home / "s0/1.wav")[0]).mean()
+    for word, share in (("left", 0.25), ("right", 1.0), (2, 1.0), ("mix", 0.625)):
+        score_with_system(pair, Loudness(), recordings=home, out=out, channel=word, overwrite=True)
+        want = -abs(own - share * np.abs(wave).mean())
+        assert pl.read_parquet(out)["score"].item() == pytest.approx(want, abs=1e-3)
+
+
 CRASHING = """
 import os, signal
 from parivox.scoring.verifying import _decoding as honest
 
-def decoding(rate, least_seconds):
-    decode = honest(rate, least_seconds)
+def decoding(rate, least_seconds, channel):
+    decode = honest(rate, least_seconds, channel)
     def do(batch, in_hand):
         def at(place):
             in_hand(place)

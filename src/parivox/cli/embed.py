@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named, given_options
-from parivox.cli.process import Progress, print_lines
+from parivox.cli.process import Progress, print_lines, say
 from parivox.errors import ConfigError
 from parivox.options.audit import QuietCommand
 from parivox.options.recordings import EmbedCommand, EmbedOptions, SystemOptions
@@ -64,20 +64,29 @@ def _embedded(given: argparse.Namespace) -> Any:
             msg = f"nothing to do: give {mend}; see parivox embed --help"
             raise ConfigError(msg)
     check_out_is_named(given.out, "folder")
-    from parivox.embedding.extract import embed  # noqa: PLC0415 - what takes time to load
+    from parivox.embedding.extract import READING, embed  # noqa: PLC0415 - what takes time to load
+    from parivox.embedding.recordings import read_source  # noqa: PLC0415
     from parivox.embedding.systems.named import load  # noqa: PLC0415
+    from parivox.read.content import texts_in  # noqa: PLC0415
+    from parivox.report.systems import speakers_told  # noqa: PLC0415
 
     system = partial(
         load, given.system or EmbedCommand.system, **given_options(given, SystemOptions)
     )
     given.outcome = "what is finished is kept; the same command goes on with it"
+    options = given_options(given, EmbedOptions)
     with Progress(quiet=given.quiet) as tell:
+        tell(READING)
+        with texts_in(options.get("encoding")):
+            source = read_source(given.recordings, columns=options.pop("columns", None))
+        for line in () if given.quiet else speakers_told(source):
+            say(line)
         return embed(
-            given.recordings,
+            source,
             system,
             given.out,
             progress=tell if tell.live is not None else _seldom(tell),
-            **given_options(given, EmbedOptions),
+            **options,
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 STATUSES = ("ok", "too_short", "no_speech", "unreadable", "non_finite", "silent")
 LONGEST_SECONDS = 3600.0
 """Longer recordings are not taken into memory, unless the user says so."""
+MIX = 0
+"""The channel that is the mean of all."""
 SILENT_DBFS = -80.0
 LOUDEST_DBFS = 120.0
 """Samples a million times full scale are no sound, and overflow in a system."""
@@ -35,7 +37,7 @@ class Excerpt:
     """Which part of which file a recording is."""
 
     path: str
-    channel: int | None = None  # counted from 1; None where the file has one, or all are alike
+    channel: int | None = None  # from 1; 0 for the mean of all; None where none is chosen
     start: float | None = None  # in seconds; None where the file begins
     end: float | None = None  # in seconds; None where it ends
 
@@ -52,10 +54,16 @@ class Decoded:
     """Those of :data:`ATTRIBUTES` that could be measured."""
     is_passing: bool = False
     """Whether the machine failed rather than the recording, so that another run may fare better."""
+    channels: int = 0
+    """How many the file has, where they differ and none is chosen: then it is set aside."""
 
 
 class _Failed(Exception):  # noqa: N818 - an outcome, which never leaves this module
-    """A recording of which nothing can be made: its status, and the reason."""
+    """A recording of which nothing can be made."""
+
+    def __init__(self, outcome: Decoded) -> None:
+        super().__init__(outcome.reason)
+        self.outcome = outcome
 
 
 def decode(
@@ -69,14 +77,14 @@ def decode(
 
     It is WAV (A-law and mu-law, too), Sphere, FLAC, Ogg, Opus, MP3 or what else libsndfile reads,
     known by its content. Shorter ones than `least_seconds` are ``too_short``, longer ones than
-    `longest_seconds`, of which no more is ever decoded, ``unreadable``. It is an error if the
-    channels of the file differ and none is chosen.
+    `longest_seconds`, of which no more is ever decoded, ``unreadable``; so are files whose channels
+    differ where none is chosen.
     """
     check_decoders()
     try:
         return _decoded(recording, rate, least_seconds, longest_seconds)
     except _Failed as failed:
-        return Decoded(*failed.args)
+        return failed.outcome
     except (OSError, MemoryError) as error:
         return Decoded("unreadable", _reason(error), is_passing=True)
     except (RuntimeError, TypeError, ValueError, ArithmeticError) as error:
@@ -139,8 +147,10 @@ def _judge(found: dict[str, float], least: float) -> None:
         _fail("non_finite", f"its level is {found['level']:.0f} dBFS, beyond any recording", found)
 
 
-def _fail(status: str, reason: str, measured: dict[str, float] | None = None) -> NoReturn:
-    raise _Failed(status, reason, np.empty(0, np.float32), measured or {})
+def _fail(
+    status: str, reason: str, measured: dict[str, float] | None = None, *, channels: int = 0
+) -> NoReturn:
+    raise _Failed(Decoded(status, reason, attributes=measured or {}, channels=channels))
 
 
 def _reason(error: Exception) -> str:
@@ -179,17 +189,17 @@ def _blocks(sound: Any, recording: Excerpt, longest: float) -> Iterator[NDArray[
 
 
 def _one_channel(block: NDArray[np.float32], recording: Excerpt) -> NDArray[np.float32]:
+    channels = block.shape[1]
+    if recording.channel == MIX:
+        return np.ascontiguousarray(block.mean(axis=1))
     if recording.channel is not None:
         return np.ascontiguousarray(block[:, recording.channel - 1])
-    if block.shape[1] > 1 and np.isfinite(block).all():
-        apart = np.abs(block[:, 1:] - block[:, :1]).max(axis=0)
-        if (apart > _ALIKE).any():
-            msg = (
-                f"{recording.path}: has {block.shape[1]} channels, and channel "
-                f"{int((apart > _ALIKE).argmax()) + 2} differs from the first; say which counts "
-                "with --channel N, or with a column channel"
-            )
-            raise DataError(msg)
+    if channels > 1 and np.isfinite(block).all():
+        apart = np.abs(block[:, 1:] - block[:, :1]).max(axis=0) > _ALIKE
+        if apart.any():
+            which = int(apart.argmax()) + 2
+            reason = f"has {channels} channels, and channel {which} differs from the first"
+            _fail("unreadable", reason, channels=channels)
     return np.ascontiguousarray(block[:, 0])
 
 

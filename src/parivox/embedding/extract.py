@@ -15,16 +15,21 @@ import numpy as np
 import polars as pl
 
 from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders
+from parivox.embedding.identity import check_one_speaker
 from parivox.embedding.probe import probe
 from parivox.embedding.recordings import (
+    AUDIO,
     COLUMNS,
     EXCERPT,
     HASHES,
     STAT,
+    Source,
+    channel_chosen,
     hashed,
     hashes_of,
     read_hashes,
     read_source,
+    with_channels,
     with_stat,
 )
 from parivox.embedding.store import (
@@ -51,7 +56,7 @@ from parivox.read.content import in_encoding_given
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -63,7 +68,8 @@ if TYPE_CHECKING:
 
 BATCH = 64
 """Recordings in a batch: what an interruption costs, times the workers."""
-_KEY = ("audio_sha256", "_channel", "start", "end")  # what makes two recordings the same audio
+_FOUND = {**FOUND, "_channels": pl.Int64}  # of a batch
+READING = "reading which recordings there are"
 _OUTCOME = (*(c for c in FOUND if c != "audio_sha256"), "_from", "_at")
 _RECORDED = ("runtime", "providers", "torch")  # what ran a network, which changes no vector
 _OLD = -1  # where an embedding stands that the store has already
@@ -83,15 +89,34 @@ class Embedded(Shown):
         How many of them were not in the store when the run began.
     seconds : float
         Of audio, of those that are ok.
-    passed_over : int
-        Files of a folder that are no recordings by their ending.
+    source : Source
+        What was asked for: its recordings, what tells whose they are, the files passed over.
+    set_aside : tuple of str
+        Ids of recordings whose channels differ, and none is chosen: the store has none of them.
+    staying, pruned : int
+        Recordings of earlier runs that are no longer named: how many stay, and how many were
+        taken out.
     """
 
     store: Store
     statuses: dict[str, int]
     new: int
     seconds: float
-    passed_over: int
+    source: Source
+    set_aside: tuple[str, ...] = ()
+    staying: int = 0
+    pruned: int = 0
+
+    @property
+    def passed_over(self) -> int:
+        """Files of a folder that are no recordings by their ending."""
+        return self.source.passed_over
+
+    @cached_property
+    def same_audio(self) -> pl.DataFrame:
+        """Recordings of the store that hold the audio of another one, under an id of its own."""
+        ok = self.store.table.filter(pl.col("row") >= 0)
+        return ok.filter(pl.struct(AUDIO).is_duplicated()).sort(*AUDIO, "utterance")
 
 
 @in_encoding_given
@@ -100,9 +125,11 @@ def embed(
     system: str | Load,
     out: str | os.PathLike[str],
     *,
-    channel: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    channel: int | str | None = None,
     longest_seconds: float = LONGEST_SECONDS,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read
+    prune: bool = False,
     workers: int | None = None,
     batch: int = BATCH,
     progress: Tell = lambda _: None,
@@ -119,12 +146,19 @@ def embed(
         module, or a ``functools.partial`` of one.
     out
         The folder of the store.
+    columns
+        Columns of a table by role: utterance, speaker, recording, file, channel, start, end; of a
+        folder, by the number of a folder of the path: speaker, recording.
     channel
-        Which counts, from 1, where the source does not say.
+        Which counts, of files whose channels differ and of which the source does not say: a number
+        from 1, ``left``, ``right``, ``mix`` (the mean of all), or ``each``, which makes a recording
+        of every channel. Without it such files are set aside.
     longest_seconds
         Recordings that are longer are ``unreadable``.
     encoding
         Of a table that is neither UTF-8 nor UTF-16; without it, found out.
+    prune
+        Whether recordings of the store that are no longer named are taken out.
     workers
         Processes, of one thread each; as many as there are processors, unless given.
     batch
@@ -135,7 +169,8 @@ def embed(
     Raises
     ------
     DataError
-        If recordings are missing, the store is of another system, or it cannot be written.
+        If recordings are missing, the same audio is of two speakers, the store is of another
+        system, or it cannot be written.
     ConfigError
         If an option is out of range, the system makes no embeddings, or there is nothing to decode
         recordings with.
@@ -144,10 +179,22 @@ def embed(
     -----
     A store remembers what a probe of its system found when it was begun, under ``probe``.
     """
-    _check(channel, longest_seconds, workers, batch)
+    _check(longest_seconds, workers, batch)
+    choice = channel_chosen(channel)
     check_decoders()
-    progress("reading which recordings there are")
-    wanted = read_source(source, channel=channel)
+    if not isinstance(source, Source):
+        progress(READING)
+    wanted = read_source(source, columns=columns)
+    recordings = with_stat(wanted.table.drop(FOUND, strict=False))
+    folder = Path(out)
+    check_one_speaker(
+        recordings,
+        read_hashes(folder / HASHES),
+        None if prune else find_store(folder),
+        progress,
+        longest=longest_seconds,
+        name=wanted.name,
+    )
     progress("loading the system")
     load = partial(named.load, system) if isinstance(system, str) else partial(made_by, system)
     loaded = load()
@@ -157,29 +204,40 @@ def embed(
     options = {"longest_seconds": longest_seconds}
     has_affinity = hasattr(os, "sched_getaffinity")  # to processors that this process may use
     processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    folder = Path(out)
-    recordings = with_stat(wanted.table.drop(FOUND, strict=False))
     with writing(folder):
-        run = _Run(folder, {"system": recorded(loaded), "options": options}, recordings, progress)
+        about = {"system": recorded(loaded), "options": options}
+        run = _Run(folder, about, recordings, progress, choice=choice, prunes=prune)
         if "probe" not in run.about:
             progress("probing the system")
             run.about["probe"] = probe(loaded).to_json()
         new = run.finish(load, workers or processors, batch)
     store = open_store(folder)
-    asked = store.table.join(wanted.table.select("utterance"), on="utterance", how="semi")
+    asked = store.table.join(run.wanted, on="utterance", how="semi")
     counts = dict(asked["status"].value_counts().iter_rows())
     seconds = asked.filter(pl.col("status") == "ok")["duration"].sum()
     statuses = {name: counts[name] for name in STATUSES if name in counts}
-    return Embedded(store, statuses, new, float(seconds), wanted.passed_over)
+    aside = tuple(run.set_aside["utterance"])
+    staying = len(store.table) - len(store.table.join(run.named, on="utterance", how="semi"))
+    return Embedded(store, statuses, new, float(seconds), wanted, aside, staying, run.pruned)
 
 
 class _Run:
     """One run, which begins where the last one ended."""
 
     def __init__(
-        self, folder: Path, about: dict[str, Any], wanted: pl.DataFrame, tell: Tell
+        self,
+        folder: Path,
+        about: dict[str, Any],
+        named: pl.DataFrame,
+        tell: Tell,
+        *,
+        choice: int | str | None,
+        prunes: bool,
     ) -> None:
-        self.folder, self.about, self.wanted, self.tell = folder, about, wanted, tell
+        self.folder, self.about, self.tell = folder, about, tell
+        self.choice, self.prunes, self.pruned = choice, prunes, 0
+        self.named = self.wanted = named  # and of these, what is not set aside
+        self.set_aside = named.clear()  # of files whose channels differ, and none is chosen
         recover(folder)
         self.store, self.unfinished = find_store(folder), _find_parts(folder / PARTS)
         for one in (self.store, self.unfinished):
@@ -191,7 +249,21 @@ class _Run:
             self.hashes = self.hashes.clear()
 
     def finish(self, load: Load, workers: int, batch: int) -> int:
-        """Embed what is left to do; gives how many recordings the store did not have."""
+        """Embed what is left to do; gives how many recordings the store did not have.
+
+        That the channels of a file differ is known once it is decoded: if one is chosen then, there
+        is something left to do.
+        """
+        source, new = self.named, 0
+        wanted, aside = with_channels(source, self.hashes, self.choice)
+        while True:
+            self.wanted, self.set_aside, self.named = wanted, aside, pl.concat([wanted, aside])
+            new += self._finish(load, workers, batch)
+            wanted, aside = with_channels(source, self.hashes, self.choice)
+            if wanted.equals(self.wanted):
+                return new
+
+    def _finish(self, load: Load, workers: int, batch: int) -> int:
         known, parts = self._planned(batch)
         if self.unfinished is not None and not self.unfinished.plan.equals(parts.plan):
             self._commit(self.unfinished)  # other recordings, or larger batches: what is done stays
@@ -202,9 +274,9 @@ class _Run:
             if self.unfinished is None:
                 parts.start()
             self._embed(parts, load, workers)
-        self._commit(parts, known)
+        aside = self._commit(parts, known)
         parts.drop()
-        return parts.plan.height
+        return parts.plan.height - aside
 
     def _planned(self, batch: int) -> tuple[pl.DataFrame, _Parts]:
         """What was found of recordings whose audio the store has, and the plan of all others.
@@ -212,19 +284,16 @@ class _Run:
         Batches are of recordings of much the same size of their files, the largest first.
         """
         if self.store is None:
-            schema = {**COLUMNS, **FOUND, "_channel": pl.Int64, "_from": pl.Int64, "_at": pl.Int64}
+            schema = {**COLUMNS, **FOUND, "_from": pl.Int64, "_at": pl.Int64}
             audio, may_be_known = pl.DataFrame(schema=schema), pl.lit(value=False)
         else:
-            audio = self.store.table.with_columns(
-                _channel=pl.col("channel").fill_null(1), _from=pl.lit(_OLD, pl.Int64), _at="row"
-            )
+            audio = self.store.table.with_columns(_from=pl.lit(_OLD, pl.Int64), _at="row")
             audio = audio.drop_nulls("audio_sha256")  # else the machine failed: that is tried again
             sizes = self.hashes["_size"]
             may_be_known = pl.col("_size").is_in(sizes.implode()) | pl.lit(not len(sizes))
-        audio = audio.select(*_KEY, *_OUTCOME).unique(_KEY, keep="first", maintain_order=True)
+        audio = audio.select(*AUDIO, *_OUTCOME).unique(AUDIO, keep="first", maintain_order=True)
         wanted = hashed(self.wanted, self.hashes, self.tell, where=may_be_known)
-        wanted = wanted.with_columns(_channel=pl.col("channel").fill_null(1))
-        known = wanted.join(audio, on=_KEY, nulls_equal=True).drop("_channel")
+        known = wanted.join(audio, on=AUDIO, nulls_equal=True)
         todo = self.wanted.join(known, on="utterance", how="anti", maintain_order="left")
         seconds = pl.col("end") - pl.col("start").fill_null(0)
         size = pl.min_horizontal("_size", seconds * _BYTES_A_SECOND)
@@ -258,23 +327,57 @@ class _Run:
                 words += f", {_lasting(took * left / read)} left"
             self.tell(words)
 
-    def _commit(self, parts: _Parts, known: pl.DataFrame | None = None) -> None:
-        """Take what is done into the store, beside what it has of other utterances."""
+    def _commit(self, parts: _Parts, known: pl.DataFrame | None = None) -> int:
+        """Take what is done into the store, beside what it has of other utterances.
+
+        All is done where there is what was `known`. Gives how many recordings are set aside, as
+        their channels differ.
+        """
         done = parts.done() if parts.plan.height else []
         new = [] if known is None else [known]
         for k in done:
             found = parts.found(k).with_columns(_from=pl.lit(k, pl.Int64), _at="row")
             new.append(pl.concat([parts.batches[k], found], how="horizontal"))
         if not new:
-            return
+            return 0
         table = pl.concat(new, how="diagonal_relaxed")
-        hashes = hashes_of(pl.concat([self.hashes, table.select(*STAT, "audio_sha256")]))
+        hashes = hashes_of(pl.concat([self.hashes, table.select(self.hashes.columns)]))
+        is_aside = (pl.col("_channels") > 1) & pl.col("channel").is_null()
+        aside = table.filter(is_aside)
+        embedded = table.filter(is_aside.fill_null(value=False).not_())
         if self.store is not None:
-            others = self.store.table.join(table, on="utterance", how="anti")
+            others = self._others(table, aside, prunes=self.prunes and known is not None)
             others = others.with_columns(_from=pl.lit(_OLD, pl.Int64), _at="row")
-            table = pl.concat([others, table], how="diagonal_relaxed")
+            embedded = pl.concat([others, embedded], how="diagonal_relaxed")
+        self._replace(embedded, parts, done)
+        if not hashes.equals(self.hashes):
+            save(self.folder / HASHES, hashes)
+            self.hashes = hashes
+        return aside.height
+
+    def _others(self, table: pl.DataFrame, aside: pl.DataFrame, *, prunes: bool) -> pl.DataFrame:
+        """What stays of the store: other utterances, and channels of those set aside, if the same.
+
+        The store has these of an earlier run, for which one was chosen.
+        """
+        assert self.store is not None
+        stored = self.store.table
+        others = pl.concat(
+            [
+                stored.join(table, on="utterance", how="anti"),
+                stored.join(aside, on=["utterance", "audio_sha256"], how="semi"),
+            ]
+        )
+        if not prunes:
+            return others
+        named = others.join(self.named, on="utterance", how="semi")
+        self.pruned += others.height - named.height
+        return named
+
+    def _replace(self, table: pl.DataFrame, parts: _Parts, done: list[int]) -> None:
+        """Have the store hold these recordings, if it does not yet."""
         own = [c for c in COLUMNS if c != "path"]
-        aside = {*own, *FOUND, *STAT, "_from", "_at"}
+        aside = {*own, *FOUND, *STAT, "_channels", "_from", "_at"}
         missing = [pl.lit(None, COLUMNS[c]).alias(c) for c in own if c not in table.columns]
         more = [c for c in table.columns if c not in aside]
         table = table.with_columns(missing).sort("utterance")
@@ -289,9 +392,6 @@ class _Run:
             vectors = Vectors(sources, ok["_from"].to_numpy(), ok["_at"].to_numpy())
             commit(self.folder, whole, vectors, self.about)
             self.store = find_store(self.folder)
-        if not hashes.equals(self.hashes):
-            save(self.folder / HASHES, hashes)
-            self.hashes = hashes
 
 
 def _embedding(load: Load) -> Callable[[Batch, InHand], Done]:
@@ -347,11 +447,13 @@ class _Parts:
     def keep(self, number: int, found: list[dict[str, Any]], vectors: NDArray[np.float32]) -> None:
         """Keep what was found of a batch's recordings; ``row`` counts within the batch."""
         save(self._table(number).with_suffix(".npy"), vectors)
-        save(self._table(number), pl.DataFrame(found, schema=FOUND))
+        save(self._table(number), pl.DataFrame(found, schema=_FOUND))
 
     def found(self, number: int) -> pl.DataFrame:
         """What was found of the recordings of a batch that is done."""
-        return pl.read_parquet(self._table(number))
+        return pl.concat(
+            [pl.DataFrame(schema=_FOUND), pl.read_parquet(self._table(number))], how="diagonal"
+        )
 
     def vectors(self, number: int) -> NDArray[np.float32]:
         """Their embeddings, shape (row, crop, dimension)."""
@@ -411,8 +513,8 @@ def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, tree
 
 
-def _check(channel: int | None, longest: float, workers: int | None, batch: int) -> None:
-    for name, value in (("--channel", channel), ("--workers", workers), ("--batch", batch)):
+def _check(longest: float, workers: int | None, batch: int) -> None:
+    for name, value in (("--workers", workers), ("--batch", batch)):
         if value is not None and value < 1:
             msg = f"{name} is {value}; give a number from 1 on"
             raise ConfigError(msg)

@@ -10,18 +10,26 @@ import hashlib
 import os
 import re
 import shlex
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from parivox.errors import DataError
-from parivox.read.metadata import SPEAKER, UTTERANCE, check_filled, find_column, read_table
+from parivox.embedding.audio import MIX
+from parivox.errors import ConfigError, DataError
+from parivox.read.metadata import (
+    SPEAKER,
+    UTTERANCE,
+    check_filled,
+    column_called,
+    find_column,
+    read_table,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 COLUMNS = {
@@ -44,17 +52,24 @@ SOUNDS = frozenset(
     )
 )
 """Endings of files that are recordings; some cannot be read, and that is told of each."""
+CHANNELS = {"mix": MIX, "left": 1, "right": 2, "a": 1, "b": 2}
+"""Words for channels, beside numbers from 1."""
+EACH = "each"
+"""The choice of every channel as a recording of its own."""
 FILE = ("file", "path", "filename", "filepath", "wav", "audio", "audiofile", "audiopath")
 _RECORDING = ("recording", "recordingid", "session", "sessionid", "video", "videoid")
 HASHES = "seen.parquet"
 """The table of hashes that are known by size and time, so that files are not read again."""
 STAT = ("path", "_size", "_modified")
 """A file is what it was as long as these are."""
+AUDIO = ("audio_sha256", "channel", "start", "end")
+"""Two recordings that agree in these are the same audio."""
 _HASHES = {
     "path": pl.String,
     "_size": pl.Int64,
     "_modified": pl.Int64,
     "audio_sha256": pl.String,
+    "_channels": pl.Int64,  # of files whose channels differ: how many there are
 }
 
 
@@ -67,45 +82,48 @@ class Source:
     """The columns of :data:`COLUMNS`, then any others of a table as text; a recording a row,
     sorted by ``utterance``. ``file`` is as the source has it, ``path`` opens it."""
     passed_over: int = 0  # files of a folder that are no recordings by their ending
+    speaker_by: str = ""  # what tells whose each recording is, in words; empty where nothing does
+    is_guess: bool = False  # whether that is the first folder, which nobody said
+    others: tuple[str, ...] = ()  # columns, or folders, that could tell it, if nobody said which
+
+    @cached_property
+    def speakers(self) -> dict[str, int]:
+        """How many recordings there are of each speaker, in the order of their ids."""
+        whose = self.table["speaker"].drop_nulls()
+        return dict(whose.value_counts().sort("speaker").iter_rows())
 
 
-def read_source(source: Any, *, channel: int | None = None) -> Source:
+def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Source:
     """Read which recordings there are.
 
     The source is a folder of recordings at any depth (the path below it is the utterance; the first
     folder is the speaker, and the second, where there are two or more, the recording, else the
     file); a Kaldi data folder or ``wav.scp``; or a table of utterance, file and, perhaps, speaker,
     recording, channel, start, end and attributes. Without a column of recordings each file is one,
-    unless utterances are paths of two folders or more. `channel` is which counts, from 1, where the
-    source does not say. No recording, an id that is there twice or a missing file is an error.
+    unless utterances are paths of two folders or more. `columns` maps these roles to columns of the
+    table; of a folder, speaker and recording to the number of a folder of the path. No recording,
+    an id that is there twice or a missing file is an error.
     """
+    if isinstance(source, Source):
+        return source
     is_path = isinstance(source, (str, os.PathLike))
     name = str(source) if is_path else "recordings"
-    passed_over = 0
     path = Path(name)
     is_folder = is_path and os.path.isdir(path)  # noqa: PTH112 - which a closed folder does not stop
     scp = path / "wav.scp" if is_folder else path
+    asked = _roles(columns)
     if scp.suffix == ".scp" and (not is_folder or os.path.isfile(scp)):  # noqa: PTH113 - as above
-        table = pl.DataFrame(read_data_folder(scp), schema=COLUMNS)
+        found = _of_kaldi(scp, name, asked)
     elif is_folder:
-        rows, passed_over = _walked(path)
-        table = pl.DataFrame(rows, schema=COLUMNS)
+        found = _of_folder(path, name, asked)
     else:
-        table = _of_table(source, path.parent)
-    if not table.height:
+        found = _of_table(source, name, path.parent, asked)
+    if not found.table.height:
         msg = f"{name}: holds no recording; give a folder of audio files, or a table of them"
         raise DataError(msg)
-    table = table.sort("utterance")
-    if channel is not None:
-        table = table.with_columns(pl.col("channel").fill_null(channel))
-    twice = table.filter(pl.col("utterance").is_duplicated())
-    if twice.height:
-        first = twice["utterance"][0]
-        count = twice["utterance"].n_unique()
-        others = f" ({count:,} such ids)" if count > 1 else ""
-        msg = f"{name}: utterance {first!r} is there twice{others}; give each recording its own id"
-        raise DataError(msg)
-    paths = table["path"].unique(maintain_order=True)
+    found = replace(found, table=found.table.sort("utterance"))
+    _check_ids(found.table, name)
+    paths = found.table["path"].unique(maintain_order=True)
     missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
     if missing:
         msg = (
@@ -113,40 +131,107 @@ def read_source(source: Any, *, channel: int | None = None) -> Source:
             "check the paths, which are relative to the table, or take the rows out"
         )
         raise DataError(msg)
-    return Source(name, table, passed_over)
+    return found
 
 
-def _walked(folder: Path) -> tuple[list[dict[str, Any]], int]:
-    """Recordings below a folder; links are followed, and none of them twice in a circle."""
-    rows: list[dict[str, Any]] = []
+def _roles(columns: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The roles that are asked for, all of which must be known."""
+    known = [role for role in COLUMNS if role != "path"]
+    odd = [role for role in columns or {} if role not in known]
+    if odd:
+        msg = f"--columns {odd[0]}: is no role of a recording; choose from {', '.join(known)}"
+        raise ConfigError(msg)
+    return columns or {}
+
+
+def _check_ids(table: pl.DataFrame, name: str) -> None:
+    """Refuse utterances that are there twice."""
+    twice = table.filter(pl.col("utterance").is_duplicated())
+    if twice.height:
+        first = twice["utterance"][0]
+        count = twice["utterance"].n_unique()
+        others = f" ({count:,} such ids)" if count > 1 else ""
+        msg = f"{name}: utterance {first!r} is there twice{others}; give each recording its own id"
+        raise DataError(msg)
+
+
+def _of_kaldi(scp: Path, name: str, asked: Mapping[str, str]) -> Source:
+    if asked:
+        msg = f"{name}: is a list of Kaldi's, without columns; leave --columns out, or give a table"
+        raise ConfigError(msg)
+    table = pl.DataFrame(read_data_folder(scp), schema=COLUMNS)
+    return Source(name, table, speaker_by="utt2spk" if table["speaker"].count() else "")
+
+
+def _of_folder(folder: Path, name: str, asked: Mapping[str, str]) -> Source:
+    """Recordings below a folder; of the path, which folder tells speaker and recording."""
+    paths, passed_over = _walked(folder)
+    parts = [inside.split("/") for inside in paths]
+    depth = min((len(one) - 1 for one in parts), default=0)
+    at = {role: _folder_number(role, text, depth, name) for role, text in asked.items()}
+    speaker = at.get("speaker", 1 if depth else None)  # where a file lies outside, none is one
+    session = at.get("recording", None if speaker is None else speaker + 1)
+    rows = [{"utterance": inside, "file": inside, "path": path} for inside, path in paths.items()]
+    if speaker is not None and session is not None:
+        for row, one in zip(rows, parts, strict=True):
+            row["speaker"] = one[speaker - 1]
+            row["recording"] = one[session - 1] if session < len(one) else row["file"]
+    return Source(
+        name,
+        pl.DataFrame(rows, schema=COLUMNS),
+        passed_over,
+        "" if speaker is None else f"the {_ordinal(speaker)} folder of the path",
+        is_guess=speaker is not None and "speaker" not in asked,
+        others=tuple(map(str, range(2, depth + 1))) if "speaker" not in asked else (),
+    )
+
+
+def _folder_number(role: str, text: str, depth: int, name: str) -> int:
+    """The folder of the path that tells a role, from 1."""
+    if role in ("speaker", "recording") and text.isdecimal() and 1 <= int(text) <= depth:
+        return int(text)
+    what = f"{role}={text}"
+    if role not in ("speaker", "recording"):
+        mend = "of a folder, speaker and recording can be told; give a table for any other"
+    elif depth:
+        many = "folder 1" if depth == 1 else f"folders 1 to {depth}"
+        mend = f"every path has {many}; give such a number, or a table with a column {role}"
+    else:
+        mend = f"not every file lies in a folder; give a table with a column {role}"
+    msg = f"{name}: --columns {what}: {mend}"
+    raise ConfigError(msg)
+
+
+def _ordinal(number: int) -> str:
+    """First, second, third; 4th.
+
+    Examples
+    --------
+    >>> _ordinal(2), _ordinal(5)
+    ('second', '5th')
+    """
+    return dict(enumerate(("first", "second", "third"), 1)).get(number, f"{number}th")
+
+
+def _walked(folder: Path) -> tuple[dict[str, str], int]:
+    """Recordings below a folder: the path below it, and the path that opens it."""
+    found: dict[str, str] = {}
     passed_over = 0
     for path in _files(str(folder), frozenset()):
         inside = path[len(str(folder).rstrip("/")) :].lstrip("/")
         if not inside.isprintable() and any("\ud800" <= c <= "\udfff" for c in inside):
             msg = f"{path}: its name is not in UTF-8; rename it"
             raise DataError(msg)
-        parts = inside.split("/")
-        if parts[-1].startswith(".") or parts[-1].rpartition(".")[2].lower() not in SOUNDS:
-            passed_over += not parts[-1].startswith(".")
+        file = inside.rpartition("/")[2]
+        if file.startswith(".") or file.rpartition(".")[2].lower() not in SOUNDS:
+            passed_over += not file.startswith(".")
             continue
-        rows.append(
-            {
-                "utterance": inside,
-                "speaker": parts[0] if len(parts) > 1 else None,
-                "recording": parts[1] if len(parts) > 2 else None,
-                "file": inside,
-                "path": path,
-            }
-        )
-    if any(row["speaker"] is None for row in rows):  # then the first folder is no speaker
-        for row in rows:
-            row["speaker"] = row["recording"] = None
-    for row in rows:
-        row["recording"] = row["recording"] or (row["speaker"] and row["file"])
-    return rows, passed_over
+        found[inside] = path
+    return found, passed_over
 
 
 def _files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
+    """Files below a folder; links are followed, and none of them twice in a circle."""
     try:
         stat = os.stat(folder)  # noqa: PTH116 - any bytes may be a name
         here = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -163,16 +248,23 @@ def _files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
             yield entry.path.replace(os.sep, "/")
 
 
-def _of_table(source: Any, folder: Path) -> pl.DataFrame:
+def _of_table(source: Any, given: str, folder: Path, asked: Mapping[str, str]) -> Source:
     whole, name, _ = read_table(source, "recordings")
-    file = find_column(whole, "file", FILE, name)
+    there = [column for column in whole.columns if column != "row"]
+
+    def column(role: str, known: Sequence[str], *, is_needed: bool = False) -> str:
+        if role in asked:
+            return column_called(asked[role], there, name, f"--columns {role}")
+        return find_column(whole, role, known, name if is_needed else "")
+
+    file = column("file", FILE, is_needed=True)
     columns = {
-        "utterance": find_column(whole, "utterance", UTTERANCE[:4], "") or file,
-        "speaker": find_column(whole, "speaker", SPEAKER, ""),
-        "recording": find_column(whole, "recording", _RECORDING, ""),
+        "utterance": column("utterance", UTTERANCE[:4]) or file,
+        "speaker": column("speaker", SPEAKER),
+        "recording": column("recording", _RECORDING),
         "file": file,
     }
-    numbers = {role: find_column(whole, role, (role,), "") for role in ("channel", "start", "end")}
+    numbers = {role: column(role, (role,)) for role in ("channel", "start", "end")}
     table = whole.select("row", **{role: pl.col(c) for role, c in columns.items() if c})
     for role in ("utterance", "file", "speaker"):
         if columns[role]:
@@ -200,23 +292,35 @@ def _of_table(source: Any, folder: Path) -> pl.DataFrame:
         begin = "its beginning" if start is None else f"start {start:g}"
         msg = f"{name}: row {row}: end {end:g} is not after {begin}; correct it"
         raise DataError(msg)
-    return table.select(*COLUMNS).with_columns(whole.select(rest) if rest else [])
+    speaker = columns["speaker"]
+    return Source(
+        given,
+        table.select(*COLUMNS).with_columns(whole.select(rest) if rest else []),
+        speaker_by=f"column {speaker!r}" if speaker else "",
+        others=()
+        if "speaker" in asked
+        else tuple(one for one in there if one not in {file, speaker, *numbers.values()}),
+    )
 
 
 def _numbers(whole: pl.DataFrame, column: str, role: str, name: str) -> pl.Series:
-    """A column of seconds, or of channels, which may also be A and B."""
+    """A column of seconds, or of channels, for which there are words, too."""
     cells = whole[column].str.to_lowercase()
-    if role == "channel":
-        cells = cells.replace({"a": "1", "b": "2"})
     found = cells.cast(pl.Float64, strict=False)
     least = 1 if role == "channel" else 0
     is_odd = (found.is_null() & cells.is_not_null() & (cells != "")) | (found < least)
     if role == "channel":
-        is_odd |= found != found.floor()
+        word = cells.replace_strict(CHANNELS, default=None, return_dtype=pl.Float64)
+        is_odd = (is_odd | (found != found.floor())) & word.is_null()
+        found = found.zip_with(word.is_null(), word)
     is_odd |= found.is_nan() | found.is_infinite()
     at = is_odd.fill_null(value=False).arg_max()
     if at is not None and is_odd[at]:
-        what = "no channel; give 1, 2 or the like" if role == "channel" else "no number of seconds"
+        what = (
+            "no channel; give 1, 2, left, right or mix"
+            if role == "channel"
+            else "no number of seconds"
+        )
         msg = f"{name}: row {whole['row'][at]}, column {column!r}: {whole[column][at]!r} is {what}"
         raise DataError(msg)
     return found.cast(COLUMNS[role])
@@ -407,8 +511,56 @@ def read_hashes(path: Path) -> pl.DataFrame:
 
 def hashes_of(recordings: pl.DataFrame) -> pl.DataFrame:
     """The files of recordings that have ``audio_sha256``, as :func:`read_hashes` gives them."""
-    last = recordings.select(*STAT, "audio_sha256").unique("path", keep="last")
-    return last.drop_nulls().sort("path")
+    files = recordings.select(*_HASHES).drop_nulls("audio_sha256")
+    return (
+        files.with_columns(pl.col("_channels").max().over(STAT))  # if any of its rows tells
+        .unique("path", keep="last")
+        .sort("path")
+    )
+
+
+def channel_chosen(value: int | str | None) -> int | str | None:
+    """The channel that ``--channel`` asks for: a number, or :data:`EACH`."""
+    if value is None or value == EACH:
+        return value
+    word = str(value).strip().lower()
+    number = CHANNELS.get(word, int(word) if word.isdecimal() else 0)
+    if number < 1 and word != "mix":
+        msg = f"--channel is {value}; give a number from 1 on, left, right, mix or each"
+        raise ConfigError(msg)
+    return number
+
+
+def with_channels(
+    recordings: pl.DataFrame, known: pl.DataFrame, choice: int | str | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Recordings with the channel that counts, and those that are set aside as none is chosen.
+
+    Of files whose channels are `known` to differ, those count that the recording says, or else the
+    `choice`. Of :data:`EACH` the first keeps the id, and the others have it with ``:b``, ``:c``.
+    """
+    several = known.filter(pl.col("_channels") > 1).select(*STAT, "_channels")
+    found = recordings.join(several, on=STAT, how="left", maintain_order="left")
+    is_open = pl.col("channel").is_null() & pl.col("_channels").is_not_null()
+    told, unsaid = found.filter(~is_open), found.filter(is_open)
+    if choice is None or not unsaid.height:
+        return told.drop("_channels"), unsaid.drop("_channels")
+    if choice == EACH:
+        numbers = pl.int_ranges(1, pl.col("_channels") + 1, dtype=pl.Int64)
+        unsaid = unsaid.with_columns(channel=numbers).explode("channel")
+        letters = {n: f":{_letter(n)}" for n in unsaid["channel"].unique() if n > 1}
+        end = pl.col("channel").replace_strict(letters, default="", return_dtype=pl.String)
+        unsaid = unsaid.with_columns(utterance=pl.col("utterance") + end)
+    else:
+        unsaid = unsaid.with_columns(channel=pl.lit(choice, pl.Int64))
+    whole = pl.concat([told, unsaid]).drop("_channels").sort("utterance")
+    _check_ids(whole, f"--channel {EACH}")
+    return whole, unsaid.clear().drop("_channels")
+
+
+def _letter(channel: int) -> str:
+    """The letter of a channel, as NIST's sides have it; a number where there is none."""
+    return chr(ord("a") + channel - 1) if channel <= 26 else str(channel)
 
 
 def hashed(
@@ -448,7 +600,7 @@ def audio_sha256(path: str) -> str | None:
         return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 16)
 def _sha256_of(path: str, size: int, modified: int) -> str:  # noqa: ARG001 - what keeps it apart
     with open(path, "rb") as file:  # noqa: PTH123 - any bytes may be a name
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -61,7 +61,8 @@ class Done:
     number: int
     found: list[dict[str, Any]]
     """Of each recording: what :data:`parivox.embedding.store.FOUND` names; its ``row`` counts
-    within ``vectors``, and it has no hash where another run may fare better."""
+    within ``vectors``, and it has no hash where another run may fare better. ``_channels`` counts
+    those of a file that differ, where none is chosen."""
     vectors: NDArray[np.float32]  # of shape (row, crop, dimension)
 
 
@@ -83,8 +84,7 @@ def embed_batch(batch: Batch, system: EmbeddingSystem, in_hand: InHand = lambda 
     """Decode and embed the recordings of a batch.
 
     `in_hand` is told the place of each recording before it is decoded, and None before any are
-    embedded. It is an error if the channels of a recording differ, or if the system does not do
-    what it must.
+    embedded. It is an error if the system does not do what it must.
     """
     outcomes: list[Decoded] = []
     vectors: dict[int, Vector] = {}
@@ -114,6 +114,7 @@ def embed_batch(batch: Batch, system: EmbeddingSystem, in_hand: InHand = lambda 
             "status": outcome.status,
             "reason": outcome.reason,
             "row": rows.get(place, -1),
+            "_channels": outcome.channels or None,
             **outcome.attributes,
         }
         for place, (recording, outcome) in enumerate(zip(batch.recordings, outcomes, strict=True))

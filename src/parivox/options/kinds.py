@@ -329,6 +329,8 @@ class Names(Option):
     """Whether a value is such."""
     form: str
     """What is mapped to what, with an example."""
+    example: str = "enrol=ref_file,score=sc"
+    """Such a mapping on the command line."""
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
@@ -351,10 +353,7 @@ class Names(Option):
         for part in text.split(","):
             role, equals, column = (word.strip() for word in part.partition("="))
             if not equals or not role or not column:
-                msg = (
-                    f"{self.flag} {text!r}: {part!r} is not ROLE=COLUMN, as in "
-                    "enrol=ref_file,score=sc"
-                )
+                msg = f"{self.flag} {text!r}: {part!r} is not ROLE=COLUMN, as in {self.example}"
                 raise ConfigError(msg)
             if role in found:
                 msg = f"{self.flag} {text!r}: {role} is given twice; give each role one column"

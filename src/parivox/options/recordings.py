@@ -39,14 +39,24 @@ class SystemOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class EmbedOptions(Options):
-    """What is embedded, and by how many processes."""
+    """What is embedded, what of it stays, and by how many processes."""
 
-    channel: int | None = option(
+    columns: Mapping[str, str] | None = same_as(
+        ListOptions,
+        "columns",
+        section=EMBEDDED,
+        words="columns of a table by role, `speaker=talker,file=wav`; of a folder, which folder of "
+        "the path: `speaker=2`",
+        form="from role to column; give one, as in {'speaker': 'talker'}",
+        example="speaker=talker,file=wav",
+    )
+    channel: int | str | None = option(
         EMBEDDED,
-        "which counts, of files whose channels differ",
-        Number,
-        without="such files are refused",
-        **_COUNT,
+        "which counts, of files whose channels differ: `mix`, `left`, `right`, a number from 1, or "
+        "`each`, which makes a recording of every channel",
+        metavar="WHICH",
+        without="such files are set aside",
+        annotated="int | str | None",
     )
     longest_seconds: float = option(
         EMBEDDED,
@@ -60,6 +70,13 @@ class EmbedOptions(Options):
         outside=(0,),
     )
     encoding: str | None = same_as(ListOptions, "encoding", section=EMBEDDED)
+    prune: bool = option(
+        WRITTEN,
+        "take out recordings of earlier runs that are no longer named",
+        Flag,
+        False,
+        without="they stay",
+    )
     workers: int | None = option(HOW, "processes", Number, without="one a processor", **_COUNT)
     batch: int = option(HOW, "recordings in a batch", Number, 64, **_COUNT)
 
@@ -164,7 +181,14 @@ class VerifyOptions(Options):
     """A system that enrols and verifies, and its recordings."""
 
     recordings: Any = option(VERIFIED, "folder or table, as `parivox embed` has it", metavar="PATH")
-    channel: int | None = option(VERIFIED, "where files have two or more", Number, **_COUNT)
+    channel: int | str | None = same_as(
+        EmbedOptions,
+        "channel",
+        section=VERIFIED,
+        words="which counts, of files whose channels differ: `mix`, `left`, `right` or a number "
+        "from 1",
+        without="such files are refused",
+    )
     device: str = same_as(SystemOptions, "device", section=VERIFIED)
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.padding import Padding
 
+from parivox.embedding.identity import are_few, no_people
 from parivox.errors import shown
 from parivox.report.words import add, grid, show, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from parivox.embedding.extract import Embedded
     from parivox.embedding.probe import Probed
+    from parivox.embedding.recordings import Source
     from parivox.embedding.store import Store
     from parivox.embedding.systems.named import Known
     from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
@@ -29,6 +32,7 @@ _FAILURES = {
     "non_finite": "with values that are not finite",
     "silent": "silent",
 }
+SHOWN_NAMES = 3
 _STAGES = {"enrol": "enrolment", "acquire": "test"}
 
 
@@ -64,10 +68,62 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, found: Probed) -> No
     show(Group(*parts))
 
 
+def speakers_told(source: Source) -> Iterator[str]:
+    """Lines of who the speakers of recordings are, by what that is told, and what tells it else."""
+    speakers = source.speakers
+    if not source.speaker_by:
+        mend = f" with --columns speaker=NAME ({_some(source.others)})" if source.others else ""
+        yield f"no speakers: nothing tells whose the recordings are; say it{mend or ' in a table'}"
+        return
+    count = f"{len(speakers):,} speaker{'s' * (len(speakers) != 1)}"
+    warnings = [f"warning: {one}" for one in doubts(source)]
+    mend = ""
+    if source.is_guess and not warnings:
+        mend = f"; say otherwise with {_other_folders(source)}"
+    elif source.others and not source.is_guess:
+        mend = f"; say otherwise with --columns speaker=NAME ({_some(source.others)})"
+    yield f"{count}, by {source.speaker_by}: {_some(speakers)}{mend}"
+    yield from warnings
+
+
+def doubts(source: Source) -> Iterator[str]:
+    """What speaks against it that the first folders of the paths are people."""
+    odd, speakers = no_people(source), source.speakers
+    if not odd and not are_few(source):
+        return
+    if odd:
+        names = _some(map(repr, odd))
+        why = f"{names} {'is' if len(odd) == 1 else 'are'} no person's name"
+    else:
+        each = source.table.height / len(speakers)
+        why = f"{len(speakers)} with {each:,.0f} recordings each are few"
+    yield (
+        f"the first folders of the paths may not be the speakers ({why}), and an audit of wrong "
+        f"speakers is wrong; say who they are with {_other_folders(source)}"
+    )
+
+
+def _other_folders(source: Source) -> str:
+    """How to say of a folder whose the recordings are."""
+    numbers = " or ".join(f"speaker={one}" for one in source.others)
+    folders = f"--columns {numbers} (of the path, from 1), or " if numbers else ""
+    return f"{folders}a table of file and speaker in place of the folder"
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first of many names."""
+    first = list(islice(names, SHOWN_NAMES + 1))
+    return ", ".join(first[:SHOWN_NAMES]) + ", ..." * (len(first) > SHOWN_NAMES)
+
+
 def embedded(run: Embedded) -> Iterator[str]:
-    """Lines of what a run did: how much, what failed, and where that is told; no ids."""
+    """Lines of what a run did: how much, what failed, and where that is told; no ids of speakers.
+
+    What was set aside is told with the id of a recording, as is the same audio under two ids.
+    """
     total, ok = sum(run.statuses.values()), run.statuses.get("ok", 0)
     had = total - run.new
+    total += len(run.set_aside)
     known = f", {had:,} of them earlier" if had else ""
     name = run.store.system["name"]
     yield shown(
@@ -80,11 +136,47 @@ def embedded(run: Embedded) -> Iterator[str]:
             f"{total - ok:,} failed: {', '.join(failed)}. An audit counts them as an outcome: see "
             f"status and reason in {run.store.path / 'recordings.parquet'}."
         )
+    if run.set_aside:
+        yield shown(
+            f"{len(run.set_aside):,} set aside, as their channels differ and none is chosen (first "
+            f"{run.set_aside[0]!r}); give --channel mix, left, right or each, or a column channel, "
+            "and run it again."
+        )
+    yield from map(shown, _of_other_ids(run))
     for one in run.store.about["probe"]["findings"]:
         if one["verdict"] == "fault":
             yield shown(f"A probe of {name} found a fault ({one['check']}): {one['words']}.")
     if run.passed_over:
         yield f"{run.passed_over:,} files were passed over: by their ending they are no recordings."
+
+
+def _of_other_ids(run: Embedded) -> Iterator[str]:
+    """Lines of recordings that are there twice, that stay of earlier runs, that were taken out."""
+    same = run.same_audio
+    if same.height:
+        one, other = same["utterance"][:2]
+        yield (
+            f"{same.height:,} recordings hold the same audio as another one with another id (first "
+            f"{one!r} and {other!r}): a target trial of two such compares audio with itself, and "
+            "says nothing of the system."
+        )
+    if run.staying:
+        yield (
+            f"{run.staying:,} recordings of earlier runs are not among these, and stay in "
+            f"{run.store.path}; --prune takes them out."
+        )
+    if run.pruned:
+        yield (
+            f"{run.pruned:,} recordings of earlier runs, which are no longer named, were taken out "
+            f"of {run.store.path}."
+        )
+    if run.source.speakers and "speaker" not in run.store.table.columns:
+        yield (
+            "The speakers of some recordings are not known, so recordings.parquet tells none: give "
+            "all of them, or take out others with --prune."
+        )
+    for one in doubts(run.source):
+        yield f"Check this: {one}."
 
 
 def checked(store: Store) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from parivox.embedding.audio import LONGEST_SECONDS, Decoded, Excerpt, check_dec
 from parivox.embedding.recordings import (
     EXCERPT,
     HASHES,
+    channel_chosen,
     hashed,
     hashes_of,
     read_hashes,
@@ -27,7 +28,7 @@ from parivox.embedding.recordings import (
 from parivox.embedding.store import save
 from parivox.embedding.systems.protocol import recorded
 from parivox.embedding.workers import Batch, decode_batch, do_batches
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 from parivox.read.content import in_encoding_given
 from parivox.read.ids import places_in
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_places
@@ -66,7 +67,7 @@ def score_with_system(
     recordings: Any,
     out: str | Path,
     models: Any = None,
-    channel: int | None = None,
+    channel: int | str | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read
@@ -94,7 +95,8 @@ def score_with_system(
     models
         Table of model and recording: what is enrolled is models of several recordings.
     channel
-        Which counts where a file has two and the table does not say.
+        Which counts, of files whose channels differ and of which the table does not say: a number
+        from 1, ``left``, ``right``, or ``mix``.
     format, columns, encoding, overwrite, progress
         As of :func:`parivox.scoring.run.score`.
 
@@ -103,17 +105,19 @@ def score_with_system(
     ConfigError
         If `out` is there.
     DataError
-        If a recording of the trials is not among the recordings, or the system raises.
+        If a recording of the trials is not among the recordings, none of its channels is chosen
+        where they differ, or the system raises.
     """
     path = Path(out)
     read = {"the list": trials, "the models": models, "the recordings": recordings}
     Parts.check(path, overwrite=overwrite, inputs=read)
+    choice = _channel(channel)
     check_decoders()
     progress("reading trials")
     trial_list = read_list(trials, format=format, columns=columns)
     enrolments = read_enrolments(trial_list, models)
     needed = pl.concat([enrolments.recordings, trial_list.test]).unique().sort()
-    source = read_source(recordings, channel=channel)
+    source = read_source(recordings)
     known = source.table["utterance"]
     place = recording_places(
         needed, known, asking=trial_list.name, source=source.name, mend="add them"
@@ -124,7 +128,8 @@ def score_with_system(
         progress,
     )
     audio = found.select("audio_sha256", "channel", "start", "end").rows()
-    everything = [needed.to_list(), audio, enrolments.first.tolist(), enrolments.members.tolist()]
+    models_of = [enrolments.first.tolist(), enrolments.members.tolist()]
+    everything = [needed.to_list(), audio, choice, *models_of]
     plan = {
         "format": FORMAT,
         "parivox": __version__,
@@ -139,6 +144,7 @@ def score_with_system(
         places_in(enrolments.recordings, needed)[enrolments.members],
         enrolments.first,
         places_in(trial_list.test, needed),
+        choice,
     )
     done = 0
     with Parts(path, plan, overwrite=overwrite) as parts:
@@ -176,6 +182,7 @@ class _Verifier:
     members: NDArray[np.int32]  # recordings of each model
     first: NDArray[np.int64]  # where these begin among the members
     tests: NDArray[np.int32]  # recording of each test id
+    channel: int | None  # which counts of files whose channels differ
     kinds: set[str] = field(default_factory=set)  # whether there are scores or decisions so far
 
     def check_kind(self, found: pl.DataFrame) -> None:
@@ -221,7 +228,7 @@ class _Verifier:
             for one in (*(self._own(model) if is_new else ()), recording)
         ]
         handle, status = None, "ok"
-        with closing(_decoded(needs, self.excerpts, self.system)) as decoded:
+        with closing(_decoded(needs, self.excerpts, self.system, self.channel)) as decoded:
             for model, recording, is_new in trials:
                 if is_new:
                     handle, status = self._enrolled(model, decoded)
@@ -287,7 +294,7 @@ class _Verifier:
 
 
 def _decoded(
-    needs: list[int], excerpts: list[Excerpt], system: VerifyingSystem
+    needs: list[int], excerpts: list[Excerpt], system: VerifyingSystem, channel: int | None
 ) -> Generator[Decoded]:
     """Recordings as they are needed; another process decodes those to come meanwhile."""
     steps = list(_steps(needs))
@@ -297,7 +304,7 @@ def _decoded(
         Batch(n, [excerpts[one]], LONGEST_SECONDS, {0: lost[one]} if one in lost else {})
         for n, one in enumerate(need for need, is_new, _ in steps if is_new)
     )
-    begin = partial(_decoding, system.sample_rate, system.least_seconds)
+    begin = partial(_decoding, system.sample_rate, system.least_seconds, channel)
     with closing(do_batches(batches, begin, workers=1)) as decoded:
         for need, is_new, gone in steps:
             if is_new:
@@ -323,6 +330,28 @@ def _steps(needs: Iterable[int]) -> Iterator[tuple[int, bool, int | None]]:
         yield need, is_new, gone
 
 
-def _decoding(rate: int, least_seconds: float) -> Callable[[Batch, InHand], Decoded]:
+def _decoding(
+    rate: int, least_seconds: float, channel: int | None
+) -> Callable[[Batch, InHand], Decoded]:
     """What the other process does: batches of one recording."""
-    return lambda batch, in_hand: next(decode_batch(batch, rate, least_seconds, in_hand))
+
+    def decode(batch: Batch, in_hand: InHand) -> Decoded:
+        found = next(decode_batch(batch, rate, least_seconds, in_hand))
+        if not found.channels:
+            return found
+        (one,) = batch.recordings
+        if channel is None:
+            msg = f"{one.path}: {found.reason}; say which counts with --channel"
+            raise DataError(msg)
+        return decode(replace(batch, recordings=[replace(one, channel=channel)]), in_hand)
+
+    return decode
+
+
+def _channel(given: int | str | None) -> int | None:
+    """The channel that counts; two recordings of one file have no ids in a list."""
+    choice = channel_chosen(given)
+    if isinstance(choice, str):
+        msg = f"--channel {choice} is of parivox embed; give mix, left, right or a number"
+        raise ConfigError(msg)
+    return choice

@@ -1,0 +1,136 @@
+"""Whose recordings are: whether the names of folders can be people, and audio with two names."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from parivox.embedding.audio import Excerpt
+from parivox.embedding.recordings import AUDIO, EXCERPT, hashed
+from parivox.embedding.workers import Batch, decode_batch, do_batches
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from parivox.embedding.recordings import Source
+    from parivox.embedding.store import Store
+    from parivox.embedding.workers import InHand
+
+FEW_SPEAKERS, MANY_RECORDINGS = 10, 20
+"""Fewer folders with as many recordings each, on average, hardly are people."""
+_NO_PERSON = frozenset(
+    (
+        *("male", "males", "female", "females", "men", "women", "man", "woman", "boys", "girls"),
+        *("m", "f", "gender", "sex", "child", "children", "adult", "adults", "kids"),
+        *("train", "training", "test", "testing", "dev", "development", "eval", "evaluation"),
+        *("val", "valid", "validation", "enrol", "enroll", "enrolment", "enrollment", "trial"),
+        *("wav", "wavs", "wave", "flac", "mp3", "ogg", "audio", "audios", "sound", "sounds"),
+        *("clip", "clips", "data", "dataset", "corpus", "recording", "recordings", "record"),
+        *("speech", "voice", "voices", "speaker", "speakers", "utterance", "utterances"),
+        *("clean", "noisy", "other", "raw", "target", "nontarget", "impostor", "genuine"),
+    )
+)
+_RATE = 16_000  # at which audio with two names is listened to
+
+
+def no_people(source: Source) -> list[str]:
+    """Speakers, guessed from folders, whose names are no person's: ``female_audio``, ``train``.
+
+    Of few speakers names with a number count, too: ``train-clean-100``.
+    """
+    if not source.is_guess:
+        return []
+    is_few = len(source.speakers) < FEW_SPEAKERS
+    return [
+        name
+        for name in source.speakers
+        if (words := re.findall("[a-z]+", name.lower()))
+        and _NO_PERSON.issuperset(words)
+        and (is_few or not re.search("[0-9]", name))
+    ]
+
+
+def are_few(source: Source) -> bool:
+    """Whether speakers, guessed from folders, are few for so many recordings."""
+    speakers = len(source.speakers)
+    each = source.table.height / max(speakers, 1)
+    return source.is_guess and speakers < FEW_SPEAKERS and each >= MANY_RECORDINGS
+
+
+def check_one_speaker(
+    recordings: pl.DataFrame,
+    known: pl.DataFrame,
+    store: Store | None,
+    tell: Callable[[str], None],
+    *,
+    longest: float,
+    name: str,
+) -> None:
+    """Refuse audio that is of two speakers, here or in a store.
+
+    Recordings are as :func:`parivox.embedding.recordings.with_stat` gives them; of `known` files
+    there is a hash. Files without sound may be alike, and do no harm.
+    """
+    own = ("utterance", "speaker", "file", *AUDIO)
+    excerpt = pl.struct("_size", "channel", "start", "end")
+    may_be_twice = excerpt.is_duplicated()
+    stored = pl.DataFrame(schema=recordings.select(*own[:3], *AUDIO[1:]).schema)
+    if store is not None:
+        sizes = known["_size"]
+        may_be_twice |= pl.col("_size").is_in(sizes.implode()) | pl.lit(not len(sizes))
+        stored = store.table.filter(pl.col("row") >= 0)
+        stored = stored.join(recordings, on="utterance", how="anti")
+    found = hashed(recordings, known, tell, where=may_be_twice)
+    both = pl.concat([found, stored], how="diagonal_relaxed")
+    both = both.select(*own, "path").drop_nulls(("audio_sha256", "speaker")).sort("utterance")
+    speakers = pl.col("speaker").n_unique().over(AUDIO)
+    odd = both.filter(speakers > 1)
+    if odd.height:
+        _refuse(odd, longest, name)
+
+
+def _refuse(odd: pl.DataFrame, longest: float, name: str) -> None:
+    """Refuse audio of two speakers, unless there is no sound in it; `path` is null in the store."""
+    first = odd.filter(pl.col("path").is_null().any().over(AUDIO).not_()).unique(AUDIO)
+    excerpts = [Excerpt(*row) for row in first.select(EXCERPT).rows()]
+    odd = odd.join(
+        first.filter(~_have_sound(excerpts, longest)), on=AUDIO, how="anti", nulls_equal=True
+    )
+    if not odd.height:
+        return
+    same = odd.join(odd[:1], on=AUDIO, how="semi", nulls_equal=True)
+    pair = same.unique("speaker", keep="first", maintain_order=True)[:2].rows(named=True)
+    one, other = (f"{_named(row)} of speaker {row['speaker']!r}" for row in pair)
+    cases = odd.unique(AUDIO).height
+    more = f" (the first of {cases:,} such cases)" if cases > 1 else ""
+    old = [_named(row) for row in pair if row["path"] is None]
+    mend = "keep the one whose voice it is, or correct the speakers"
+    if old:
+        mend += f"; {old[0]} is of an earlier run: --prune takes out what is no longer named"
+    msg = f"{name}: {one} and {other} hold the same audio{more}; {mend}"
+    raise DataError(msg)
+
+
+def _named(row: dict[str, Any]) -> str:
+    """A recording by its id, and its file where that is another name."""
+    file = "" if row["file"] == row["utterance"] else f" ({row['file']})"
+    return f"{row['utterance']!r}{file}"
+
+
+def _have_sound(excerpts: list[Excerpt], longest: float) -> pl.Series:
+    """Whether there is something to embed in each, as another process finds, which may crash."""
+    batches = [Batch(n, [one], longest) for n, one in enumerate(excerpts)]
+    found = dict(do_batches(batches, partial(_listening, _RATE), workers=1))
+    return pl.Series([found[n] for n in range(len(excerpts))], dtype=pl.Boolean)
+
+
+def _listening(rate: int) -> Callable[[Batch, InHand], tuple[int, bool]]:
+    def listen(batch: Batch, in_hand: InHand) -> tuple[int, bool]:
+        one = next(decode_batch(batch, rate, 0.0, in_hand))
+        return batch.number, one.status == "ok" or one.channels > 1
+
+    return listen

@@ -1,0 +1,80 @@
+"""Who the speakers are is said before anything is embedded, and doubted where it must be."""
+
+import polars as pl
+import pytest
+
+from parivox.embedding.recordings import Source, read_source
+from parivox.report.systems import speakers_told
+
+
+def told(folder, *names, each=1, columns=None):
+    """What is said of a folder with such folders in it."""
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        for i in range(each):
+            (folder / name / f"{i}.wav").touch()
+    return list(speakers_told(read_source(folder, columns=columns)))
+
+
+def test_people_are_told_with_what_tells_them(tmp_path):
+    (line,) = told(tmp_path, *(f"id{i}" for i in range(83)))
+    assert line == (
+        "83 speakers, by the first folder of the path: id0, id1, id10, ...; say otherwise with a "
+        "table of file and speaker in place of the folder"
+    )
+
+
+def test_another_folder_of_the_path_is_offered_and_taken(tmp_path):
+    (first,) = told(tmp_path, "x/anna", "y/bert")
+    assert "; say otherwise with --columns speaker=2 (of the path, from 1), or a table" in first
+    found = told(tmp_path, columns={"speaker": "2"})
+    assert found == ["2 speakers, by the second folder of the path: anna, bert"]
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (("female_audio", "male_audio"), "'female_audio', 'male_audio' are no person's name"),
+        (("train-clean-100", "x"), "'train-clean-100' is no person's name"),
+        (("wav", *(f"id{i}" for i in range(50))), "'wav' is no person's name"),
+        (("F", "M"), "'F', 'M' are no person's name"),
+    ],
+)
+def test_names_that_are_no_persons_are_doubted(tmp_path, names, why):
+    speakers, warning = told(tmp_path, *names)
+    assert " by the first folder of the path: " in speakers
+    assert warning.startswith(
+        f"warning: the first folders of the paths may not be the speakers ({why}), and an audit of "
+        "wrong speakers is wrong; say who they are with "
+    )
+
+
+def test_few_folders_of_many_recordings_are_doubted(tmp_path):
+    warning = told(tmp_path, "Names", "Numbers", "Addresses", each=20)[1]
+    assert "(3 with 20 recordings each are few)" in warning
+
+
+def test_people_are_not_doubted_for_how_they_are_called(tmp_path):
+    names = [*(f"male_{i}" for i in range(20)), "audrey", "manuel", "testa"]
+    assert len(told(tmp_path, *names, each=2)) == 1
+
+
+def test_a_column_is_named_and_others_are_offered():
+    table = pl.DataFrame({"file": [__file__], "spk": ["anna"], "reader": ["bert"]})
+    assert list(speakers_told(read_source(table))) == [
+        "1 speaker, by column 'spk': anna; say otherwise with --columns speaker=NAME (reader)"
+    ]
+    found = list(speakers_told(read_source(table, columns={"speaker": "reader"})))
+    assert found == ["1 speaker, by column 'reader': bert"]
+
+
+def test_that_nothing_tells_speakers_is_said_with_the_mend():
+    table = pl.DataFrame({"file": [__file__], "reader": ["bert"]})
+    (line,) = speakers_told(read_source(table))
+    assert line == (
+        "no speakers: nothing tells whose the recordings are; say it with --columns speaker=NAME "
+        "(reader)"
+    )
+    flat = Source("x", table.with_columns(speaker=pl.lit(None, pl.String)))
+    (line,) = speakers_told(flat)
+    assert line.endswith("recordings are; say it in a table")
