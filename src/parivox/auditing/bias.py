@@ -62,6 +62,9 @@ class BiasBlock:
     """``[key, group]``: why a value is undefined, infinite or a convention; ``undefined_value``
     where the metric itself is."""
     drawn: FloatArray | None  # [draw, key, group]
+    still: Bools
+    """``[key, group]``: the group, or what it is against, is the same in all draws: these tell but
+    one of both, so that nothing is told from them."""
 
 
 def bias_blocks(
@@ -115,6 +118,10 @@ def _blocks(
 ) -> Iterator[BiasBlock]:
     """Measures that are computed of the same two terms, of the data and `again` of each draw."""
     of_data, of_draws = terms(stack), None if again is None else terms(again)
+    still = np.zeros((len(keys), len(stack.values[0]) - 1), dtype=bool)
+    if of_draws is not None:
+        for one in map(is_still, of_draws):
+            still |= one.reshape(len(keys), -1)
     for measure in measures:
         compute = partial(_computed, measure, reference)
         found, drawn = compute(of_data), None
@@ -123,7 +130,12 @@ def _blocks(
             if reference in _MADE_OF_ALL:  # not of a draw in which the reference lacks a group
                 drawn = np.where(again.lacks(stack)[..., None], np.nan, drawn)
         value, reason = found.value, found.reason
-        yield BiasBlock(measure, reference, zero, keys, stack, terms, value, reason, drawn)
+        yield BiasBlock(measure, reference, zero, keys, stack, terms, value, reason, drawn, still)
+
+
+def is_still(drawn: FloatArray) -> Bools:
+    """Whether a value is the same in all draws, along the first axis, so that they tell nothing."""
+    return np.asarray(np.fmin.reduce(drawn) >= np.fmax.reduce(drawn))
 
 
 def _computed(measure: str, reference: str, terms: tuple[FloatArray, FloatArray]) -> bias.Measured:
@@ -373,6 +385,7 @@ def _uncertain(
     """
     df = _freedom(uncertainty, block, names)
     own = _from_draws(uncertainty, block, block.value, block.drawn, df)
+    _without_still(own, block)
     floors: list[tuple[list[int], FloatArray]] = []
     for metric in RATES:
         rows, at = _places(uncertainty, block.stack, metric)
@@ -489,6 +502,18 @@ def _from_draws(
     return made
 
 
+def _without_still(own: Columns, block: BiasBlock) -> None:
+    """No limit and no p from draws in which the group, or what it is against, does not vary."""
+    silent = block.stack.errors_by_key[: len(block.keys), :-1] == 0
+    for holds, what in (
+        (block.still, "the group or its reference is the same in all replicates"),
+        (silent, "no errors, nor in any replicate"),
+    ):
+        for name in ("low", "high", "p"):
+            own[name] = np.where(holds, np.nan, own[name])
+        own["note"] = np.where(holds, f"no interval: {what}", own["note"])
+
+
 def _of_rates(
     own: Columns,
     uncertainty: Uncertainty,
@@ -498,15 +523,7 @@ def _of_rates(
     rows: list[int],
     at: list[int],
 ) -> None:
-    """Ratios of a rate in closed form, if there is one, in the place of what the draws say.
-
-    The draws of a group without errors, which has none in any of them, tell no interval.
-    """
-    silent = block.stack.errors_by_key[rows, :-1] == 0
-    for name in ("low", "high", "p"):
-        own[name][rows] = np.where(silent, np.nan, own[name][rows])
-    why = "no interval: no errors, nor in any replicate"
-    own["note"][rows] = np.where(silent, why, own["note"][rows])
+    """Ratios of a rate in closed form, if there is one, in the place of what the draws say."""
     if block.zero != "none":
         return
     closed = uncertainty.intervals.ratio_to(metric, block.reference, names)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.bias import bias_blocks, left_out, mean_over, shared_values
+from parivox.auditing.bias import bias_blocks, is_still, left_out, mean_over, shared_values
 from parivox.auditing.estimates import columns_of
 from parivox.auditing.meta import area_blocks, meta_blocks
 from parivox.auditing.result import system_name
@@ -176,6 +176,7 @@ class Side(NamedTuple):
     grows: bool = False  # noise makes it larger (further from fair) even on average
     why: str = ""  # why it is not resampled, if that is its own nature
     most: float | FloatArray = np.inf  # no difference is larger
+    still: NDArray[np.bool_] | bool = False  # part of it does not vary in the draws
 
 
 def _base_side(part: Measured, keys: Sequence[Key]) -> Side:
@@ -241,6 +242,7 @@ def _bias_sides(
             to_log,
             speakers.ravel(),
             grows,
+            still=block.still.ravel(),
         )
         if not masks:
             continue
@@ -351,7 +353,7 @@ def _intervals(
     speakers = np.minimum(mine.speakers, theirs.speakers)
     few = speakers < options.gates.inference
     df = np.where(few, np.nan, speakers - 1.0)
-    still = _is_still(a) | _is_still(b)
+    still = is_still(a) | is_still(b) | mine.still | theirs.still
     with np.errstate(all="ignore"):
         drawn = a - b, np.log(mine.to_log(a)) - np.log(theirs.to_log(b))
     found, ends = [], []
@@ -407,16 +409,6 @@ def _widened(
         mean = np.where(known, drawn, 0).sum(axis=0) / known.sum(axis=0)
         added = (mean - centre) / (np.sqrt(2) - 1)
         return ends[0] - np.maximum(added, 0), ends[1] - np.minimum(added, 0)
-
-
-def _is_still(drawn: FloatArray) -> NDArray[np.bool_]:
-    """Whether a value is the same in all replicates, so that they tell nothing about it."""
-    known = ~np.isnan(drawn)
-    low, high = (
-        np.where(known, drawn, np.inf).min(axis=0),
-        np.where(known, drawn, -np.inf).max(axis=0),
-    )
-    return np.asarray(low >= high)
 
 
 # --- accuracy against spread ---------------------------------------------------------------------

@@ -236,3 +236,34 @@ def test_subgroup_and_threshold_bias_rest_on_the_smallest_cost(drawn, brute, one
     low, high, _ = of_log(a[0] / own[0], a[1] / own[1])
     assert (row["low"], row["high"]) == pytest.approx((max(low, 1), high))  # at least 1
     assert (row["p"], row["p_holm"]) == (None, None)
+
+
+@pytest.mark.slow
+def test_nothing_is_told_by_draws_in_which_a_group_does_not_vary(people):
+    """A fair system: a third of small groups without errors had a difference, p 8e-6."""
+    draw, p = np.random.default_rng(0), {True: [], False: []}
+    for _ in range(12):
+        made = people(
+            {"a": 6, "b": 8, "c": 8, "d": 30},
+            fnr=lambda *_: (draw.binomial(6, draw.beta(0.5, 24.5)), 6),
+            fpr=lambda *_: (0, 1),
+        )
+        audit = made.audit(reference=["others", "pooled"], replicates=99)
+        errors = {row["group"]: row["errors"] for row in audit.groups.where(metric="fnr")}
+        for row in audit.bias.where(metric="fnr", measure="difference"):
+            p[errors[row["group"]] > 0].append(row["p"])
+            if not errors[row["group"]] and row["value"]:
+                assert row["high"] is None
+                assert row["note"] == "no interval: no errors, nor in any replicate"
+    assert len(p[False]) > 20
+    assert set(p[False]) == {None}
+    known = [one for one in p[True] if one is not None]
+    assert len(known) > 20
+    assert np.mean(np.array(known) < 0.05) <= 0.1
+
+
+def test_a_reference_without_errors_does_not_vary_either(people):
+    made = people({"a": 8, "b": 8}, fnr=lambda group, i: (i % 3 * (group == "a"), 10))
+    (row,) = made.audit(reference="b").bias.where(metric="fnr", measure="difference", group="a")
+    assert (row["low"], row["p"]) == (None, None)
+    assert row["note"] == "no interval: the group or its reference is the same in all replicates"
