@@ -114,15 +114,7 @@ def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
     for name in systems(audit):
         yield from _system(audit, name)
     yield from _comparison(audit)
-    reasons = list(dict.fromkeys(why_unsure(audit, name) for name in systems(audit)))
-    for why in filter(None, reasons):
-        yield text(
-            f"Nothing is said of chance: {why}. Read every ratio as a point value: groups of few "
-            "speakers or few errors differ by chance alone, often by a factor of two or more.",
-            style="yellow",
-            apart=True,
-        )
-    if "" in reasons:
+    if not all(why_unsure(audit, name) for name in systems(audit)):
         yield text(_legend(audit), style="dim", apart=True)
     if not audit.record["resolution"]["exact"]:
         bounds = audit.record["resolution"]["bounds"].values()
@@ -177,6 +169,13 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
 def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
     """What was read, what was left out, and what the list fails."""
     yield text(of_data(audit, name))
+    if unsure := why_unsure(audit, name):
+        yield text(
+            f"Nothing is said of chance: {unsure}. Read every rate and ratio as a point value: "
+            "groups of few speakers or few errors differ by chance alone, often by a factor of two "
+            "or more.",
+            style="yellow",
+        )
     counted = audit.data.where(**name, source="counts").rows()
     if counted:
         files = next(row["count"] for row in counted if row["item"] == "files of counts")
