@@ -192,7 +192,7 @@ def test_columns_with_a_header_are_none_that_are_not_read(files):
 def test_values_that_look_like_dates_are_told(write, column, values, shown):
     rows = "".join(f"s{n},{value}\n" for n, value in enumerate(values))
     found = pv.inspect(write("p.csv", f"speaker,{column}\n{rows}"))
-    says = f"values of {column!r} look like dates ("
+    says = f"values of {column!r} that look like dates: {len(shown)} ("
     assert (says in told(found)) == bool(shown)
     assert all(one in told(found).partition(says)[2] for one in shown)
 

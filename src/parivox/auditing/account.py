@@ -12,6 +12,8 @@ from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
+from parivox.read.oddities import Odd, odd_ids, odd_scores
+from parivox.read.trialset import trials_in_common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +36,8 @@ POINTS = "operating points"
 """The source of what is odd about thresholds."""
 MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
+ODDITIES = "oddities"
+"""The source of what is odd about values, ids and scores, as an inspection tells it."""
 MOST_NAMED = 10
 """Of more groups without trials than these, the others are counted."""
 MOST_THRESHOLDS = 50
@@ -79,6 +83,39 @@ def account_for(
     for item, points in ((MISSED, missed(found, tally.everything)), (INFINITE, infinite)):
         if points:
             add(source=POINTS, item=item, count=len(points), note=", ".join(points))
+
+
+def note_oddities(
+    rows: Rows,
+    trials: TrialSet | TrialCounts,
+    groupings: Sequence[Grouping],
+    everything: Counts,
+    development: TrialSet | TrialCounts | None,
+) -> None:
+    """Add what is odd about values, ids and scores, from the code of the inspection.
+
+    `rows` are of the table ``data``, `everything` the counts of all trials by score.
+    """
+    found = [odd for grouping in groupings for odd in grouping.oddities()]
+    if trials.has_speakers and trials.is_exact:
+        found += odd_ids(trials.utterance_ids.series())
+    shared = 0
+    if trials.has_speakers and development is not None and development.has_speakers:
+        shared = trials_in_common(trials, development)
+    if shared:
+        note = "thresholds fit them better than trials in use"
+        found.append(Odd("development trials that are audited", shared, note))
+    if trials.is_scored and trials.is_exact and not trials.bins.step:
+        found += odd_scores(everything.values, everything.target, everything.nontarget)
+    for one in dict.fromkeys(found):
+        rows.add(
+            system=trials.system,
+            list=trials.list,
+            source=ODDITIES,
+            item=one.what,
+            count=one.count,
+            note=one.note,
+        )
 
 
 def _left_out(add: Callable[..., None], tally: CellCounts, *, may_withhold: bool) -> None:

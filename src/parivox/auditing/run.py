@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from parivox.auditing.account import account_for, with_and_without
+from parivox.auditing.account import account_for, note_oddities, with_and_without
 from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
 from parivox.auditing.counts.merging import read_all
 from parivox.auditing.draws import MOST_SPEAKERS, draw_speakers
@@ -232,6 +232,8 @@ def _account(data: Rows, system: System, read: Gathered) -> None:
     """Add what became of the trials of one system."""
     trials, tally, points = system.trials, system.tally, system.points.found
     account_for(data, trials, read.people, read.groupings, tally, points)
+    every = [*read.groupings, *read.levels]
+    note_oddities(data, trials, every, tally.everything, system.development)
     options = system.design.options
     if options.conflicts == "set-aside" and trials.has_speakers:
         with_and_without(data, trials, read.groupings, tally, points, options)

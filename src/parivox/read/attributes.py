@@ -186,6 +186,7 @@ class ValueCodes:
     def __init__(self, attribute: Attribute) -> None:
         self.attribute, self.bands = attribute, attribute.bands
         self.whole = True
+        self._numbers: set[float] = set()
         self._texts = Dictionary()
         self._code: list[int] = []
         self._place: dict[str, int] = {}
@@ -204,6 +205,7 @@ class ValueCodes:
             cells = [None if cell.lower() in UNKNOWN else cell for cell in texts]
             numbers = self.bands.numbers(cells, self.attribute.text, scan.name)
             self.whole &= bool((numbers[~np.isnan(numbers)] % 1 == 0).all())
+            self._numbers.update(distinct_numbers(numbers).tolist())
             self._code += self.bands.of(numbers).tolist()
             return
         for cell in texts:
@@ -221,7 +223,10 @@ class ValueCodes:
         """The values in order, and the place of each code among them; last, of -1."""
         if self.bands is not None:
             n = len(self.bands.edges) + 1
-            return Levels(None, whole=self.whole), np.array([*range(n), -1], dtype=np.int32)
+            numbers = np.array(sorted(self._numbers))
+            return Levels(None, whole=self.whole, numbers=numbers), np.array(
+                [*range(n), -1], dtype=np.int32
+            )
         values = in_order(self._place)
         place = {value: i for i, value in enumerate(values)}
         ranks = [place[value] for value in self._place]
@@ -263,11 +268,23 @@ def whole_of(key: str) -> str:
 class Levels:
     """Values of an attribute in order, or None where they are bands.
 
-    ``whole`` tells whether each number in the bands was a whole one.
+    ``whole`` tells whether each number in the bands was a whole one, ``numbers`` which there are.
     """
 
-    def __init__(self, values: tuple[str, ...] | None, *, whole: bool) -> None:
+    def __init__(
+        self,
+        values: tuple[str, ...] | None,
+        *,
+        whole: bool,
+        numbers: NDArray[np.float64] | None = None,
+    ) -> None:
         self.values, self.whole = values, whole
+        self.numbers = np.empty(0) if numbers is None else numbers
+
+
+def distinct_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each number once, rising, without unknown ones."""
+    return np.unique(numbers[~np.isnan(numbers)])
 
 
 def in_order(values: Sequence[str] | dict[str, int] | set[str]) -> list[str]:

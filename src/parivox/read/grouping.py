@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.read.attributes import number
+from parivox.read.oddities import Odd, odd_numbers, odd_values
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -100,6 +103,20 @@ class Grouping:
             return None
         return self._values[0].numbers
 
+    def oddities(self) -> Iterator[Odd]:
+        """What is odd about the values of its attributes, and the range of those in bands."""
+        parts = self._values or (None,) * len(self.attributes)
+        for text, part, values in zip(self.attributes, parts, self.values, strict=True):
+            numbers = np.array([number(value) for value in values])
+            if part is not None and (banded := (part.raw or part).banded).size:
+                name, note = part.attribute.name, f"from {banded.min():g} to {banded.max():g}"
+                yield Odd(f"different numbers of {name!r}", int(banded.size), note)
+                yield from odd_numbers(name, banded)
+            elif np.isnan(numbers).any():
+                yield from odd_values(text, values)
+            else:
+                yield from odd_numbers(text, numbers)
+
     @property
     def is_of_trials(self) -> bool:
         """Whether both sides of a trial are always in one group."""
@@ -136,6 +153,8 @@ class OfAttribute:
     removed: Mapping[str, int] = field(default_factory=dict)  # value left out: its code in `raw`
     raw: OfAttribute | None = None
     numbers: NDArray[np.float64] | None = None  # of each speaker, where bands were made of them
+    # distinct numbers that bands were made of, wherever they stand
+    banded: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @property
     def is_of_utterances(self) -> bool:

@@ -9,7 +9,13 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.attributes import Attribute, in_order, parse_by, sides_of
+from parivox.read.attributes import (
+    Attribute,
+    distinct_numbers,
+    in_order,
+    parse_by,
+    sides_of,
+)
 from parivox.read.columns import ATTRIBUTE, plain
 from parivox.read.grouping import SAME, Grouping, OfAttribute, combined
 
@@ -358,12 +364,13 @@ class AttributeLookup:
         values, codes = _values_and_codes(one, column, table.name)
         if one.side == "same":
             values = list(SAME)
-        if level == "recording":
-            return OfAttribute(one, values, of_row=codes)
-        numbers = None
+        numbers, banded = None, np.empty(0)
         if one.bands is not None:
             numbers = one.bands.numbers(column.to_list(), one.text, table.name)
-        return OfAttribute(one, values, of_speaker=codes, numbers=numbers)
+            banded = distinct_numbers(numbers)
+        if level == "recording":
+            return OfAttribute(one, values, of_row=codes, banded=banded)
+        return OfAttribute(one, values, of_speaker=codes, numbers=numbers, banded=banded)
 
     def _of_trials(self, one: Attribute) -> OfAttribute:
         """An attribute that stands in the rows of every set of trials."""
@@ -377,8 +384,10 @@ class AttributeLookup:
                 raise ConfigError(msg)
         if one.bands is not None:
             values = one.bands.names(whole=all(s.levels[key].whole for s in self.sets))
+            banded = [s.levels[key].numbers for s in self.sets]
         else:
             values = in_order({v for s in self.sets for v in s.levels[key].values or ()})
+            banded = [np.empty(0)]
         place = {value: i for i, value in enumerate(values)}
         found = {}
         for trials in self.sets:
@@ -386,7 +395,10 @@ class AttributeLookup:
             codes = [place[v] for v in mine] if mine is not None else range(len(values))
             keys = self._sides(one, key, trials)
             found[id(trials)] = (*keys, np.array([*codes, -1], dtype=np.int32))
-        return OfAttribute(one, list(SAME) if one.side == "same" else values, of_trials=found)
+        values = list(SAME) if one.side == "same" else values
+        return OfAttribute(
+            one, values, of_trials=found, banded=distinct_numbers(np.concatenate(banded))
+        )
 
     def _sides(self, one: Attribute, key: str, trials: TrialSet) -> tuple[str, str]:
         """Keys of the columns of either side."""

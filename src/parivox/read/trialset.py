@@ -351,6 +351,14 @@ def _speakers_in_common(one: TrialSet, other: TrialSet) -> str:
     return f"{shared} of {n} and {m} speakers in common"
 
 
+def trials_in_common(one: TrialSet, other: TrialSet) -> int:
+    """How many trials two sets share; 0 where either is too large to be matched."""
+    if not (one.is_exact and other.is_exact):
+        return 0
+    mine, theirs = _trial_keys((one, other))
+    return int(np.intersect1d(mine, theirs).size)
+
+
 def _trial_keys(sets: Sequence[TrialSet]) -> list[NDArray[np.int64]]:
     """Number of each trial that contradicts nothing, of sets that are held in memory.
 

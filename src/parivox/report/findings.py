@@ -7,7 +7,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing.account import POINTS, WITHOUT_TRIALS
+from parivox.auditing.account import ODDITIES, POINTS, WITHOUT_TRIALS
 from parivox.auditing.options import parse_gates
 from parivox.core.measures import BOTH
 from parivox.read.checks import FAILED, UNSCORED
@@ -241,10 +241,17 @@ def groups_without_trials(audit: Audit) -> list[str]:
 
 def odd_points(audit: Audit) -> list[str]:
     """Operating points that miss their rate or have an infinite threshold, for each system."""
-    return [
-        f"{name_of(row['system'], row['list'])}: {_aside(row)}"
-        for row in audit.data.where(source=POINTS).rows()
-    ]
+    return list(_of_systems(audit, POINTS))
+
+
+def oddities(audit: Audit) -> list[str]:
+    """What is odd about values, ids and scores, for each system; ranges of numbers are not."""
+    return [one for one in _of_systems(audit, ODDITIES) if "different numbers of" not in one]
+
+
+def _of_systems(audit: Audit, source: str) -> Iterator[str]:
+    for row in audit.data.where(source=source).rows():
+        yield f"{name_of(row['system'], row['list'])}: {_aside(row)}"
 
 
 def recordings_in_words(audit: Audit, name: Row) -> str:

@@ -125,7 +125,7 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     if found.by:
         yield "groupings", ", ".join(found.by)
     yield from _columns(found, is_table=is_table)
-    if odd := list(_odd(found, is_table=is_table)):
+    if odd := list(_odd(found)):
         yield "odd", "; ".join(odd)
     for problem in found.problems:
         yield "problem", problem
@@ -146,19 +146,10 @@ def _columns(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
         yield "can be grouped by", ", ".join(map(_column, groups))
 
 
-def _odd(found: Found, *, is_table: bool) -> Iterator[str]:
-    for one in found.odd:
+def _odd(found: Found) -> Iterator[str]:
+    for one in (*found.odd, *(odd for column in found.columns for odd in column.odd)):
         words = f"{one.what}: {one.count:,}" if one.count else one.what
         yield f"{words} ({one.note})" if one.note else words
-    for column in found.columns:
-        for spellings in column.spellings if not (is_table and column.role) else ():
-            yield f"{column.name} is spelt {' and '.join(map(repr, spellings))}"
-    for column in found.columns:
-        if column.dates:
-            yield (
-                f"values of {column.name!r} look like dates ({', '.join(column.dates)}): a "
-                "spreadsheet may have changed them"
-            )
 
 
 def _headline(found: Found) -> str:

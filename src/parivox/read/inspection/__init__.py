@@ -18,7 +18,7 @@ from parivox.read.columns import ALIASES, Columns, plain
 from parivox.read.content import Folder, read_content
 from parivox.read.counts_file import holds_counts
 from parivox.read.formats import may_be_trials, scan, table_format
-from parivox.read.inspection.findings import Found, Inspection, Odd
+from parivox.read.inspection.findings import Found, Inspection
 from parivox.read.inspection.joins import find_joins, settle_kinds, with_labels
 from parivox.read.inspection.plan import Plan, Source
 from parivox.read.inspection.tables import (
@@ -27,8 +27,14 @@ from parivox.read.inspection.tables import (
     inspect_table,
     roles_of_trials,
 )
-from parivox.read.inspection.trials import InspectedTrials, first_rows, inspect_trials
+from parivox.read.inspection.trials import (
+    InspectedTrials,
+    first_rows,
+    inspect_trials,
+    with_odd_scores,
+)
 from parivox.read.metadata import SPEAKER
+from parivox.read.oddities import Odd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,7 +62,7 @@ def inspect_files(
     inspected = [_identify(source, asked, scores_format, counts) for source in sources]
     trials = [one for one in inspected if isinstance(one, InspectedTrials)]
     tables = settle_kinds(trials, [one for one in inspected if isinstance(one, InspectedTable)])
-    trials = with_labels(trials, tables)
+    trials = [with_odd_scores(one) for one in with_labels(trials, tables)]
     settled: dict[type, Iterator[Inspected]] = {
         InspectedTrials: iter(trials),
         InspectedTable: iter(tables),

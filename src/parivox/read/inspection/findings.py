@@ -10,6 +10,8 @@ from parivox.shown import Shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from parivox.read.oddities import Odd
+
 
 @dataclass(frozen=True)
 class Column:
@@ -23,14 +25,12 @@ class Column:
     examples: tuple[str, ...]
     # lowest and highest value, where every known one is a number
     numbers: tuple[float, float] | None = None
-    spellings: tuple[tuple[str, ...], ...] = ()  # values that differ in case and blanks only
+    odd: tuple[Odd, ...] = ()  # of an attribute
     groups: bool = False  # whether trials could be grouped by it
     # edges that put the numbers into three bands of about one size, where they are many
     bands: str = ""
     # columns of an attribute of which enrolment and test side each have one
     sides: tuple[str, ...] = ()
-    # values that a spreadsheet may have made of others, as 18-Oct of 10-18
-    dates: tuple[str, ...] = ()
 
     @property
     def by(self) -> str:
@@ -78,18 +78,6 @@ class Scores:
     distinct: int  # how many different ones there are
     # probability that a target trial scores higher than a nontarget one; None without both
     auc: float | None = None
-
-
-@dataclass(frozen=True)
-class Odd:
-    """Something that is no error but worth a look: how often, and an example or a remark.
-
-    What is of the whole file has the count 0.
-    """
-
-    what: str
-    count: int
-    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from parivox.read.columns import ALIASES, name_columns, plain
 from parivox.read.formats.headerless import mostly_scores
 from parivox.read.groups import FEW, MANY
 from parivox.read.groups_file import read_groups_file
-from parivox.read.inspection.findings import Column, Found, Ids, Odd
+from parivox.read.inspection.findings import Column, Found, Ids
 from parivox.read.metadata import SPEAKER, UTTERANCE, find_column, read_table
+from parivox.read.oddities import Odd, odd_ids, odd_numbers, odd_values
 from parivox.read.recordings import MODEL, read_failures, read_models, read_utterances
 from parivox.read.speakers import Speakers
 
@@ -49,16 +50,6 @@ _EXAMPLES = 3
 _MOST = 10_000
 _FEW_NUMBERS = 12
 _COUNTS = {"value": pl.String, "count": pl.Int64}
-_DATED = r"(?i)group|band|range|class|bracket|age"
-"""Columns of which a date alone is no sensible value."""
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-_SHORT_DATE = rf"(?i)^(\d{{1,2}}[-. ]({_MONTHS})|({_MONTHS})[-. ]\d{{1,2}})$"
-_DATE = r"^(\d{4}-\d\d-\d\d(T00:00:00)?|\d{1,2}[./]\d{1,2}[./]\d{4})$"
-_REWRITTEN = {
-    "ids as a spreadsheet shortens long numbers": r"^[+-]?\d+([.,]\d+)?[eE][+-]?\d+$",
-    "ids as a spreadsheet writes numbers": r"^\d+[.,]0+$",
-    "ids as a spreadsheet makes dates of": rf"(?i)^\d{{1,2}}[-. /]({_MONTHS})([-. /]\d{{2,4}})?$",
-}
 _HEAD = 1 << 16
 _ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
 _KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
@@ -332,11 +323,17 @@ class Cells:
             self._unknown,
             tuple(examples),
             numbers,
-            () if numbers else _spellings(ordered),
+            () if role or (is_name and numbers is None) else self._odd(name, ordered),
             bool(bands) or (not role and FEW <= n <= MANY and not is_name),
             bands,
-            dates=_dates(name, ordered) if not role and n <= MANY else (),
         )
+
+    def _odd(self, name: str, values: pl.Series) -> tuple[Odd, ...]:
+        """What is odd about distinct values, which may all be numbers."""
+        if not self._ends:
+            return tuple(odd_values(name, values.to_list()))
+        numbers = values.str.replace(",", ".", literal=True).cast(pl.Float64)
+        return tuple(odd_numbers(name, numbers.to_numpy()))
 
 
 def _bands(counts: pl.DataFrame) -> str:
@@ -349,24 +346,6 @@ def _bands(counts: pl.DataFrame) -> str:
     return f"{low},{high}" if float(low) < float(high) else ""
 
 
-def _dates(name: str, values: pl.Series) -> tuple[str, ...]:
-    """Values that look like dates where others do not, or where no date is expected.
-
-    Examples
-    --------
-    >>> (
-    ...     _dates("Age group", pl.Series(["19-30", "2024-10-18"])),
-    ...     _dates("visit", pl.Series(["1.2.2024"])),
-    ... )
-    (('2024-10-18',), ())
-    """
-    is_short, is_date = (values.str.contains(pattern) for pattern in (_SHORT_DATE, _DATE))
-    hits = values.filter(is_short | is_date)
-    if len(hits) < len(values) or is_short.any() or re.search(_DATED, name):
-        return tuple(hits.head(_EXAMPLES).to_list())
-    return ()
-
-
 def _ends(values: pl.Series) -> tuple[float, float] | None:
     """Lowest and highest value, if all are numbers; those with a zero in front are ids."""
     if values.str.contains(r"^0\d").any():
@@ -374,34 +353,6 @@ def _ends(values: pl.Series) -> tuple[float, float] | None:
     numbers = values.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
     known = numbers.filter(numbers.is_finite()).to_numpy()
     return (float(known.min()), float(known.max())) if known.size == len(values) else None
-
-
-def _spellings(values: pl.Series) -> tuple[tuple[str, ...], ...]:
-    """Values that differ in case and blanks only."""
-    plain = values.str.to_lowercase().str.replace_all(r"\s+", " ")
-    alike = pl.DataFrame({"value": values, "plain": plain}).filter(plain.is_duplicated())
-    found = alike.group_by("plain", maintain_order=True).agg("value")["value"]
-    return tuple(tuple(one) for one in found.head(_EXAMPLES).to_list())
-
-
-def odd_ids(ids: pl.Series) -> list[Odd]:
-    """What is odd about distinct ids.
-
-    Examples
-    --------
-    >>> odd_ids(pl.Series(["1E+05", "1002", "a", "A"]))
-    [Odd(what='ids as a spreadsheet shortens long numbers', count=1, note='1E+05'), ...]
-    """
-    found = []
-    for what, pattern in _REWRITTEN.items():
-        hits = ids.filter(ids.str.contains(pattern))
-        if len(hits):
-            found.append(Odd(what, len(hits), ", ".join(hits.head(2).to_list())))
-    alike = ids.filter(ids.str.to_lowercase().is_duplicated()).sort()
-    if len(alike):
-        note = " and ".join(_spellings(alike)[0][:2])
-        found.append(Odd("ids that differ in case only", len(alike), note))
-    return found
 
 
 def inspect_groups(source: Any, name: str) -> Found | None:

@@ -27,8 +27,9 @@ from parivox.read.checks import (
 from parivox.read.columns import ATTRIBUTE, Columns, name_columns
 from parivox.read.formats import scan_again
 from parivox.read.ids import Dictionary
-from parivox.read.inspection.findings import Found, Ids, Labels, Odd, Scores, Whose
-from parivox.read.inspection.tables import Cells, odd_ids, reading_facts
+from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
+from parivox.read.inspection.tables import Cells, reading_facts
+from parivox.read.oddities import Odd, odd_ids, odd_scores
 from parivox.read.spill import concatenated
 from parivox.read.trial_rows import without_blank_rows
 
@@ -45,6 +46,7 @@ MOST_ROWS = 5_000_000
 MOST_IDS = 1_000_000
 """Or fewer rows, by a million, where these have so many different ids."""
 _FIRST_ROWS = 10_000
+_CHANCE = 0.5
 _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
@@ -318,3 +320,22 @@ def auc_of(score: NDArray[np.float64], label: NDArray[np.int8]) -> float | None:
     both = ~np.isnan(score) & (label >= 0)
     area = float(auc(score[both], label[both])) if both.any() else float("nan")
     return None if np.isnan(area) else area
+
+
+def with_odd_scores(one: InspectedTrials) -> InspectedTrials:
+    """The trials with what is odd about their scores, once their labels are known."""
+    scores = one.found.scores
+    if scores is None:
+        return one
+    known = ~np.isnan(one.rows.score)
+    score, label = one.rows.score[known], one.rows.label[known]
+    is_distance = scores.auc is not None and scores.auc < _CHANCE
+    values, place = np.unique(-score if is_distance else score, return_inverse=True)
+    target, other = (
+        np.bincount(place, label_of, minlength=values.size).astype(np.int64)
+        for label_of in (label == 1, label != 1)
+    )
+    if is_distance:
+        values = -values
+    odd = (*one.found.odd, *odd_scores(values, target, other))
+    return replace(one, found=replace(one.found, odd=odd))

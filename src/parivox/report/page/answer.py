@@ -97,7 +97,7 @@ def _limits(
         yield words.removesuffix("."), "groups"
     for words in findings.odd_points(audit):
         yield words, "points"
-    for words in findings.groups_without_trials(audit):
+    for words in (*findings.groups_without_trials(audit), *findings.oddities(audit)):
         yield capital(words), "data"
     yield from _too_small(audit, every)
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
