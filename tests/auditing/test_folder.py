@@ -1,6 +1,7 @@
 """Where an audit is written: links, modes, interruptions; and what an audit is called."""
 
 import contextlib
+import json
 import os
 import shutil
 import stat
@@ -282,6 +283,45 @@ def test_a_table_that_lacks_a_column_is_told_although_its_hash_is_right(small, t
 
 
 # ---- what it shows itself as
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        lambda record: record["options"].update(confidence="high"),
+        lambda record: record["options"].update(replicates=-1),
+        lambda record: record["options"].update(by=7),
+        lambda record: record.update(options=[]),
+        lambda record: record["options"].update(margin=float("nan")),
+        None,
+    ],
+)
+def test_options_that_cannot_be_and_deep_json_are_told(written, tmp_path, altered):
+    folder = tmp_path / "audit"
+    shutil.copytree(written, folder)
+    path = folder / "audit.json"
+    if altered is None:
+        text = "[" * 200_000
+    else:
+        record = json.loads(path.read_bytes())
+        altered(record)
+        text = json.dumps(record)
+    path.write_text(text)
+    sums = (folder / "SHA256SUMS").read_text().splitlines()
+    digest = sha256(text.encode()).hexdigest()
+    lines = [f"{digest}  audit.json" if line.endswith("  audit.json") else line for line in sums]
+    (folder / "SHA256SUMS").write_text("\n".join(lines) + "\n")
+    with pytest.raises(DataError, match=r"audit.json is damaged|does not hold an audit"):
+        pv.load(folder)
+
+
+def test_an_audit_json_that_is_a_link_to_a_device_is_told(written, tmp_path):
+    folder = tmp_path / "audit"
+    shutil.copytree(written, folder)
+    (folder / "audit.json").unlink()
+    (folder / "audit.json").symlink_to("/dev/zero")
+    with pytest.raises(DataError, match="does not hold an audit"):
+        pv.load(folder)
 
 
 def test_an_audit_is_shown_by_the_module_that_is_named(small, monkeypatch):

@@ -322,3 +322,13 @@ def test_what_to_install_is_said(home, monkeypatch):
 def test_options_that_do_not_go_with_a_system(home, text, options, words):
     with pytest.raises(ConfigError, match=words):
         load(text, **options)
+
+
+@pytest.mark.parametrize("least", [float("nan"), -5, float("inf"), "1", None])
+def test_least_seconds_that_are_no_length_are_refused(least):
+    def function(waveform, rate):
+        return waveform[:3]
+
+    function.least_seconds = least
+    with pytest.raises(ConfigError, match=r"system f: its least_seconds .* are no seconds from 0"):
+        system_of(function, "f")

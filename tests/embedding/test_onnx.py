@@ -11,7 +11,7 @@ import pytest
 from parivox.cli import main
 from parivox.embedding.frontends import FRONTENDS
 from parivox.embedding.systems.onnx import load_onnx
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, ParivoxError
 
 BINS, SIZE = 80, 6
 FRONT = FRONTENDS["kaldi80"]
@@ -385,3 +385,23 @@ def test_an_exported_system_is_the_same_system(onnx, optional, waveforms, tmp_pa
     found = mine.embed(waveforms)
     assert found.shape == (4, 10, 512)
     np.testing.assert_allclose(found, theirs.embed(waveforms), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"sample_rate": 1e400}', "what it declares cannot be read"),
+        ('{"sample_rate": 1e12}', "its sample rate 1000000000000 is no whole number of Hz from 1"),
+        ('{"sample_rate": -5}', "its sample rate -5 is no whole number"),
+        ('{"least_seconds": NaN}', "its least_seconds nan are no seconds from 0 to 86,400"),
+        ('{"least_seconds": -5}', "its least_seconds -5.0 are no seconds"),
+        ('{"least_seconds": 1e400}', "its least_seconds inf are no seconds"),
+        ('{"recipe": ' + "[" * 100_000, "what it declares cannot be read"),
+        ('{"recipe": ' + "[" * 5_000 + "]" * 5_000 + "}", "what it declares cannot be read"),
+    ],
+)
+def test_numbers_that_no_recording_has_and_deep_json_are_refused(make, text, words):
+    path = make()
+    path.with_suffix(".onnx.json").write_text(text)
+    with pytest.raises(ParivoxError, match=words):
+        load_onnx(path, frontend="kaldi80")

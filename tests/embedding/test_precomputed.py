@@ -217,3 +217,50 @@ def test_what_is_not_there(tmp_path):
         read(tmp_path / "gone.npz")
     with pytest.raises(DataError, match=r"holds no \.scp and no \.npy"):
         read(tmp_path)
+
+
+def npy_with(header):
+    text = header.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (2, "), "is no array of"),
+        (npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (10**12, 4), }"), "is no arr"),
+        (
+            npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000, 4), }"),
+            "is no array of",
+        ),
+        (
+            npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }"),
+            "expected numbers of shape",
+        ),
+        (
+            npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4), }"),
+            "has 0 vectors and 2 ids",
+        ),
+        (npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (), }") + b"abcd", "one numb"),
+        (b"\x93NUMPY", "is no array of"),
+        (b"", "is no array of"),
+    ],
+)
+def test_headers_that_are_damaged_or_tell_of_nothing(tmp_path, data, words):
+    (tmp_path / "e.npy").write_bytes(data)
+    (tmp_path / "e.txt").write_text("a\nb\n")
+    with pytest.raises(DataError, match=words):
+        read(tmp_path / "e.npy")
+
+
+@pytest.mark.parametrize("code", [0xD800, 0x110000, 0x7FFFFFFF])
+@pytest.mark.parametrize("where", ["npz", "npy"])
+def test_ids_that_are_no_text_are_refused(tmp_path, code, where):
+    ids = np.array([ord("a"), code], "<u4").view("<U1")
+    if where == "npz":
+        np.savez(tmp_path / "e.npz", ids=ids, vectors=VECTORS[:2])
+    else:
+        np.save(tmp_path / "e.npy", VECTORS[:2])
+        np.save(tmp_path / "ids.npy", ids)
+    with pytest.raises(DataError, match=r"has an id that is no text .*; save ids as Unicode text"):
+        read(tmp_path / f"e.{where}")

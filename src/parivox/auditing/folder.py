@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
-from parivox.errors import ConfigError, DataError, storable
+from parivox.errors import ConfigError, DataError, ParivoxError, storable
+from parivox.options.audit import AuditOptions
+from parivox.options.kinds import options_of
 from parivox.read.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
+"""What JSON may end in that is not as it was written."""
 HASHES = "SHA256SUMS"
 """Hashes of all other files, as ``sha256sum -c`` reads them."""
 ASIDE, OLD = ".parivox-", "old"
@@ -69,7 +73,15 @@ def _hashes(folder: Path) -> str:
 
 
 def _hash(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
+    return sha256(_bytes(path)).hexdigest()
+
+
+def _bytes(path: Path) -> bytes:
+    """Bytes of a file that is one; what a link to a device gives has no end."""
+    if path.exists() and not path.is_file():
+        msg = f"{path.name} is no file"
+        raise ValueError(msg)
+    return path.read_bytes()
 
 
 def check_format(format: str) -> None:  # noqa: A002 - the option's word
@@ -207,9 +219,9 @@ def read_folder(
     """
     home = Path(folder)
     try:
-        record = json.loads((home / "audit.json").read_text(encoding="utf-8"))
+        record = json.loads(_bytes(home / "audit.json"))
         version = record.pop("parivox_audit")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (*_UNREADABLE, OSError) as error:
         if (home / "audit.json").is_file() and (home / HASHES).is_file():
             _check_hashes(home)
         msg = f"{folder}: does not hold an audit ({_why_none(home)}); name the --out folder of one"
@@ -224,7 +236,7 @@ def read_folder(
         raise DataError(msg)
     _check_hashes(home)
     try:
-        provenance = json.loads((home / "provenance.json").read_text(encoding="utf-8"))
+        provenance = json.loads(_bytes(home / "provenance.json"))
         other = _OtherVersion(record["versions"]["parivox"])
         record["options"] = other.options(record["options"])
         cells = record.pop("tables")
@@ -234,7 +246,7 @@ def read_folder(
             if name not in CURVES
         }
         other.set_aside(cells.keys() - TABLES.keys())
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+    except (*_UNREADABLE, OSError, ParivoxError) as error:
         msg = f"{folder}: audit.json is damaged ({error!r:.200}); audit again"
         raise DataError(msg) from error
     for name in CURVES:
@@ -287,6 +299,9 @@ class _OtherVersion:
     def options(self, chosen: dict[str, Any]) -> dict[str, Any]:
         """Options as they were chosen; those that came later are at their default."""
         known = json.loads(json.dumps(Options().recorded()))
+        for name, one in options_of(AuditOptions).items():
+            if name in chosen and one.is_recorded:
+                one.check(chosen[name])
         later = {name: value for name, value in known.items() if name not in chosen}
         for name in later:
             self.found[f"option {name}"] = self.missing.format("option")
@@ -302,7 +317,7 @@ def _check_hashes(home: Path) -> None:
     """Refuse a folder of which a file is not as it was written, or not named among the hashes."""
     mend = "audit again or fetch the folder anew"
     try:
-        lines = (home / HASHES).read_text(encoding="utf-8").splitlines()
+        lines = _bytes(home / HASHES).decode().splitlines()
         hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {mend}"

@@ -477,7 +477,7 @@ def _find_parts(path: Path) -> _Parts | None:
     try:
         about = json.loads((path / PLAN).read_text(encoding="utf-8"))
         return _Parts(path, pl.read_parquet(path / PLAN_TABLE), about)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
         msg = f"{path}: is no plan of an unfinished run; delete this folder, and embed again"
         raise DataError(msg) from error
 

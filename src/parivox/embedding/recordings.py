@@ -450,6 +450,9 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
 
 def _lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
     """Number, first field and rest of each line that is not blank."""
+    if path.exists() and not (path.is_file() or path.is_fifo()):
+        msg = f"{path}: is no file; give one with a line for each recording"
+        raise DataError(msg)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

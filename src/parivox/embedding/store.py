@@ -50,6 +50,7 @@ FAILURES = "failures.csv"
 PARTS, PLAN, PLAN_TABLE = "parts", "plan.json", "plan.parquet"
 """Of a run that is not finished: its folder, and what that holds first."""
 _NEXT = "next"
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
 _RECORDS = ("system", "options", "files")
 
 
@@ -106,9 +107,9 @@ def find_store(path: Path) -> Store | None:
             lacking = [key for key in _RECORDS if not isinstance(about.get(key), dict)]
             if lacking:
                 msg = f"{ABOUT} lacks {', '.join(lacking)}"
-                raise ValueError(msg)  # noqa: TRY301 - one sentence for all
+                raise ValueError(msg)
             table = pl.read_parquet(_at(path, TABLE))
-    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+    except (*_UNREADABLE, pl.exceptions.PolarsError) as error:
         msg = f"{path}: is no whole store of embeddings ({_short(error)}); embed again elsewhere"
         raise DataError(msg) from error
     if version != VERSION:

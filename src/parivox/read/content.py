@@ -225,6 +225,11 @@ _STARTS = {
 }
 _OPENERS: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 _PACKED_BLOCK = 1 << 20
+_ZST_BLOCK = 1 << 10  # bytes: no more than a few MiB come of them, while of 128 KiB 4 GiB may
+UNPACKED_FREELY = 128 << 20
+"""Bytes to which anything may be unpacked."""
+MOST_TIMES = 200
+"""How many times its size a packed file may take beyond that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +295,9 @@ def read_content(source: str | os.PathLike[str]) -> Content:
         if path.is_dir():
             msg = f"{source}: is a folder; name a file in it"
             raise DataError(msg)
+        if path.exists() and not (path.is_file() or path.is_fifo()):
+            msg = f"{source}: is a device, which may never end; name a file, or - for a pipe"
+            raise DataError(msg)
         with path.open("rb") as file:
             return _in_utf8(_read_bytes(name, file, path))
     except FileNotFoundError as error:
@@ -306,6 +314,7 @@ class _Hashed(io.RawIOBase):
 
     def __init__(self, file: IO[bytes], start: bytes) -> None:
         self.file, self.start, self.hash = file, start, hashlib.sha256(start)
+        self.size = len(start)  # bytes read so far
 
     def readable(self) -> bool:
         return True
@@ -315,6 +324,7 @@ class _Hashed(io.RawIOBase):
         if not block:
             block = self.file.read(len(buffer))
             self.hash.update(block)
+            self.size += len(block)
         buffer[: len(block)] = block
         return len(block)
 
@@ -334,6 +344,8 @@ def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> Content
         return Content(name, data, None, hashlib.sha256(data).hexdigest(), "")
     hashed = _Hashed(file, start)
     blocks = unpacked(io.BufferedReader(hashed, 1 << 20), compression, name)
+    if compression:
+        blocks = _bounded(blocks, hashed, name)
     first_blocks: list[bytes] = []
     size = 0
     for block in blocks:
@@ -348,6 +360,25 @@ def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> Content
         return Content(name, b"".join(first_blocks), None, hashed.hash.hexdigest(), compression)
     folder, large = _on_disk(chain(first_blocks, blocks))
     return Content(name, None, large, hashed.hash.hexdigest(), compression, folder)
+
+
+def check_unpacked(unpacked: int, packed: int, name: str) -> None:
+    """Refuse what takes absurdly more room once unpacked: tables and vectors never do."""
+    if unpacked > UNPACKED_FREELY and unpacked > MOST_TIMES * packed:
+        msg = (
+            f"{name}: takes {unpacked >> 20:,} MiB and more once unpacked, over {MOST_TIMES} times "
+            "its size, as no table does; if it is one, unpack it and give that"
+        )
+        raise DataError(msg)
+
+
+def _bounded(blocks: Iterable[bytes], packed: _Hashed, name: str) -> Iterator[bytes]:
+    """The blocks, until they take absurdly more room than what they were made of."""
+    size = 0
+    for block in blocks:
+        size += len(block)
+        check_unpacked(size, packed.size, name)
+        yield block
 
 
 def _on_disk(blocks: Iterable[bytes]) -> tuple[Folder, Path]:
@@ -420,21 +451,28 @@ def _zst(file: IO[bytes]) -> Iterator[bytes]:
     import zstandard  # noqa: PLC0415 - for these files only
 
     decoder = zstandard.ZstdDecompressor().decompressobj()
-    data = file.read(_PACKED_BLOCK)
+    data = file.read(_ZST_BLOCK)
+    pieces: list[bytes] = []
+    size = 0
     while data:
         try:
-            if out := decoder.decompress(data):
-                yield out
+            pieces.append(decoder.decompress(data))
         except zstandard.ZstdError as error:
             raise ValueError(*error.args) from error
+        size += len(pieces[-1])
+        if size >= _PACKED_BLOCK:
+            yield b"".join(pieces)
+            pieces, size = [], 0
         if decoder.eof:
-            data = decoder.unused_data or file.read(_PACKED_BLOCK)
+            data = decoder.unused_data or file.read(_ZST_BLOCK)
             if data:
                 decoder = zstandard.ZstdDecompressor().decompressobj()
         else:
-            data = file.read(_PACKED_BLOCK)
+            data = file.read(_ZST_BLOCK)
     if not decoder.eof:
         raise EOFError
+    if size:
+        yield b"".join(pieces)
 
 
 class Folder:

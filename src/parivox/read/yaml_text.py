@@ -53,6 +53,9 @@ def read_yaml(text: str, name: str) -> Node | None:
             raise ConfigError(msg)
     except yaml.YAMLError as error:
         raise ConfigError(_syntax_error(error, text, name)) from error
+    except ValueError as error:  # a version of thousands of digits
+        msg = f"{name}: is no YAML ({error!s:.100}); take out what begins with %"
+        raise ConfigError(msg) from error
     return found
 
 

@@ -55,6 +55,8 @@ def _wrong(path: Path, what: str, mend: str = AS_WRITTEN) -> DataError:
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest that holds all that is needed."""
     try:
+        if path.exists() and not path.is_file() and not path.is_fifo():
+            raise _wrong(path, "is no file", "give the NAME.manifest.json of a list")
         manifest = json.loads(path.read_bytes())
         schema, kind = manifest["schema"], manifest["kind"]
     except OSError as error:

@@ -29,6 +29,8 @@ from parivox.embedding.systems.protocol import (
     EmbeddingSystem,
     SystemFailed,
     VerifyingSystem,
+    check_least_seconds,
+    check_rate,
     check_scoring,
 )
 from parivox.errors import ConfigError, ParivoxError
@@ -64,9 +66,11 @@ class CallableSystem:
     ) -> None:
         self.function, self.name = function, name
         own_rate = getattr(function, "sample_rate", SAMPLE_RATE)
-        self.sample_rate = _rate(own_rate if sample_rate is None else sample_rate, name)
-        self.scoring = check_scoring(getattr(function, "scoring", "cosine"), f"system {name}")
-        self.least_seconds = float(getattr(function, "least_seconds", LEAST_SECONDS))
+        where = f"system {name}"
+        self.sample_rate = check_rate(own_rate if sample_rate is None else sample_rate, where)
+        self.scoring = check_scoring(getattr(function, "scoring", "cosine"), where)
+        least = getattr(function, "least_seconds", LEAST_SECONDS)
+        self.least_seconds = check_least_seconds(least, where)
         self.is_batched = bool(getattr(function, "batched", False))
         self.provenance: Mapping[str, Any] = {
             "system": name,
@@ -224,7 +228,8 @@ def _following_protocol(
                 f"{sample_rate}, recordings are resampled"
             )
             raise ConfigError(msg)
-        _rate(thing.sample_rate, name)
+        check_rate(thing.sample_rate, f"system {name}")
+        check_least_seconds(thing.least_seconds, f"system {name}")
         if protocol is EmbeddingSystem:
             check_scoring(thing.scoring, f"system {name}")
         if made_with not in {None, thing.provenance.get("device")}:
@@ -263,13 +268,6 @@ def _arguments(function: Any) -> int:
         return 2
     by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(p.kind in by_position for p in parameters)
-
-
-def _rate(rate: Any, name: str) -> int:
-    if not isinstance(rate, (int, np.integer)) or not 1_000 <= rate <= 768_000:
-        msg = f"system {name}: its sample rate {rate!r} is no whole number of Hz from 1,000 on"
-        raise ConfigError(msg)
-    return int(rate)
 
 
 def _source(function: Any) -> dict[str, Any]:

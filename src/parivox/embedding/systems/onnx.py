@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
-from parivox.embedding.systems.protocol import SystemFailed, check_scoring
+from parivox.embedding.systems.protocol import (
+    SystemFailed,
+    check_least_seconds,
+    check_rate,
+    check_scoring,
+)
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ _PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
     "cuda": ("CUDAExecutionProvider", {"use_tf32": "0", "cudnn_conv_algo_search": "DEFAULT"}),
 }
 """Of each device, onnxruntime's name, and what keeps it to float32 and to one algorithm."""
+_UNREADABLE = (OSError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
 _VALUES = 1 << 20  # numbers in a batch: 80 s of waveforms, or two minutes of 80 bins
 
 
@@ -127,7 +133,7 @@ def _declared_by(path: Path, session: Any) -> Declared:
             "recipe": lambda r: Recipe(**r),
         }
         values = {name: types.get(name, str)(value) for name, value in said.items()}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except _UNREADABLE as error:
         msg = (
             f"{where}: what it declares cannot be read ({error}); write a JSON object, as in "
             '{"frontend": "kaldi80"}'
@@ -137,6 +143,9 @@ def _declared_by(path: Path, session: Any) -> Declared:
     if unknown:
         msg = f"{where}: declares {unknown[0]!r}; known are {', '.join(sorted(known))}"
         raise DataError(msg)
+    check_least_seconds(values.get("least_seconds", 0.0), str(where))
+    if values.get("sample_rate"):
+        check_rate(values["sample_rate"], str(where))
     return Declared(**values)
 
 

@@ -28,10 +28,11 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.content import check_unpacked
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,7 +59,7 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
         msg = f"{path}: cannot be read ({error.strerror or error}); give a file of embeddings"
         raise DataError(msg) from error
     rows = _rows(ids, vectors, path)
-    utterances = pl.Series("utterance", [str(one) for one in ids], pl.String)
+    utterances = pl.Series("utterance", _texts(ids, path), pl.String)
     if not len(utterances):
         msg = f"{path}: holds no embeddings; give a file or folder with some"
         raise DataError(msg)
@@ -70,6 +71,17 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
         )
         raise DataError(msg)
     return utterances, rows[:, None]
+
+
+def _texts(ids: Iterable[Any], path: Path) -> list[str]:
+    """Ids as text, which UTF-8 must be able to write."""
+    try:
+        texts = [str(one) for one in ids]
+        "".join(texts).encode()
+    except (ValueError, SystemError) as error:  # surrogates, and numbers that are no character
+        msg = f"{path}: has an id that is no text ({_brief(error)}); save ids as Unicode text"
+        raise DataError(msg) from error
+    return texts
 
 
 def _read(path: Path) -> tuple[Sequence[Any], Any]:
@@ -99,6 +111,9 @@ def _read(path: Path) -> tuple[Sequence[Any], Any]:
 
 def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
     """Vectors as rows, checked against the ids and each other."""
+    if isinstance(vectors, np.ndarray) and not vectors.ndim:
+        msg = f"{path}: holds one number, expected vectors of shape (recordings, dimension)"
+        raise DataError(msg)
     if not isinstance(vectors, np.ndarray):
         sizes: dict[int, Any] = {}
         for one, vector in zip(ids, vectors, strict=True):
@@ -113,7 +128,7 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
         vectors = np.array([np.ravel(vector) for vector in vectors])
     if vectors.ndim > 2 and len(vectors) and vectors.size == len(vectors) * vectors.shape[-1]:
         vectors = vectors.reshape(len(vectors), -1)
-    if len(vectors) == 0:
+    if not len(vectors) and not len(ids):
         return np.empty((0, 1), np.float32)
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or not vectors.shape[1]:
         msg = (
@@ -131,11 +146,18 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
 
 
 def _array(path: Path) -> NDArray[Any]:
-    try:
-        return np.asarray(np.load(path, allow_pickle=False))
-    except (ValueError, EOFError) as error:
-        msg = f"{path}: is no array of numbers or text ({error}); save it with numpy.save"
+    try:  # mapped, so that a header that tells of more than the file holds is found out
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+    except OSError:
+        raise
+    except Exception as error:  # whatever a damaged header ends in
+        msg = f"{path}: is no array of numbers or text ({_brief(error)}); save it with numpy.save"
         raise DataError(msg) from error
+
+
+def _brief(error: Exception) -> str:
+    """What an error says, in one line."""
+    return (str(error) or type(error).__name__).splitlines()[0][:200]
 
 
 def _npy(path: Path) -> tuple[Sequence[Any], Any]:
@@ -150,7 +172,7 @@ def _npy(path: Path) -> tuple[Sequence[Any], Any]:
         )
         raise DataError(msg)
     if found.suffix == ".npy":
-        return [str(one) for one in _array(found).ravel()], _array(path)
+        return _texts(_array(found).ravel(), found), _array(path)
     try:
         lines = found.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -160,12 +182,18 @@ def _npy(path: Path) -> tuple[Sequence[Any], Any]:
 
 
 def _npz(path: Path) -> tuple[Sequence[Any], Any]:
-    data = io.BytesIO(path.read_bytes())
+    packed = path.read_bytes()
+    data = io.BytesIO(packed)
     try:
         with np.load(data, allow_pickle=False) as file:
+            check_unpacked(
+                sum(one.file_size for one in file.zip.infolist()), len(packed), path.name
+            )
             arrays = {name: file[name] for name in file.files}
+    except DataError:
+        raise
     except Exception as error:  # whatever a damaged archive ends in
-        msg = f"{path}: is no npz of numbers and text ({error}); save it with numpy.savez"
+        msg = f"{path}: is no npz of numbers and text ({_brief(error)}); save it with numpy.savez"
         raise DataError(msg) from error
     lower = {name.lower(): name for name in arrays}
     vectors = next((lower[name] for name in _VECTORS if name in lower), None)
@@ -178,7 +206,7 @@ def _npz(path: Path) -> tuple[Sequence[Any], Any]:
             "save them as 'ids'"
         )
         raise DataError(msg)
-    return [str(one) for one in np.ravel(arrays[ids])], arrays[vectors]
+    return _texts(np.ravel(arrays[ids]), path), arrays[vectors]
 
 
 def _parquet(path: Path) -> tuple[Sequence[Any], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     Waveform = NDArray[np.float32]
     """Mono samples in [-1, 1] at the system's rate, of shape (sample,)."""
 
+MOST_HZ = 768_000
+MOST_SECONDS = 86_400
 SCORINGS = ("cosine", "dot", "euclidean", "crops-euclidean", "ecapa-published")
 """How vectors can be compared."""
 
@@ -100,6 +103,27 @@ def check_scoring(scoring: Any, where: str) -> str:
         msg = f"{where}: its scoring {scoring!r} is not known; give {', '.join(SCORINGS)}"
         raise ConfigError(msg)
     return str(scoring)
+
+
+def check_least_seconds(seconds: Any, where: str) -> float:
+    """How long a recording must be at least, in seconds, if that is a length."""
+    if not isinstance(seconds, Real) or not 0 <= float(seconds) <= MOST_SECONDS:
+        msg = (
+            f"{where}: its least_seconds {seconds!r} are no seconds from 0 to {MOST_SECONDS:,}; "
+            "tell how long a recording must be at least"
+        )
+        raise ConfigError(msg)
+    return float(seconds)
+
+
+def check_rate(rate: Any, where: str) -> int:
+    """A sample rate in Hz, if recordings have such."""
+    if not isinstance(rate, (int, np.integer)) or not 1_000 <= rate <= MOST_HZ:
+        msg = (
+            f"{where}: its sample rate {rate!r} is no whole number of Hz from 1,000 to {MOST_HZ:,}"
+        )
+        raise ConfigError(msg)
+    return int(rate)
 
 
 def recorded(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:

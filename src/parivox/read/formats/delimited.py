@@ -227,10 +227,19 @@ def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
             last = len(read) < BLOCK
             block = left + read if left else read
             cut = len(block) if last else block.rfind(b"\n") + 1
+            if not cut or (last and len(block) - block.rfind(b"\n") > BLOCK):
+                raise DataError(_endless(content.name, row))
             left, whole = block[cut:], block if last else block[:cut]
             if whole:
                 yield row, whole, 0
             row += 0 if last else whole.count(b"\n")
+
+
+def _endless(name: str, row: int) -> str:
+    return (
+        f"{name}: row {row} or one below it is longer than {BLOCK >> 20} MiB, as no row of a table "
+        "is; give a table with a line for each row"
+    )
 
 
 def _untidy(block: bytes) -> bool:

@@ -39,11 +39,17 @@ _MERGED_TAG = f"{{{SHEET_MAIN_NS}}}mergeCell"
 _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
 MOST_CHARACTERS = 32_767
 """Of a cell: no spreadsheet program writes more."""
+MOST_CELLS = 3_000_000
+"""Of a sheet, empty ones counted: they take a quarter of a minute to parse."""
 _EAST_ASIAN = {*range(27, 37), *range(50, 59)}
 """Formats of dates that a workbook need not spell out, and openpyxl does not know."""
 _LITERAL = r'"[^"]*"|\\.'
 _FIRST = re.compile(rf"((?:{_LITERAL}|[^;])*).*", re.DOTALL)  # for positive numbers
 _ZEROS = re.compile(rf"((?:{_LITERAL})*)(0+)((?:{_LITERAL})*)")
+
+
+class TooLargeError(ValueError):
+    """A sheet of more cells than are read."""
 
 
 class Fault(str):
@@ -78,6 +84,7 @@ def read_sheets(file: IO[bytes]) -> list[Sheet]:
 def _sheet(sheet: Any) -> Sheet:
     rows: dict[int, dict[int, str]] = {}
     merged, hidden = [], []
+    n_cells = 0
     parser = WorkSheetParser(None, sheet._shared_strings, data_only=True)  # noqa: SLF001 - see above
     with sheet._get_source() as source:  # noqa: SLF001 - see above
         for _, element in iterparse(source):
@@ -88,6 +95,13 @@ def _sheet(sheet: Any) -> Sheet:
             if len(element) > _LAST_COLUMN:
                 msg = f"sheet {sheet.title!r} has a row of {len(element):,} cells"
                 raise ValueError(msg)
+            n_cells += len(element)
+            if n_cells > MOST_CELLS:
+                msg = (
+                    f"sheet {sheet.title!r} has more than {MOST_CELLS:,} cells, the most that are "
+                    "read of a workbook; save its table as CSV or Parquet"
+                )
+                raise TooLargeError(msg)
             number, cells = parser.parse_row(element)
             texts = dict(_row_texts(element, [ReadOnlyCell(sheet, **cell) for cell in cells]))
             if texts:

@@ -81,6 +81,9 @@ def _sheets(content: Content) -> Sequence[Sheet]:
     except DataError:
         raise
     except Exception as error:  # damaged files make openpyxl and zipfile raise whatever they like
+        if type(error).__name__ == "TooLargeError":  # whose module needs openpyxl
+            msg = f"{name}: {error}"
+            raise DataError(msg) from error
         msg = (
             f"{name}: cannot be read as XLSX ({why(error.__cause__ or error)}); it may be "
             "truncated, so copy it or save it again"
