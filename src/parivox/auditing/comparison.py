@@ -270,7 +270,8 @@ def _meta_sides(part: Measured, errors: Estimates, options: Options) -> Iterator
 
 def _area_sides(part: Measured, area: Estimates, options: Options) -> Iterator[Side]:
     """Area under FDR of some groups, on either scale of FPR."""
-    for block in area_blocks(area, part.draws, options):
+    grid = () if part.uncertainty is None else part.uncertainty.grid
+    for block in area_blocks(area, grid, options):
         yield _meta_side(part, block, "of {} groups", _no_log)
 
 

@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.estimates import Estimates, at_points, locations, of_counts, own_metrics
+from parivox.auditing.estimates import (
+    Estimates,
+    GridDraws,
+    at_points,
+    locations,
+    of_counts,
+    own_metrics,
+)
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
 from parivox.core.curves_resampled import ResampledCurves, curve_edges, largest_share
@@ -179,6 +186,15 @@ def _crossfitted_bias(counts: Counts, common: Found) -> float:
 # --- replicates ----------------------------------------------------------------------------------
 
 
+class Replicated(NamedTuple):
+    """Some cells in each replicate."""
+
+    metrics: Estimates  # [draw, key, cell]
+    grid: Sequence[GridDraws]
+    """Both rates along the points that the area under FDR is taken over; none of levels."""
+    crossed: FloatArray  # [cost, cell]: threshold bias, cross-fitted over speakers
+
+
 def replicate(
     trials: TrialSet,
     layouts: Sequence[Layout],
@@ -188,7 +204,7 @@ def replicate(
     draws: Draws,
     options: Options,
     metrics: Metrics,
-) -> tuple[list[tuple[Estimates, Estimates, FloatArray]], float]:
+) -> tuple[list[tuple[Replicated, Replicated]], float]:
     """Measure the cells and the levels of every layout again in each replicate.
 
     Parameters
@@ -200,9 +216,8 @@ def replicate(
 
     Returns
     -------
-    list of (Estimates, Estimates, float64 ndarray of shape (cost, cell))
-        Of each layout, its cells and its levels, ``[draw, key, cell]``, and the threshold bias of
-        its cells cross-fitted over speakers.
+    list of (Replicated, Replicated)
+        Of each layout, its cells and its levels.
     float
         Largest share of a class of a cell's trials in one bin of scores: no rate of a replicate
         at a threshold found on its curve is further than this from the exact one.
@@ -225,17 +240,21 @@ def replicate(
     n_speakers = int(speaker.max(initial=-1)) + 1
     own = draws.weights[:, :n_speakers]
     made = [_Making(len(own), block.n) for block in blocks]
+    grids: list[list[GridDraws]] = [[] for _ in blocks]
     for which, counted in curves.replicates(own):
         everything = counted[0][0]
         thresholds = points.thresholds(everything, points.scored)
         of_area = points.thresholds(everything, points.area)
         located = [[locations(counts) for counts in cells] for cells in counted]
         for i, (block, into) in enumerate(zip(blocks, made, strict=True)):
+            if block.pooled is not None:
+                both = counted[i], counted[block.pooled]
+                along = ([counts.at(of_area) for counts in cells] for cells in both)
+                grids[i].append(GridDraws.of(*along))
             for j, counts in enumerate(counted[i]):
                 into.at = which, j
                 at = counts.at(thresholds)
                 into.add_points(points.of_scores, at, points, options)
-                into.add(_of_area(points, counts.at(of_area)))
                 own_values = of_counts(counts, points, options, coarse=bool(options.bins))
                 into.add({(*key, ""): found.value for key, found in own_values.items()})
                 users = own_metrics(at, counts, points, metrics)
@@ -249,8 +268,11 @@ def replicate(
         for block, into in zip(blocks, made, strict=True):
             _add_decided(into, block, points, own, options)
     crossed = _crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
-    found = [one.estimates() for one in made]
-    return [(found[cells], found[levels], crossed[cells]) for cells, levels in homes], bound
+    found = [
+        Replicated(one.estimates(), along, by_others)
+        for one, along, by_others in zip(made, grids, crossed, strict=True)
+    ]
+    return [(found[cells], found[levels]) for cells, levels in homes], bound
 
 
 class _Block(NamedTuple):
@@ -344,13 +366,3 @@ def _add_decided(
     into.at = slice(None), slice(None)
     at = Curve(np.ones(1), fp[..., None], fn[..., None], n_target, n_nontarget)
     into.add_points([points.found[deployed]], at, points, options)
-
-
-def _of_area(points: Points, at: Curve) -> dict[Key, FloatArray]:
-    """Both rates at the points that the area under FDR is taken over."""
-    return {
-        (metric, "", one.point.text): rates[..., i]
-        for metric, rates in (("fpr", at.fpr), ("fnr", at.fnr))
-        for i, one in enumerate(points.area)
-        if not one.reason
-    }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found, Points
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
-    from parivox.core.counts import FloatArray
+    from parivox.core.counts import FloatArray, IntArray
     from parivox.core.measures import BaseMetric
     from parivox.core.registry import ZeroPolicy
     from parivox.core.separation import TrialClass
@@ -499,3 +499,53 @@ class Estimates:
             unknown = np.isnan(rates[..., both, :]).any(axis=-2)
             found[..., i, :] = np.where(unknown, np.nan, _at(curve, asked)[..., 0])
         return found
+
+
+# --- the draws along a grid of operating points ---------------------------------------------------
+
+
+def grid_keys(grid: Sequence[Found]) -> list[Key]:
+    """FPR at each operating point, then FNR."""
+    return [(metric, "", one.point.text) for metric in RATES for one in grid]
+
+
+class GridDraws(NamedTuple):
+    """Both rates of groups at each point of a grid in some of the draws.
+
+    They are kept as errors, in numbers as narrow as hold them, and made of some draws at a time:
+    the rates of hundreds of groups in all draws would take gigabytes.
+    """
+
+    errors: NDArray[np.unsignedinteger[Any]]  # [draw, key, cell]
+    trials: NDArray[np.unsignedinteger[Any]]  # [draw, rate, cell]
+    pooled: FloatArray  # [draw, key, level]: the rates of all groups of each level
+
+    @classmethod
+    def of(cls, cells: Sequence[Curve], levels: Sequence[Curve]) -> GridDraws:
+        """Those of the groups of each level, and of the levels, at the points."""
+        errors = [_narrow(np.concatenate((one.fp, one.fn), axis=-1)) for one in cells]
+        trials = [_narrow(np.stack((one.n_nontarget, one.n_target), axis=-1)) for one in cells]
+        pooled = [np.concatenate((one.fpr, one.fnr), axis=-1) for one in levels]
+        return cls(*(np.stack(one, axis=-1) for one in (errors, trials, pooled)))
+
+    def level(self, at: int) -> GridDraws:
+        """The groups of one level."""
+        n = self.errors.shape[-1] // self.pooled.shape[-1]
+        own = slice(at * n, (at + 1) * n)
+        return GridDraws(
+            self.errors[..., own], self.trials[..., own], self.pooled[..., at : at + 1]
+        )
+
+    def rates(self, keys: Sequence[Key]) -> Estimates:
+        """The groups of the one level and, last, all of them."""
+        trials = self.trials.astype(np.float64).repeat(len(keys) // len(RATES), axis=1)
+        with np.errstate(invalid="ignore"):
+            groups = self.errors / trials
+        nothing = np.empty((len(trials), 0, groups.shape[-1] + 1))
+        values = np.concatenate((groups, self.pooled), axis=-1)
+        return Estimates(keys, values, [], nothing, nothing)
+
+
+def _narrow(numbers: IntArray) -> NDArray[np.unsignedinteger[Any]]:
+    """Whole numbers in the least memory that holds them."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.estimates import Estimates
+    from parivox.auditing.estimates import Estimates, GridDraws
     from parivox.auditing.failures import SpeakerFailures
     from parivox.auditing.nulls import Nulls
     from parivox.auditing.options import Options
@@ -200,6 +200,7 @@ class Uncertainty:
     intervals: RateIntervals
     nulls: Nulls  # draws of a fair system; none of all trials, which have no groups
     draws: Estimates | None  # base metrics of the same cells in each draw, the pooled one last
+    grid: Sequence[GridDraws]  # both rates of them along the grid that the area is over
     crossed: FloatArray  # [cost, group]: threshold bias, cross-fitted; NaN of few speakers
     failed: tuple[SpeakerFailures, SpeakerFailures]  # of the groups and of all of them
     points: Mapping[str, int]  # operating points, with the place of each

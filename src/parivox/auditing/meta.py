@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cell_counts import Cells
+    from parivox.auditing.estimates import GridDraws
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
@@ -157,7 +158,9 @@ def at_grid(cells: Cells, grid: Sequence[Found]) -> Estimates:
     )
 
 
-def area_blocks(area: Estimates, draws: Estimates | None, options: Options) -> Iterator[MetaBlock]:
+def area_blocks(
+    area: Estimates, draws: Sequence[GridDraws], options: Options
+) -> Iterator[MetaBlock]:
     """Area under FDR over a grid of false positive rates, on either scale of FPR.
 
     It counts the fewest groups that have both rates at any of the points.
@@ -165,15 +168,18 @@ def area_blocks(area: Estimates, draws: Estimates | None, options: Options) -> I
     measure = meta_measures()["au_fdr"]
     heights, places = _heights(area, options)
     groups = np.full(len(options.alpha), np.min(heights.groups))
-    again = None if draws is None else draws.having(area.keys).only(~np.isnan(area.groups))
-    of_draws = None if again is None else _heights(again, options)
+    parts = []
+    for some in draws:
+        again = some.rates(area.keys).only(~np.isnan(area.groups))
+        of_draws, at = _heights(again, options)
+        gone = again.lacks(area).any(axis=-1, keepdims=True)
+        parts.append((np.where(gone, np.nan, of_draws.value), at))
     for axis in AXES:
         found = replace(measure.of(heights.value, places, axis=axis), groups=groups)
         drawn = None
-        if again is not None and of_draws is not None:
-            gone = again.lacks(area).any(axis=-1, keepdims=True)
-            drawn = measure.of(of_draws[0].value, of_draws[1], axis=axis).value.T
-            drawn = np.where(gone, np.nan, drawn)
+        if parts:
+            each = [measure.of(height, at, axis=axis).value.T for height, at in parts]
+            drawn = np.concatenate(each)
         keys = [(measure.metric, axis, options.area_text)] * len(groups)
         yield MetaBlock(measure, "none", area, found, drawn, keys, options.alpha)
 
@@ -246,7 +252,7 @@ def _all_measures(
                 higher_is_fairer=meta_measures()[measure].is_higher_fairer,
                 **found,
             )
-    for block in area_blocks(area, draws, options):
+    for block in area_blocks(area, () if uncertainty is None else uncertainty.grid, options):
         more = {}
         if uncertainty is not None and block.drawn is not None:
             low, high, note = _interval(uncertainty, block)

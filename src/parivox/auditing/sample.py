@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.curves import bands, points_by_threshold
-from parivox.auditing.draws import LEAST, replicate
+from parivox.auditing.draws import LEAST, Replicated, replicate
 from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import draws_with_failures, tally_failures
 from parivox.auditing.intervals import Uncertainty, rate_intervals
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.curves import Band
+    from parivox.auditing.estimates import GridDraws
     from parivox.auditing.failures import SpeakerFailures
     from parivox.auditing.inputs import Design
     from parivox.auditing.layout import PlacedTrials
@@ -77,7 +78,7 @@ def sample_speakers(
     members = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
     tallied = tally_errors(trials, layouts, blocks, found, members)
     failures = tally_failures(trials, layouts[:n], members[:n], found, tallied[:n], tally)
-    drawn: list[tuple[Estimates, Estimates, FloatArray] | None] = [None] * n
+    drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
     bound = 0.0
     if draws is not None:
         walked = in_memory[0].only(range(n))
@@ -85,14 +86,12 @@ def sample_speakers(
             trials, layouts[:n], walked, tallied[:n], points, draws, options, design.metrics
         )
         texts = [one.point.text for one in found]
-        drawn = [
-            (
-                draws_with_failures(of_cells, failed[0], draws.weights, texts),
-                draws_with_failures(of_levels, failed[1], draws.weights, texts),
-                crossed,
+        for i, ((of_cells, of_levels), failed) in enumerate(zip(replicated, failures, strict=True)):
+            cells, levels = (
+                one._replace(metrics=draws_with_failures(one.metrics, of, draws.weights, texts))
+                for one, of in zip((of_cells, of_levels), failed, strict=True)
             )
-            for (of_cells, of_levels, crossed), failed in zip(replicated, failures, strict=True)
-        ]
+            drawn[i] = cells, levels
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
     if trials.is_exact and nodes.size and options.interval != "bootstrap":
@@ -119,7 +118,7 @@ def _uncertainty(
     at: int,
     tallied: tuple[SpeakerErrors, SpeakerErrors],
     failures: tuple[SpeakerFailures, SpeakerFailures],
-    drawn: tuple[Estimates, Estimates, FloatArray] | None,
+    drawn: tuple[Replicated, Replicated] | None,
     points: Points,
     design: Design,
     why: str,
@@ -132,10 +131,15 @@ def _uncertainty(
     texts = [one.point.text for one in points.found]
     crossed = np.full((len(points.cheapest), layout.groups), np.nan)
     estimates = rates = None
+    grid: Sequence[GridDraws] = ()
     if drawn is not None:
-        estimates = Estimates.joined([drawn[0].cells(first, last), drawn[1].cells(at, at + 1)])
+        of_cells, of_levels = drawn
+        estimates = Estimates.joined(
+            [of_cells.metrics.cells(first, last), of_levels.metrics.cells(at, at + 1)]
+        )
+        grid = [one.level(at) for one in of_cells.grid]
         rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}
-        crossed = drawn[2][:, first:last]
+        crossed = of_cells.crossed[:, first:last]
     intervals = rate_intervals(groups, pooled, options, rates, in_blocks=everyone.are_blocks)
     rank = None if draws is None else draws.rank
     are_valid = {} if layout.grouping is None else intervals.are_disjoint
@@ -147,6 +151,7 @@ def _uncertainty(
         intervals=intervals,
         nulls=nulls,
         draws=estimates,
+        grid=grid,
         crossed=np.where(fewest < LEAST, np.nan, crossed),
         failed=(failures[0].part(first, last), failures[1].part(at, at + 1)),
         points={text: i for i, text in enumerate(texts)},
