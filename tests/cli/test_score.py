@@ -97,7 +97,7 @@ def test_who_the_cohort_is_is_printed(parivox, home):
     [
         (("--out", "a.parquet"), "give either --embeddings DIR"),
         (("--embeddings", "embeddings.npz", "--out", "-"), "standard output is no file"),
-        (("--embeddings", "embeddings.npz", "--out", "trials.txt"), "give --overwrite"),
+        (("--embeddings", "embeddings.npz", "--out", "trials.txt"), "would replace the list"),
         (("--embeddings", "embeddings.npz", "--out", "."), "is a folder; name a file"),
         (("--embeddings", "nowhere", "--out", "a.parquet"), "nowhere"),
         (("--embeddings", "embeddings.npz", "--out", "a.parquet", "--as-norm", "no.txt"), "no.txt"),

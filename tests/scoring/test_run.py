@@ -223,12 +223,23 @@ def test_parts_of_another_plan_are_not_taken_over(pairs, embedded, tmp_path):
 
 def test_a_file_that_is_there_is_kept_unless_it_may_go(pairs, embedded, tmp_path):
     out = tmp_path / "scores.parquet"
-    out.write_text("mine")
+    score(pairs[:2], embeddings=embedded, out=out)
     with pytest.raises(ConfigError, match="is there already; give --overwrite"):
         score(pairs, embeddings=embedded, out=out)
-    assert out.read_text() == "mine"
+    assert pl.read_parquet(out).height == 2
     score(pairs, embeddings=embedded, out=out, overwrite=True)
     assert pl.read_parquet(out).height == pairs.height
+
+
+@pytest.mark.parametrize("name", ["speakers.csv", "speakers.parquet"])
+def test_a_file_that_holds_no_scores_is_never_replaced(pairs, embedded, tmp_path, name):
+    out, people = tmp_path / name, pl.DataFrame({"speaker": ["s1"], "gender": ["f"]})
+    (people.write_csv if name.endswith("csv") else people.write_parquet)(out)
+    before = out.read_bytes()
+    for overwrite in (True, False):
+        with pytest.raises(ConfigError, match="holds no scores of Parivox's; name another"):
+            score(pairs, embeddings=embedded, out=out, overwrite=overwrite)
+    assert out.read_bytes() == before
 
 
 def test_a_folder_of_someone_elses_is_not_removed(pairs, embedded, tmp_path):

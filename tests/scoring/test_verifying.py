@@ -340,7 +340,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_enrolled(recordings, tri
     odd = trials.with_columns(pl.col("test").str.replace("s5/", "s9/"))
     with pytest.raises(DataError, match=r"4 of 27 recordings \('s9/0.wav'.* add them"):
         score_with_system(odd, system, recordings=recordings, out=tmp_path / "s.parquet")
-    (tmp_path / "there.parquet").write_text("mine")
+    (tmp_path / "there.parquet").touch()
     with pytest.raises(ConfigError, match="give --overwrite"):
         score_with_system(trials, system, recordings=recordings, out=tmp_path / "there.parquet")
     assert not system.enrolled

@@ -311,7 +311,8 @@ class _Making:
     """The metrics of the cells of one block, replicate by replicate and cell by cell."""
 
     def __init__(self, replicates: int, cells: int) -> None:
-        of_key = partial(np.full, (replicates, cells), np.nan)
+        self.size = replicates, cells
+        of_key = partial(np.full, self.size, np.nan)
         self.values: defaultdict[Key, FloatArray] = defaultdict(of_key)
         self.errors: defaultdict[Key, FloatArray] = defaultdict(of_key)
         self.trials: defaultdict[Key, FloatArray] = defaultdict(of_key)
@@ -345,11 +346,16 @@ class _Making:
                     self.values[measure.id, definition, one.point.text][self.at] = values[..., i]
 
     def estimates(self) -> Estimates:
-        """All replicates."""
-        values, errors, trials = (
-            np.stack(list(of.values()), axis=1) for of in (self.values, self.errors, self.trials)
-        )
-        return Estimates(list(self.values), values, list(self.errors), errors, trials)
+        """All replicates; once only."""
+        keys, rates = list(self.values), list(self.errors)
+        stacked = []
+        for of in (self.values, self.errors, self.trials):
+            whole = np.empty((self.size[0], len(of), self.size[1]))
+            for i, key in enumerate(list(of)):
+                whole[:, i] = of.pop(key)  # not both in memory: they are large
+            stacked.append(whole)
+        values, errors, trials = stacked
+        return Estimates(keys, values, rates, errors, trials)
 
 
 def _add_decided(

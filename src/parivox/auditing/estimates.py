@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
 _FEW_BINS = 128
+_AT_ONCE = 1 << 20  # values of draws that measures are computed of at once
 
 
 # --- the metrics of one cell, of any leading axes ------------------------------------------------
@@ -414,6 +415,14 @@ class Estimates:
             *(self.keys, self.values[..., at], self.rates),
             *(self.errors[..., at], self.trials[..., at], [row[at] for row in self.reasons]),
         )
+
+    def in_parts(self) -> Iterator[Estimates]:
+        """The same draws, some at a time: what is computed of many groups is large."""
+        n = max(_AT_ONCE // max(self.values[0].size, 1), 1)
+        for first in range(0, len(self.values), n):
+            some = slice(first, first + n)
+            of_draws = (self.values[some], self.rates, self.errors[some], self.trials[some])
+            yield Estimates(self.keys, *of_draws)
 
     def select(self, chosen: Sequence[int]) -> Estimates:
         """Some of the keys; the rates stand in their order."""

@@ -89,7 +89,7 @@ def meta_blocks(
             if asked not in again:
                 known = draws.having(asked)
                 again[asked] = known.only(~np.isnan(stack.groups)) if defined else known
-            drawn = _by_row(_measured(measure, zero, options, again[asked]).value)
+            drawn = _of_draws(measure, zero, options, again[asked])
             lost: NDArray[np.bool_] = again[asked].lacks(stack)
             if measure.is_joint:  # either rate
                 lost = np.tile(lost.reshape(len(lost), 2, -1).any(axis=1), len(alphas))
@@ -125,11 +125,17 @@ def _measured(measure: MetaMeasure, zero: ZeroPolicy, options: Options, stack: E
     return measure.of(*values, **more)
 
 
-def _by_row(values: FloatArray) -> FloatArray:
-    """A measure of draws, ``[draw, ...]`` or ``[alpha, draw, ...]``, by row."""
-    if values.ndim > 2:
-        values = np.moveaxis(values, 0, 1)
-    return values.reshape(len(values), -1)
+def _of_draws(
+    measure: MetaMeasure, zero: ZeroPolicy, options: Options, draws: Estimates
+) -> FloatArray:
+    """A measure of each draw, ``[draw, row]``."""
+    rows = []
+    for some in draws.in_parts():
+        values = _measured(measure, zero, options, some).value
+        if values.ndim > 2:  # alpha comes first
+            values = np.moveaxis(values, 0, 1)
+        rows.append(values.reshape(len(values), -1))
+    return np.concatenate(rows)
 
 
 # --- the area under FDR --------------------------------------------------------------------------
@@ -173,7 +179,8 @@ def area_blocks(
         again = some.rates(area.keys).only(~np.isnan(area.groups))
         of_draws, at = _heights(again, options)
         gone = again.lacks(area).any(axis=-1, keepdims=True)
-        parts.append((np.where(gone, np.nan, of_draws.value), at))
+        # a copy: what it is part of holds the rates of every group
+        parts.append((np.where(gone, np.nan, of_draws.value), at.copy()))
     for axis in AXES:
         found = replace(measure.of(heights.value, places, axis=axis), groups=groups)
         drawn = None
@@ -312,7 +319,7 @@ def _uncertain(
         null = uncertainty.nulls.of([stack.keys[i] for i in rates], lifted=measure.takes_logs)
         if is_gated:
             null = null.only(~np.isnan(stack.groups[rates]))
-        fair = _by_row(_measured(measure, block.zero, options, null).value)
+        fair = _of_draws(measure, block.zero, options, null)
         rows = np.arange(value.size) if measure.is_joint else np.array(rates)
         at = floor(value[rows], fair, higher_is_fairer=measure.is_higher_fairer)
         mean[rows], q95[rows], p[rows] = at.mean, at.q95, at.p

@@ -82,16 +82,9 @@ def sample_speakers(
     bound = 0.0
     if draws is not None:
         walked = in_memory[0].only(range(n))
-        replicated, bound = replicate(
+        drawn[:], bound = replicate(
             trials, layouts[:n], walked, tallied[:n], points, draws, options, design.metrics
         )
-        texts = [one.point.text for one in found]
-        for i, ((of_cells, of_levels), failed) in enumerate(zip(replicated, failures, strict=True)):
-            cells, levels = (
-                one._replace(metrics=draws_with_failures(one.metrics, of, draws.weights, texts))
-                for one, of in zip((of_cells, of_levels), failed, strict=True)
-            )
-            drawn[i] = cells, levels
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
     if trials.is_exact and nodes.size and options.interval != "bootstrap":
@@ -102,7 +95,8 @@ def sample_speakers(
         between = bands(trials, own, here, who, nodes, options, pairs)
     levels: list[Uncertainty] = []
     cells: list[Uncertainty] = []
-    for layout, of, failed, again in zip(layouts, tallied, failures, drawn, strict=False):
+    for i, (layout, of, failed) in enumerate(zip(layouts, tallied, failures, strict=False)):
+        again, drawn[i] = drawn[i], None  # let go of once its levels are made of it: it is large
         into = levels if layout.grouping is None else cells
         for at in range(layout.levels):
             one = _uncertainty(layout, at, of, failed, again, points, design, why, everyone)
@@ -128,14 +122,19 @@ def _uncertainty(
     options, draws = design.options, design.draws
     first, last = at * layout.groups, (at + 1) * layout.groups
     groups, pooled = tallied[0].part(first, last), tallied[1].part(at, at + 1)
+    failed = failures[0].part(first, last), failures[1].part(at, at + 1)
     texts = [one.point.text for one in points.found]
     crossed = np.full((len(points.cheapest), layout.groups), np.nan)
     estimates = rates = None
     grid: Sequence[GridDraws] = ()
-    if drawn is not None:
+    if drawn is not None and draws is not None:
         of_cells, of_levels = drawn
+        parts = of_cells.metrics.cells(first, last), of_levels.metrics.cells(at, at + 1)
         estimates = Estimates.joined(
-            [of_cells.metrics.cells(first, last), of_levels.metrics.cells(at, at + 1)]
+            [
+                draws_with_failures(one, of, draws.weights, texts)
+                for one, of in zip(parts, failed, strict=True)
+            ]
         )
         grid = [one.level(at) for one in of_cells.grid]
         rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}
@@ -153,7 +152,7 @@ def _uncertainty(
         draws=estimates,
         grid=grid,
         crossed=np.where(fewest < LEAST, np.nan, crossed),
-        failed=(failures[0].part(first, last), failures[1].part(at, at + 1)),
+        failed=failed,
         points={text: i for i, text in enumerate(texts)},
         options=options,
         why=why,

@@ -15,7 +15,7 @@ import numpy as np
 
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.errors import ConfigError
-from parivox.read.table import Coded, Table
+from parivox.read.table import Coded, Table, columns_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from parivox.read.trialset import TrialSet
 
 KINDS = {".csv", ".parquet"}
+_FIRST = ("system", "list", "enrol_speaker", "test_speaker", "target", "score")
+"""Columns that every such table begins with, by which an earlier one is known."""
 
 
 def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Path:
@@ -37,7 +39,8 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
     Raises
     ------
     ConfigError
-        If it is neither CSV nor Parquet, is read itself, or cannot be written.
+        If it is neither CSV nor Parquet, is read itself, is there and no earlier table of trials,
+        or cannot be written.
     """
     try:
         file = Path(os.fsdecode(path))
@@ -55,7 +58,18 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
         msg = f"--trial-table {file}: cannot be written there; name a file in a folder that exists"
         raise ConfigError(msg)
+    if is_there and not _is_earlier(file):
+        msg = (
+            f"--trial-table {file}: is there already, and is no table of trials of Parivox's; name "
+            "another file"
+        )
+        raise ConfigError(msg)
     return file
+
+
+def _is_earlier(file: Path) -> bool:
+    """Whether a file is an earlier table of trials, or holds nothing."""
+    return not file.stat().st_size or columns_in(file)[: len(_FIRST)] == _FIRST
 
 
 def check_trials_known(sets: Sequence[TrialSet | TrialCounts]) -> None:

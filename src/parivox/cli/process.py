@@ -23,7 +23,8 @@ def set_up() -> None:
 
     Counting has no use for the threads, and makes rows by the thousand but hardly a cycle.
     Arrays of a megabyte are handed back to the system and taken anew otherwise, hundreds of
-    times, and every page is cleared again. Peak memory stays as it is.
+    times, and every page is cleared again. Larger ones are handed back: kept, they would leave
+    gaps that the next one does not fit.
     """
     gc.set_threshold(50_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -32,7 +33,7 @@ def set_up() -> None:
 
         with contextlib.suppress(OSError, AttributeError):  # another C library: no harm done
             libc = ctypes.CDLL(None)
-            libc.mallopt(_MMAP_THRESHOLD, 1 << 30)
+            libc.mallopt(_MMAP_THRESHOLD, 1 << 23)
             libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
 
 

@@ -13,7 +13,7 @@ Weighted score curves are in :mod:`~parivox.core.curves_resampled`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -41,6 +41,7 @@ MOST_DROPPED = 0.05
 
 _ROUNDING, _LEAST = 1e-12, 1e-15
 _DRAWN = 1 << 22  # speakers drawn at once
+_AT_ONCE = 1 << 22  # replicates of quantities that intervals are made of at once
 _CHUNK = 128  # replicates weighted at once: their weights fit the cache
 
 
@@ -240,6 +241,15 @@ def from_replicates(
     shape = np.broadcast_shapes(centre.shape, drawn.shape[1:], freedom.shape)
     drawn = np.broadcast_to(drawn, (len(drawn), *shape))
     centre, freedom = np.broadcast_to(centre, shape), np.broadcast_to(freedom, shape)
+    if drawn.size > _AT_ONCE and shape and shape[-1] > 1:  # what lies between is as large
+        parts = zip(*(np.array_split(a, 2, axis=-1) for a in (centre, drawn, freedom)), strict=True)
+        one, other = (from_replicates(*part, scale=scale, confidence=confidence) for part in parts)
+        return BootstrapInterval(
+            *(
+                np.concatenate((getattr(one, field.name), getattr(other, field.name)), axis=-1)
+                for field in fields(BootstrapInterval)
+            )
+        )
     is_log = scale == "log"
     if is_log:
         centre, drawn = _log(centre), _log(drawn)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _KINDS = {"str": pl.String, "int": pl.Int64, "bool": pl.Boolean}
 _SHOWN = 20
+_LONGEST = 1 << 16  # of a header
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
@@ -199,6 +200,20 @@ class Table:
         left = len(self) - _SHOWN
         foot = f"<p>and {left:,} more rows</p>" if left > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+
+
+def columns_in(path: Path) -> tuple[str, ...]:
+    """Names of the columns of a CSV or Parquet file, by the ending of the name; none if unknown."""
+    from parivox.read.formats.format import ENGINE_ERRORS  # noqa: PLC0415 - for reading only
+    from parivox.read.formats.frames import silent  # noqa: PLC0415 - likewise
+
+    try:
+        with silent(), path.open(encoding="utf-8") as file:
+            if path.suffix.lower() == ".parquet":
+                return tuple(pl.read_parquet_schema(path))
+            return tuple(file.readline(_LONGEST).rstrip("\n").split(","))
+    except ENGINE_ERRORS:
+        return ()
 
 
 def _cells(column: pl.Series) -> str:

@@ -79,7 +79,7 @@ class Parts:
 
     @staticmethod
     def check(out: Path, *, overwrite: bool, inputs: Mapping[str, Any] | None = None) -> None:
-        """Refuse a file that is there, unless it may be; refuse a folder, and what is read.
+        """Refuse a file that is there, unless it is of scores and may go; a folder; what is read.
 
         `inputs` are what is read, by the name that messages call it; what is no path does not
         count.
@@ -87,13 +87,16 @@ class Parts:
         if out.is_dir():
             msg = f"--out {out}: is a folder; name a file, as in {out / 'scores.parquet'}"
             raise ConfigError(msg)
-        if out.exists() and not overwrite:
-            msg = f"--out {out}: is there already; give --overwrite to replace it, or another name"
-            raise ConfigError(msg)
         for what, source in (inputs or {}).items():
             if isinstance(source, (str, os.PathLike)) and _would_replace(out, Path(source)):
                 msg = f"--out {out}: would replace {what} that this reads; name another file"
                 raise ConfigError(msg)
+        if out.exists() and not _is_ours(out):
+            msg = f"--out {out}: is there already, and holds no scores of Parivox's; name another"
+            raise ConfigError(msg)
+        if out.exists() and not overwrite:
+            msg = f"--out {out}: is there already; give --overwrite to replace it, or another name"
+            raise ConfigError(msg)
 
     @staticmethod
     def folder_of(out: Path) -> Path:
@@ -171,9 +174,12 @@ def _would_replace(out: Path, source: Path) -> bool:
         return False
     if not source.is_dir():
         return out.samefile(source)
-    if source.resolve() not in out.resolve().parents:
-        return False
+    return source.resolve() in out.resolve().parents and not _is_ours(out)
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether a file is one of scores, or holds nothing."""
     try:
-        return "parivox" not in pl.read_parquet_metadata(out)
-    except ENGINE_ERRORS:
-        return True
+        return not file.stat().st_size or "parivox" in pl.read_parquet_metadata(file)
+    except (*ENGINE_ERRORS, OSError):
+        return False

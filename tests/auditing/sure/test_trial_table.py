@@ -135,7 +135,8 @@ def test_one_speaker_has_one_number_in_all_systems_and_lists(made, tmp_path):
 
 def test_what_stood_there_is_replaced_only_by_a_whole_table(made, tmp_path, monkeypatch):
     path = tmp_path / "trials.csv"
-    path.write_text("mine\n")
+    made.audit(trial_table=path)
+    before = path.read_bytes()
 
     def half(self, path):
         path.write_text("system,li")
@@ -145,7 +146,7 @@ def test_what_stood_there_is_replaced_only_by_a_whole_table(made, tmp_path, monk
         patch.setattr(Table, "write", half)
         with pytest.raises(pv.ConfigError, match=r"cannot be written \(No space left"):
             made.audit(trial_table=path)
-    assert path.read_text() == "mine\n"
+    assert path.read_bytes() == before
     assert [*tmp_path.iterdir()] == [path]
     made.audit(trial_table=path)
     assert read(path).height == len(made.rows)
@@ -160,6 +161,23 @@ def test_another_kind_of_file_or_no_folder_is_refused_before_anything_is_read(tm
         pv.audit("no such scores.csv", speakers="nor.csv", trial_table=tmp_path / name)
     assert "\n" not in str(told.value)
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+def test_a_file_that_is_no_table_of_trials_is_kept(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("speaker,gender\ns1,f\n")
+    with pytest.raises(pv.ConfigError, match="is there already, and is no table of trials of"):
+        pv.audit("no such scores.csv", speakers="nor.csv", trial_table=path)
+    assert path.read_text() == "speaker,gender\ns1,f\n"
+
+
+def test_an_earlier_table_of_trials_and_an_empty_file_are_replaced(made, tmp_path):
+    path = tmp_path / "trials.parquet"
+    path.touch()
+    for _ in range(2):
+        made.audit(trial_table=path)
+        assert read(path).height == len(made.rows)
 
 
 def test_a_folder_is_no_file(made, tmp_path):
