@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
+from parivox.core import resampling
 from parivox.core.resampling import (
     from_replicates,
     pool_small_strata,
@@ -294,3 +295,14 @@ def test_rounding_is_no_spread():
         assert np.isnan(found.p).all()
     found = from_replicates(1.1e-16, np.tile([0.0, 2e-16], 50), df=10, scale="linear")
     assert found.reason.item() == "the same in all replicates"
+
+
+def test_intervals_of_very_many_quantities_are_those_of_each(monkeypatch):
+    drawn = np.random.default_rng(0).lognormal(size=(50, 3, 40))
+    drawn[0, 1, 7] = np.nan
+    whole = from_replicates(drawn[0], drawn, np.full(40, 9.0))
+    monkeypatch.setattr(resampling, "_AT_ONCE", 1000)
+    some = from_replicates(drawn[0], drawn, np.full(40, 9.0))
+    for name in ("low", "high", "p", "se", "dropped"):
+        np.testing.assert_allclose(getattr(some, name), getattr(whole, name), rtol=1e-13)
+    assert some.reason.tolist() == whole.reason.tolist()
