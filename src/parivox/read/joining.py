@@ -179,15 +179,15 @@ def utterance_speakers(
         and not _in_header(components, speakers).any()
         and not _damage_of_speakers(components, speakers, share)
     ):
-        pattern = _case_hint(components, speakers) or pattern_of_speakers(ids, speakers, share)
+        given = "" if utterances is None else utterances.name
+        hint = _case_hint(components, speakers)
+        pattern = hint or pattern_of_speakers(ids, speakers, share, utterances=given)
         if pattern:
             missing = ids.filter(~components.is_in(_known_ids(speakers, share)))
             msg = (
                 f"{name}: the first components of {listed_ids(missing, ids, 'utterance ids')} are "
                 f"no speakers in {speakers.name}; {pattern}"
             )
-            if utterances is not None:
-                msg += f"; {utterances.name} has no column 'speaker'"
             raise DataError(msg)
     return speaker_indices(components, speakers, name)
 
@@ -301,10 +301,13 @@ def _parts_of_ids(ids: pl.Series, columns: Iterable[pl.Series]) -> dict[str, pl.
     return found
 
 
-def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str:
+def pattern_of_speakers(
+    ids: pl.Series, speakers: Speakers, share: float, *, utterances: str = ""
+) -> str:
     """What the ids look like, and what mends it; nothing if first components fit better.
 
-    They fit this share of the ids.
+    They fit this share of the ids. `utterances` is a table of these that is given, and tells no
+    speakers.
     """
     table = {column: speakers.table_column(column) for column in speakers.columns}
     best, most = "", share
@@ -314,7 +317,11 @@ def pattern_of_speakers(ids: pl.Series, speakers: Speakers, share: float) -> str
             now = float(known.is_in(cells.implode()).sum() or 0) / max(len(ids), 1)
             if now > most:
                 best, most = part, now
-    mend = "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
+    mend = (
+        f"add the column 'speaker' that {utterances} lacks"
+        if utterances
+        else "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
+    )
     if best and most >= _MOST:
         return f"the speaker seems to be {best} ({most:.0%} of the ids); {mend}"
     if share:
