@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 
 UTTERANCE = (
     *("utterance", "utt", "utteranceid", "uttid"),
-    *("file", "path", "segment", "segmentid", "recording", "recordingid", "call", "callid", "id"),
+    *(
+        "file",
+        "filename",
+        "path",
+        "segment",
+        "segmentid",
+        "recording",
+        "recordingid",
+        "call",
+        "callid",
+        "id",
+    ),
 )
 SPEAKER = (
     *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),

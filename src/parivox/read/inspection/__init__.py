@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parivox.errors import DataError, shown
 from parivox.read.columns import ALIASES, Columns, plain
 from parivox.read.content import Folder, read_content
@@ -35,6 +37,7 @@ from parivox.read.inspection.trials import (
 )
 from parivox.read.metadata import SPEAKER
 from parivox.read.oddities import Odd
+from parivox.read.recordings import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -148,10 +151,18 @@ def _trials(
             of_trials = {"score", "label", "decision"} & set(scanned.columns)
             if not of_trials and any(plain(name) in SPEAKER for name in scanned.ignored):
                 return None, ""  # models and their recordings, with the speaker of each
-            return inspect_trials(scanned, source.data, source.name, asked), ""
+            found = inspect_trials(scanned, source.data, source.name, asked)
+            return (None if _are_models(found) else found), ""
     with suppress(DataError):
         return _trials_by_content(source, asked), problem
     return None, problem
+
+
+def _are_models(trials: InspectedTrials) -> bool:
+    """Whether models stand with the recordings of each, as NIST has them, not with trials."""
+    columns, test = trials.scan.columns, trials.rows.test
+    is_nist = set(columns) <= {"enrol", "test", "side"} and plain(columns["enrol"]) in MODEL
+    return is_nist and not trials.scan.ignored and np.unique(test).size == test.size
 
 
 def _scanned(data: Any, asked: Columns, format_: str | None) -> Scan:

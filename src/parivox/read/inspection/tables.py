@@ -168,7 +168,8 @@ def _kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
         return "models", named(model=model, speaker=speaker, recording=recording)
     if model and recording and set(map(plain, columns)) <= {plain(model), plain(recording), "side"}:
         return "models", named(model=model, recording=recording)
-    if (recording or model) and (stage or reason):
+    has_speaker = speaker or find(sorted(ALIASES["status"]))  # as recordings of a store have
+    if (recording or model) and (stage or (reason and not has_speaker)):
         return "failures", named(recording=recording or model, stage=stage, reason=reason)
     repeats = bool(speaker) and bool(table[speaker].is_duplicated().any())
     if not recording and repeats:
@@ -238,6 +239,8 @@ def _first_cells(frame: pl.DataFrame, column: str) -> list[str]:
 def _are_sides(frame: pl.DataFrame, ids: Sequence[str]) -> bool:
     """Whether the first two columns hold ids of one kind, or paths."""
     if len(ids) < len(_SIDES):
+        return False
+    if frame[ids[0]].equals(frame[ids[1]]):  # an id and its path
         return False
     one, other = (frame[column].drop_nulls().unique() for column in ids[: len(_SIDES)])
     paths = all(cells.str.contains("/").all() for cells in (one, other))
