@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,16 +46,16 @@ def sentence(found, words=""):
     assert words in last
 
 
-def in_terminal(words, cwd):
-    """What a terminal on standard error receives."""
+def in_terminal(words, cwd, *, of="stderr", width=200):
+    """What a terminal on standard error, or output, receives."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {of: theirs}
     with subprocess.Popen(
         [sys.executable, "-m", "parivox", *words],
         cwd=cwd,
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+        **streams,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": str(width)},
     ) as process:
         os.close(theirs)
         told = b""
@@ -295,3 +296,20 @@ def test_development_files_without_a_name_are_not_split_either(parivox, files, t
     words = ("--threshold-from", at, "--threshold-from", "other.csv", "--json")
     found = parivox("audit", at, "other.csv", *SPEAKERS, *words)
     assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_commands_cut_no_word_in_a_terminal_of_any_width(files, width):
+    for words in (
+        (*BASIC, "--out", "audit", "--replicates", "50"),
+        ("trials", "check", "scores.csv", "--speakers", "speakers.csv"),
+        ("plan", "--pilot", "audit"),
+        ("inspect", "scores.csv", "speakers.csv"),
+    ):
+        code, told = in_terminal(words, files, of="stdout", width=width)
+        assert code in {0, 1}, told
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", told).splitlines()
+        assert len(lines) > 5
+        assert "…" not in told
+        wide = [line for line in lines if len(line) > width]
+        assert all("parivox audit" in line for line in wide)

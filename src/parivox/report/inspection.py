@@ -52,8 +52,9 @@ def print_inspection(inspection: Inspection) -> None:
     for label, words in lines(inspection):
         style = _STYLES.get(label, "dim")
         text = Text(f"  {label}: ", style=style) if label else Text(words, style=style)
-        # left to the terminal to wrap, so that a command can be copied whole
-        console.print(text.append(words, style="") if label else text, soft_wrap=True)
+        # a command is left to the terminal to wrap, so that it can be copied whole
+        is_command = label in {"next", "then"}
+        console.print(text.append(words, style="") if label else text, soft_wrap=is_command)
 
 
 def plain_lines(inspection: Inspection) -> Iterator[str]:

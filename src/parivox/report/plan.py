@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
-    from rich.table import Table as Grid
 
     from parivox.auditing.plan import Plan
+    from parivox.report.grids import Grid
 
     Row = dict[str, Any]
 

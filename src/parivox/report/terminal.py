@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.padding import Padding
-from rich.table import Table as Grid
 
 from parivox.core.measures import BOTH
 from parivox.report.findings import (
@@ -29,6 +28,7 @@ from parivox.report.findings import (
     why_unsure,
     worst_tenth,
 )
+from parivox.report.grids import Grid
 from parivox.report.scopes import (
     POOLED,
     RATES,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, group
 from rich.padding import Padding
-from rich.table import Table as Grid
 
+from parivox.report.grids import Grid
 from parivox.report.words import Row, add, grid, number, text
 from parivox.trials.guidelines import CHECKS
 

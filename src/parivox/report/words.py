@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.table import Table as Grid
 from rich.text import Text
 
 from parivox.errors import shown
+from parivox.report.grids import Grid
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES, MetaMeasure, meta_measures
@@ -228,6 +229,9 @@ def spread(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
             title = "Groups without * are too few for a spread; of all groups:"
     heads = [GAP + head for name in blocks for head in ("n", name, "floor, 95 %", "p")]
     made = Sheet.headed(title, ("spread", *heads, f"{GAP}fairer"))
+    over = ["", *(name for name in blocks for _ in range(len(heads) // len(blocks))), ""]
+    columns = [one._replace(over=name) for one, name in zip(made.columns, over, strict=True)]
+    made = replace(made, columns=columns)
     for label, by_gate in every.items():
         rows = [by_gate[is_gated] for is_gated in blocks.values()]
         if any(row["value"] is not None for row in rows):

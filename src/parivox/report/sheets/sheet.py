@@ -19,6 +19,8 @@ UNDEFINED = "–"
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LONG = 24
 """Letters of a cell that may take several lines."""
+_SPARE = ("counts", "p", "speakers")
+"""What a narrow terminal has no room for, in this order."""
 _STYLES = {"worse": "red", "better": "green", "cannot_tell": "dim"}
 _SIGNS = {"worse": "▲ ", "better": "▼ "}
 
@@ -188,6 +190,9 @@ def in_terminal(
     made = grid(*heads, left=left, fixed=tuple(fixed))
     for column, drawn in zip(sheet.columns, made.columns, strict=True):
         drawn.no_wrap = drawn.no_wrap or column.is_whole
+    place = {column.key: i for i, column in enumerate(sheet.columns) if i}
+    made.spare = [place[key] for key in _SPARE if key in place]
+    made.together = [column.over for column in sheet.columns]
     for row in sheet.rows:
         cells = [
             text(_in_terminal(cell, column, is_close=is_close), style=_STYLES.get(cell.verdict, ""))

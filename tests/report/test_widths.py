@@ -1,0 +1,95 @@
+"""The summary in terminals of four widths: names whole, no word cut, what has no room is told."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from parivox.report.grids import Grid
+from parivox.report.sheets.sheet import Sheet, in_terminal
+from parivox.report.terminal import summary
+
+WIDTHS = (60, 80, 100, 120)
+GAPS = re.compile(r"[\s\u00a0]+")
+
+
+def drawn(what, width):
+    out = io.StringIO()
+    Console(file=out, width=width, highlight=False).print(what)
+    return out.getvalue()
+
+
+def words(text):
+    return {word for word in GAPS.split(text) if set(word) - {"─"}}
+
+
+@pytest.fixture(scope="module")
+def audit(audited):
+    return audited(
+        by=["gender", "gender+nation"], operating_points=["fpr=0.05"], gates=["speakers=3"]
+    )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_word_is_cut_at_any_width(audit, width):
+    told = drawn(summary(audit), width)
+    assert "…" not in told
+    assert max(map(len, told.splitlines())) <= width
+    notes = {"no", "room", "for", "errors/trials,", "p,", "speakers"}
+    assert words(told) <= words(drawn(summary(audit), 500)) | notes
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_group_has_its_name_in_every_table(audit, width):
+    told = drawn(summary(audit), width)
+    tables = re.findall(r"^  group .*?^  pooled", told, re.MULTILINE | re.DOTALL)
+    assert len(tables) == 4
+    names = [{line.split()[0].removesuffix("*") for line in of.splitlines()} for of in tables]
+    groups = {"f+India", "f+Norway", "f+USA", "m+India", "m+Norway", "m+USA", "pooled"}
+    assert sum(groups <= of for of in names) == 2
+    assert sum({"f", "m", "pooled"} <= of for of in names) == 2
+
+
+def sheet_of(names):
+    heads = ("group", "speakers", "FNR", "errors/trials", "x", "p", "verdict")
+    row = ("1,211", "4.75 [3.9, 5.6]", "102/12,345", "2.7 [1.8, 3.9]", "<0.001", "cannot tell")
+    sheet = Sheet.headed("", heads, [(name, *row) for name in names], words=(1, 7))
+    keys = ("group", "speakers", "rate", "counts", "ratio", "p", "verdict")
+    columns = [one._replace(key=key) for one, key in zip(sheet.columns, keys, strict=True)]
+    (made,) = in_terminal(Sheet("", columns, sheet.rows), is_close=True)
+    return made
+
+
+def test_errors_go_first_then_p_then_speakers():
+    names = ["m+Norway", "f+India"]
+    gone = []
+    for width in range(100, 40, -1):
+        told = drawn(sheet_of(names), width)
+        assert all(name in told for name in names)
+        lost = [
+            head
+            for head in ("errors/trials", "p", "speakers")
+            if f" {head} " not in f"{told.splitlines()[0]} "
+        ]
+        gone += [head for head in lost if head not in gone]
+        assert (f"no room for {', '.join(lost)}" in told) == bool(lost)
+    assert gone == ["errors/trials", "p", "speakers"]
+
+
+def test_what_has_room_nowhere_goes_on_below_beside_the_names():
+    made = Grid()
+    for i in range(12):
+        made.add_column(f"column {i}", no_wrap=True)
+    made.add_row("name", *(f"cell-{i}" for i in range(1, 12)))
+    told = drawn(made, 60)
+    assert [GAPS.split(told).count(f"cell-{i}") for i in range(1, 12)] == [1] * 11
+    assert told.count("name") > 1
+    assert max(map(len, told.splitlines())) <= 60
+
+
+def test_a_name_longer_than_half_the_room_takes_several_lines():
+    name = "Bosnia and Herzegovina, women of 60 years and over, by telephone"
+    told = drawn(sheet_of([name]), 60)
+    assert words(name) <= words(told)
+    assert max(map(len, told.splitlines())) <= 60
