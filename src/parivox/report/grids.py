@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _NAMES = 1 / 2
 """Of the room: as much may a column of names take."""
+_LONG = 24
+"""Letters of a cell under figures that is of words."""
 
 
 class Grid(Table):
@@ -33,7 +35,12 @@ class Grid(Table):
         """As rich asks it."""
         room = options.max_width
         widths = [_widths(one, i, room) for i, one in enumerate(self.columns)]
-        shown, gone = list(range(len(widths))), []
+        shown, gone = list(range(len(widths))), list[int]()
+        names = self.columns[0].max_width or room
+        natural = [natural for _, natural in widths]
+        if natural[0] <= names and self._needed(natural, shown) <= room:
+            yield from self.rendered(console, options)
+            return
         for i in self.spare:
             if self._needed([widths[k][0] for k in shown], shown) > room:
                 shown.remove(i)
@@ -57,8 +64,7 @@ class Grid(Table):
         """The width of these columns with what stands between them."""
         _, right, _, left = self.padding
         kept = max(0, left - right) if self.collapse_padding else left
-        between = len(columns) * (right + kept) + (left - kept)
-        return sum(widths) + between + (len(columns) - 1) * (self.box is not None)
+        return sum(widths) + (len(columns) - 1) * (right + kept + (self.box is not None))
 
     def _parts(self, shown: list[int], least: Sequence[int], room: int) -> Iterator[list[int]]:
         """Columns that stand beside each other, the first among them each time."""
@@ -75,9 +81,8 @@ class Grid(Table):
 
     def _part(self, part: list[int], widths: list[tuple[int, int]], room: int) -> Grid:
         """Some of the columns, those of words as wide as there is room."""
-        spared = room - self._needed([least for least, _ in widths], part)
         wished = sum(natural - least for least, natural in widths)
-        share = min(1.0, max(spared, 0) / wished) if wished else 0.0
+        left = min(wished, max(0, room - self._needed([least for least, _ in widths], part)))
         made = Grid(
             box=self.box,
             show_header=self.show_header,
@@ -88,8 +93,9 @@ class Grid(Table):
         )
         columns = [self.columns[i] for i in part]
         for one, (least, natural) in zip(columns, widths, strict=True):
-            width = least + int(share * (natural - least))
-            made.add_column(one.header, justify=one.justify, width=width, overflow="fold")
+            more = left * (natural - least) // wished if wished else 0
+            left, wished = left - more, wished - (natural - least)
+            made.add_column(one.header, justify=one.justify, width=least + more, overflow="fold")
         for cells in zip(*(one.cells for one in columns), strict=True):
             made.add_row(*cells)
         return made
@@ -107,8 +113,8 @@ def _widths(column: Column, place: int, room: int) -> tuple[int, int]:
     if column.no_wrap:
         return natural, natural
     if column.justify == "right":  # figures are not wrapped, their heads are
-        words = (_cells(word) for word in head.split())
-        return max((*map(_cells, cells), *words), default=0), natural
+        figures = (width for width in map(_cells, cells) if width <= _LONG)
+        return max((longest, *figures)), natural
     return longest, natural
 
 
