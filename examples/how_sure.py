@@ -130,6 +130,23 @@ def sentences(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
             )
 
 
+def guesses(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
+    """Ratios of some groups beside their best guesses."""
+    yield "| group | speakers | FNR, times everyone else | best guess | power |"
+    yield "|---|---|---|---|---|"
+    speakers = {row["group"]: row["speakers"] for row in fnr(sure)}
+    asked = {"system": "V2", "operating_point": POINTS[0], "metric": "fnr"}
+    for row in sure.verdicts.where(**asked).rows():
+        if row["group"] in SHOWN:
+            best = [row[f"best_guess{end}"] for end in ("", "_low", "_high")]
+            raw = [row[name] for name in ("ratio", "low", "high")]
+            told = (f"{one:.2g} [{low:.2g}, {high:.2g}]" for one, low, high in (raw, best))
+            yield (
+                f"| {row['group']} | {speakers[row['group']]} | {' | '.join(told)} | "
+                f"{row['power']:.2f} |"
+            )
+
+
 def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     """Who bears the errors."""
     yield (
@@ -188,6 +205,7 @@ TABLES: dict[str, Callable[[pv.Audit, pv.Audit], Iterator[str]]] = {
     "worth": worth,
     "floors": floors,
     "sentences": sentences,
+    "guesses": guesses,
     "people": people,
     "systems": systems,
 }

@@ -3,8 +3,8 @@
     python -m benchmarks.coverage [STUDY ...]
         [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
 
-The studies are rates, ratios, real, floors, measures, heterogeneity, spread, curves and plans.
-Without names, everything, which takes about a quarter of an hour on one core. `--cells` runs the
+The studies are rates, ratios, real, floors, measures, heterogeneity, spread, shrinkage, curves and
+plans. Without names, everything, which takes about twenty minutes on one core. `--cells` runs the
 cells whose name holds any of the texts; what other runs found stays. `page` writes the page alone.
 `--quick` draws a few data sets of each cell and keeps nothing.
 """
@@ -25,6 +25,7 @@ from benchmarks.coverage import (
     rates,
     ratios,
     real,
+    shrinkage,
     spread,
 )
 from benchmarks.coverage.records import keep
@@ -40,6 +41,7 @@ STUDIES = {
     "measures": measures,
     "heterogeneity": heterogeneity,
     "spread": spread,
+    "shrinkage": shrinkage,
     "curves": curves,
     "plans": plans,
 }

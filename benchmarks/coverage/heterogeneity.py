@@ -165,7 +165,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
                 rate = float(f"{data.errors.sum() / data.trials.sum():.3g}")
                 where = {"cell": name, "design": f"{system}, speakers permuted", "kind": "fnr"}
                 where |= {"rate": rate, "fair": True}
-                shuffled = (_shuffled(data, rng) for _ in range(datasets))
+                shuffled = (shuffled(data, rng) for _ in range(datasets))
                 yield [where | row for row in _rejections(shuffled, rng)]
 
 
@@ -175,7 +175,7 @@ def _drawn(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[
         yield from (replace(drawn, errors=errors) for errors in drawn.errors)
 
 
-def _shuffled(data: Tally, rng: np.random.Generator) -> BySpeaker:
+def shuffled(data: Tally, rng: np.random.Generator) -> BySpeaker:
     """The same speakers, with all their trials, in other groups."""
     assert isinstance(data, BySpeaker)
     cell = rng.permutation(data.cell)

@@ -362,6 +362,51 @@ def _asked_together(results: dict[str, list[Row]]) -> list[str]:
     )
 
 
+def _best_guesses(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            row["design"],
+            KINDS[row["kind"]],
+            _percent(row["rate"]),
+            f"{row['spread']:g}",
+            ("yes" if row["adds_up"] else "no") if row["crossed"] and row["spread"] else NONE,
+            f"{row['raw']:.2f}",
+            f"**{row['guess']:.2f}**",
+            _share(row["held"], row["held_error"]),
+            _share(row["ratio"], row["ratio_error"]),
+            _share(row["rejected"], row["rejected_error"]),
+        )
+        for row in _rows(results, "shrinkage", part="all")
+    ]
+    head = ("groups", "error", "rate", "spread", "adds up", "raw is off by", "best guess by")
+    return _table((*head, "limits hold", "of ratios", "interaction p ≤ .05"), lines)
+
+
+def _named(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            row["design"],
+            KINDS[row["kind"]],
+            _percent(row["rate"]),
+            row["power"],
+            f"{row['named']:.2f}",
+            f"{row['raw']:.2f}",
+            f"{row['guess']:.2f}",
+        )
+        for row in _rows(results, "shrinkage", part="named")
+    ]
+    head = (
+        "groups",
+        "error",
+        "rate",
+        "power",
+        "named in a list",
+        "raw / truth",
+        "best guess / truth",
+    )
+    return _table(head, lines)
+
+
 def _plans(results: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
@@ -461,6 +506,8 @@ TABLES = {
     "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
     "asked together": _asked_together,
     "spread": _spread,
+    "best guesses": _best_guesses,
+    "named": _named,
     "plans": _plans,
     "about": _about,
 }

@@ -33,6 +33,7 @@ NO_KEY = {
     *("cdet_norm", "source", "count", "note"),
     *("low", "high", "interval", "deff", "n_eff", "df", "se"),
     *("p", "p_holm", "p_bh", "floor_mean", "floor_95"),
+    *("best_guess", "best_guess_low", "best_guess_high"),
 }
 METRICS = {
     *("fpr", "fnr", "cdet_raw", "cdet_norm", "act_cdet_norm", "min_cdet_norm", "min_cdet_raw"),
@@ -42,10 +43,10 @@ METRICS = {
 META_MEASURES = {
     *("fdr", "fdr_fpd", "fdr_fnd", "ir", "ir_fpd", "ir_fnd", "garbe", "gini", "nrb", "rb"),
     *("max_min", "min_max", "max_geomean", "max_mean", "sd", "cv", "eo_diff", "eo_ratio"),
-    *("au_fdr", "tau_log", "var_corrected", "var_double_corrected"),
+    *("au_fdr", "tau_log", "interaction", "var_corrected", "var_double_corrected"),
 }
 SURE = {
-    "groups": "low high interval deff n_eff df se note",
+    "groups": "low high interval deff n_eff df se note best_guess best_guess_low best_guess_high",
     "bias": "low high p p_holm p_bh floor_mean floor_95 note",
     "meta": "low high floor_mean floor_95 p gated note",
     "matrix": "",

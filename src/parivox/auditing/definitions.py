@@ -295,6 +295,12 @@ def _of_floors(options: Options) -> dict[str, object]:
             "group's rate over draws of a fair system: about 1 for a fair system; its p is that of "
             "all groups at once"
         ),
+        "interaction": (
+            "of groups by several attributes: sum of w (ln rate - what the attributes add up to)^2 "
+            "over degrees of freedom, w = 1 / variance of ln rate over draws of a fair system: "
+            "about 1 where attributes multiply rates independently of each other; least and most: "
+            "the groups furthest below and above"
+        ),
         "tau_log": (
             "square root of the variance of ln rates over groups less its mean over draws of a "
             "fair system, at least 0: about the standard deviation of ln rates between groups "
@@ -320,6 +326,20 @@ def _of_verdicts(options: Options) -> dict[str, object]:
     gates = options.gates
     reference = options.reference[0]
     return {
+        "best_guess": {
+            "model": (
+                "ln rate = common level + effect of each attribute's value + what these do not add "
+                "up to + noise of speakers; the spreads of both are integrated over, half-Cauchy "
+                "of scale 1; of one attribute, all groups are drawn to the common level"
+            ),
+            "noise": (
+                "ln of a Beta variable of the effective errors, half an error added; of FNR the "
+                "variance is drawn up to that of the other groups' speakers"
+            ),
+            "limits": f"{100 * options.confidence:g} %, by a quantile of t",
+            "power": "chance of worse or better if the best guess of the ratio were the truth",
+            "is": "modelled, beside what was counted; no verdict rests on it",
+        },
         "multiplicity": {
             "p_holm": "Holm: chance of any false claim in the family",
             "p_bh": "Benjamini and Hochberg: share of false claims among those made, for screens",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from parivox.auditing.nulls import Nulls
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
+    from parivox.auditing.shrinkage import BestGuesses
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.ratios import Ratio
@@ -198,6 +199,7 @@ class Uncertainty:
     groups: SpeakerErrors  # errors and trials by speaker and by pair
     pooled: SpeakerErrors  # of all groups
     intervals: RateIntervals
+    guesses: BestGuesses  # modelled, beside what was counted
     nulls: Nulls  # draws of a fair system; none of all trials, which have no groups
     draws: Estimates | None  # base metrics of the same cells in each draw, the pooled one last
     grid: Sequence[GridDraws]  # both rates of them along the grid that the area is over
@@ -260,6 +262,7 @@ class Uncertainty:
                 table["low"][i][none], table["high"][i][none] = 0.0, found.high[at][none]
                 words["interval"][i][none] = found.method[at][none]
                 words["note"][i][none] = "as of FPR"
+        table |= self.guesses.of_rates(keys, values.shape)
         unknown = np.isnan(values)
         for numbers in table.values():
             numbers[unknown] = np.nan

@@ -14,6 +14,7 @@ from parivox.auditing.failures import draws_with_failures, tally_failures
 from parivox.auditing.intervals import Uncertainty, rate_intervals
 from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.nulls import draw_nulls
+from parivox.auditing.shrinkage import best_guesses
 from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
 from parivox.core.measures import RATES
 
@@ -143,11 +144,15 @@ def _uncertainty(
     rank = None if draws is None else draws.rank
     are_valid = {} if layout.grouping is None else intervals.are_disjoint
     nulls = draw_nulls(groups, intervals.moments, points.found, options, rank, are_valid)
+    guesses = best_guesses(
+        layout.grouping, intervals.moments, intervals.are_disjoint, nulls.points, options
+    )
     fewest = np.minimum(*(intervals.speakers[metric] for metric in RATES))[:-1]
     return Uncertainty(
         groups=groups,
         pooled=pooled,
         intervals=intervals,
+        guesses=guesses,
         nulls=nulls,
         draws=estimates,
         grid=grid,

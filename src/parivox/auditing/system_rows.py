@@ -15,6 +15,7 @@ from parivox.auditing.estimates import columns_of
 from parivox.auditing.meta import meta_rows, sweep_rows
 from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, find_all
 from parivox.auditing.options import OFFENDERS
+from parivox.auditing.shrinkage import interaction_rows
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import measured_cells, withheld
 from parivox.auditing.verdicts import limit_rows, offender_rows, trend_rows, verdict_rows
@@ -55,11 +56,12 @@ def add_rows(
         ratios = bias_rows(rows["bias"], where, grouping, blocks, options, of)
         meta_rows(rows["meta"], where, names[:-1], one.errors, one.area, one.draws, options, of)
         if sample is not None and of is not None:
+            rates = one.errors.where(*RATES)
+            interaction_rows(rows["meta"], where, grouping, rates, of.nulls)
             if not of.in_blocks:
                 # of trials between bands too
                 whole = sample.levels[system.tally.levels.index(one.level)]
                 trend_rows(rows["bias"], where, grouping, points.found, whole, options)
-            rates = one.errors.where(*RATES)
             verdict_rows(
                 rows["verdicts"], where, names[:-1], points.found, ratios, rates, of, options
             )

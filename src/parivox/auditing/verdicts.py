@@ -22,6 +22,7 @@ from parivox.core.people import (
     share_above,
     worst_tenth,
 )
+from parivox.core.tallies import over
 from parivox.core.verdict import (
     WHY,
     asked_together,
@@ -120,6 +121,7 @@ def verdict_rows(
     reference = options.reference[0]
     others = [group for group in groups if group != reference]
     is_judged = np.array([group != reference for group in groups])
+    alpha = 1 - options.confidence
     for one in found:
         point = one.point.text
         ratios = [against[key] for metric in RATES if (key := (metric, point)) in against]
@@ -153,6 +155,9 @@ def verdict_rows(
                 gates=uncertainty.missing_for_gates(metric, point),
                 sentence=_sentences(metric, verdict, _AGAINST.get(reference, reference)),
                 reason=verdict.reason,
+                **uncertainty.guesses.of_ratios(
+                    metric, point, of.low, of.high, alpha * over(of.p, p_holm[i], 1.0)
+                ),
             )
         codes = np.stack([judged[metric].code for metric in RATES])
         reasons = np.stack([judged[metric].reason for metric in RATES])
@@ -165,7 +170,6 @@ def verdict_rows(
             verdict=overall(codes.T),
             sentence=np.where(is_judged, both, "is the reference"),
         )
-        alpha = 1 - options.confidence
         for metric, chosen in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
             of_both, why = codes[chosen][:, is_judged], reasons[chosen][:, is_judged]
             code = str(overall(of_both.reshape(-1)))

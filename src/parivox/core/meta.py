@@ -497,5 +497,13 @@ META_MEASURES = (
         takes="draws",
         bounds=ANY,
     ),
+    MetaMeasure(
+        id="interaction",
+        label="interaction of attributes",
+        short="interaction",
+        says="how many times as much rates differ from what attributes add up to as those of a "
+        "fair system do",
+        takes="draws",
+    ),
 )
 """Every meta-measure, in the order in which tables have them."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from parivox.auditing.account import ODDITIES, POINTS, WITHOUT_TRIALS
 from parivox.auditing.options import parse_gates
 from parivox.core.measures import BOTH
+from parivox.core.shrinkage import LOW_POWER
+from parivox.core.verdict import holm
 from parivox.read.checks import FAILED, UNSCORED
 from parivox.report.scopes import (
     RATES,
@@ -139,11 +141,40 @@ def figures(of: Verdicts, group: str, rates: Rates, at: str) -> str:
     """A group's joint sentence with the figures of what differs."""
     rates_that_differ = [
         f"{metric.upper()} {percent(rates[group][metric, at]['value'])}, {short(row['ratio'])} "
-        f"times {span(row['low'], row['high'])}, p {chance(row['p_holm'])}"
+        f"times {span(row['low'], row['high'])}, p {chance(row['p_holm'])}{_with_best_guess(row)}"
         for metric in RATES
         if (row := of[metric][group])["verdict"] in {"worse", "better"}
     ]
     return f"{of[BOTH][group]['sentence']}: {'; '.join(rates_that_differ)}"
+
+
+def best_guess(row: Row) -> str:
+    """The likely ratio of a group that is called worse or better; empty where power is not low."""
+    guess, power = row.get("best_guess"), row.get("power")
+    if row["verdict"] not in {"worse", "better"} or guess is None:
+        return ""
+    if power is not None and power >= LOW_POWER:
+        return ""
+    return f"{short(guess)} {span(row['best_guess_low'], row['best_guess_high'])}"
+
+
+def _with_best_guess(row: Row) -> str:
+    guess, size = best_guess(row), "large" if row["verdict"] == "worse" else "small"
+    return guess and f"; best guess {guess}, as few speakers make {size} ratios look {size}r"
+
+
+def interactions(audit: Audit, where: Row) -> Iterator[str]:
+    """Which rates are not what the attributes that groups are made of add up to, at which point."""
+    asked = {**where, "within": "", "measure": "interaction"}
+    rows = [row for row in audit.meta.where(**asked).rows() if row["p"] is not None]
+    level = 1 - audit.record["options"]["confidence"]
+    for row, p in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
+        if p < level:
+            yield (
+                f"{row['metric'].upper()} at {row['operating_point']} is not what the attributes "
+                f"of {row['grouping']} add up to (p {chance(p)}): above it most of all is "
+                f"{row['high_group']}, below it {row['low_group']}."
+            )
 
 
 def grouped(lacking: Mapping[str, str]) -> str:

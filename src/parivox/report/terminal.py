@@ -17,6 +17,7 @@ from parivox.report.findings import (
     figures,
     gates_in_words,
     grouped,
+    interactions,
     limits,
     list_checks,
     of_data,
@@ -232,6 +233,7 @@ def _grouping(
         yield from _own_thresholds(audit, where)
         for words, is_warning in confounded(audit, where):
             yield text(words, style="yellow" if is_warning else "")
+        yield from map(text, interactions(audit, where))
         yield from _every_group(audit, where, rates, known[0])
         yield from map(text, limits(audit, where, points))
         for sheet in people(audit, where, at):
@@ -318,7 +320,10 @@ def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator
     for metric in RATES:
         if has_rate(metric, at, rates):
             sheet = group_rates(audit, here, metric, at)
-            sheet = sheet.select({**_GROUP_RATES, "rate": metric.upper()})
+            heads = {**_GROUP_RATES, "rate": metric.upper()}
+            if sheet.has("best_guess"):
+                heads["best_guess"] = f"{GAP}best guess"
+            sheet = sheet.select(heads)
             for row in sheet.rows:
                 if row[4].why:
                     row[4] = Cell(row[4].why)

@@ -75,6 +75,7 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
         "points": [_at_point(audit, scope, point, rates) for point in known],
         "sentences": [
             *(words for words, _ in findings.confounded(audit, where)),
+            *findings.interactions(audit, where),
             *findings.limits(audit, where, known),
             *findings.worst_tenth(audit, where, at),
             *findings.trends(audit, where, at),

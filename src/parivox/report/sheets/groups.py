@@ -10,6 +10,7 @@ from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core import verdict
 from parivox.core.measures import MEASURES
 from parivox.report.findings import (
+    best_guess,
     differing_in_words,
     gates_in_words,
     grouped,
@@ -96,6 +97,7 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
         Column(f"Times {others}", key="ratio"),
         Column("Interval", key="ratio_interval"),
         Column("p, adjusted", key="p"),
+        Column("Best guess", key="best_guess"),
     )
     made = Sheet("", columns, sums=int(POOLED in rates), is_sortable=True)
     order = sorted(rates, key=lambda g: (g == POOLED, -(rates[g][metric, at]["value"] or -1)))
@@ -112,6 +114,7 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
             Cell(errors_over_trials(row), why=why),
             *_worth(row),
             *(_against(compared, others) if compared else (Cell(""),) * 3),
+            best_guess(verdict_) if verdict_ else "",
         )
     return made
 

@@ -113,6 +113,11 @@ class Sheet:
         """Add a row."""
         self.rows.append([one if isinstance(one, Cell) else Cell(one) for one in cells])
 
+    def has(self, key: str) -> bool:
+        """Whether the column of this key holds anything."""
+        place = [column.key for column in self.columns].index(key)
+        return any(row[place].text for row in self.rows)
+
     def select(self, heads: Mapping[str, str], **more: str) -> Sheet:
         """The columns of these keys under these heads, in this order; `more` changes the sheet."""
         place = {column.key: i for i, column in enumerate(self.columns)}

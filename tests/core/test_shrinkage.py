@@ -1,0 +1,143 @@
+"""Best guesses against plain arithmetic on the model, whole matrices at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from scipy.stats import beta, multivariate_normal
+
+from parivox.core.shrinkage import interaction, log_rates, power, shrunken
+
+CROSSED = np.array([[g, n] for g in (0, 1) for n in (0, 1, 2)])
+LOGS = np.log([0.02, 0.03, 0.05, 0.01, 0.02, 0.2])
+NOISE = np.array([0.05, 0.1, 0.3, 0.02, 0.6, 0.9])
+
+
+def by_matrices(y, noise, attributes, spreads):
+    """Mean of ln rates given the data, by the covariance of everything with everything."""
+    one_hot = [(codes[:, None] == np.unique(codes)).astype(float) for codes in attributes.T]
+    together = sum(one @ one.T for one in one_hot) if len(one_hot) > 1 else np.zeros((len(y),) * 2)
+    likely, means = [], []
+    for inner in spreads:
+        for outer in spreads if len(one_hot) > 1 else (0.0,):
+            truth = 1e6 + outer**2 * together + inner**2 * np.eye(len(y))
+            seen = truth + np.diag(noise)
+            centre = y.mean() * np.ones(len(y))
+            likely.append(multivariate_normal(centre, seen).logpdf(y))
+            means.append(centre + truth @ np.linalg.solve(seen, y - centre))
+    weight = np.exp(np.array(likely) - max(likely))
+    return weight @ np.array(means) / weight.sum()
+
+
+@pytest.mark.parametrize("attributes", [CROSSED, np.arange(6)[:, None]])
+def test_a_best_guess_is_what_the_model_says_given_the_data(attributes):
+    spreads = np.tan(np.pi / 2 * (np.arange(12) + 0.5) / 12)
+    expected = by_matrices(LOGS, NOISE, attributes, spreads)
+    assert shrunken(LOGS, NOISE, attributes).log_rate == pytest.approx(expected, abs=1e-5)
+
+
+def test_logarithms_of_rates_are_those_of_a_beta_variable():
+    found = log_rates([0.0, 0.1, np.nan, 0.2], [30, 40, 50, 0])
+    for i, (errors, n) in enumerate([(0, 30), (4, 40)]):
+        variable = beta(errors + 0.5, n - errors + 0.5)
+        assert found.value[i] == pytest.approx(variable.expect(np.log), rel=1e-6)
+        assert found.variance[i] == pytest.approx(
+            variable.expect(lambda x: np.log(x) ** 2) - found.value[i] ** 2, rel=1e-5
+        )
+    assert np.isnan(found.value[2:]).all()
+    assert np.isnan(found.variance[2:]).all()
+
+
+def test_small_groups_are_drawn_further_and_none_beyond_the_others():
+    found = shrunken(
+        np.log([0.01, 0.01, 0.01, 0.04, 0.04]),
+        [0.02, 0.02, 0.02, 0.02, 1.0],
+        [[i] for i in range(5)],
+    )
+    likely = found.rate.value
+    assert 0.01 < likely[0] < 0.011
+    assert 0.03 < likely[3] < 0.04
+    assert 0.01 < likely[4] < 0.025
+    low, high = found.rate.low, found.rate.high
+    assert ((low < likely) & (likely < high)).all()
+    assert high[4] / low[4] > high[3] / low[3]
+
+
+def test_groups_without_a_rate_change_nothing_and_points_stand_alone():
+    gone = np.array([0, 0, 1, 0, 0, 0], dtype=bool)
+    y = np.where(gone, np.nan, LOGS)
+    whole = shrunken(np.stack([y, LOGS]), np.stack([NOISE, NOISE]), CROSSED, df=7)
+    apart = shrunken(LOGS[~gone], NOISE[~gone], CROSSED[~gone], df=7)
+    assert np.isnan(whole.rate.value[0, gone]).all()
+    assert whole.rate.value[0, ~gone] == pytest.approx(apart.rate.value, rel=1e-3)
+    one = shrunken(LOGS, NOISE, CROSSED, df=7)
+    for mine, other in zip(whole.rate, one.rate, strict=True):
+        assert mine[1] == pytest.approx(other)
+
+
+def test_two_groups_are_each_others_reciprocal():
+    found = shrunken(np.log([0.02, 0.05]), [0.1, 0.2], [[0], [1]], df=[9, 5])
+    one, other = np.transpose(found.ratio([0.3, 0.7], to_others=True))
+    assert one[0] * other[0] == pytest.approx(1)
+    assert 0.4 < one[0] < 1
+    assert one[1] < one[0] < one[2]
+
+
+def test_ratios_are_those_of_the_best_guesses():
+    found, shares = shrunken(LOGS, NOISE, CROSSED), np.array([0.3, 0.2, 0.1, 0.2, 0.1, 0.1])
+    rate = found.rate.value
+    rest = (shares @ rate - shares * rate) / (1 - shares)
+    assert found.ratio(shares, to_others=True).value == pytest.approx(rate / rest)
+    assert found.ratio(shares).value == pytest.approx(rate / (shares @ rate))
+    to_first = found.ratio(np.eye(6)[0])
+    assert to_first.value == pytest.approx(rate / rate[0])
+    assert (to_first.low[0], to_first.high[0]) == pytest.approx((1, 1))
+    # nearly everyone: as certain as its ratio to any part of the rest
+    large = found.ratio(np.array([1 - 5e-9, *[1e-9] * 5])).value
+    assert large == pytest.approx(rate / rate[0])
+
+
+@pytest.mark.slow
+def test_ratios_are_as_uncertain_as_draws_of_the_model():
+    rng = np.random.default_rng(4)
+    found, shares = shrunken(LOGS, NOISE, CROSSED), np.array([0.3, 0.2, 0.1, 0.2, 0.1, 0.1])
+    node = rng.choice(found.weight.size, 20_000, p=found.weight)
+    drawn = found.mean[node] + np.sqrt(found.own[node]) * rng.standard_normal((20_000, 6))
+    effects = rng.standard_normal((20_000, found.shared.shape[-1]))
+    drawn += np.einsum("dgu,du->dg", found.shared[node], effects)
+    rest = (np.exp(drawn) @ shares)[:, None] - shares * np.exp(drawn)
+    ratios = drawn - np.log(rest / (1 - shares))
+    told = found.ratio(shares, to_others=True)
+    spread = np.log(told.high / told.low) / (2 * ndtri(0.975))
+    assert spread == pytest.approx(ratios.std(axis=0), rel=0.2)
+
+
+def test_attributes_that_multiply_rates_add_up():
+    rng = np.random.default_rng(3)
+    rates = 0.02 * np.array([1, 3])[CROSSED[:, 0]] * np.array([1, 0.5, 2])[CROSSED[:, 1]]
+    null = np.exp(np.log(0.02) + rng.normal(0, 0.3, (400, 6)))
+    assert interaction(rates, null, CROSSED).value == pytest.approx(0, abs=1e-12)
+    off = rates * np.array([1, 1, 4, 1, 1, 1])
+    found = interaction(np.stack([rates, off]), np.stack([null, null], axis=1), CROSSED)
+    assert found.value[1] > 2
+    assert found.off[1].argmax() == 2
+    # whatever the attributes do
+    assert interaction(off / rates, null, CROSSED).value == pytest.approx(found.value[1])
+    assert found.draws[:, 0].mean() == pytest.approx(1, abs=0.15)
+
+
+def test_one_attribute_adds_up_to_anything():
+    null = np.exp(np.random.default_rng(3).normal(0, 0.3, (40, 6)))
+    assert np.isnan(interaction(np.exp(LOGS), null, np.arange(6)[:, None]).value)
+    nested = np.stack([np.arange(6) // 3, np.arange(6)], axis=-1)
+    assert np.isnan(interaction(np.exp(LOGS), null, nested).value)
+
+
+def test_power_is_a_half_where_the_best_guess_is_just_beyond_chance():
+    low, high = np.exp([-0.5, 0.5]) * 3
+    at = np.exp(0.5 / ndtri(0.975) * ndtri(0.975))
+    assert power(at, low, high, 0.05) == pytest.approx(0.5)
+    assert power(1 / at, low, high, 0.05) == pytest.approx(0.5)
+    assert power(at, low, high, 0.05 / 18) < 0.2
+    assert np.isnan(power(2.0, 0.0, 3.0, 0.05))
