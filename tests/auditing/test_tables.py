@@ -43,7 +43,7 @@ METRICS = {
 META_MEASURES = {
     *("fdr", "fdr_fpd", "fdr_fnd", "ir", "ir_fpd", "ir_fnd", "garbe", "gini", "nrb", "rb"),
     *("max_min", "min_max", "max_geomean", "max_mean", "sd", "cv", "eo_diff", "eo_ratio"),
-    *("au_fdr", "tau_log", "interaction", "var_corrected", "var_double_corrected"),
+    *("au_fdr", "heterogeneity", "tau_log", "interaction", "var_corrected", "var_double_corrected"),
 }
 SURE = {
     "groups": "low high interval deff n_eff df se note best_guess best_guess_low best_guess_high",
