@@ -8,7 +8,7 @@ from parivox.read import spill
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
 BINS = 512
-CORRECTED = {"tau_log", "var_corrected", "var_double_corrected"}
+CORRECTED = {"heterogeneity", "interaction", "tau_log", "var_corrected", "var_double_corrected"}
 """Measures that take out how rates vary over speakers, which replicates may tell."""
 
 

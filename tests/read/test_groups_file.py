@@ -385,6 +385,7 @@ def test_any_document_is_read_or_refused_in_a_sentence(tmp_path_factory, documen
 
 
 @pytest.mark.minimal
+@pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed")
 @settings(deadline=None, max_examples=100)
 @given(
     st.binary(max_size=60)
