@@ -359,7 +359,9 @@ def test_every_measure_of_the_other_tables_is_compared(crossed):
     assert {"mean_difference", "threshold_bias_cv"} <= {measure for measure, *_ in of_bias}
     assert of_bias <= told
     of_meta = {r["measure"] for r in crossed.meta.where() if r["value"] is not None}
-    assert of_meta - {"var_double_corrected", "heterogeneity"} <= {measure for measure, *_ in told}
+    assert of_meta - {"var_double_corrected", "heterogeneity", "interaction"} <= {
+        measure for measure, *_ in told
+    }
 
 
 def test_compared_biases_are_those_of_the_table_of_biases(crossed):

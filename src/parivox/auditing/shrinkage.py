@@ -91,8 +91,9 @@ def best_guesses(
     if grouping is None:
         return BestGuesses((), {}, {}, points, options)
     groups, found = grouping.groups, {}
-    for metric, own in moments.items() if len(groups) > 1 else ():
-        if not are_disjoint[metric]:
+    for metric, own in moments.items():
+        n_groups = (np.reshape(own.trials, (-1, len(groups))) > 0).any(axis=0).sum()
+        if n_groups < 2 or not are_disjoint[metric]:
             continue
         floored = other_kappa2(own) if metric == "fnr" else None
         logs = log_rates(own.rate, rate_interval(own, options.confidence, floored).n_eff)

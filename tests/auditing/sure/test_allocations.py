@@ -10,7 +10,7 @@ RULES = ("both", "enrol", "test", "either")
 SIZES = {"a": 12, "b": 9, "c": 10}
 OF_BOTH_RATES = {
     "groups": {"nontarget_trials"},
-    "verdicts": {"p_holm", "p_bh", "verdict", "sentence", "reason"},  # Holm is over both errors
+    "verdicts": {"p_holm", "p_bh", "verdict", "sentence", "reason", "power"},  # Holm is over both
 }
 
 

@@ -129,7 +129,7 @@ def test_what_fair_systems_show_on_these_trials(fixed, measure, metric):
     assert row["p"] == pytest.approx(p, abs=0.04)
 
 
-@pytest.mark.parametrize(("metric", "tau", "p"), [("fnr", 0.286, 0.12), ("fpr", 0.656, 0.076)])
+@pytest.mark.parametrize(("metric", "tau", "p"), [("fnr", 0.286, 0.12), ("fpr", 0.604, 0.12)])
 def test_spread_without_its_noise(fixed, metric, tau, p):
     row = one(fixed.meta, measure="tau_log", metric=metric, operating_point=POINT, gated=False)
     assert row["value"] == pytest.approx(tau, abs=0.05)

@@ -118,7 +118,7 @@ def test_what_has_no_interval_says_why(audit):
             if (
                 has_value
                 and row["high"] is None
-                and row.get("measure") not in {"trend", "heterogeneity"}
+                and row.get("measure") not in {"trend", "heterogeneity", "interaction"}
             ):
                 assert row["note"].startswith(("no interval: ", "fewer than 5 speakers")), row
             if row["high"] is not None:
