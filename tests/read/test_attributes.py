@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import parivox as pv
 from parivox.errors import ConfigError, DataError
 from parivox.read.attributes import (
     UNKNOWN,
@@ -18,7 +19,6 @@ from parivox.read.attributes import (
     parse_attribute,
     parse_by,
 )
-from parivox.read.formats.format import Scan
 
 BOUNDED = settings(max_examples=100, deadline=None)
 
@@ -79,7 +79,7 @@ def test_attributes_of_a_grouping():
 )
 def test_every_whole_number_is_in_the_band_that_names_it(edges, cells):
     bands = Bands(tuple(map(float, edges)), tuple(map(str, edges)))
-    names = bands.names(whole=True)
+    names = bands.names(np.array([18.0]))
     assert len(set(names)) == len(edges) + 1
     for cell, at in zip(cells, bands.of(np.array(cells, dtype=float)).tolist(), strict=True):
         below = sum(edge <= cell for edge in edges)
@@ -95,10 +95,10 @@ def test_every_whole_number_is_in_the_band_that_names_it(edges, cells):
 
 def test_bands_of_numbers_that_are_not_whole_end_below_the_next_edge():
     bands = Bands((0.5, 1.0), ("0.5", "1"))
-    assert bands.names(whole=True) == bands.names(whole=False) == ["<0.5", "0.5-<1", "1+"]
+    assert bands.names(np.array([18.0])) == bands.names(np.array([1.5])) == ["<0.5", "0.5-<1", "1+"]
     whole = Bands((1.0, 2.0), ("1", "2"))
-    assert whole.names(whole=True) == ["<1", "1", "2+"]
-    assert whole.names(whole=False) == ["<1", "1-<2", "2+"]
+    assert whole.names(np.array([18.0])) == ["<1", "1", "2+"]
+    assert whole.names(np.array([1.5])) == ["<1", "1-<2", "2+"]
 
 
 def test_bands_of_text_name_the_cell():
@@ -135,7 +135,6 @@ def test_values_rise_as_numbers_if_all_of_them_are(values, wanted):
     assert in_order(set(values)) == wanted
 
 
-SCAN = Scan("scores.csv", "csv", {"@device": "device"}, (), lambda: iter(()))
 CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown", "C", "c"]))
 
 
@@ -143,7 +142,7 @@ CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown
 @given(chunks=st.lists(CELLS, max_size=4))
 def test_values_are_numbered_alike_whatever_the_chunks(chunks):
     values = ValueCodes(parse_attribute("device"))
-    codes = [values.codes(pl.Series(one, dtype=pl.String), "@device", SCAN) for one in chunks]
+    codes = [values.codes(pl.Series(one, dtype=pl.String), "scores.csv") for one in chunks]
     levels, place = values.finish()
     found = [place[code] for one in codes for code in one.tolist()]
     cells = [cell for one in chunks for cell in one]
@@ -159,21 +158,21 @@ def test_numbers_are_put_in_bands_while_they_are_read(chunks):
     values = ValueCodes(parse_attribute("days:1,30"))
     bands = values.bands
     for one in chunks:
-        codes = values.codes(pl.Series(one, dtype=pl.String), "@device", SCAN)
+        codes = values.codes(pl.Series(one, dtype=pl.String), "scores.csv")
         numbers = [math.nan if c in {None, "n/a"} else number(c.strip()) for c in one]
         assert codes.tolist() == bands.of(np.array(numbers, dtype=float)).tolist()
     levels, place = values.finish()
     assert place.tolist() == [0, 1, 2, -1]
     cells = {cell for one in chunks for cell in one}
     assert levels.values is None
-    assert levels.whole == (not cells & {"1.5", "2,5"})
+    assert set(levels.numbers) == {number(c.strip()) for c in cells - {None, "n/a"}}
 
 
 def test_values_of_other_types_are_their_text():
     values = ValueCodes(parse_attribute("device"))
     codes = [
-        *values.codes(pl.Series([3, None, 1]), "@device", SCAN),
-        *values.codes(pl.Series([True, None]), "@device", SCAN),
+        *values.codes(pl.Series([3, None, 1]), "scores.csv"),
+        *values.codes(pl.Series([True, None]), "scores.csv"),
     ]
     levels, place = values.finish()
     told = [None if place[c] < 0 else levels.values[place[c]] for c in codes]
@@ -181,13 +180,18 @@ def test_values_of_other_types_are_their_text():
 
 
 def test_too_many_values_are_no_grouping():
-    values = ValueCodes(parse_attribute("device"))
-    values.codes(pl.Series([f"v{i}" for i in range(10_000)]), "@device", SCAN)
+    n = 10_001
+    rows = {
+        "enrol": [f"a/{i}" for i in range(n)],
+        "test": ["b/1"] * n,
+        "score": [0.0] * n,
+        "device": [f"v{i}" for i in range(n)],
+    }
     with pytest.raises(DataError) as told:
-        values.codes(pl.Series(["one more"]), "@device", SCAN)
+        pv.audit(rows, speakers={"id": ["a", "b"]}, by=["device"])
     assert str(told.value) == (
-        "scores.csv: column 'device' has more than 10,000 values, so no trials can be grouped by "
-        "it; if they are numbers, give bands, as in device:1,30"
+        "scores: column 'device' has more than 10,000 values, so no trials can be grouped by it; "
+        "if they are numbers, give bands, as in device:1,30"
     )
 
 

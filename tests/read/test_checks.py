@@ -22,7 +22,7 @@ def refused(read, source, match, **options):
         ("a/1,b/2,0.5,2", r"row 7, column 'label': '2' is no label"),
         ("a/1,b/2,0.5,", r"row 7, column 'label': is empty"),
         ("a/1,b/2,nan,0", r"row 7, column 'score': 'nan' is no score; leave the cell empty"),
-        ("a/1,b/2,NaN,0", r"row 7, column 'score': 'nan' is no score"),
+        ("a/1,b/2,NaN,0", r"row 7, column 'score': 'NaN' is no score"),
         ("a/1,b/2,high,0", r"row 7, column 'score': 'high' is no number; correct it"),
         ("a/1,b/2,NA,0", r"row 7, column 'score': 'NA' is no number"),
         ('a/1,b/2,"0,5",0', r"rows 2 and 7, column 'score': '0.9' has a decimal point and '0,5'"),

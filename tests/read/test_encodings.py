@@ -126,7 +126,7 @@ def test_the_decimal_comma_is_said(write):
 
     def read(text):
         found = scan(write("s.csv", text), columns=Columns(), format=None, name="scores")
-        values = [scores(chunk, found, rows).tolist() for rows, chunk in found.chunks()]
+        values = [scores(chunk, found).tolist() for chunk in found.chunks()]
         return values, found.content.provenance
 
     values, told = read("enrol;test;score\na;b;0,5\na;c;1\n")

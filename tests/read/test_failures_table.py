@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.errors import DataError
-from parivox.read.cells import STAGES, stage_of
+from parivox.read.cells import STAGES
 from parivox.read.recordings import read_failures
 from parivox.read.trials import read_trials
 
@@ -74,7 +74,7 @@ def test_any_kind_of_file(write, tmp_path, kind):
         ("recording,stage\n,enrol\n", "f.csv: row 2, column 'recording': is empty; give the id"),
         (
             "recording,stage\na/1,enrol\na/2,\n",
-            "f.csv: row 3, column 'stage': is empty; give enrol or acquire, or remove the row",
+            "f.csv: row 3, column 'stage': is empty; use enrol or acquire",
         ),
         (
             "recording,stage\na/1,enrol\na/2,Upload\n",
@@ -137,5 +137,5 @@ def test_the_order_of_rows_changes_nothing(rows):
         for some in (rows, rows[::-1])
     ]
     for stage, code in (("enrol", STAGES["enrol"]), ("acquire", STAGES["acquire"])):
-        wanted = sorted({r for r, word in rows if stage_of(word) == code})
+        wanted = sorted({r for r, word in rows if STAGES[word] == code})
         assert [getattr(one, stage).to_list() for one in tables] == [wanted, wanted]

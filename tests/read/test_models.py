@@ -155,7 +155,7 @@ def test_leading_zeros_are_kept(write):
         ),
         (
             "modelid,segmentid,side\nm,s1,\n",
-            "m.csv: row 2, column 'side': is empty; give a or b, or remove the row",
+            "m.csv: row 2, column 'side': is empty; correct it, sides are a and b",
         ),
         ("speaker,recording\na,a/1\n", "m.csv: has no column 'model' but 'speaker', 'recording'"),
         ("model,speaker,recording\nm,,a/1\n", "m.csv: row 2, column 'speaker': is empty"),

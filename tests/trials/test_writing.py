@@ -45,8 +45,8 @@ def write(path, kind, enrol, test, target, *, step=None, more=None):
 def read(path):
     found = scan(path, columns=Columns(), format=None, name="list")
     rows = []
-    for places, chunk in found.chunks():
-        target = labels(chunk, found, places) == 1
+    for chunk in found.chunks():
+        target = labels(chunk) == 1
         rows += zip(chunk["enrol"], chunk["test"], target.tolist(), strict=True)
     return found.format, rows
 

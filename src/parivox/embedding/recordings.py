@@ -22,7 +22,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.read.metadata import (
     SPEAKER,
     UTTERANCE,
-    check_filled,
+    by_role,
     column_called,
     find_column,
     read_table,
@@ -265,10 +265,11 @@ def _of_table(source: Any, given: str, folder: Path, asked: Mapping[str, str]) -
         "file": file,
     }
     numbers = {role: column(role, (role,)) for role in ("channel", "start", "end")}
-    table = whole.select("row", **{role: pl.col(c) for role, c in columns.items() if c})
+    rows = by_role(whole, {role: c for role, c in columns.items() if c}, name)
+    table = rows.frame
     for role in ("utterance", "file", "speaker"):
         if columns[role]:
-            check_filled(table, role, columns[role], name)
+            rows.ids(role)
     taken = {"row", *columns.values(), *numbers.values()}
     rest = [c for c in whole.columns if c not in taken and c not in COLUMNS]
     own = [c for c in rest if c.startswith("_")]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError
 from parivox.read.columns import ATTRIBUTE
 from parivox.read.ids import Dictionary
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 LEVELS = ("speaker", "recording", "trial")
 UNKNOWN = ("", "na", "n/a", "unknown", "nan", "none", "null")
 """What stands for an unknown attribute, in lower case."""
-MOST = 10_000
-"""An attribute of trials with more values is no grouping; its numbers may be put in bands."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +64,16 @@ class Bands:
     Examples
     --------
     >>> bands = Bands((18.0, 60.0), ("18", "60"))
-    >>> bands.names(whole=True), bands.of(np.array([17.0, 18.0, np.nan])).tolist()
+    >>> bands.names(np.array([17, 18])), bands.of(np.array([17.0, 18.0, np.nan])).tolist()
     (['<18', '18-59', '60+'], [0, 1, -1])
     """
 
     edges: tuple[float, ...]
     ends: tuple[str, ...]
 
-    def names(self, *, whole: bool) -> list[str]:
-        """Names in order; `whole` where every number is a whole one."""
-        whole = whole and all(edge.is_integer() for edge in self.edges)
+    def names(self, numbers: NDArray[np.float64]) -> list[str]:
+        """Names in order; by whole numbers where all of these and all edges are."""
+        whole = bool((numbers % 1 == 0).all()) and all(edge.is_integer() for edge in self.edges)
         between = []
         for (low, start), (high, end) in pairwise(zip(self.edges, self.ends, strict=True)):
             last = str(int(high) - 1) if whole else f"<{end}"
@@ -185,52 +183,40 @@ class ValueCodes:
 
     def __init__(self, attribute: Attribute) -> None:
         self.attribute, self.bands = attribute, attribute.bands
-        self.whole = True
         self._numbers: set[float] = set()
         self._texts = Dictionary()
         self._code: list[int] = []
         self._place: dict[str, int] = {}
 
-    def codes(self, column: pl.Series, role: str, scan: Scan) -> NDArray[np.int32]:
+    def codes(self, column: pl.Series, source: str) -> NDArray[np.int32]:
         """Code of each cell, -1 where it is unknown."""
-        text = column.cast(pl.String).fill_null("")
-        codes, fresh = self._texts.learn(text)
-        if fresh:
-            self._learn(fresh, role, scan)
-        return np.array(self._code, dtype=np.int32)[codes]
-
-    def _learn(self, texts: list[str], role: str, scan: Scan) -> None:
-        """Number texts that are new."""
+        codes, fresh = self._texts.learn(column.cast(pl.String).fill_null(""))
+        cells = [None if cell.lower() in UNKNOWN else cell for cell in fresh]
         if self.bands is not None:
-            cells = [None if cell.lower() in UNKNOWN else cell for cell in texts]
-            numbers = self.bands.numbers(cells, self.attribute.text, scan.name)
-            self.whole &= bool((numbers[~np.isnan(numbers)] % 1 == 0).all())
+            numbers = self.bands.numbers(cells, self.attribute.text, source)
             self._numbers.update(distinct_numbers(numbers).tolist())
             self._code += self.bands.of(numbers).tolist()
-            return
-        for cell in texts:
-            unknown = cell.lower() in UNKNOWN
-            self._code.append(-1 if unknown else self._place.setdefault(cell, len(self._place)))
-        if len(self._place) > MOST:
-            name = self.attribute.name
-            msg = (
-                f"{scan.name}: column {scan.columns[role]!r} has more than {MOST:,} values, so no "
-                f"trials can be grouped by it; if they are numbers, give bands, as in {name}:1,30"
-            )
-            raise DataError(msg)
+        else:
+            for cell in cells:
+                place = self._place.setdefault(cell, len(self._place)) if cell is not None else -1
+                self._code.append(place)
+        return np.array(self._code, dtype=np.int32)[codes]
+
+    @property
+    def n_values(self) -> int:
+        """Different values so far; 0 where they are put in bands."""
+        return len(self._place)
 
     def finish(self) -> tuple[Levels, NDArray[np.int32]]:
         """The values in order, and the place of each code among them; last, of -1."""
         if self.bands is not None:
             n = len(self.bands.edges) + 1
-            numbers = np.array(sorted(self._numbers))
-            return Levels(None, whole=self.whole, numbers=numbers), np.array(
-                [*range(n), -1], dtype=np.int32
-            )
+            levels = Levels(None, np.array(sorted(self._numbers)))
+            return levels, np.array([*range(n), -1], dtype=np.int32)
         values = in_order(self._place)
         place = {value: i for i, value in enumerate(values)}
         ranks = [place[value] for value in self._place]
-        return Levels(tuple(values), whole=True), np.array([*ranks, -1], dtype=np.int32)
+        return Levels(tuple(values)), np.array([*ranks, -1], dtype=np.int32)
 
 
 def columns_of(attributes: Sequence[Attribute], scan: Scan) -> Iterator[tuple[str, str, Attribute]]:
@@ -265,21 +251,12 @@ def whole_of(key: str) -> str:
     return key
 
 
+@dataclass(frozen=True, eq=False)
 class Levels:
-    """Values of an attribute in order, or None where they are bands.
+    """Values of an attribute in order, or None where they are bands, and the numbers in these."""
 
-    ``whole`` tells whether each number in the bands was a whole one, ``numbers`` which there are.
-    """
-
-    def __init__(
-        self,
-        values: tuple[str, ...] | None,
-        *,
-        whole: bool,
-        numbers: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.values, self.whole = values, whole
-        self.numbers = np.empty(0) if numbers is None else numbers
+    values: tuple[str, ...] | None
+    numbers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 
 def distinct_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

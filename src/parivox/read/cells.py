@@ -13,7 +13,7 @@ from parivox.read.checks import ACQUIRE, ENROL
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parivox.read.formats.format import Rows, Scan
+    from parivox.read.formats.format import Chunk, Scan
 
 _TARGET = "1 1.0 +1 target targets tgt tar true t yes y same genuine mated match positive client"
 _NONTARGET = (
@@ -37,6 +37,7 @@ _ACQUIRE = (
     *("acquire", "acquisition", "acquired", "test", "verify", "verification", "probe", "fta"),
     "failure-to-acquire",
 )
+NO_STAGE = ("is no stage", "use enrol or acquire")
 STAGES = {**dict.fromkeys(_ENROL, ENROL), **dict.fromkeys(_ACQUIRE, ACQUIRE)}
 
 
@@ -51,9 +52,10 @@ def is_label(text: str) -> bool:
     return text.strip().lower() in LABELS
 
 
-def scores(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.float64]:
+def scores(chunk: Chunk, scan: Scan) -> NDArray[np.float64]:
     """Scores of a chunk; NaN where the cell is empty."""
     raw = chunk["score"]
+    mend = "leave the cell empty if the trial was not scored"
     if raw.dtype == pl.String:
         values = raw.cast(pl.Float64, strict=False)
         if values.null_count() > raw.null_count():
@@ -65,29 +67,16 @@ def scores(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.float64]:
                 _check_decimal_commas(scan)
                 values = raw.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
                 odd = values.is_null() & raw.is_not_null()
-            if odd.any():
-                at = int(odd.arg_max() or 0)
-                msg = (
-                    f"{scan.at(rows[at], 'score')}: {raw[at]!r} is no number; "
-                    "correct it, or leave the cell empty if the trial was not scored"
-                )
-                raise DataError(msg)
+            chunk.refuse(odd, "score", "is no number", f"correct it, or {mend}")
     elif raw.dtype.is_numeric() or raw.dtype == pl.Null:
         values = raw.cast(pl.Float64)
     else:
         msg = (
-            f"{scan.name}: column {scan.columns['score']!r} holds {raw.dtype}, "
+            f"{chunk.name}: column {chunk.columns['score']!r} holds {raw.dtype}, "
             "not numbers; save it as numbers"
         )
         raise DataError(msg)
-    nan = values.is_nan()
-    if nan.any():
-        row = rows[int(nan.fill_null(value=False).arg_max() or 0)]
-        msg = (
-            f"{scan.at(row, 'score')}: 'nan' is no score; "
-            "leave the cell empty if the trial was not scored"
-        )
-        raise DataError(msg)
+    chunk.refuse(values.is_nan(), "score", "is no score", mend)
     return values.fill_null(np.nan).to_numpy() + 0.0  # -0.0 and 0.0 are one score
 
 
@@ -99,14 +88,14 @@ def _check_decimal_commas(scan: Scan) -> None:
     if scan.content is not None and "decimal" in scan.content.dialect:
         return
     found: dict[str, tuple[int, str]] = {}
-    for rows, chunk in scan.chunks():
+    for chunk in scan.chunks():
         text = chunk["score"].cast(pl.String)
         has = {sign: text.str.contains(sign, literal=True).fill_null(value=False) for sign in ",."}
         for sign, other in (",.", ".,"):
             only = has[sign] & ~has[other]
             if sign not in found and only.any():
                 at = int(only.arg_max() or 0)
-                found[sign] = int(rows[at]), str(text[at])
+                found[sign] = int(chunk.rows[at]), str(text[at])
         if len(found) == 2:
             (row, one), (below, other) = sorted(found.values())
             signs = ["comma" if "," in text else "point" for text in (one, other)]
@@ -120,86 +109,57 @@ def _check_decimal_commas(scan: Scan) -> None:
         scan.content.dialect["decimal"] = ","
 
 
-def labels(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.int8]:
+def labels(chunk: Chunk) -> NDArray[np.int8]:
     """Labels of a chunk: 1 for target, 0 for nontarget."""
     raw = chunk["label"].cast(pl.String, strict=False)
     codes = np.full(len(raw), -1, dtype=np.int8)
     while (left := codes < 0).any():  # of one word after the other, as they appear
-        at = int(left.argmax())
-        code = -1 if raw[at] is None else LABELS.get(raw[at].strip().lower(), -1)
-        if code < 0:
-            problem = "is empty" if raw[at] is None else f"{raw[at]!r} is no label"
-            msg = (
-                f"{scan.at(rows[at], 'label')}: {problem}; use 1 or target for two utterances of "
-                "one speaker, 0 or nontarget for others"
-            )
-            raise DataError(msg)
-        codes[raw.eq_missing(raw[at]).to_numpy()] = code
+        word = raw[int(left.argmax())]
+        same = raw.eq_missing(word).to_numpy()
+        codes[same] = LABELS.get("" if word is None else word.strip().lower(), -1)
+        mend = "use 1 or target for two utterances of one speaker, 0 or nontarget for others"
+        chunk.refuse(same & (codes < 0), "label", "is no label", mend)
     return codes
 
 
 def _words(column: pl.Series) -> pl.Series:
-    return column.cast(pl.String, strict=False).str.strip_chars().str.to_lowercase()
+    return column.cast(pl.String, strict=False).str.strip_chars().str.to_lowercase().fill_null("")
 
 
-def _coded(words: pl.Series, codes: dict[str, int]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Code of each word, -1 where it is empty; True where it is a word that is not known."""
-    known = {word: codes.get(word, -2) for word in words.unique().drop_nulls()}
-    known[""] = -1
-    found = words.fill_null("").replace_strict(
-        list(known), list(known.values()), return_dtype=pl.Int8
-    )
-    array = found.to_numpy().astype(np.int8)
-    return array, array == -2
+def _coded(words: pl.Series, codes: dict[str, int]) -> NDArray[np.int8]:
+    """Code of each word; -1 where it is empty, -2 where it is not known."""
+    known = {"": -1} | {word: codes.get(word, -2) for word in words.unique() if word}
+    found = words.replace_strict(list(known), list(known.values()), return_dtype=pl.Int8)
+    return found.to_numpy().astype(np.int8)
 
 
-def decisions(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.int8]:
+def decisions(chunk: Chunk) -> NDArray[np.int8]:
     """1 for accepted, 0 for rejected, -1 where the cell is empty."""
-    codes, odd = _coded(_words(chunk["decision"]), DECISIONS)
-    if odd.any():
-        at = int(odd.argmax())
-        msg = (
-            f"{scan.at(rows[at], 'decision')}: {str(chunk['decision'][at])!r} is no decision; "
-            "use accept or reject, or leave the cell empty"
-        )
-        raise DataError(msg)
+    codes = _coded(_words(chunk["decision"]), DECISIONS)
+    mend = "use accept or reject, or leave the cell empty"
+    chunk.refuse(codes == -2, "decision", "is no decision", mend)
     return codes
 
 
-def stage_of(word: str) -> int | None:
-    """Stage at which a recording failed, None where the word is not known."""
-    return STAGES.get(word.strip().lower().replace("_", "-").replace(" ", "-"))
+def stages(cells: pl.Series) -> NDArray[np.int8]:
+    """Stage at which each recording failed; -1 where the cell is empty, -2 for no known stage."""
+    return _coded(_words(cells).str.replace_all("[_ ]", "-"), STAGES)
 
 
-def failures(chunk: pl.DataFrame, scan: Scan, rows: Rows) -> NDArray[np.int8]:
+def failures(chunk: Chunk) -> NDArray[np.int8]:
     """Stage at which each trial failed, by the columns of status and stage; 0 where it did not."""
-    status = _words(chunk["status"]).fill_null("")
+    status = _words(chunk["status"])
     bad = ~status.is_in(list(OK)).to_numpy()
     stage = np.where(status.str.contains(r"enrol|\bfte\b").to_numpy(), ENROL, ACQUIRE)
     if "stage" in chunk.columns:
-        stages = _words(chunk["stage"]).fill_null("")
-        known = {word: stage_of(word) for word in stages.unique() if word}
-        for at in np.flatnonzero(bad):
-            if stages[int(at)] and known[stages[int(at)]] is None:
-                msg = (
-                    f"{scan.at(rows[int(at)], 'stage')}: {stages[int(at)]!r} is no stage; "
-                    "use enrol or acquire"
-                )
-                raise DataError(msg)
-        codes = {word: code for word, code in known.items() if code is not None}
-        named = _coded(stages, codes)[0]
+        named = stages(chunk["stage"])
+        chunk.refuse(bad & (named == -2), "stage", *NO_STAGE)
         stage = np.where(named > 0, named, stage)
     return np.where(bad, stage, 0).astype(np.int8)
 
 
 def numbers(
-    chunk: pl.DataFrame,
-    role: str,
-    scan: Scan,
-    rows: Rows,
-    *,
-    least: float = -np.inf,
-    most: float = np.inf,
+    chunk: Chunk, role: str, *, least: float = -np.inf, most: float = np.inf
 ) -> NDArray[np.float64]:
     """Numbers of a column, NaN where the cell is empty."""
     raw = chunk[role]
@@ -214,16 +174,9 @@ def numbers(
     else:
         values = raw.cast(pl.Float64, strict=False)
     wrong = (values.is_null() & raw.is_not_null()) | values.is_nan()
-    what = "no number"
+    problem = "is no number"
     if least > -np.inf:
         wrong |= (values < least) | (values > most)
-        what = f"no number from {least:g} to {most:,.0f}"
-    wrong = wrong.fill_null(value=False)
-    if wrong.any():
-        at = int(wrong.arg_max() or 0)
-        msg = (
-            f"{scan.at(rows[at], role)}: {str(raw[at])!r} is {what}; correct it, or leave the cell "
-            "empty"
-        )
-        raise DataError(msg)
+        problem = f"is no number from {least:g} to {most:,.0f}"
+    chunk.refuse(wrong, role, problem, "correct it, or leave the cell empty")
     return values.fill_null(np.nan).to_numpy() + 0.0

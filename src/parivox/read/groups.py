@@ -6,11 +6,11 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.attributes import (
     Attribute,
+    ValueCodes,
     distinct_numbers,
     in_order,
     parse_by,
@@ -22,6 +22,7 @@ from parivox.read.grouping import SAME, Grouping, OfAttribute, combined
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.read.grouping import Codes
@@ -382,12 +383,11 @@ class AttributeLookup:
                     "column, but other trials have; group by what all of them have"
                 )
                 raise ConfigError(msg)
+        banded = distinct_numbers(np.concatenate([s.levels[key].numbers for s in self.sets]))
         if one.bands is not None:
-            values = one.bands.names(whole=all(s.levels[key].whole for s in self.sets))
-            banded = [s.levels[key].numbers for s in self.sets]
+            values = one.bands.names(banded)
         else:
             values = in_order({v for s in self.sets for v in s.levels[key].values or ()})
-            banded = [np.empty(0)]
         place = {value: i for i, value in enumerate(values)}
         found = {}
         for trials in self.sets:
@@ -396,9 +396,7 @@ class AttributeLookup:
             keys = self._sides(one, key, trials)
             found[id(trials)] = (*keys, np.array([*codes, -1], dtype=np.int32))
         values = list(SAME) if one.side == "same" else values
-        return OfAttribute(
-            one, values, of_trials=found, banded=distinct_numbers(np.concatenate(banded))
-        )
+        return OfAttribute(one, values, of_trials=found, banded=banded)
 
     def _sides(self, one: Attribute, key: str, trials: TrialSet) -> tuple[str, str]:
         """Keys of the columns of either side."""
@@ -456,15 +454,8 @@ def _column(asked: str, columns: Sequence[str]) -> str:
 
 def _values_and_codes(one: Attribute, cells: pl.Series, where: str) -> tuple[list[str], Codes]:
     """Values in order and the code of each cell; last, -1 for what has no cell."""
-    distinct = cells.drop_nulls().unique(maintain_order=True).to_list()
-    if one.bands is not None:
-        numbers = one.bands.numbers(distinct, one.text, where)
-        values = one.bands.names(whole=bool((numbers % 1 == 0).all()))
-        codes = one.bands.of(numbers).tolist()
-    else:
-        values = in_order(distinct)
-        place = {value: i for i, value in enumerate(values)}
-        codes = [place[value] for value in distinct]
-    found = cells.replace_strict(distinct, codes, default=-1, return_dtype=pl.Int32)
-    array = found.fill_null(-1).to_numpy()
-    return values, np.append(array, np.int32(-1)).astype(np.int32)
+    known = ValueCodes(one)
+    codes = known.codes(cells, where)
+    levels, place = known.finish()
+    values = levels.values if one.bands is None else one.bands.names(levels.numbers)
+    return list(values or ()), np.append(place[codes], np.int32(-1))

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
-from parivox.errors import DataError
 from parivox.read.content import Folder
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.formats.format import Rows, Scan
+    from parivox.read.formats.format import Chunk
 
     Codes = NDArray[np.int32]
 
@@ -47,11 +46,11 @@ class Dictionary:
         """How many ids there are."""
         return len(self._code)
 
-    def codes(self, chunk: pl.DataFrame, role: str, scan: Scan, rows: Rows) -> Codes:
+    def codes(self, chunk: Chunk, role: str) -> Codes:
         """Codes of one column, shape (row,); its empty cells are an error."""
-        codes, fresh = self.learn(_texts(chunk, role, scan, rows))
+        codes, fresh = self.learn(_texts(chunk, role))
         if "" in fresh:
-            raise _empty(scan, role, rows[int((codes == self._code[""]).argmax())])
+            chunk.refuse(codes == self._code[""], role)
         return codes
 
     def learn(self, text: pl.Series) -> tuple[Codes, list[str]]:
@@ -82,17 +81,16 @@ class Ids:
         self._values: list[Codes | None] = []
         self._folder: Folder | None = None
 
-    def read(
-        self, chunk: pl.DataFrame, roles: Sequence[str], scan: Scan, rows: Rows
-    ) -> list[Codes]:
+    def read(self, chunk: Chunk, *roles: str) -> list[Codes]:
         """Add a run of the ids in some columns; give the place of the id of each row in it."""
-        columns = [_texts(chunk, role, scan, rows).alias("id") for role in roles]
+        columns = [_texts(chunk, role).alias("id") for role in roles]
         codes, ids = _numbered(pl.concat(columns) if len(columns) > 1 else columns[0])
-        if ids[0] == "":
-            at = int((codes == 0).argmax())
-            raise _empty(scan, roles[at // chunk.height], rows[at % chunk.height])
+        places = np.split(codes, len(columns))
+        for role, place in zip(roles, places, strict=True):
+            if ids[0] == "":
+                chunk.refuse(place == 0, role)
         self.add(ids)
-        return np.split(codes, len(columns))
+        return places
 
     def add(self, ids: pl.Series) -> None:
         """Add a run of distinct ids in rising order."""
@@ -354,13 +352,9 @@ def _first_of_each(text: pl.Series) -> Codes:
     return first
 
 
-def _texts(chunk: pl.DataFrame, role: str, scan: Scan, rows: Rows) -> pl.Series:
+def _texts(chunk: Chunk, role: str) -> pl.Series:
     """A column of ids as text; an empty cell is an error."""
-    text = chunk[role] if chunk[role].dtype == pl.String else chunk[role].cast(pl.String)
+    text = chunk[role].cast(pl.String)
     if text.null_count():
-        raise _empty(scan, role, rows[int(text.is_null().arg_max() or 0)])
+        chunk.refuse(text.is_null(), role)
     return text
-
-
-def _empty(scan: Scan, role: str, row: Any) -> DataError:
-    return DataError(f"{scan.at(int(row), role)}: is empty; give the id, or remove the row")

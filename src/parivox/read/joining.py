@@ -79,8 +79,8 @@ def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
     found = [pl.DataFrame(schema={"scan": pl.Int64, "row": pl.Int64, **texts})]
     for number, scanned in enumerate(scans):
         sides = [side for side in _SIDES if f"{side}_speaker" in scanned.columns]
-        for rows, chunk in scanned.chunks() if sides else ():
-            placed = chunk.with_columns(row=pl.Series(rows, dtype=pl.Int64))
+        for chunk in scanned.chunks() if sides else ():
+            placed = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64))
             named = pl.concat(
                 placed.select(
                     scan=pl.lit(number, dtype=pl.Int64),
@@ -118,9 +118,9 @@ def check_speaker_columns(
 
 def _pairs(scanned: Scan) -> pl.DataFrame:
     """Pairs of ids of the first chunk."""
-    for _, chunk in scanned.chunks():
+    for chunk in scanned.chunks():
         text = (pl.col(side).cast(pl.String).str.strip_chars() for side in _SIDES)
-        return chunk.select(*text).drop_nulls().unique(maintain_order=True)
+        return chunk.frame.select(*text).drop_nulls().unique(maintain_order=True)
     return pl.DataFrame(schema=dict.fromkeys(_SIDES, pl.String))
 
 

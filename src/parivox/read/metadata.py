@@ -14,11 +14,11 @@ from parivox.read.attributes import UNKNOWN
 from parivox.read.columns import plain
 from parivox.read.content import read_content
 from parivox.read.formats import table_format
-from parivox.read.formats.format import is_cell
+from parivox.read.formats.format import Chunk, is_cell
 from parivox.read.formats.frames import frame_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parivox.read.formats.format import NamedColumns, Rows
 
@@ -102,16 +102,9 @@ def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
     return frame, np.concatenate([np.asarray(rows) for rows, _ in parts])
 
 
-def check_filled(
-    table: pl.DataFrame, role: str, column: str, name: str, *, give: str = "give the id"
-) -> None:
-    """Refuse a table with an empty cell where an id, or what else to give, must be."""
-    empty = table.filter(pl.col(role).is_null() | (pl.col(role) == ""))
-    if empty.height:
-        msg = (
-            f"{name}: row {empty['row'][0]}, column {column!r}: is empty; {give}, or remove the row"
-        )
-        raise DataError(msg)
+def by_role(table: pl.DataFrame, columns: Mapping[str, str], name: str) -> Chunk:
+    """The columns of some roles, and the column ``row``."""
+    return Chunk(table.select("row", **columns), table["row"].to_numpy(), name, columns)
 
 
 def find_column(table: pl.DataFrame, role: str, known: Sequence[str], name: str) -> str:

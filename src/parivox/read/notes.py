@@ -164,8 +164,7 @@ def labels_or_scores(scanned: Scan) -> str:
     of_scores = next((one.name for one in FORMATS.values() if places and one.places == places), "")
     if not of_scores or of_scores == scanned.format:
         return ""
-    _, chunk = next(iter(scanned.chunks()))
-    if not chunk["label"].str.contains("[0-9]").any():
+    if not next(iter(scanned.chunks()))["label"].str.contains("[0-9]").any():
         return ""
     column = scanned.columns["label"].split()[0]
     return f"; if column {column} holds scores, give --scores-format {of_scores}"

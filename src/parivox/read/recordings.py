@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.cells import stage_of
+from parivox.read.cells import NO_STAGE, stages
 from parivox.read.checks import ACQUIRE, ENROL
-from parivox.read.formats import are_segments, on_side
+from parivox.read.formats import NO_SIDE, are_segments, on_side
 from parivox.read.joining import listed_ids, mend_of_ids, spreadsheet_damage
 from parivox.read.metadata import (
     SPEAKER,
     UTTERANCE,
-    check_filled,
+    by_role,
     find_column,
     known_values,
     merged,
@@ -73,9 +73,10 @@ def read_utterances(source: Any) -> Utterances:
         columns["speaker"] = speaker
     taken = {*columns.values(), "row"}
     rest = [column for column in whole.columns if column not in taken]
-    table = whole.select("row", **columns)
-    for role, column in columns.items():
-        check_filled(table, role, column, name)
+    rows = by_role(whole, columns, name)
+    table = rows.frame
+    for role in columns:
+        rows.ids(role)
     if speaker and (odd := two_values(table, "utterance", "speaker")):
         one, other = odd
         msg = (
@@ -263,19 +264,13 @@ def read_models(source: Any) -> Models:
     side = find_column(rest, "side", ("side",), "")
     if side and are_segments(columns["model"], columns["recording"]):
         columns["side"] = side
-    table = whole.select("row", **columns)
-    for role, column in columns.items():
-        mend = "give a or b" if role == "side" else "give the id"
-        check_filled(table, role, column, name, give=mend)
+    rows = by_role(whole, columns, name)
+    table = rows.frame
+    for role in ("model", *(["speaker"] if speaker else []), "recording"):
+        rows.ids(role)
     if "side" in columns:  # which are then in the ids of the recordings
         recording = on_side(table["recording"], table["side"])
-        odd = table.filter(recording.is_null())
-        if odd.height:
-            msg = (
-                f"{name}: row {odd['row'][0]}, column {side!r}: {odd['side'][0]!r} is no side of a "
-                "segment; correct it, sides are a and b"
-            )
-            raise DataError(msg)
+        rows.refuse(recording.is_null(), "side", *NO_SIDE)
         table = table.drop("side").with_columns(recording=recording)
     pairs = table.unique(["model", "recording"], keep="first", maintain_order=True)
     repeated = table.height - pairs.height
@@ -373,21 +368,10 @@ def read_failures(source: Any) -> Failures:
         "recording": find_column(whole, "recording", (*UTTERANCE, "model", "modelid"), name),
         "stage": find_column(whole, "stage", ("stage", "failurestage", "step"), name),
     }
-    table = whole.select("row", **columns)
-    check_filled(table, "recording", columns["recording"], name)
-    check_filled(table, "stage", columns["stage"], name, give="give enrol or acquire")
-    words = table["stage"].unique().to_list()
-    stages = {word: stage_of(word) for word in words}
-    odd = table.filter(pl.col("stage").is_in([word for word in words if stages[word] is None]))
-    if odd.height:
-        msg = (
-            f"{name}: row {odd['row'][0]}, column {columns['stage']!r}: {odd['stage'][0]!r} is no "
-            "stage; use enrol or acquire"
-        )
-        raise DataError(msg)
-
-    def at(stage: int) -> pl.Series:
-        mine = [word for word in words if stages[word] == stage]
-        return table.filter(pl.col("stage").is_in(mine))["recording"].unique().sort()
-
-    return Failures(at(ENROL), at(ACQUIRE), name, {**provenance, "columns": columns}, table)
+    rows = by_role(whole, columns, name)
+    recording, stage = rows.ids("recording"), stages(rows["stage"])
+    rows.refuse(stage < 0, "stage", *NO_STAGE)
+    enrol, acquire = (
+        recording.filter(pl.Series(stage == one)).unique().sort() for one in (ENROL, ACQUIRE)
+    )
+    return Failures(enrol, acquire, name, {**provenance, "columns": columns}, rows.frame)

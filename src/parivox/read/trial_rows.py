@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
     from parivox.read.attributes import Attribute
     from parivox.read.content import Folder
-    from parivox.read.formats.format import Rows, Scan
+    from parivox.read.formats.format import Chunk, Scan
     from parivox.read.spill import FinalCodes
+
+MOST_VALUES = 10_000
+"""An attribute of trials with more values is no grouping; its numbers may be put in bands."""
 
 
 class TrialRows:
@@ -88,73 +91,70 @@ class TrialRows:
                 raise DataError(msg)
         rows = Store(name)
         self.scans.append(scanned)
-        for numbers_, whole in scanned.chunks():
-            chunk, places = without_blank_rows(whole, numbers_)
-            if chunk.height:
-                rows.add(self._encoded(scanned, places, chunk, scored=name == "scores"))
+        for whole in scanned.chunks():
+            if chunk := whole.without_blanks():
+                rows.add(self._encoded(chunk, scanned, scored=name == "scores"))
         if not rows.rows:
             msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
             raise DataError(msg)
         self.stores.append(rows)
 
-    def _encoded(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame, *, scored: bool) -> Encoded:
+    def _encoded(self, chunk: Chunk, scanned: Scan, *, scored: bool) -> Encoded:
         run = self.ids.runs
-        enrol, test = self._coded_ids(run, chunk, scanned, rows)
-        n = chunk.height
-        label = (
-            labels(chunk, scanned, rows)
-            if "label" in scanned.columns
-            else np.full(n, -1, dtype=np.int8)
-        )
+        enrol, test = self._coded_ids(run, chunk)
+        n = len(chunk)
+        label = labels(chunk) if "label" in chunk.columns else np.full(n, -1, dtype=np.int8)
         more: dict[str, NDArray[Any]] = {}
         for key, role, attribute in columns_of(self.attributes, scanned):
-            both = whole_of(key)
-            if both not in self.values:
-                self.values[both] = ValueCodes(attribute)
-            more[key] = self.values[both].codes(chunk[role], role, scanned)
+            values = self.values.setdefault(whole_of(key), ValueCodes(attribute))
+            more[key] = values.codes(chunk[role], chunk.name)
+            if values.n_values > MOST_VALUES:
+                msg = (
+                    f"{chunk.name}: column {chunk.columns[role]!r} has more than {MOST_VALUES:,} "
+                    "values, so no trials can be grouped by it; if they are numbers, give bands, "
+                    f"as in {attribute.name}:1,30"
+                )
+                raise DataError(msg)
         score = np.full(n, np.nan)
         if self.unscored:
             score = cast("Any", np.zeros(n, dtype=np.float16))  # which take little room
         if scored:
-            more |= self._outcomes(scanned, rows, chunk)
-            if "score" in scanned.columns:
-                score = self.sign * scores(chunk, scanned, rows) + 0.0
+            more |= self._outcomes(chunk)
+            if "score" in chunk.columns:
+                score = self.sign * scores(chunk, scanned) + 0.0
                 self.is_scored = self.is_scored or not np.isnan(score).all()
         return Encoded(enrol, test, label, score, more, run)
 
-    def _coded_ids(
-        self, run: int, chunk: pl.DataFrame, scanned: Scan, rows: Rows
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _coded_ids(self, run: int, chunk: Chunk) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Codes of the utterances in their run; the speakers of columns are noted."""
         if self.model_ids is None:
-            enrol, test = self.ids.read(chunk, ("enrol", "test"), scanned, rows)
+            enrol, test = self.ids.read(chunk, "enrol", "test")
             sides = {"enrol_speaker": enrol, "test_speaker": test}
         else:
-            (enrol,) = self.model_ids.read(chunk, ("enrol",), scanned, rows)
-            (test,) = self.ids.read(chunk, ("test",), scanned, rows)
+            (enrol,) = self.model_ids.read(chunk, "enrol")
+            (test,) = self.ids.read(chunk, "test")
             sides = {"test_speaker": test}
-        sides = {side: codes for side, codes in sides.items() if side in scanned.columns}
+        sides = {side: codes for side, codes in sides.items() if side in chunk.columns}
         if sides and self.needs_speakers:
-            self._note_speakers(run, sides, chunk, scanned, rows)
+            self._note_speakers(run, sides, chunk)
         return enrol, test
 
-    def _outcomes(self, scanned: Scan, rows: Rows, chunk: pl.DataFrame) -> dict[str, NDArray[Any]]:
+    def _outcomes(self, chunk: Chunk) -> dict[str, NDArray[Any]]:
         """What became of the trials besides their scores."""
         found: dict[str, NDArray[Any]] = {}
-        if "decision" in scanned.columns:
-            found["accepted"] = decisions(chunk, scanned, rows)
+        if "decision" in chunk.columns:
+            found["accepted"] = decisions(chunk)
             self.is_decided = self.is_decided or bool((found["accepted"] >= 0).any())
-        if "threshold" in scanned.columns:
-            found["threshold"] = self._thresholds(chunk, scanned, rows)
-        if "status" in scanned.columns:
-            found["failed"] = failures(chunk, scanned, rows)
-        if "seconds" in scanned.columns:
-            found["seconds"] = numbers(chunk, "seconds", scanned, rows, least=0.0, most=DAY)
+        if "threshold" in chunk.columns:
+            found["threshold"] = self._thresholds(numbers(chunk, "threshold"))
+        if "status" in chunk.columns:
+            found["failed"] = failures(chunk)
+        if "seconds" in chunk.columns:
+            found["seconds"] = numbers(chunk, "seconds", least=0.0, most=DAY)
         return found
 
-    def _thresholds(self, chunk: pl.DataFrame, scanned: Scan, rows: Rows) -> NDArray[np.int32]:
+    def _thresholds(self, level: NDArray[np.float64]) -> NDArray[np.int32]:
         """Code of each trial's threshold, in the order in which they appear; -1 for none."""
-        level = numbers(chunk, "threshold", scanned, rows)
         if self.sign < 0:
             level = 0.0 - level
         is_known = ~np.isnan(level)
@@ -165,18 +165,11 @@ class TrialRows:
         codes[is_known] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
         return codes
 
-    def _note_speakers(
-        self,
-        run: int,
-        sides: dict[str, NDArray[np.int32]],
-        chunk: pl.DataFrame,
-        scanned: Scan,
-        rows: Rows,
-    ) -> None:
+    def _note_speakers(self, run: int, sides: dict[str, NDArray[np.int32]], chunk: Chunk) -> None:
         """Take the speaker of each utterance of a run from columns."""
         named = np.full(self.ids.size(run), -1, dtype=np.int32)
         for role, codes in sides.items():
-            owner = self.named.codes(chunk, role, scanned, rows)
+            owner = self.named.codes(chunk, role)
             fresh = np.flatnonzero(named[codes] < 0)[::-1]  # the first row has the last word
             named[codes[fresh]] = owner[fresh]
             if (named[codes] != owner).any():
@@ -265,11 +258,3 @@ class TrialRows:
                 entry |= one.content.provenance
             files.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
         return files
-
-
-def without_blank_rows(chunk: pl.DataFrame, rows: Rows) -> tuple[pl.DataFrame, Rows]:
-    """The chunk without rows of which nothing is known, and the row of each that is left."""
-    if not (chunk["enrol"].is_null() & chunk["test"].is_null()).any():
-        return chunk, rows
-    blank = chunk.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    return chunk.filter(~blank), np.asarray(rows)[~blank.to_numpy()]

@@ -109,19 +109,10 @@ def read_list(
 
 def _frames(scanned: Scan) -> Iterator[pl.DataFrame]:
     """The list in the pieces that it is read in."""
-    for rows, chunk in scanned.chunks():
-        sides = {}
-        for role in ("enrol", "test"):
-            ids = chunk[role].cast(pl.String).str.strip_chars()
-            empty = (ids.is_null() | (ids == "")).fill_null(value=True)
-            if empty.any():
-                at = rows[int(empty.arg_max() or 0)]
-                msg = f"{scanned.at(int(at), role)}: is empty; give the id, or remove the row"
-                raise DataError(msg)
-            sides[role] = ids
-        frame = pl.DataFrame(sides)
-        if "label" in scanned.columns:
-            words = pl.Series(["nontarget", "target"]).gather(labels(chunk, scanned, rows))
+    for chunk in scanned.chunks():
+        frame = pl.DataFrame({role: chunk.ids(role) for role in ("enrol", "test")})
+        if "label" in chunk.columns:
+            words = pl.Series(["nontarget", "target"]).gather(labels(chunk))
             frame = frame.with_columns(label=words)
         if frame.height:
             yield frame

@@ -170,9 +170,7 @@ def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
         failed = None if part.failed is None else added(part.failed)
         return replace(part, more={**part.more, GRADE: codes}, failed=failed)
 
-    return trials.with_trial_columns(
-        added, more={GRADE}, levels={GRADE: Levels(grades, whole=True)}
-    )
+    return trials.with_trial_columns(added, more={GRADE}, levels={GRADE: Levels(grades)})
 
 
 def grade(

@@ -27,11 +27,11 @@ from parivox.read.speakers import read_speakers
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.read.formats.format import Rows, Scan
+    from parivox.read.formats.format import Chunk, Scan
 
 ROWS = 1 << 16
 """Rows of a group of rows in Parquet, and of what is put together at once."""
@@ -322,15 +322,15 @@ def convert(
         known = _speakers_of(scanned, speakers, utterances, id)
     target = 0
     with ListWriter(path, to) as writer:
-        for rows, chunk in _filled(scanned):
-            is_target = _is_target(rows, chunk, scanned, known)
+        for chunk in (whole.without_blanks() for whole in scanned.chunks()):
+            is_target = _is_target(chunk, known)
             cells = {
-                name: pl.Series(scores(chunk, scanned, rows)).fill_nan(None)
+                name: pl.Series(scores(chunk, scanned)).fill_nan(None)
                 if role == "score"
                 else chunk[role]
                 for role, name in more.items()
             }
-            enrol, test = (_ids(chunk, side, scanned, rows) for side in _SIDES)
+            enrol, test = map(chunk.ids, _SIDES)
             writer.write(enrol, test, is_target, cells if to in HOLDS_MORE else None)
             target += int(is_target.sum())
         if not writer.rows:
@@ -370,37 +370,14 @@ def _further_columns(scanned: Scan) -> dict[str, str]:
     return named
 
 
-def _filled(scanned: Scan) -> Iterator[tuple[Rows, pl.DataFrame]]:
-    """Chunks without blank rows."""
-    for rows, chunk in scanned.chunks():
-        blank = chunk.select(pl.all_horizontal(pl.all().is_null())).to_series()
-        if blank.any():
-            yield np.asarray(rows)[~blank.to_numpy()], chunk.filter(~blank)
-        else:
-            yield rows, chunk
-
-
-def _ids(chunk: pl.DataFrame, side: str, scanned: Scan, rows: Rows) -> pl.Series:
-    """Ids of one side, none of which may be empty."""
-    ids = chunk[side].cast(pl.String).str.strip_chars()
-    empty = ids.is_null() | (ids == "")
-    if empty.any():
-        row = rows[int(empty.arg_max() or 0)]
-        msg = f"{scanned.at(int(row), side)}: is empty; give the id, or remove the row"
-        raise DataError(msg)
-    return ids
-
-
-def _is_target(
-    rows: Rows, chunk: pl.DataFrame, scanned: Scan, known: pl.DataFrame | None
-) -> NDArray[np.bool_]:
+def _is_target(chunk: Chunk, known: pl.DataFrame | None) -> NDArray[np.bool_]:
     """Which trials are target trials: by their labels, else by whether their speakers are one."""
-    if "label" in scanned.columns:
-        return np.asarray(labels(chunk, scanned, rows) == 1)
+    if "label" in chunk.columns:
+        return np.asarray(labels(chunk) == 1)
     if known is None:
-        one, other = (_ids(chunk, side, scanned, rows) for side in _SPEAKERS)
+        one, other = map(chunk.ids, _SPEAKERS)
     else:
-        sides = [_ids(chunk, side, scanned, rows).to_frame("utterance") for side in _SIDES]
+        sides = [chunk.ids(side).to_frame("utterance") for side in _SIDES]
         how: dict[str, Any] = {"on": "utterance", "how": "left", "maintain_order": "left"}
         one, other = (side.join(known, **how)["speaker"] for side in sides)
     return (one == other).to_numpy()
@@ -409,8 +386,9 @@ def _is_target(
 def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None) -> pl.DataFrame:
     """Whose each utterance of the list is: columns ``utterance`` and ``speaker``."""
     ids = pl.Series("utterance", [], dtype=pl.String)
-    for rows, chunk in _filled(scanned):
-        both = pl.concat([_ids(chunk, side, scanned, rows).alias("utterance") for side in _SIDES])
+    for whole in scanned.chunks():
+        chunk = whole.without_blanks()
+        both = pl.concat([chunk.ids(side).alias("utterance") for side in _SIDES])
         ids = pl.concat([ids, both]).unique()
     ids = ids.sort()
     table = None if utterances is None else read_utterances(utterances)

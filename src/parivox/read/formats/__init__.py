@@ -21,10 +21,8 @@ from parivox.read.formats.headerless import HEADERLESS, headerless, sample
 from parivox.read.formats.xlsx import XLSX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from parivox.read.content import Content
-    from parivox.read.formats.format import Rows
+    from parivox.read.formats.format import Chunk
 
 __all__ = [
     "FORMATS",
@@ -40,6 +38,7 @@ __all__ = [
 for _one in (*BINARY, XLSX, DELIMITED, *HEADERLESS):
     register(_one)
 _ODD_LINES = 20
+NO_SIDE = ("is no side of a segment", "correct it, sides are a and b")
 
 
 def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Scan:  # noqa: A002
@@ -183,14 +182,11 @@ def with_sides(scanned: Scan, asked: Columns) -> Scan:
             scanned,
             columns=roles,
             ignored=(*scanned.ignored, scanned.columns["side"]),
-            chunks=lambda: ((rows, chunk.drop("side")) for rows, chunk in scanned.chunks()),
+            chunks=lambda: (
+                replace(chunk, frame=chunk.frame.drop("side")) for chunk in scanned.chunks()
+            ),
         )
-
-    def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
-        for rows, chunk in scanned.chunks():
-            yield rows, _joined(chunk, rows, scanned)
-
-    return replace(scanned, chunks=chunks)
+    return replace(scanned, chunks=lambda: map(_joined, scanned.chunks()))
 
 
 def are_segments(model: str, segment: str) -> bool:
@@ -217,19 +213,13 @@ def on_side(segment: pl.Series, side: pl.Series) -> pl.Series:
     return pl.select(pl.when(bare == "b").then(on_b).when(bare == "a").then(segment)).to_series()
 
 
-def _joined(chunk: pl.DataFrame, rows: Rows, scanned: Scan) -> pl.DataFrame:
+def _joined(chunk: Chunk) -> Chunk:
     """The chunk without its sides, which are now in the ids of its segments."""
-    if "test" not in chunk.columns:
-        return chunk.drop("side")
-    text = chunk.with_columns(pl.col("test", "side").cast(pl.String))
+    if "test" not in chunk.frame.columns:
+        return replace(chunk, frame=chunk.frame.drop("side"))
+    text = chunk.frame.with_columns(pl.col("test", "side").cast(pl.String))
     side, segment = text["side"], text["test"].str.strip_chars()
     test = on_side(segment, side)
-    odd = test.is_null() & segment.is_not_null()
-    if odd.any():
-        at = int(odd.arg_max() or 0)
-        is_empty = not (side[at] or "").strip()
-        problem = "is empty" if is_empty else f"{side[at]!r} is no side of a segment"
-        msg = f"{scanned.at(int(rows[at]), 'side')}: {problem}; correct it, sides are a and b"
-        raise DataError(msg)
+    chunk.refuse(test.is_null() & segment.is_not_null(), "side", *NO_SIDE)
     lost = segment.is_null() & side.is_not_null()  # so the row is not blank, but short of an id
-    return text.drop("side").with_columns(test=test.set(lost, ""))
+    return replace(chunk, frame=text.drop("side").with_columns(test=test.set(lost, "")))

@@ -80,9 +80,7 @@ def _table(content: Content) -> NamedColumns:
     quote = None if separator == " " else '"'
 
     def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        for rows, block in read_text(
-            content, separator=separator, width=len(names), start=start, quote=quote
-        ):
+        for rows, block in read_text(content, separator, len(names), start, quote=quote):
             yield rows, block.select(**{name: f"f{at}" for name, at in places.items()})
 
     return NamedColumns(names, chunks)
@@ -147,7 +145,7 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def read_text(
-    content: Content, *, separator: str, width: int, start: int, quote: str | None
+    content: Content, separator: str, width: int, start: int, *, quote: str | None
 ) -> Iterator[tuple[Rows, pl.DataFrame]]:
     """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
@@ -13,14 +14,13 @@ from parivox.read.columns import name_columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.read.columns import Columns
     from parivox.read.content import Content
 
     Rows = Sequence[int] | NDArray[np.int64]
-    """Row of each record of a chunk, as an editor shows it."""
+    """Row of each record, as an editor shows it."""
 
 ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 """What the table engine may raise at a damaged file; its panics are no ``Exception``."""
@@ -32,6 +32,56 @@ MAYBE = 1
 
 
 @dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a source."""
+
+    frame: pl.DataFrame  # its columns are roles
+    rows: Rows
+    name: str  # of the source
+    columns: Mapping[str, str]  # name of the column in the source, by role
+
+    def __getitem__(self, role: str) -> pl.Series:
+        return self.frame[role]
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def take(self, is_taken: pl.Series) -> Chunk:
+        """Those of the rows that are."""
+        rows = np.asarray(self.rows)[is_taken.to_numpy()]
+        return replace(self, frame=self.frame.filter(is_taken), rows=rows)
+
+    def without_blanks(self) -> Chunk:
+        """The rows of which anything is known."""
+        if not (self["enrol"].is_null() & self["test"].is_null()).any():
+            return self
+        return self.take(self.frame.select(~pl.all_horizontal(pl.all().is_null())).to_series())
+
+    def ids(self, role: str) -> pl.Series:
+        """Ids of a column, without blanks around them; none may be empty."""
+        ids = self[role].cast(pl.String).str.strip_chars()
+        self.refuse(ids.is_null() | (ids == ""), role)
+        return ids
+
+    def refuse(
+        self,
+        wrong: pl.Series | NDArray[np.bool_],
+        role: str,
+        problem: str = "",
+        mend: str = "give the id, or remove the row",
+    ) -> None:
+        """Refuse cells that are wrong, by what the first of them is not: or by its being empty."""
+        hits = pl.Series(wrong).arg_true()
+        if len(hits):
+            cell = self[role][hits[0]]
+            text = "" if cell is None else str(cell).strip()
+            what = f"{text!r} {problem}" if text else "is empty"
+            where = at(self.name, self.rows[hits[0]], self.columns[role])
+            msg = f"{where}: {what}; {mend}"
+            raise DataError(msg)
+
+
+@dataclass(frozen=True, eq=False)
 class Scan:
     """One source of trials, read as often as needed."""
 
@@ -39,25 +89,28 @@ class Scan:
     format: str
     columns: dict[str, str]  # name of the column in the file, by role
     ignored: tuple[str, ...]  # columns without a role
-    # gives the rows of a chunk, and a dataframe whose columns are roles
-    chunks: Callable[[], Iterator[tuple[Rows, pl.DataFrame]]]
+    chunks: Callable[[], Iterator[Chunk]]
     content: Content | None = field(default=None, repr=False)  # the bytes, if the source has any
 
     def at(self, row: int, role: str | None = None) -> str:
         """Where something was found, as messages say it."""
-        column = f", column {self.columns[role]!r}" if role else ""
-        return f"{self.name}: row {row}{column}"
+        return at(self.name, row, self.columns[role] if role else "")
 
     def rows_of(self, enrol: str, test: str) -> list[tuple[int, dict[str, object]]]:
         """Every row with this ordered pair of ids, for messages."""
         found = []
-        for rows, chunk in self.chunks():
+        for chunk in self.chunks():
             stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
-            hits = chunk.with_columns(row=pl.Series(rows, dtype=pl.Int64)).filter(
+            hits = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64)).filter(
                 pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
             )
             found += [(int(row.pop("row")), row) for row in hits.iter_rows(named=True)]
         return found
+
+
+def at(name: str, row: Any, column: str = "") -> str:
+    """Where something stands in a source, as messages say it."""
+    return f"{name}: row {row}, column {column!r}" if column else f"{name}: row {row}"
 
 
 class Example(NamedTuple):
@@ -141,14 +194,12 @@ def scan_named(
                 "save it as text"
             )
             raise DataError(msg)
-    return Scan(
-        name,
-        format_,
-        {role: table.names[at] for role, at in places.items()},
-        tuple(one for at, one in enumerate(table.names) if at not in places.values()),
-        lambda: table.chunks(places),
-        content,
+    named = {role: table.names[place] for role, place in places.items()}
+    ignored = tuple(one for at, one in enumerate(table.names) if at not in places.values())
+    chunks = lambda: (  # noqa: E731 - read as often as asked
+        Chunk(frame, rows, name, named) for rows, frame in table.chunks(places)
     )
+    return Scan(name, format_, named, ignored, chunks, content)
 
 
 def is_cell(kind: pl.DataType) -> bool:

@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING
 from parivox.errors import DataError
 from parivox.read.cells import is_label
 from parivox.read.formats.delimited import check_text, head_lines, is_text, read_text, split
-from parivox.read.formats.format import MAYBE, Example, Format, Scan
+from parivox.read.formats.format import MAYBE, Chunk, Example, Format, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import polars as pl
-
     from parivox.read.columns import Columns
     from parivox.read.content import Content
-    from parivox.read.formats.format import Rows
 
     Cells = Sequence[str]
 
@@ -257,19 +254,15 @@ def headerless(
             )
             raise DataError(msg)
         here = {**places, **{role: at for role, at in optional.items() if first.numbers(at)}}
-
-        def chunks() -> Iterator[tuple[Rows, pl.DataFrame]]:
-            for numbers, block in read_text(
-                content,
-                separator=first.separator,
-                width=first.width,
-                start=lines[0][0],
-                quote=None,
-            ):
-                yield numbers, block.select(**{role: f"f{at}" for role, at in here.items()})
-
         names = {role: f"{at + 1} ({role})" for role, at in here.items()}
         ignored = tuple(str(at + 1) for at in range(first.width) if at not in here.values())
+
+        def chunks() -> Iterator[Chunk]:
+            start, separator = lines[0][0], first.separator
+            for numbers, block in read_text(content, separator, first.width, start, quote=None):
+                frame = block.select(**{role: f"f{at}" for role, at in here.items()})
+                yield Chunk(frame, numbers, content.name, names)
+
         return Scan(content.name, name, names, ignored, chunks, content)
 
     return Format(

@@ -31,14 +31,13 @@ from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
 from parivox.read.inspection.tables import Cells, reading_facts
 from parivox.read.oddities import Odd, odd_ids, odd_scores
 from parivox.read.spill import concatenated
-from parivox.read.trial_rows import without_blank_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.read.formats.format import Rows, Scan
+    from parivox.read.formats.format import Chunk, Scan
     from parivox.read.inspection.findings import Column
 
 MOST_ROWS = 5_000_000
@@ -67,7 +66,7 @@ class InspectedTrials:
 def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
     """The first rows of a source as text, with every column as the file names it."""
     wide = _with_ignored(scanned, source, columns)
-    for _, chunk in wide.chunks():
+    for chunk in wide.chunks():
         texts = {
             column: _text(chunk[role].head(_FIRST_ROWS)) for role, column in wide.columns.items()
         }
@@ -79,8 +78,8 @@ def inspect_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> I
     """Look at a source that has columns of enrolments and tests."""
     inspector = _TrialInspector(_with_ignored(scanned, source, columns))
     try:
-        for rows, chunk in inspector.first_chunks():
-            inspector.add(rows, chunk)
+        for chunk in inspector.first_chunks():
+            inspector.add(chunk)
     except DataError as error:
         inspector.problems.append(str(error))
     return inspector.result(name, scanned)
@@ -134,13 +133,13 @@ class _TrialInspector:
         known = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
         self.cells = {whole_of(role): Cells() for role in scanned.columns if role not in known}
 
-    def first_chunks(self) -> Iterator[tuple[Rows, pl.DataFrame]]:
+    def first_chunks(self) -> Iterator[Chunk]:
         """The first rows of the source, as many as are looked at."""
-        for rows, chunk in self.scan.chunks():
+        for chunk in self.scan.chunks():
             left = MOST_ROWS - self.rows if self.ids.size < MOST_IDS else 0
-            self.whole = chunk.height <= left
+            self.whole = len(chunk) <= left
             if left > 0:
-                yield rows[:left], chunk.head(left)
+                yield replace(chunk, frame=chunk.frame.head(left), rows=chunk.rows[:left])
             if not self.whole:
                 return
 
@@ -150,28 +149,27 @@ class _TrialInspector:
             before = self.odd.get(what, Odd(what, 0, note))
             self.odd[what] = Odd(what, before.count + int(n), before.note)
 
-    def add(self, rows: Rows, chunk: pl.DataFrame) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Take in some rows."""
-        chunk, rows = without_blank_rows(chunk, rows)
-        self.rows += chunk.height
+        chunk = chunk.without_blanks()
+        self.rows += len(chunk)
         lost = _text(chunk["enrol"]).is_null() | _text(chunk["test"]).is_null()
         if lost.any():
             self.count("rows without an id", int(lost.sum()))
             for role in _ID_ROLES if not self.problems else ():
-                self._try(Dictionary().codes, chunk, role, self.scan, rows)
-            chunk, rows = chunk.filter(~lost), np.asarray(rows)[~lost.to_numpy()]
-        if not chunk.height:
+                self._try(Dictionary().codes, chunk, role)
+            chunk = chunk.take(~lost)
+        if not chunk:
             return
-        enrol, test = (self.ids.codes(chunk, role, self.scan, rows) for role in _ID_ROLES)
-        label, score = self._labels(chunk, rows), self._scores(chunk, rows)
+        enrol, test = (self.ids.codes(chunk, role) for role in _ID_ROLES)
+        label, score = self._labels(chunk), self._scores(chunk)
         self.chunks.append(Encoded(enrol, test, label, score))
         for role, codes in zip(_SPEAKER_ROLES, (enrol, test), strict=True):
             if role in self.scan.columns:
                 has = _text(chunk[role]).is_not_null()
-                named = chunk.select(role).filter(has)
-                owner = self.speakers.codes(named, role, self.scan, range(named.height))
+                owner = self.speakers.codes(chunk.take(has), role)
                 self.owners.append((codes[has.to_numpy()], owner))
-        for role in chunk.columns:
+        for role in chunk.frame.columns:
             if whole_of(role) in self.cells:
                 self.cells[whole_of(role)].add(chunk[role])
 
@@ -183,10 +181,10 @@ class _TrialInspector:
             self.problems = self.problems or [str(error)]
             return None
 
-    def _labels(self, chunk: pl.DataFrame, rows: Rows) -> NDArray[np.int8]:
+    def _labels(self, chunk: Chunk) -> NDArray[np.int8]:
         if "label" not in self.scan.columns:
-            return np.full(chunk.height, -1, dtype=np.int8)
-        found = self._try(labels, chunk, self.scan, rows)
+            return np.full(len(chunk), -1, dtype=np.int8)
+        found = self._try(labels, chunk)
         if found is not None:
             return found
         raw = _text(chunk["label"])
@@ -197,10 +195,10 @@ class _TrialInspector:
         self.count("labels that are none", len(strange), strange[0] if len(strange) else "")
         return known
 
-    def _scores(self, chunk: pl.DataFrame, rows: Rows) -> NDArray[np.float64]:
+    def _scores(self, chunk: Chunk) -> NDArray[np.float64]:
         if "score" not in self.scan.columns:
-            return np.zeros(chunk.height)
-        found = self._try(scores, chunk, self.scan, rows)
+            return np.zeros(len(chunk))
+        found = self._try(scores, chunk, self.scan)
         if found is not None:
             self.count(UNSCORED, int(np.isnan(found).sum()))
             self.count(INFINITE, int(np.isinf(found).sum()))
