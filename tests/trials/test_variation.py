@@ -10,7 +10,7 @@ from parivox import Counts, eer
 from parivox.errors import ConfigError, DataError
 from parivox.report.charts.variation import save
 from parivox.report.variation import variation_in_words
-from parivox.trials.scored_pairs import read_scored_pairs
+from parivox.trials.variation import read_scored_pairs
 
 SPEAKERS, VIDEOS, CLIPS = 6, 5, 2  # of either sex
 

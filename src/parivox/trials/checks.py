@@ -1,24 +1,46 @@
-"""What a list of trials can show, and what it cannot."""
+"""What a list of trials can show, and what it cannot: the checks, and findings beside them.
+
+The latter neither pass nor fail: who stands on which side, how often things are used, what a
+development list shares with this one, and what differences between groups could be detected if
+speakers vary as in a pilot.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parivox.errors import ConfigError
+import numpy as np
+import polars as pl
+
+from parivox.core.planning import Sample, detectable_ratio
+from parivox.errors import ConfigError, DataError
 from parivox.read.table import Table
-from parivox.trials.counts import count_list
-from parivox.trials.description import Description, described
+from parivox.trials.counts import count_list, effective_number, share_of
+from parivox.trials.description import ALL, Description, described
 from parivox.trials.grades import hardest, parse_mix
-from parivox.trials.guidelines import CHECKS, guidelines
-from parivox.trials.lists import read_list
+from parivox.trials.guidelines import (
+    CHECKS,
+    Finding,
+    guidelines,
+    percent,
+    range_of,
+    share_range,
+)
+from parivox.trials.lists import read_list, recording_names
 from parivox.trials.manifest import ListDesign
-from parivox.trials.remarks import design_remark, detectable, overlap, remarks
 
 if TYPE_CHECKING:
-    from parivox.trials.guidelines import Check, Finding
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from parivox.trials.counts import SpeakerCounts
+    from parivox.trials.guidelines import Check
     from parivox.trials.lists import TrialList
+
+    Row = dict[str, Any]
 
 _COLUMNS = {
     "id": "str",
@@ -30,6 +52,11 @@ _COLUMNS = {
     "sentence": "str",
     "mend": "str",
 }
+
+UNLIKE = 0.02
+"""Shares by speakers and by trials that differ by more are to be mended."""
+_CLASS = {"fnr": ("target", 1), "fpr": ("nontarget", 2)}
+"""Trials whose errors a rate counts, and the speakers of such a trial."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,20 +200,19 @@ def check(
     lists = len(others | {trial_list.trials.content_sha256})
     if design is not None and not variants:
         lists = design.lists
-    shared = [] if development is None else [overlap(trial_list, development, **reading)]
     counts = count_list(trial_list)
     about = described(counts, speaker_ids=speaker_ids)
-    findings = (
-        *guidelines(counts, checks, mix=wished, lists=lists),
-        *remarks(about, counts.speakers),
-        *([] if design is None else [design_remark(design)]),
-        *shared,
-        *([] if pilot is None else detectable(about, pilot)),
-    )
-    rows = [asdict(one) for one in findings]
-    cells = {name: [row[name] for row in rows] for name in _COLUMNS}
+    findings = guidelines(counts, checks, mix=wished, lists=lists)
+    findings += remarks(about, counts.speakers)
+    if design is not None:
+        findings.append(_remark("design", "what its design fixed", None, design.in_words))
+    if development is not None:
+        findings.append(overlap(trial_list, development, **reading))
+    if pilot is not None:
+        findings += detectable(about, pilot)
+    cells = {name: [getattr(one, name) for one in findings] for name in _COLUMNS}
     tables = {"checks": Table.of(cells, _COLUMNS), **about.tables}
-    return Checked(about.name, about.groupings, about.graded_by, tables, findings)
+    return Checked(about.name, about.groupings, about.graded_by, tables, tuple(findings))
 
 
 def failed_checks(trial_list: TrialList, design: ListDesign | None = None) -> list[Finding]:
@@ -215,3 +241,259 @@ def _with_thresholds(asked: Any) -> dict[str, Check]:
             raise ConfigError(msg)
         checks[name] = checks[name]._replace(threshold=threshold)
     return checks
+
+
+def remarks(about: Description, speakers: SpeakerCounts) -> Iterator[Finding]:
+    """Findings on sides, reuse, speakers, recordings, grades and shares."""
+    yield _sides(speakers, about)
+    yield _reuse(about.tables["reuse"])
+    yield _effective(about, speakers)
+    yield _recordings(speakers)
+    yield _unknown(about)
+    for name in dict.fromkeys(about.tables["within"].to_dict()["attribute"]):
+        yield _within(name, about.tables["within"])
+    for name in about.groupings:
+        yield _shares(name, about.tables["groups"].where(grouping=name).rows())
+
+
+def _remark(
+    id: str,  # noqa: A002 - what findings call it
+    what: str,
+    statistic: float | None,
+    sentence: str,
+    mend: str = "",
+) -> Finding:
+    number = None if statistic is None else float(statistic)
+    return Finding(id, what, "told", number, None, 0, sentence, mend)
+
+
+def _sides(speakers: SpeakerCounts, about: Description) -> Finding:
+    """Who stands on which side of nontarget trials."""
+    enrols, tests = speakers.nontarget[speakers.nontarget > 0], speakers.tested[speakers.tested > 0]
+    never = [speakers.speaker.size - one.size for one in (enrols, tests)]
+    what = "who stands on which side"
+    if not enrols.size:
+        return _remark("sides", what, None, "there are no nontarget trials")
+    words = (
+        f"nontarget trials: {range_of(enrols)} for each speaker who enrols, {range_of(tests)} for "
+        f"each who tests; {never[0]:,} speakers never enrol, {never[1]:,} never test"
+    )
+    if any(never):
+        for name in about.groupings:
+            rows = about.tables["groups"].where(grouping=name).rows()
+            each = [np.array([row[key] for row in rows]) for key in ("never_enrol", "never_test")]
+            words += f" ({range_of(each[0])} and {range_of(each[1])} in each group of {name})"
+    mend = "let every speaker stand on both sides equally often" if any(never) else ""
+    return _remark("sides", what, sum(never), words, mend)
+
+
+def _reuse(table: Table) -> Finding:
+    rows = {row["of"]: row for row in table.rows()}
+    words = []
+    for what, of, unit in (
+        ("a speaker is compared with", "speakers whom a speaker is compared with", "others"),
+        ("an utterance is in", "trials of an utterance", "trials"),
+        ("a recording is used", "uses of a recording", "times"),
+    ):
+        if row := rows.get(of):
+            each = range_of(np.array([row["least"], row["most"]], dtype=int))
+            words.append(f"{what} {each} {unit} (median {row['median']:,.0f})")
+    most = rows["trials of an utterance"]["most"]
+    return _remark("reuse", "how often things are used", most, "; ".join(words))
+
+
+def _effective(about: Description, speakers: SpeakerCounts) -> Finding:
+    number = effective_number(speakers.part)
+    words = (
+        f"trials are spread as if there were {number:,.1f} speakers, of {speakers.speaker.size:,}"
+    )
+    rows = about.tables["groups"].rows()
+    rows = [row for row in rows if row["grouping"] != ALL and row["speakers"]]
+    if rows:
+        least = min(rows, key=lambda row: row["effective_speakers"] / row["speakers"])
+        n = f"{least['effective_speakers']:.1f} of {least['speakers']:,}"
+        words += f"; furthest off: {least['group']}, {n}"
+    return _remark("effective", "effective number of speakers", number, words)
+
+
+def _recordings(speakers: SpeakerCounts) -> Finding:
+    known = speakers.recordings[speakers.recordings >= 0]
+    what = "recordings for each speaker"
+    if not known.size:
+        mend = "give --utterances with a column recording"
+        return _remark("recordings", what, None, "no recording is known", mend)
+    single = int((known == 1).sum())
+    words = f"{range_of(known)} (median {np.median(known):g}); "
+    words += f"{single:,} speaker{'s' * (single != 1)} with one only"
+    if unknown := speakers.speaker.size - known.size:
+        words += f"; of {unknown:,} speakers they are not all known"
+    return _remark("recordings", what, float(known.min()), words)
+
+
+def _unknown(about: Description) -> Finding:
+    counts = dict(zip(*about.tables["list"].to_dict().values(), strict=True))
+    unknown = counts["trials of unknown grade"]
+    by = " and ".join(about.graded_by) or "no attribute"
+    share = share_of(unknown, counts["trials"])
+    words = f"graded by {by}; {unknown:,} trials ({percent(float(share))}) are of grade n.k."
+    mend = "complete the tables of speakers and of utterances" if unknown else ""
+    if not about.graded_by:
+        mend = "give --speakers, or name attributes with --grade-by"
+    return _remark("grades", "grades that are known", float(unknown), words, mend)
+
+
+def _within(attribute: str, table: Table) -> Finding:
+    """Nontarget trials within and across the values of an attribute."""
+    rows = table.where(attribute=attribute).rows()
+    whole, *groups = rows
+    what = f"nontarget trials with the same {attribute}"
+    if whole["same_share"] is None:
+        return _remark(f"within {attribute}", what, None, "it is known of no nontarget trial")
+    words = f"{percent(whole['same_share'])} within, {percent(1 - whole['same_share'])} across"
+    for name in dict.fromkeys(row["grouping"] for row in groups):
+        mine = [row for row in groups if row["grouping"] == name]
+        mine = [row for row in mine if row["same_share"] is not None]
+        share = np.array([row["same_share"] for row in mine])
+        if share.size > 1 and share.min() < share.max():
+            words += f"; by {name}: {share_range([row['group'] for row in mine], share)}"
+    if whole["unknown"]:
+        words += f"; {whole['unknown']:,} n.k."
+    return _remark(f"within {attribute}", what, whole["same_share"], words)
+
+
+def _shares(name: str, rows: Sequence[Row]) -> Finding:
+    """Groups counted by speakers and by utterances, as Table 2 of docs/references.md#paper-001."""
+    gaps = [(row["trial_share"] or 0) - (row["speaker_share"] or 0) for row in rows]
+    if not any(gaps):
+        words = "every group has the same share of speakers and of trials"
+        return _remark(f"shares {name}", f"shares of {name}", 0.0, words)
+    at = int(np.argmax(np.abs(gaps)))
+    row, gap = rows[at], abs(gaps[at])
+    words = f"{row['group']} is {percent(row['speaker_share'])} of the speakers, "
+    if row["utterance_share"] is not None:
+        words += f"{percent(row['utterance_share'])} of the utterances, "
+    words += f"{percent(row['trial_share'])} of the trials; others are less far off"
+    mend = "weight speakers equally, or draw as many trials for each" if gap > UNLIKE else ""
+    return _remark(f"shares {name}", f"shares of {name}", gap, words, mend)
+
+
+def overlap(trial_list: TrialList, other: Any, **reading: Any) -> Finding:
+    """What a list and a development list share; a trial and its reverse are one.
+
+    Ids of both name the same speakers. `reading` has the tables that tell the speakers and
+    recordings of the other list where its ids do not.
+    """
+    try:
+        theirs = read_list(other, by=(), columns=reading.get("columns"))
+    except DataError:  # as the ids do not name their speakers
+        theirs = read_list(other, by=(), **reading)
+    place = trial_list.trials.utterance_ids.where(theirs.trials.utterance_ids.series())
+    n = len(trial_list.trials.utterance_ids)
+    pairs = [_pairs(one.enrol, one.test, n) for one in trial_list.blocks()]
+    other_pairs = [_pairs(place[one.enrol], place[one.test], n) for one in theirs.blocks()]
+    speakers = _in_both(trial_list, theirs, ["speaker"])
+    recordings = _in_both(trial_list, theirs, ["speaker", "recording"])
+    utterances = int((place >= 0).sum())
+    trials = int(np.isin(np.unique(np.concatenate(pairs)), np.concatenate(other_pairs)).sum())
+    return _remark(
+        "leakage",
+        "shared with the development list",
+        speakers,
+        f"{speakers:,} speakers, {recordings:,} recordings, {utterances:,} utterances, "
+        f"{trials:,} trials",
+        "leave them out of one of the lists" if speakers or trials else "",
+    )
+
+
+def _in_both(trial_list: TrialList, theirs: TrialList, columns: list[str]) -> int:
+    """How many distinct and known values some columns share."""
+    mine, yours = (
+        _named(one).select(columns).drop_nulls().unique() for one in (trial_list, theirs)
+    )
+    return mine.join(yours, on=columns, how="semi").height
+
+
+def _named(trial_list: TrialList) -> pl.DataFrame:
+    """Names of the speaker and of the recording of each utterance."""
+    trials = trial_list.trials
+    table = None if trials.recordings is None else trials.recordings.table
+    speaker = trials.utterance_speaker
+    ids = trials.utterance_ids.series()
+    names = pl.Series(trial_list.people.ids, dtype=pl.String).gather(speaker)
+    return pl.DataFrame({"speaker": names, "recording": recording_names(ids, table, speaker)})
+
+
+def _pairs(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+    """One number for each pair, whichever side is which; -1 where a side is unknown."""
+    low, high = np.minimum(enrol, test).astype(np.int64), np.maximum(enrol, test)
+    return np.where(low < 0, -1, low * n + high)
+
+
+def detectable(about: Description, pilot: Any) -> Iterator[Finding]:
+    """The least ratio of a group's rate to that of all others that would be detected.
+
+    Of the plan made of a pilot, its rates, correlations within speakers, power and confidence
+    count, not its numbers of speakers and trials.
+    """
+    rows = [row for row in pilot.groups.rows() if not row["within"]]
+    if not rows:
+        msg = "the pilot tells of no group; make the plan from an audit with intervals"
+        raise ConfigError(msg)
+    how = {name: pilot.asked[name] for name in ("power", "confidence")}
+    for name in about.groupings:
+        own = about.tables["groups"].where(grouping=name).rows()
+        for metric, (label, sides) in _CLASS.items():
+            theirs = [
+                row
+                for row in rows
+                if row["metric"] == metric and row["grouping"].lower() == name.lower()
+            ]
+            first = {row["group"]: row for row in reversed(theirs)}
+            yield _of_rate(name, metric, _ratios(own, first, label, sides, how), how)
+
+
+def _ratios(
+    own: Sequence[Row], pilot: dict[str, Row], label: str, sides: int, how: dict[str, float]
+) -> dict[str, float]:
+    """The ratio of each group that the pilot knows; NaN where none would be detected."""
+    known = [row for row in own if (pilot.get(row["group"]) or {}).get("icc") is not None]
+    known = [row for row in known if row[label] and pilot[row["group"]]["rate"]]
+    speakers, trials, spread = (
+        np.array([row[key] for row in known], dtype=float)
+        for key in ("speakers", label, "effective_speakers")
+    )
+    icc, rate = (np.array([pilot[row["group"]][key] for row in known]) for key in ("icc", "rate"))
+    each = sides * trials / speakers
+    excess = trials * np.maximum(each - 1, 0) * icc
+    rest = [one.sum() - one for one in (speakers, trials, excess, spread)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        others = sides * rest[1] / rest[0]
+        together = np.nan_to_num(rest[2] / (rest[1] * (others - 1)))
+        group = Sample(speakers, each, icc, sides, np.maximum(spread - 1, 1))
+        reference = Sample(rest[0], others, together, sides, np.maximum(rest[3] - 1, 1))
+        ratios = detectable_ratio(
+            rate, group, reference, power=how["power"], confidence=how["confidence"]
+        )
+    return dict(zip((row["group"] for row in known), np.atleast_1d(ratios).tolist(), strict=True))
+
+
+def _of_rate(
+    grouping: str, metric: str, ratios: dict[str, float], how: dict[str, float]
+) -> Finding:
+    what = f"least {metric.upper()} ratio of {grouping} to be detected"
+    name = f"detectable {metric} {grouping}"
+    if len(ratios) < 2:
+        words = f"the pilot does not tell how {metric.upper()} of these groups varies"
+        return _remark(name, what, None, words, "make a pilot of these groups")
+    finite = {group: ratio for group, ratio in ratios.items() if np.isfinite(ratio)}
+    never = len(ratios) - len(finite)
+    words = "none is"
+    if finite:
+        low, high = (pick(finite, key=finite.__getitem__) for pick in (min, max))
+        words = f"from x {finite[low]:.2f} ({low}) to x {finite[high]:.2f} ({high})"
+    words += f" at a power of {how['power']:g}"
+    if never:
+        words += f"; of {never:,} groups none, however large"
+    mend = "more speakers in these groups: parivox plan tells how many" if never else ""
+    worst = max(finite.values(), default=None)
+    return Finding(name, what, "told", worst, None, never, words, mend)
