@@ -146,6 +146,10 @@ class Enrolments:
     members: NDArray[np.int32]  # places in `recordings`
     are_models: bool  # whether a table of models told
 
+    def recordings_with(self, test: pl.Series) -> pl.Series:
+        """Distinct ids of the recordings of either side, in rising order."""
+        return pl.concat([self.recordings, test]).unique().sort()
+
     def of_good(self, is_good: NDArray[np.bool_]) -> Enrolments:
         """The same without the recordings that failed; an enrolment may have none left."""
         good = is_good[self.members]

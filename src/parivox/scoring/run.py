@@ -160,7 +160,7 @@ def score(
         check_size(len(cohort.places), top)
     comparison.prepare(vectors.values[:0])  # which refuses vectors that it is not for
     composition = {} if cohort is None or speakers is None else cohort.composition(speakers)
-    job = _Job(trial_list, enrolments, vectors, comparison, way, cohort, centre, top)
+    job = _Job(trial_list, enrolments, vectors, comparison, way, cohort, top, centre)
     with Parts(path, job.plan() | {"cohort": composition}, overwrite=overwrite) as parts:
         progress(f"preparing {len(job.recordings):,} recordings")
         with parts.writing():
@@ -205,30 +205,27 @@ def outcomes(parts: Parts, count: int, trials: int) -> tuple[int, dict[tuple[str
     return trials - sum(failed.values()), failed
 
 
+@dataclass(eq=False)
 class _Job:
     """What a list is scored with, and how."""
 
-    def __init__(
-        self,
-        trial_list: TrialList,
-        enrolments: Enrolments,
-        vectors: Vectors,
-        comparison: Comparison,
-        way: str,
-        cohort: Cohort | None,
-        centre: Cohort | None,
-        top: int | None,
-    ) -> None:
-        self.trial_list, self.enrolments = trial_list, enrolments
-        self.vectors, self.comparison = vectors, comparison
-        self.way = way  # what of a model's recordings is averaged; empty: no models
-        self.cohort, self.top = cohort, top  # so many of its strangers count, None for all
-        self.centre = centre  # whose mean is subtracted first
-        self.recordings = pl.concat([enrolments.recordings, trial_list.test]).unique().sort()
-        self.places = vectors.places(self.recordings, trial_list.name)
-        self.is_good = vectors.row[self.places] >= 0
-        if cohort is not None:
-            cohort.check_apart(self.recordings, trial_list.name)
+    trial_list: TrialList
+    enrolments: Enrolments
+    vectors: Vectors
+    comparison: Comparison
+    way: str  # what of a model's recordings is averaged; empty: no models
+    cohort: Cohort | None
+    top: int | None  # so many of its strangers count, None for all
+    centre: Cohort | None  # whose mean is subtracted first
+
+    def __post_init__(self) -> None:
+        """Find the recordings; the cohort must be of others."""
+        name = self.trial_list.name
+        self.recordings = self.enrolments.recordings_with(self.trial_list.test)
+        self.places = self.vectors.places(self.recordings, name)
+        self.is_good = self.vectors.row[self.places] >= 0
+        if self.cohort is not None:
+            self.cohort.check_apart(self.recordings, name)
 
     def plan(self) -> dict[str, Any]:
         """What decides on the scores, as JSON can hold it."""

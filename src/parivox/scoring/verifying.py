@@ -116,7 +116,7 @@ def score_with_system(
     progress("reading trials")
     trial_list = read_list(trials, format=format, columns=columns)
     enrolments = read_enrolments(trial_list, models)
-    needed = pl.concat([enrolments.recordings, trial_list.test]).unique().sort()
+    needed = enrolments.recordings_with(trial_list.test)
     source = read_source(recordings)
     known = source.table["utterance"]
     place = recording_places(
@@ -250,22 +250,14 @@ class _Verifier:
         good = [one.waveform for one in every if one.status == "ok"]
         if not good:
             return None, every[0].status
-        try:
-            handle = self.system.enrol(good)
-        except Exception as error:
-            step = "enrol"
-            raise self._raised(step, own[0], error) from error
+        handle = self._asked("enrol", own[0], good)
         return handle, REFUSED if handle is None else "ok"
 
     def _verified(self, handle: Any, recording: int, decoded: Decoded) -> Outcome:
         """Score, decision, status and stage of one trial."""
         if decoded.status != "ok":
             return None, None, decoded.status, "acquire"
-        try:
-            answer: Any = self.system.verify(handle, decoded.waveform)
-        except Exception as error:
-            step = "verify"
-            raise self._raised(step, recording, error) from error
+        answer = self._asked("verify", recording, handle, decoded.waveform)
         if answer is None:
             return None, None, REFUSED, "acquire"
         try:
@@ -285,12 +277,18 @@ class _Verifier:
             return None, None, "non_finite", "acquire"
         return float(value.item()), None, "ok", None
 
-    def _raised(self, step: str, recording: int, error: Exception) -> DataError:
-        words = " ".join(str(error).split()) or type(error).__name__
-        return DataError(
-            f"{self.system.name}: {step} raised {type(error).__name__} at "
-            f"{self.ids[recording]!r} ({words}); let it give None for what it refuses, or mend it"
-        )
+    def _asked(self, step: str, recording: int, *what: Any) -> Any:
+        """What the system answers; where it raises, the step and the recording are told."""
+        try:
+            return getattr(self.system, step)(*what)
+        except Exception as error:
+            words = " ".join(str(error).split()) or type(error).__name__
+            msg = (
+                f"{self.system.name}: {step} raised {type(error).__name__} at "
+                f"{self.ids[recording]!r} ({words}); let it give None for what it refuses, or mend "
+                "it"
+            )
+            raise DataError(msg) from error
 
 
 def _decoded(
