@@ -82,21 +82,10 @@ class TrialRows:
         self.listed = self.ids.runs
 
     def _read_rows(self, scanned: Scan, name: str) -> None:
-        for role in ("enrol", "test"):
-            if role not in scanned.columns:
-                msg = (
-                    f"{scanned.name}: has no column of {role} utterances{columns_shown(scanned)}; "
-                    f"name it with --columns {role}=..."
-                )
-                raise DataError(msg)
         rows = Store(name)
         self.scans.append(scanned)
-        for whole in scanned.chunks():
-            if chunk := whole.without_blanks():
-                rows.add(self._encoded(chunk, scanned, scored=name == "scores"))
-        if not rows.rows:
-            msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
-            raise DataError(msg)
+        for chunk in chunks_of_trials(scanned):
+            rows.add(self._encoded(chunk, scanned, scored=name == "scores"))
         self.stores.append(rows)
 
     def _encoded(self, chunk: Chunk, scanned: Scan, *, scored: bool) -> Encoded:
@@ -258,3 +247,22 @@ class TrialRows:
                 entry |= one.content.provenance
             files.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
         return files
+
+
+def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
+    """Chunks without blank rows; no trial, or no column of either side, is an error."""
+    for role in ("enrol", "test"):
+        if role not in scanned.columns:
+            msg = (
+                f"{scanned.name}: has no column of {role} utterances{columns_shown(scanned)}; "
+                f"name it with --columns {role}=..."
+            )
+            raise DataError(msg)
+    is_empty = True
+    for whole in scanned.chunks():
+        if chunk := whole.without_blanks():
+            is_empty = False
+            yield chunk
+    if is_empty:
+        msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
+        raise DataError(msg)

@@ -16,8 +16,8 @@ from parivox.read.columns import Columns
 from parivox.read.formats import scan
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
-from parivox.read.notes import columns_shown
 from parivox.read.recordings import read_models
+from parivox.read.trial_rows import chunks_of_trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,13 +78,6 @@ def read_list(
     """
     asked = Columns(dict(columns or {}), option="--trials-format")
     scanned = scan(source, columns=asked, format=format, name="trials")
-    for role in ("enrol", "test"):
-        if role not in scanned.columns:
-            msg = (
-                f"{scanned.name}: has no column of {role} ids{columns_shown(scanned)}; name it "
-                f"with --columns {role}=..."
-            )
-            raise DataError(msg)
     digest = hashlib.sha256(repr(sorted(scanned.columns.items())).encode())
     if scanned.content is not None:
         digest.update(scanned.content.sha256.encode())
@@ -100,22 +93,18 @@ def read_list(
             content = io.BytesIO()
             frame.write_ipc(content)
             digest.update(content.getbuffer())
-    if not rows:
-        msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
-        raise DataError(msg)
     enrol, test = (pl.concat(parts).unique().sort() for parts in distinct.values())
     return TrialList(scanned.name, digest.hexdigest(), rows, enrol, test, scanned)
 
 
 def _frames(scanned: Scan) -> Iterator[pl.DataFrame]:
     """The list in the pieces that it is read in."""
-    for chunk in scanned.chunks():
+    for chunk in chunks_of_trials(scanned):
         frame = pl.DataFrame({role: chunk.ids(role) for role in ("enrol", "test")})
         if "label" in chunk.columns:
             words = pl.Series(["nontarget", "target"]).gather(labels(chunk))
             frame = frame.with_columns(label=words)
-        if frame.height:
-            yield frame
+        yield frame
 
 
 def recording_places(

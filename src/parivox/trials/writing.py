@@ -24,6 +24,7 @@ from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.notes import columns_shown
 from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
+from parivox.read.trial_rows import chunks_of_trials
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
@@ -322,7 +323,7 @@ def convert(
         known = _speakers_of(scanned, speakers, utterances, id)
     target = 0
     with ListWriter(path, to) as writer:
-        for chunk in (whole.without_blanks() for whole in scanned.chunks()):
+        for chunk in chunks_of_trials(scanned):
             is_target = _is_target(chunk, known)
             cells = {
                 name: pl.Series(scores(chunk, scanned)).fill_nan(None)
@@ -333,9 +334,6 @@ def convert(
             enrol, test = map(chunk.ids, _SIDES)
             writer.write(enrol, test, is_target, cells if to in HOLDS_MORE else None)
             target += int(is_target.sum())
-        if not writer.rows:
-            msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
-            raise DataError(msg)
     nameless = tuple(f"column {place}" for place in scanned.ignored)  # of files without a header
     left_out = nameless if to in HOLDS_MORE else (*more.values(), *nameless)
     labels_from = "list" if "label" in scanned.columns else "speakers"
@@ -348,13 +346,6 @@ def _opened(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
         msg = "-: a list to be converted is read more than once; save it as a file"
         raise ConfigError(msg)
     scanned = scan(source, columns=Columns(columns), format=format_, name="trials")
-    for side in _SIDES:
-        if side not in scanned.columns:
-            msg = (
-                f"{scanned.name}: has no column of {side} utterances{columns_shown(scanned)}; name "
-                f"it with --columns {side}=..."
-            )
-            raise DataError(msg)
     asked = Columns(columns, attributes=scanned.ignored)
     return scan(source, columns=asked, format=format_, name="trials")
 
@@ -386,8 +377,7 @@ def _is_target(chunk: Chunk, known: pl.DataFrame | None) -> NDArray[np.bool_]:
 def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None) -> pl.DataFrame:
     """Whose each utterance of the list is: columns ``utterance`` and ``speaker``."""
     ids = pl.Series("utterance", [], dtype=pl.String)
-    for whole in scanned.chunks():
-        chunk = whole.without_blanks()
+    for chunk in chunks_of_trials(scanned):
         both = pl.concat([chunk.ids(side).alias("utterance") for side in _SIDES])
         ids = pl.concat([ids, both]).unique()
     ids = ids.sort()
