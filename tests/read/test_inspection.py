@@ -148,9 +148,6 @@ DECIDED = text(
     [("m7", "c1", "accept", 0.5), ("m7", "c2", "reject", 0.5), ("m8", "c3", "accept", 0.7)],
 )
 BY_SIDE = {
-    "decisions": (DECIDED, "test=call"),
-    "decisions of customers": (DECIDED.replace("model", "customer"), "enrol=customer,test=call"),
-    "scores": ("model,call,score\nm7,c1,0.5\nm7,c2,0.25\n", "test=call"),
     "labels": ("model,call,target\nm7,c1,1\nm8,c2,0\n", "test=call"),
     "scores of no name": ("model,call,p\nm7,c1,0.5\nm7,c2,0.25\n", "test=call,score=p"),
     "a test of no name": ("model,Anruf,score\nm7,c1,0.5\nm7,c2,0.25\n", "test=Anruf"),
@@ -175,10 +172,18 @@ def test_trials_are_trials_though_a_side_has_no_known_name(write, name):
     assert (named.files[0].kind, named.files[0].problems) == (one.kind, ())
 
 
+def test_tests_of_decisions_and_scores_are_known_as_calls(write):
+    for content in (DECIDED, "model,call,score\nm7,c1,0.5\nm7,c2,0.25\n"):
+        (found,) = inspect(write("s.csv", content)).files
+        assert found.kind == "scores"
+        assert found.roles["enrol"] == "model"
+        assert found.roles["test"] == "call"
+
+
 TABLES = {
     "models": ("model,speaker,recording,quality\nm1,a,c1,0.5\nm1,a,c2,0.25\n", "models"),
     "failures": ("model,recording,stage\nm1,c1,enrol\nm1,c2,enrol\n", "failures"),
-    "recordings with scores": ("call,customer,score\nc1,a,0.5\nc2,a,0.25\n", "utterances"),
+    "recordings with scores": ("utt,customer,score\nc1,a,0.5\nc2,a,0.25\n", "utterances"),
     "people with scores": ("speaker,gender,score\na,f,0.5\nb,m,0.25\n", "speakers"),
     "people who accepted": ("speaker,gender,accepted\na,f,1\nb,m,0\n", "speakers"),
 }

@@ -98,7 +98,8 @@ def note_oddities(
     """
     found = [odd for grouping in groupings for odd in grouping.oddities()]
     if trials.has_speakers and trials.is_exact:
-        found += odd_ids(trials.utterance_ids.series())
+        ids = trials.utterance_ids.series()  # where a model may have the name of a recording
+        found += odd_ids(ids.unique(maintain_order=True) if trials.n_models else ids)
     shared = 0
     if trials.has_speakers and development is not None and development.has_speakers:
         shared = trials_in_common(trials, development)

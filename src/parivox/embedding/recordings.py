@@ -19,8 +19,8 @@ import polars as pl
 
 from parivox.embedding.audio import MIX
 from parivox.errors import ConfigError, DataError
+from parivox.read.columns import SPEAKER
 from parivox.read.metadata import (
-    SPEAKER,
     UTTERANCE,
     by_role,
     column_called,

@@ -52,6 +52,17 @@ def is_label(text: str) -> bool:
     return text.strip().lower() in LABELS
 
 
+def is_decision(text: str) -> bool:
+    """Whether a cell is a decision and cannot be a label, whatever its case.
+
+    Examples
+    --------
+    >>> is_decision("Accepted"), is_decision("yes")
+    (True, False)
+    """
+    return text.strip().lower() in DECISIONS and not is_label(text)
+
+
 def scores(chunk: Chunk, scan: Scan) -> NDArray[np.float64]:
     """Scores of a chunk; NaN where the cell is empty."""
     raw = chunk["score"]

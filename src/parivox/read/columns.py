@@ -35,7 +35,13 @@ _UTTERANCE = [
     *("utterance", "utt", "file", "path", "wav", "audio", "recording", "segment", "id"),
     *("templateid", "referenceid"),
 ]
-_SPEAKER = ["speaker", "spk", "spkr", "speakerid", "spkid", "subject", "subjectid"]
+SPEAKER = (
+    *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
+    *("customer", "customerid", "client", "clientid", "caller", "callerid", "user", "userid"),
+)
+"""Names of a column of speakers, in :func:`plain` spelling, the surest first."""
+CALL = frozenset({"call", "callid", "attempt", "attemptid"})
+"""Names of the column of tests in a log with a row a call."""
 _SCORE = ["score", "scores", "sc", "llr", "similarity", "sim", "cosine", "cos", "distance", "dist"]
 _OUTCOME = {
     "decision": ["decision", "decided", "accept", "accepted", "isaccepted"],
@@ -54,6 +60,8 @@ def _side_aliases(side: Iterable[str], things: Iterable[str]) -> set[str]:
     return {a + b for s in side for t in things for a, b in ((s, t), (t, s))}
 
 
+_CLAIMED = {"claimed", "claim"} | _side_aliases(["claimed"], (*SPEAKER, "id", "identity"))
+
 ALIASES: dict[str, frozenset[str]] = {
     **{
         side: frozenset({w for w in words if len(w) > 1} | _side_aliases(words, _UTTERANCE))
@@ -62,7 +70,7 @@ ALIASES: dict[str, frozenset[str]] = {
     "score": frozenset(_SCORE),
     "label": frozenset(_LABEL),
     **{
-        f"{side}_speaker": frozenset(_side_aliases(words, _SPEAKER))
+        f"{side}_speaker": frozenset(_side_aliases(words, SPEAKER))
         for side, words in _SIDES.items()
     },
     "side": frozenset({"side"}),
@@ -71,6 +79,8 @@ ALIASES: dict[str, frozenset[str]] = {
 """Names that columns are known by, in lower case, letters and digits only."""
 
 _TRIAL = ("enrol", "test", "score", "label", "enrol_speaker", "test_speaker")
+_CUSTOMER = {"enrol", "enrol_speaker", "test_speaker"}
+"""Roles that one column may have, as that of the customers in a log of calls has."""
 ATTRIBUTE = "@"
 """What the role of an attribute's column begins with: ``@device``, ``@enrol.device``."""
 
@@ -91,11 +101,12 @@ class Columns:
                 msg = f"--columns: {role!r} is no role; known are {', '.join(ALIASES)}"
                 raise ConfigError(msg)
         named = list(self.by_role.values())
-        twice = next((column for column in named if named.count(column) > 1), None)
-        if twice is not None:
-            both = " and ".join(role for role, column in self.by_role.items() if column == twice)
-            msg = f"--columns: {twice!r} is named for {both}; name a column for each of them"
-            raise ConfigError(msg)
+        for column in dict.fromkeys(named):
+            roles = [role for role, one in self.by_role.items() if one == column]
+            if len(roles) > 1 and not set(roles) <= _CUSTOMER:
+                both = " and ".join(roles)
+                msg = f"--columns: {column!r} is named for {both}; name a column for each of them"
+                raise ConfigError(msg)
 
 
 def plain(name: str) -> str:
@@ -131,21 +142,74 @@ def name_columns(names: Sequence[str], asked: Columns, source: str) -> dict[str,
         found[role] = list(names).index(column)
     free = [i for i in range(len(names)) if i not in found.values()]
     for role, aliases in ALIASES.items():
-        if role in found:
-            continue
-        fits = [i for i in free if plain(names[i]) in aliases]
-        exact = [i for i in fits if plain(names[i]) == plain(role)]
-        if len(exact or fits) > 1:
-            both = " and ".join(repr(names[i]) for i in (exact or fits)[:2])
-            msg = (
-                f"{source}: columns {both} may both be {role}; say which with --columns {role}=..."
-            )
-            raise DataError(msg)
-        if fits:
-            found[role] = (exact or fits)[0]
+        if role not in found:
+            found |= _named(names, free, role, aliases, source)
+    found |= _of_calls(names, found, asked, source)
     # ids, labels and scores are what trials are made of, so nothing to group them by
     taken = {found[role] for role in _TRIAL if role in found}
     return found | _attributes(names, asked.attributes, taken)
+
+
+def _named(
+    names: Sequence[str], free: Iterable[int], role: str, words: Collection[str], source: str
+) -> dict[str, int]:
+    """The column of a role by its known names, if there is one; of several, that of the role's."""
+    fits = [i for i in free if plain(names[i]) in words]
+    exact = [i for i in fits if plain(names[i]) == plain(role)]
+    if len(exact or fits) > 1:
+        both = " and ".join(repr(names[i]) for i in (exact or fits)[:2])
+        msg = f"{source}: columns {both} may both be {role}; say which with --columns {role}=..."
+        raise DataError(msg)
+    return {role: (exact or fits)[0]} if fits else {}
+
+
+def _of_calls(
+    names: Sequence[str], found: Mapping[str, int], asked: Columns, source: str
+) -> dict[str, int]:
+    """Further roles in a log with a row a call, where customers stand for their enrolments.
+
+    Without a column of claims, the customer is who is claimed and who calls.
+
+    Examples
+    --------
+    >>> _of_calls(["call_id", "customer", "score"], {"score": 2}, Columns(), "calls.csv")
+    {'test': 0, 'test_speaker': 1, 'enrol': 1, 'enrol_speaker': 1}
+    """
+    is_known = "test" in found and "test" not in asked.by_role
+    if is_known or not {"score", "decision"} & set(found):
+        return {}
+    free = [i for i in range(len(names)) if i not in found.values()]
+    roles = {} if "test" in found else _named(names, free, "test", CALL, source)
+    if "enrol" in found or "test" not in {**found, **roles}:
+        return roles
+    claimed = _named(names, free, "enrol", _CLAIMED, source)
+    roles |= _named(names, free, "test_speaker", SPEAKER, source)
+    who = claimed.get("enrol", roles.get("test_speaker"))
+    if who is not None:
+        roles |= {"enrol": who, "enrol_speaker": who}
+    return {role: place for role, place in roles.items() if role not in found}
+
+
+def are_customers(columns: Mapping[str, str]) -> bool:
+    """Whether enrolments have the names of their speakers, so that a test may have such a name.
+
+    Examples
+    --------
+    >>> are_customers({"enrol": "claimed", "enrol_speaker": "claimed", "test": "call"})
+    True
+    """
+    return "enrol" in columns and columns["enrol"] == columns.get("enrol_speaker")
+
+
+def alone(columns: Mapping[str, str]) -> str:
+    """The column of customers that stands for either side of every trial; empty if there is none.
+
+    Examples
+    --------
+    >>> alone({"enrol": "customer", "test_speaker": "customer", "test": "call"})
+    'customer'
+    """
+    return columns["enrol"] if columns.get("enrol") == columns.get("test_speaker", "") else ""
 
 
 def _attributes(

@@ -11,7 +11,7 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.attributes import UNKNOWN
-from parivox.read.columns import plain
+from parivox.read.columns import SPEAKER, plain
 from parivox.read.content import read_content
 from parivox.read.formats import table_format
 from parivox.read.formats.format import Chunk, is_cell
@@ -36,10 +36,6 @@ UTTERANCE = (
         "callid",
         "id",
     ),
-)
-SPEAKER = (
-    *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
-    *("customer", "customerid", "client", "clientid"),
 )
 ID = (*SPEAKER, "id")
 """Names of the id column of a table of speakers, in :func:`plain` spelling, the surest first."""

@@ -16,6 +16,7 @@ from parivox.read.checks import (
     UNSCORED,
     DataNote,
 )
+from parivox.read.columns import alone
 from parivox.read.formats import FORMATS
 from parivox.read.joining import pattern_of
 
@@ -111,9 +112,12 @@ def contradiction(
         truth = f"both are of {whose[0]}" if is_one else f"they are of {' and '.join(whose)}"
         labelled = scans[-1] if "label" in scans[-1].columns else scans[0]
         row, cells = (labelled.rows_of(*pair) or found)[0]
+        mend = "correct the label or the speakers"
+        if who := alone(source.columns):
+            mend = f"{who!r} is taken for who calls: name another column with test_speaker=..."
         return DataError(
             f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {truth} "
-            f"({_how_many(counts.wrong_labels)}); correct the label or the speakers, {_MEND}"
+            f"({_how_many(counts.wrong_labels)}); {mend}, {_MEND}"
         )
     if kind == "list":
         row, cells = found[0]

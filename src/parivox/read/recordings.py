@@ -11,10 +11,10 @@ import polars as pl
 from parivox.errors import DataError
 from parivox.read.cells import NO_STAGE, stages
 from parivox.read.checks import ACQUIRE, ENROL
+from parivox.read.columns import SPEAKER
 from parivox.read.formats import NO_SIDE, are_segments, on_side
 from parivox.read.joining import listed_ids, mend_of_ids, spreadsheet_damage
 from parivox.read.metadata import (
-    SPEAKER,
     UTTERANCE,
     by_role,
     find_column,
@@ -280,6 +280,19 @@ def read_models(source: Any) -> Models:
         else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
     )
     return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)
+
+
+def models_of_speakers(ids: pl.Series, name: str) -> Models:
+    """Models that have the names of their speakers, as customers in a log of calls.
+
+    Examples
+    --------
+    >>> models_of_speakers(pl.Series(["anna"]), "calls.csv").speaker_of.rows()
+    [('anna', 'anna')]
+    """
+    text = dict.fromkeys(("model", "recording", "speaker"), pl.String)
+    none = pl.DataFrame(schema={"row": pl.Int64, **text})
+    return Models(none, pl.DataFrame({"model": ids, "speaker": ids}), name, {}, 0)
 
 
 def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:

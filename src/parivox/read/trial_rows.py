@@ -11,6 +11,7 @@ from parivox.errors import DataError
 from parivox.read.attributes import Levels, ValueCodes, columns_of, sides_of, whole_of
 from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
 from parivox.read.checks import DataNote, Encoded
+from parivox.read.columns import alone
 from parivox.read.ids import Dictionary, Ids
 from parivox.read.joining import named_rows
 from parivox.read.notes import columns_shown, labels_or_scores
@@ -224,6 +225,8 @@ class TrialRows:
         found = []
         if not any("label" in scanned.columns for scanned in self.scans):
             item, note = "trials labelled by their speakers", "the file has no labels"
+            if who := alone(self.scans[0].columns):
+                note = f"the file has no labels and no claims: {who!r} is who calls and is claimed"
             found.append(DataNote("scores", item, self.stores[-1].rows, note))
         for scanned, store in zip(self.scans[1:], self.stores[1:], strict=True):
             for role in ("decision", "threshold", "status", "seconds"):

@@ -11,7 +11,7 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.checks import CheckCounts, DataNote, Trials, UtteranceFacts, check_partition
-from parivox.read.columns import Columns
+from parivox.read.columns import Columns, are_customers
 from parivox.read.content import Folder
 from parivox.read.formats import scan
 from parivox.read.ids import places_in
@@ -23,7 +23,7 @@ from parivox.read.joining import (
     why_nothing_fits,
 )
 from parivox.read.notes import check_columns, contradiction, reading_notes, why_none_left
-from parivox.read.recordings import read_failures, read_models, read_utterances
+from parivox.read.recordings import models_of_speakers, read_failures, read_models, read_utterances
 from parivox.read.speakers import speakers_of
 from parivox.read.spill import CheckedParts, FinalCodes, records
 from parivox.read.trial_rows import TrialRows
@@ -107,7 +107,7 @@ def read_trials(
     rows = TrialRows(
         attributes,
         is_distance=orientation == "distance",
-        has_models=tables.models is not None,
+        has_models=tables.models is not None or all(are_customers(one.columns) for one in scans),
         needs_speakers=needed,
         unscored=unscored,
     )
@@ -126,6 +126,8 @@ def _checked(
     if own.clash:
         rows.check_names()
     models = None if rows.model_ids is None else rows.model_ids.merge()
+    if models is not None and tables.models is None:
+        tables = replace(tables, models=models_of_speakers(models.series(), rows.scans[0].name))
     ids = own if models is None else models + own
     n_models = 0 if models is None else len(models)
     people, speaker, sources = find_speakers(rows, tables, own, models)
@@ -299,7 +301,7 @@ class TrialTables:
     def provenance(self) -> list[dict[str, Any]]:
         """What was read, but for the speakers."""
         tables = (self.utterances, self.models, self.failures)
-        return [one.provenance for one in tables if one is not None]
+        return [one.provenance for one in tables if one is not None and one.provenance]
 
 
 def find_speakers(
@@ -324,7 +326,9 @@ def find_speakers(
         theirs = tables.models.speakers(models.series(), scores)
         speaker[:n_models] = speaker_indices(theirs, people, tables.models.name)
         tables.models.check_speakers(tables.utterances, people, by_path=not len(names))
-        notes.append(DataNote("models", "enrolments that are models", n_models))
+        are_read = bool(tables.models.provenance)
+        item = "that are models" if are_read else "that have the name of their speaker"
+        notes.append(DataNote("models", f"enrolments {item}", n_models))
     own, named = speaker[n_models:], ids.values >= 0
     if len(names):
         if tables.utterances is not None and tables.tell_speakers:

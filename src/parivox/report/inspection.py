@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from parivox.errors import shown
+from parivox.read.columns import alone, are_customers
 from parivox.read.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ def _headline(found: Found) -> str:
         words = "trials, of which none can be read"
     elif found.kind == "scores" and "score" not in (found.roles or {}):
         words = "decisions on trials"
+    if is_trials and are_customers(found.roles or {}):
+        words += ", a call a row"
     if found.counted is not None and found.counted.system:
         words += f", of {found.counted.system}"
         words += f" on {found.counted.list}" if found.counted.list else ""
@@ -234,7 +237,8 @@ def _whose(found: Found, *, is_placed: bool) -> str:
     by_label = ""
     if whose.wrong is not None:
         contradicted = f", but {_percent(whose.wrong)} of the labels contradict that"
-        by_label = f"{contradicted}: see --utterances" if whose.wrong else ", as the labels say"
+        see = "--columns test_speaker=..." if alone(found.roles or {}) else "--utterances"
+        by_label = f"{contradicted}: see {see}" if whose.wrong else ", as the labels say"
     if whose.rule == "columns":
         stand = "stands" if whose.speakers == 1 else "stand"
         return f"their {_many(whose.speakers, 'speakers')} {stand} in columns of the file{by_label}"
@@ -257,6 +261,8 @@ def _labels(found: Found) -> str:
     words = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
     if bool(labels.target) != bool(labels.nontarget):
         words += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
+    if labels.by == "speakers" and (who := alone(found.roles or {})):
+        return f"none and no claims, so {who!r} is who calls and is claimed: {words}"
     if labels.by == "speakers":
         return f"none, so by whose the sides are: {words}"
     if not labels.by:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.columns import ALIASES, plain
+from parivox.read.columns import ALIASES, CALL, plain
 from parivox.read.formats.format import CERTAIN, ENGINE_ERRORS, Example, NamedColumns, named, why
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _fits(head: bytes, columns: Columns) -> float:
         return 0
     names, _, _ = _header(lines)
     known = {plain(name) for name in names}
-    roles = sum(bool(aliases & known) for aliases in ALIASES.values())
+    roles = sum(bool(aliases & known) for aliases in (*ALIASES.values(), CALL))
     asked = set(columns.by_role.values())
     found = asked & set(names)
     is_known = roles >= 2 or (bool(found) and (columns.elsewhere or found == asked))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.errors import DataError, shown
-from parivox.read.columns import ALIASES, Columns, plain
+from parivox.read.columns import ALIASES, SPEAKER, Columns, plain
 from parivox.read.content import Folder, read_content
 from parivox.read.counts_file import holds_counts
 from parivox.read.formats import may_be_trials, scan, table_format
@@ -35,7 +35,6 @@ from parivox.read.inspection.trials import (
     inspect_trials,
     with_odd_scores,
 )
-from parivox.read.metadata import SPEAKER
 from parivox.read.oddities import Odd
 from parivox.read.recordings import MODEL
 

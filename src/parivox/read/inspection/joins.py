@@ -10,13 +10,13 @@ import polars as pl
 
 from parivox.read.attributes import UNKNOWN, parse_attribute
 from parivox.read.checks import pair_key
-from parivox.read.columns import plain
+from parivox.read.columns import SPEAKER, plain
 from parivox.read.ids import places_in
 from parivox.read.inspection.findings import Differing, Join, Labels
 from parivox.read.inspection.tables import as_kind
 from parivox.read.inspection.trials import auc_of
 from parivox.read.joining import DIFFERENCES, pattern_of, pattern_of_speakers
-from parivox.read.metadata import ID, SPEAKER, UTTERANCE, id_columns
+from parivox.read.metadata import ID, UTTERANCE, id_columns
 from parivox.read.recordings import MODEL
 from parivox.read.speakers import Speakers
 

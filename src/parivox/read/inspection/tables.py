@@ -12,13 +12,13 @@ import polars as pl
 
 from parivox.errors import DataError, ParivoxError
 from parivox.read.attributes import UNKNOWN
-from parivox.read.cells import is_label
-from parivox.read.columns import ALIASES, name_columns, plain
+from parivox.read.cells import is_decision, is_label
+from parivox.read.columns import ALIASES, SPEAKER, name_columns, plain
 from parivox.read.formats.headerless import mostly_scores
 from parivox.read.groups import FEW, MANY
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Column, Found, Ids
-from parivox.read.metadata import SPEAKER, UTTERANCE, find_column, read_table
+from parivox.read.metadata import UTTERANCE, find_column, read_table
 from parivox.read.oddities import Odd, odd_ids, odd_numbers, odd_values
 from parivox.read.recordings import MODEL, read_failures, read_models, read_utterances
 from parivox.read.speakers import Speakers
@@ -49,6 +49,8 @@ _FACTS = (
 _EXAMPLES = 3
 _MOST = 10_000
 _FEW_NUMBERS = 12
+_FEW_CUSTOMERS = 10
+_CLAIMS = 0.2  # of the calls in a log are at least genuine
 _COUNTS = {"value": pl.String, "count": pl.Int64}
 _HEAD = 1 << 16
 _ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
@@ -226,10 +228,39 @@ def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
         sides = dict(zip(_SIDES, ids, strict=False)) if _are_sides(frame, ids) else {}
     else:
         sides = _sides(free, ids, missing, named)
-    if not _OUTCOMES & set(outcomes) or len(sides) < len(missing):
-        return {}
     by_user = {role: named[role] for role in asked.by_role if role in named}
+    if not _OUTCOMES & set(outcomes) or len(sides) < len(missing):
+        of_calls = {} if "enrol" in named else _roles_of_calls(frame, named)
+        return of_calls and {**of_calls, **by_user}
     return {**sides, **{r: c for r, c in outcomes.items() if r not in named}, **by_user}
+
+
+def _roles_of_calls(frame: pl.DataFrame, named: Mapping[str, str]) -> dict[str, str]:
+    """Roles in a log with a row a call: each call once, customers again and again.
+
+    Examples
+    --------
+    >>> people, words = [f"k{i % 10}" for i in range(20)], ["accepted", "rejected"] * 10
+    >>> log = pl.DataFrame({"no": [str(i) for i in range(20)], "wer": people, "ok": words})
+    >>> _roles_of_calls(log, {})
+    {'decision': 'ok', 'test': 'no', 'enrol': 'wer', 'enrol_speaker': 'wer', 'test_speaker': 'wer'}
+    """
+    free = [column for column in frame.columns if column not in named.values()]
+    words = {column: _first_cells(frame, column) for column in free}
+    of_decisions = (c for c in free if words[c] and all(map(is_decision, words[c])))
+    decision = next(of_decisions, None)
+    has_outcome = {"score", "decision"} & set(named)
+    found = {} if has_outcome or decision is None else {"decision": decision}
+    distinct = {c: frame[c].n_unique() for c in free if not mostly_scores(words[c] or ["0.5"])}
+    call = named.get("test") or next((c for c, n in distinct.items() if n == frame.height), "")
+    again = {c: n for c, n in distinct.items() if _FEW_CUSTOMERS <= n <= frame.height / 2}
+    if not (call and again and (has_outcome or found)):
+        return {}
+    customer = max(again, key=lambda column: again[column])
+    genuine = {c: (frame[c] == frame[customer]).sum() for c in again if c != customer}
+    claimed = next((c for c, n in genuine.items() if n > _CLAIMS * frame.height), customer)
+    who = {"enrol": claimed, "enrol_speaker": claimed, "test_speaker": customer}
+    return found | {"test": call} | who
 
 
 def _first_cells(frame: pl.DataFrame, column: str) -> list[str]:
@@ -255,8 +286,7 @@ def _sides(
     has_outcome = bool({"decision", "score"} & set(named))
     if people and not has_outcome:
         return {}  # models and their recordings, with the speaker of each
-    enrol = (*MODEL, *SPEAKER) if "decision" in named else MODEL
-    words = {"enrol": enrol, "test": UTTERANCE}
+    words = {"enrol": MODEL, "test": UTTERANCE}
     found: dict[str, str] = {}
     for side in missing:
         left = [column for column in free if column not in found.values()]

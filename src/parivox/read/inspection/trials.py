@@ -24,7 +24,7 @@ from parivox.read.checks import (
     Encoded,
     pair_key,
 )
-from parivox.read.columns import ATTRIBUTE, Columns, name_columns
+from parivox.read.columns import ATTRIBUTE, Columns, are_customers, name_columns
 from parivox.read.formats import scan_again
 from parivox.read.ids import Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
@@ -161,6 +161,9 @@ class _TrialInspector:
             chunk = chunk.take(~lost)
         if not chunk:
             return
+        if are_customers(self.scan.columns):  # so that a call may have the number of one
+            name = pl.col("enrol").cast(pl.String).str.strip_chars()
+            chunk = replace(chunk, frame=chunk.frame.with_columns(enrol="customer " + name))
         enrol, test = (self.ids.codes(chunk, role) for role in _ID_ROLES)
         label, score = self._labels(chunk), self._scores(chunk)
         self.chunks.append(Encoded(enrol, test, label, score))

@@ -1,0 +1,112 @@
+"""A log of calls in one table: what `parivox inspect` proposes runs as it is printed."""
+
+import random
+import shlex
+
+import pytest
+
+pytestmark = pytest.mark.minimal
+PEOPLE = [(n, "fm"[n % 2], 18 + n) for n in range(1, 41)]
+
+
+def log(head, cells, *, impostors=False):
+    """A log of 400 calls, the second customer of each cell being the one who is claimed."""
+    draw = random.Random(7)
+    rows = []
+    for call in range(1, 401):
+        who = PEOPLE[call % 40]
+        claimed = draw.choice(PEOPLE) if impostors and call % 3 == 0 else who
+        score = draw.gauss(2 * (who is claimed) - 0.6 * (who[1] == "f"), 1)
+        rows.append(cells(call, who, claimed, round(score, 3), "accept" if score > 1 else "reject"))
+    return "\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n"
+
+
+LOGS = {
+    "genuine calls": (
+        log(
+            "call_id,customer,score,decision,gender,age",
+            lambda c, w, q, s, d: (c, w[0], s, d, *w[1:]),
+        ),
+        (400, 0),
+    ),
+    "claims": (
+        log(
+            "call_id,customer,claimed_customer,score,decision,gender,age",
+            lambda c, w, q, s, d: (c, w[0], q[0], s, d, *w[1:]),
+            impostors=True,
+        ),
+        (269, 131),
+    ),
+    "decisions only": (
+        log(
+            "date,call,customer_id,decision,gender",
+            lambda c, w, q, s, d: ("Mon", c, f"k{w[0]}", d, w[1]),
+        ),
+        (400, 0),
+    ),
+    "columns of other names": (
+        log(
+            "Anruf,Kunde,behauptet,Entscheidung,Geschlecht",
+            lambda c, w, q, s, d: (f"a{c}", w[0], q[0], d, w[1]),
+            impostors=True,
+        ),
+        (269, 131),
+    ),
+    "times for ids": (
+        log(
+            "time,customer,score,gender",
+            lambda c, w, q, s, d: (f"10:{c // 60}:{c % 60}", w[0], s, w[1]),
+        ),
+        (400, 0),
+    ),
+    "impostors without names": (
+        log(
+            "call_id,customer,genuine,score,gender",
+            lambda c, w, q, s, d: (c, q[0], int(w is q), s, w[1]),
+            impostors=True,
+        ),
+        (269, 0),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LOGS)
+def test_the_command_that_inspect_prints_runs(parivox, tmp_path, name):
+    text, trials = LOGS[name]
+    (tmp_path / "calls.csv").write_text(text)
+    seen = parivox("inspect", "calls.csv", cwd=tmp_path)
+    assert (seen.returncode, seen.stderr) == (0, "")
+    proposed = seen.stdout.splitlines()[-1].partition(": ")[2]
+    command, *words = shlex.split(proposed)
+    assert command == "parivox"
+    found = parivox(*words, "--out", "audit", "--quiet", cwd=tmp_path)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "{:,} target and {} nontarget trials of 40 speakers".format(*trials) in found.stdout
+    assert "differ in case only" not in found.stdout  # a call and a customer may both be 7
+
+
+def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):
+    (tmp_path / "calls.csv").write_text(LOGS["genuine calls"][0])
+    seen = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
+    assert "labels: none and no claims, so 'customer' is who calls and is claimed" in seen
+    audited = parivox("audit", "calls.csv", "--by", "gender", "--quiet", cwd=tmp_path)
+    assert "'customer' is" in audited.stdout
+    assert "who calls and is claimed" in " ".join(audited.stdout.split())
+
+
+def test_calls_of_impostors_whom_no_column_names_are_refused_with_the_mend(parivox, tmp_path):
+    (tmp_path / "calls.csv").write_text(LOGS["impostors without names"][0])
+    found = parivox("audit", "calls.csv", "--by", "gender", cwd=tmp_path)
+    assert found.returncode == 2
+    assert "'customer' is taken for who calls: name another column with test_speaker=..." in (
+        found.stderr
+    )
+
+
+def test_a_column_is_not_both_sides_of_a_trial(parivox, tmp_path):
+    (tmp_path / "calls.csv").write_text(LOGS["genuine calls"][0])
+    roles = "enrol=customer,test=customer"
+    found = parivox("audit", "calls.csv", "--columns", roles, cwd=tmp_path)
+    assert found.returncode == 2
+    assert "'customer' is named for enrol and test" in found.stderr
