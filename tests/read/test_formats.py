@@ -584,8 +584,8 @@ def speechlab():
             "speechlab",
             "SpeechLab's columns",
             {"score": 0, "label": 1, "enrol": 2, "test": 3},
+            Example("0.5 target a/1 a/2", "SpeechLab", "score, label, enrolment, test"),
             fits=lambda first: 70 if first.labels(1) and first.scores(0) else 0,
-            examples=[Example("0.5 target a/1 a/2", "SpeechLab", "score, label, enrolment, test")],
         )
     )
     yield added

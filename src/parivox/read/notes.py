@@ -174,12 +174,6 @@ def labels_or_scores(scanned: Scan) -> str:
     return f"; if column {column} holds scores, give --scores-format {of_scores}"
 
 
-def columns_shown(scanned: Scan) -> str:
-    """Which columns a file has, for messages."""
-    names = [*scanned.columns.values(), *scanned.ignored][:8]
-    return f" (it has {', '.join(repr(name) for name in names)})" if names else ""
-
-
 def check_columns(asked: Columns, scans: Sequence[Scan]) -> None:
     """Each column that the user names must be in one of the files."""
     for role, column in asked.by_role.items():

@@ -14,7 +14,7 @@ from parivox.read.checks import DataNote, Encoded
 from parivox.read.columns import alone
 from parivox.read.ids import Dictionary, Ids
 from parivox.read.joining import named_rows
-from parivox.read.notes import columns_shown, labels_or_scores
+from parivox.read.notes import labels_or_scores
 from parivox.read.spill import Store, ranges
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class TrialRows:
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )
-            msg = f"{scanned.name}: has no column of scores{columns_shown(scanned)}; {mend}"
+            msg = f"{scanned.name}: has no column of scores{scanned.columns_shown}; {mend}"
             raise DataError(msg + labels_or_scores(scanned))
         self._read_rows(scanned, "scores")
         self.scored = self.listed = self.ids.runs
@@ -257,7 +257,7 @@ def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
     for role in ("enrol", "test"):
         if role not in scanned.columns:
             msg = (
-                f"{scanned.name}: has no column of {role} utterances{columns_shown(scanned)}; "
+                f"{scanned.name}: has no column of {role} utterances{scanned.columns_shown}; "
                 f"name it with --columns {role}=..."
             )
             raise DataError(msg)

@@ -21,7 +21,6 @@ from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.content import Folder, in_encoding_given
 from parivox.read.formats import scan
 from parivox.read.joining import listed_ids, utterance_speakers
-from parivox.read.notes import columns_shown
 from parivox.read.recordings import read_utterances
 from parivox.read.speakers import read_speakers
 from parivox.read.trial_rows import chunks_of_trials
@@ -389,7 +388,7 @@ def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None)
         bare = ids.filter(~ids.str.contains("/", literal=True))
         if len(bare):
             msg = (
-                f"{scanned.name}: has no column of labels{columns_shown(scanned)}, and "
+                f"{scanned.name}: has no column of labels{scanned.columns_shown}, and "
                 f"{listed_ids(bare, ids, 'utterance ids')} tell no speaker; give a table of "
                 "speakers or utterances, or name the labels with --columns label=..."
             )

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -193,20 +194,29 @@ def _rows(
     data: bytes, lead: int, first: int, height: int, separator: str, quote: str | None
 ) -> Rows:
     """Row of each record of a block whose first one begins at `lead`, in row `first`."""
-    if quote is None or b'"' not in data:
-        return range(first, first + height)
-    lines = data.count(b"\n", lead) + (not data.endswith(b"\n"))
-    if lines > height:  # some records may hold line ends
-        text = io.StringIO(data[lead:].decode("utf-8", errors="replace"), newline="")
-        reader = csv.reader(text, delimiter=separator, quotechar=quote)
-        starts = [first]
-        try:
-            starts += [first + reader.line_num for _ in reader]
-        except csv.Error:
-            starts = []
-        if len(starts) > height:
-            return np.array(starts[:height], dtype=np.int64)
+    if quote is not None and b'"' in data:
+        lines = data.count(b"\n", lead) + (not data.endswith(b"\n"))
+        if lines > height:  # some records may hold line ends
+            starts = [row for row, _ in _records(data[lead:], first, separator, quote)]
+            if len(starts) >= height:
+                return np.array(starts[:height], dtype=np.int64)
     return range(first, first + height)
+
+
+def _records(
+    block: bytes, first: int, separator: str, quote: str | None
+) -> Iterator[tuple[int, int]]:
+    """Row and number of fields of each record, as far as it can be read."""
+    text = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
+    if separator == " ":
+        yield from ((row, len(line.split())) for row, line in enumerate(text, first))
+        return
+    reader = csv.reader(text, delimiter=separator, quotechar=quote)
+    row = first
+    with suppress(csv.Error):
+        for cells in reader:
+            yield row, len(cells)
+            row = first + reader.line_num
 
 
 def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
@@ -226,54 +236,29 @@ def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
             block = left + read if left else read
             cut = len(block) if last else block.rfind(b"\n") + 1
             if not cut or (last and len(block) - block.rfind(b"\n") > BLOCK):
-                raise DataError(_endless(content.name, row))
+                msg = (
+                    f"{content.name}: row {row} or one below it is longer than {BLOCK >> 20} MiB, "
+                    "as no row of a table is; give a table with a line for each row"
+                )
+                raise DataError(msg)
             left, whole = block[cut:], block if last else block[:cut]
             if whole:
                 yield row, whole, 0
             row += 0 if last else whole.count(b"\n")
 
 
-def _endless(name: str, row: int) -> str:
-    return (
-        f"{name}: row {row} or one below it is longer than {BLOCK >> 20} MiB, as no row of a table "
-        "is; give a table with a line for each row"
-    )
-
-
 def _untidy(block: bytes) -> bool:
     """Whether anything but single blanks separates the fields of any line."""
-    return (
-        b"\t" in block
-        or b"  " in block
-        or b" \n" in block
-        or b" \r" in block
-        or b"\n " in block
-        or block[:1] == b" "
-        or block[-1:] == b" "
-    )
+    odd = (b"\t", b"  ", b" \n", b" \r", b"\n ")
+    return any(one in block for one in odd) or b" " in {block[:1], block[-1:]}
 
 
 def _odd_row(
     block: bytes, first: int, separator: str, width: int, quote: str | None
 ) -> tuple[int, int] | None:
     """Row and number of fields of the first row with another number of fields."""
-    text = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
-    if separator == " ":
-        for row, line in enumerate(text, first):
-            n = len(line.split())
-            if n not in {0, width}:
-                return row, n
-        return None
-    reader = csv.reader(text, delimiter=separator, quotechar=quote or None)
-    row = 0
-    try:
-        for cells in reader:
-            if cells and len(cells) != width:
-                return first + row, len(cells)
-            row = reader.line_num
-    except csv.Error:
-        return None
-    return None
+    records = _records(block, first, separator, quote)
+    return next(((row, n) for row, n in records if n not in {0, width}), None)
 
 
 def _ragged(name: str, row: int, found: int, width: int) -> DataError:

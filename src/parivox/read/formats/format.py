@@ -96,6 +96,12 @@ class Scan:
         """Where something was found, as messages say it."""
         return at(self.name, row, self.columns[role] if role else "")
 
+    @property
+    def columns_shown(self) -> str:
+        """Which columns there are, for messages."""
+        names = [*self.columns.values(), *self.ignored][:8]
+        return f" (it has {', '.join(map(repr, names))})" if names else ""
+
     def rows_of(self, enrol: str, test: str) -> list[tuple[int, dict[str, object]]]:
         """Every row with this ordered pair of ids, for messages."""
         found = []

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from parivox.errors import DataError
@@ -207,10 +208,9 @@ def headerless(
     name: str,
     label: str,
     places: Mapping[str, int],
-    optional: Mapping[str, int] | None = None,
-    *,
+    *examples: Example,
     fits: Callable[[Sample], float],
-    examples: Sequence[tuple[str, str, str]] = (),
+    optional: Mapping[str, int] = MappingProxyType({}),
     more: bool = False,
     rows: str = "",
     label_with_optional: str = "",
@@ -221,7 +221,6 @@ def headerless(
     well the first lines of a text fit is 0 for not at all. Where `more` columns of words may
     follow, they are ignored. `rows` says what the rows hold, if not the names of the roles.
     """
-    optional = optional or {}
     role_words = _role_words({**places, **optional})
     least, most = len(set(places.values())), len(role_words)
 
@@ -274,7 +273,7 @@ def headerless(
         optional=optional,
         label_with_optional=label_with_optional,
         rows=rows or ", ".join(role_words),
-        examples=tuple(Example(*one) for one in examples),
+        examples=examples,
     )
 
 
@@ -319,52 +318,48 @@ HEADERLESS = (
         "voxceleb",
         "VoxCeleb's columns",
         {"label": 0, "enrol": 1, "test": 2},
-        {"score": 3},
+        Example(
+            "1 id1/v/1.wav id2/v/2.wav",
+            "VoxCeleb, clovaai; a score may follow",
+            "label, enrolment, test",
+        ),
+        optional={"score": 3},
         more=True,
         fits=lambda first: 60 if first.labels(0) else 0,
-        examples=[
-            (
-                "1 id1/v/1.wav id2/v/2.wav",
-                "VoxCeleb, clovaai; a score may follow",
-                "label, enrolment, test",
-            )
-        ],
     ),
     headerless(
         "voxceleb-scores",
         "VoxSRC's columns",
         {"score": 0, "enrol": 1, "test": 2},
+        Example("0.5213 id1/v/1.wav id2/v/2.wav", "VoxSRC", "score, enrolment, test"),
         fits=lambda first: 10 * first.scores_rather(0, 2),
-        examples=[("0.5213 id1/v/1.wav id2/v/2.wav", "VoxSRC", "score, enrolment, test")],
     ),
     headerless(
         "kaldi-trials",
         "Kaldi's columns",
         {"enrol": 0, "test": 1, "label": 2},
-        {"score": 3},
+        Example("id1-a id2-b nontarget", "Kaldi", "enrolment, test, label"),
+        Example("id1-a id2-b 1 0.5213", "SpeechBrain", "enrolment, test, label, score"),
+        Example("id1/a.wav id2/b.wav tar", "VOiCES (`imp`, `tar`)", "enrolment, test, label"),
+        optional={"score": 3},
         label_with_optional="SpeechBrain's columns",
         fits=lambda first: 50 if first.labels(2) else 0,
-        examples=[
-            ("id1-a id2-b nontarget", "Kaldi", "enrolment, test, label"),
-            ("id1-a id2-b 1 0.5213", "SpeechBrain", "enrolment, test, label, score"),
-            ("id1/a.wav id2/b.wav tar", "VOiCES (`imp`, `tar`)", "enrolment, test, label"),
-        ],
     ),
     headerless(
         "kaldi-scores",
         "Kaldi's columns",
         {"enrol": 0, "test": 1, "score": 2},
+        Example("id1-a id2-b 0.5213", "Kaldi", "enrolment, test, score"),
         fits=lambda first: (
             0 if first.width == 4 and first.labels(3) else 10 * first.scores_rather(2, 0)
         ),
-        examples=[("id1-a id2-b 0.5213", "Kaldi", "enrolment, test, score")],
     ),
     headerless(
         "wespeaker",
         "WeSpeaker's four columns",
         {"enrol": 0, "test": 1, "score": 2, "label": 3},
+        Example("id1-a id2-b 0.52130 target", "WeSpeaker", "enrolment, test, score, label"),
         fits=_wespeaker,
-        examples=[("id1-a id2-b 0.52130 target", "WeSpeaker", "enrolment, test, score, label")],
     ),
     # bob has no labels: the two identities say whether a trial is a target. With four columns the
     # claimed one is also the enrolment, since nothing else names it.
@@ -372,55 +367,47 @@ HEADERLESS = (
         "bob-4",
         "bob's four columns",
         {"enrol": 0, "enrol_speaker": 0, "test_speaker": 1, "test": 2, "score": 3},
-        fits=lambda first: _bob(first, 4),
+        Example(
+            "anna anna anna/probe1 0.5213",
+            "bob",
+            "claimed identity (the enrolment and its speaker), real identity (the test's speaker), "
+            "test, score",
+        ),
         rows="claimed identity, real identity, test, score as bob writes them",
-        examples=[
-            (
-                "anna anna anna/probe1 0.5213",
-                "bob",
-                (
-                    "claimed identity (the enrolment and its speaker), real identity (the test's "
-                    "speaker), test, score"
-                ),
-            )
-        ],
+        fits=lambda first: _bob(first, 4),
     ),
     headerless(
         "bob-5",
         "bob's five columns",
         {"enrol_speaker": 0, "enrol": 1, "test_speaker": 2, "test": 3, "score": 4},
-        fits=lambda first: _bob(first, 5),
+        Example(
+            "anna m01 anna anna/probe1 0.5213",
+            "bob",
+            "claimed identity, model (the enrolment), real identity, test, score",
+        ),
         rows="claimed identity, model, real identity, test, score as bob writes them",
-        examples=[
-            (
-                "anna m01 anna anna/probe1 0.5213",
-                "bob",
-                "claimed identity, model (the enrolment), real identity, test, score",
-            )
-        ],
+        fits=lambda first: _bob(first, 5),
     ),
     headerless(
         "nist-key",
         "the columns of a NIST key",
         {"enrol": 0, "test": 1, "side": 2, "label": 3},
+        Example(
+            "m1 s1.sph a target",
+            "NIST SRE keys",
+            "model, segment and side, label; columns after these are left out",
+        ),
         more=True,
         fits=lambda first: 35 if first.sides(2) and first.labels(3) else 0,
-        examples=[
-            (
-                "m1 s1.sph a target",
-                "NIST SRE keys",
-                "model, segment and side, label; columns after these are left out",
-            )
-        ],
     ),
     headerless(
         "nist-scores",
         "the columns of a NIST system output",
         {"enrol": 0, "test": 1, "side": 2, "score": 3},
+        Example(
+            "m1 s1.sph a -3.21", "NIST SRE system outputs", "model, segment and side, score (LLR)"
+        ),
         fits=lambda first: 35 if first.sides(2) and first.numbers(3) and not first.labels(3) else 0,
-        examples=[
-            ("m1 s1.sph a -3.21", "NIST SRE system outputs", "model, segment and side, score (LLR)")
-        ],
     ),
 )
 """The formats, in the order in which they are listed."""
