@@ -24,6 +24,7 @@ TOGETHER = [
     ("--no-intervals", "--limit", "fnr=0.1"),
     ("--no-intervals", "--attempts", "3"),
     ("--no-intervals", "--standardise", "same:gender"),
+    ("--no-intervals", "--primary", "gender"),
     ("--limit", "fnr=0.1", "--limit", "fnr=0.1"),
     ("--gate", "speakers=8", "--gate", "speakers=9"),
     ("--confidence", "0.9", "--confidence", "0.95"),

@@ -353,6 +353,10 @@ def _of_verdicts(options: Options) -> dict[str, object]:
                 "their ratio), p_holm for both error types; none of either is below twice the "
                 "smallest of all, as it is asked at once whether groups differ and which do"
             ),
+            "confirmatory": (
+                "verdicts by the primary grouping at its operating point, under the first "
+                "allocation: chance of any false claim among them; all else is exploratory"
+            ),
         },
         "gates": {
             "inference": f"{gates.too_few} and no verdict",

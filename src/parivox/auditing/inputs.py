@@ -153,13 +153,14 @@ class Gathered:
 class Design:
     """What every system of an audit is measured by."""
 
-    groupings: Sequence[Grouping]
+    groupings: Sequence[Grouping]  # the primary one first
     options: Options
     metrics: Metrics  # the user's own, by name
     # groupings within whose levels all is measured again, at the same thresholds
     within: Sequence[Grouping] = ()
     strata: Sequence[Grouping] = ()  # what rates are standardised over
     draws: Draws | None = None  # the speakers drawn for replicates; None for no replicates
+    primary_point: str = ""  # the operating point named to be primary; none: each system's first
 
 
 def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:

@@ -83,7 +83,7 @@ class Options(AuditOptions):
 
     def _check_intervals(self) -> None:
         """Refuse what needs intervals without them."""
-        needing = ("compare", "limit", "attempts", "standardise")
+        needing = ("compare", "limit", "attempts", "standardise", "primary")
         named = next((f"--{name}" for name in needing if getattr(self, name)), None)
         if self.speaker_ids != NEVER:
             named = named or f"--speaker-ids {self.speaker_ids}"
@@ -96,6 +96,18 @@ class Options(AuditOptions):
         if self.operating_points is None:
             return None
         return [parse_point(text, self.costs, llr=self.llr) for text in self.operating_points]
+
+    def primary_of(self, groupings: Sequence[str]) -> tuple[str, str]:
+        """The grouping that the audit is about, and the operating point if one is named."""
+        text = groupings[0] if self.primary is None else self.primary.strip()
+        grouping = text if text in groupings else text.rpartition("@")[0] or text
+        if grouping not in groupings:
+            msg = (
+                f"--primary {text!r}: {grouping!r} is no grouping of this audit; choose from "
+                f"{', '.join(groupings)}"
+            )
+            raise ConfigError(msg)
+        return grouping, text[len(grouping) + 1 :]
 
     def sweep_points(self) -> list[OperatingPoint]:
         """Grid of operating points of the sweep."""

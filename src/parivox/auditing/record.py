@@ -49,6 +49,13 @@ def record_of(
         },
         "definitions": all_definitions(options),
     }
+    primary = {
+        name: "{grouping}@{operating_point}".format(**one.primary)
+        for name, one in named.items()
+        if one.sample is not None and one.primary["operating_point"]
+    }
+    if primary:
+        record["primary"] = primary
     if options.compat:
         record["compat"] = DIFFERENCES
     if file is not None:

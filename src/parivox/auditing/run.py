@@ -162,6 +162,7 @@ def audit(
         development_of = developments(asked.threshold_from, names)
     _check_references(checked, read.groupings)
     _check_speakers_known(read, checked)
+    read, primary_point = _primary_first(read, checked)
     if table is not None:
         check_trials_known(read.sets)
     common = None
@@ -175,6 +176,7 @@ def audit(
         metrics=metrics,
         within=read.levels,
         strata=read.strata,
+        primary_point=primary_point,
         draws=_draws(read, checked),
     )
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
@@ -189,10 +191,9 @@ def audit(
         tell(f"measuring {system_name(trials_of.system, trials_of.list)}")
         way = "similarity" if trials_of.is_similarity else asked.orientation
         system = measure_system(trials_of, design, found_on, way)
-        systems.append(system)
-        parts: list[Measured] | None = None
-        if common is not None:
-            parts = []
+        systems.append(_with_primary(system))
+        parts: list[Measured] | None = None if common is None else []
+        if parts is not None:
             compared.append(Compared(system, parts))
         add_rows(system, rows, compared=parts)
         _account(rows["data"], system, read)
@@ -266,7 +267,7 @@ def _check_speakers_known(read: Gathered, options: Options) -> None:
     """Refuse options that need to know the speakers where counts are audited."""
     if all(one.has_speakers for one in read.sets):
         return
-    for name in ("limit", "attempts"):
+    for name in ("limit", "attempts", "primary"):
         if getattr(options, name):
             msg = (
                 f"--{name}: counts do not tell who the speakers are, so that nothing can be said "
@@ -313,6 +314,25 @@ def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
                 f"nearest groups: {', '.join(near)}"
             )
             raise ConfigError(msg)
+
+
+def _primary_first(read: Gathered, options: Options) -> tuple[Gathered, str]:
+    """The primary grouping before all others, and the operating point if one is named."""
+    primary, point = options.primary_of(read.names(read.groupings))
+    groupings = sorted(read.groupings, key=lambda one: one.name != primary)
+    return replace(read, groupings=groupings), point
+
+
+def _with_primary(system: System) -> System:
+    """The system, if it has the operating point that is named to be primary."""
+    named, known = system.design.primary_point, [one.point.text for one in system.points.found]
+    if named and named not in known:
+        msg = (
+            f"--primary {system.design.options.primary!r}: {named!r} is no operating point of "
+            f"{system.trials.name}; choose from {', '.join(known)}"
+        )
+        raise ConfigError(msg)
+    return system
 
 
 def entry_points() -> Iterable[EntryPoint]:

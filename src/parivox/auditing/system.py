@@ -72,6 +72,18 @@ class System:
         """The columns that say which it is."""
         return {"system": self.trials.system, "list": self.trials.list}
 
+    @property
+    def primary(self) -> dict[str, str | None]:
+        """Where verdicts are confirmatory; no point if the one named has no threshold."""
+        named = self.design.primary_point
+        known = [one.point.text for one in self.points.found if not one.reason]
+        return {
+            "grouping": self.design.groupings[0].name,
+            "allocation": self.design.options.allocate[0],
+            "within": "",
+            "operating_point": next((one for one in known if named in {"", one}), None),
+        }
+
 
 # --- 1. counts, thresholds, speakers --------------------------------------------------------------
 
@@ -127,6 +139,7 @@ def measure_system(
         _check_edges(trials, at)
         return at
 
+    asked.sort(key=lambda one: one.text != design.primary_point)
     cheapest = [
         OperatingPoint("min-cdet" if i == 0 else f"min-cdet:{cost.name}", "min-cdet", cost=cost)
         for i, cost in enumerate(options.costs)

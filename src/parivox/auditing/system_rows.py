@@ -63,7 +63,8 @@ def add_rows(
                 whole = sample.levels[system.tally.levels.index(one.level)]
                 trend_rows(rows["bias"], where, grouping, points.found, whole, options)
             verdict_rows(
-                rows["verdicts"], where, names[:-1], points.found, ratios, rates, of, options
+                *(rows["verdicts"], where, names[:-1], points.found, ratios, rates, of, options),
+                primary=system.primary,
             )
             limit_rows(rows["limits"], where, names, points.found, of, options)
         if options.sweep:

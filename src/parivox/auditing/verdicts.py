@@ -112,10 +112,13 @@ def verdict_rows(
     rates: Estimates,
     uncertainty: Uncertainty,
     options: Options,
+    *,
+    primary: Mapping[str, Any],
 ) -> None:
     """The verdict on every group and on the system, whose rows have no group.
 
-    `against` are ratios to the first reference asked for, by metric and operating point.
+    `against` are ratios to the first reference asked for, by metric and operating point; verdicts
+    at the `primary` grouping and point are confirmatory.
     """
     p_all = dict(zip(rates.keys, uncertainty.nulls.heterogeneity(rates)["p"].tolist(), strict=True))
     reference = options.reference[0]
@@ -131,6 +134,7 @@ def verdict_rows(
         of_all = [p_all.get((metric, "", point), np.nan) for metric in RATES]
         p_holm, p_bh, p_system, p_system_holm = _adjusted(p, np.array(of_all), reference)
         shared = {"operating_point": point, "reference": reference, "margin": options.margin}
+        shared["confirmatory"] = primary.items() <= {**where, **shared}.items()
         judged: dict[str, Verdicts] = {}
         for i, (metric, of) in enumerate(zip(RATES, ratios, strict=True)):
             judged[metric] = verdict = verdicts(

@@ -311,6 +311,14 @@ class AuditOptions(ReadOptions):
         high=1 << 20,
         zero="exact",
     )
+    primary: str | None = option(
+        UNCERTAINTY,
+        "the question of the audit: the grouping, as in `gender` or `gender@fpr=0.01`, whose "
+        "verdicts are [confirmatory](uncertainty.md#one-question-or-many); it comes first",
+        Text,
+        metavar="GROUPING",
+        without="the first grouping at the first operating point",
+    )
     margin: float = option(
         UNCERTAINTY,
         "largest ratio, and its reciprocal, that is "

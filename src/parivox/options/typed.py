@@ -79,6 +79,9 @@ class OtherAuditOptions(TypedDict, total=False):
     """keep thresholds that were found on the trials in every replicate, which else finds its own"""
     bins: int | str
     """of the scores in replicates: a number, or exact (default: 1024)"""
+    primary: str | None
+    """the question of the audit: the grouping, as in gender or gender@fpr=0.01, whose verdicts are
+    confirmatory; it comes first (default: the first grouping at the first operating point)"""
     margin: float
     """largest ratio, and its reciprocal, that is no difference that matters (default: 1.25)"""
     attempts: int | None
