@@ -20,9 +20,8 @@ from parivox import audit, embed, open_store
 from parivox.embedding.audio import Excerpt, decode
 from parivox.embedding.extract import _check_alike
 from parivox.embedding.store import check_store
-from parivox.embedding.systems.callables import CallableSystem
-from parivox.embedding.systems.named import load
-from parivox.embedding.systems.protocol import recorded
+from parivox.embedding.systems import recorded
+from parivox.embedding.systems.named import CallableSystem, load
 from parivox.embedding.workers import Batch, embed_batch
 from parivox.errors import ConfigError, DataError
 from parivox.read.recordings import read_failures, read_utterances

@@ -5,10 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from parivox.embedding.systems import named
-from parivox.embedding.systems.callables import system_of
-from parivox.embedding.systems.named import known_systems, load
-from parivox.embedding.systems.protocol import SCORINGS, EmbeddingSystem, VerifyingSystem
+from parivox.embedding.systems import SCORINGS, EmbeddingSystem, VerifyingSystem, named
+from parivox.embedding.systems.named import known_systems, load, system_of
 from parivox.errors import ConfigError, DataError
 from parivox.scoring.vectors import COMPARISONS
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parivox.embedding.probe import probe
-from parivox.embedding.systems.callables import CallableSystem
+from parivox.embedding.systems.named import CallableSystem
 
 
 class Spectrum:

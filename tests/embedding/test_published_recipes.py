@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parivox.embedding.frontends import FRONTENDS
-from parivox.embedding.systems.protocol import EmbeddingSystem
+from parivox.embedding.systems import EmbeddingSystem
 from parivox.embedding.systems.published import PUBLISHED, load_published
 from parivox.errors import ConfigError, DataError
 

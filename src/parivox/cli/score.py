@@ -78,8 +78,8 @@ def _check(given: argparse.Namespace) -> None:
 
 def _verifying(name: str, device: str) -> Any:
     """The system that is named, which must compare recordings itself."""
+    from parivox.embedding.systems import VerifyingSystem  # noqa: PLC0415
     from parivox.embedding.systems.named import load  # noqa: PLC0415 - what takes time to load
-    from parivox.embedding.systems.protocol import VerifyingSystem  # noqa: PLC0415
 
     system = load(name, device=device)
     if not isinstance(system, VerifyingSystem):

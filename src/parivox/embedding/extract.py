@@ -47,9 +47,8 @@ from parivox.embedding.store import (
     save,
     writing,
 )
-from parivox.embedding.systems import named
-from parivox.embedding.systems.callables import made_by
-from parivox.embedding.systems.protocol import EmbeddingSystem, recorded
+from parivox.embedding.systems import EmbeddingSystem, named, recorded
+from parivox.embedding.systems.named import made_by
 from parivox.embedding.workers import Batch, do_batches, embed_batch
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import in_encoding_given
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.embedding.systems.protocol import VerifyingSystem
+    from parivox.embedding.systems import VerifyingSystem
     from parivox.embedding.workers import Done, InHand
 
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.embedding.systems.protocol import Waveform
+    from parivox.embedding.systems import Waveform
 
     Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.embedding.systems.protocol import EmbeddingSystem
+from parivox.embedding.systems import EmbeddingSystem
 from parivox.embedding.voices import RATE, draw_voice, speak
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.embedding.systems.protocol import VerifyingSystem, Waveform
+    from parivox.embedding.systems import VerifyingSystem, Waveform
 
 TOLERANCE = 1e-5
 """Of vectors of the same recording, as a share of their length."""

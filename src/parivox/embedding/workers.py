@@ -20,7 +20,7 @@ import numpy as np
 
 from parivox.embedding.audio import Decoded, decode
 from parivox.embedding.recordings import audio_sha256
-from parivox.embedding.systems.protocol import SystemFailed
+from parivox.embedding.systems import SystemFailed
 from parivox.errors import DataError, ParivoxError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.embedding.audio import Excerpt
-    from parivox.embedding.systems.protocol import EmbeddingSystem
+    from parivox.embedding.systems import EmbeddingSystem
 
     Vector = NDArray[np.float32]
     InHand = Callable[[int | None], None]

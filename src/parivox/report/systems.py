@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from parivox.embedding.probe import Probed
     from parivox.embedding.recordings import Source
     from parivox.embedding.store import Store
+    from parivox.embedding.systems import EmbeddingSystem, VerifyingSystem
     from parivox.embedding.systems.named import Known
-    from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
     from parivox.scoring.run import Scored
 
 _STYLES = {"ok": "", "note": "yellow", "fault": "red"}

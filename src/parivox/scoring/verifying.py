@@ -26,7 +26,7 @@ from parivox.embedding.recordings import (
     with_stat,
 )
 from parivox.embedding.store import save
-from parivox.embedding.systems.protocol import recorded
+from parivox.embedding.systems import recorded
 from parivox.embedding.workers import Batch, decode_batch, do_batches
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import in_encoding_given
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.embedding.systems.protocol import VerifyingSystem
+    from parivox.embedding.systems import VerifyingSystem
     from parivox.embedding.workers import InHand
 
     Outcome = tuple[float | None, str | None, str, str | None]

@@ -1,28 +1,57 @@
-"""Systems by name: what a user writes after ``--system``, and the system that it stands for."""
+"""Systems by name: what a user writes after ``--system``, and the system that it stands for.
+
+What a user names with ``package.module:attribute``, or a package registers in the entry point
+group ``parivox.systems``, is Python:
+
+- an object with `embed`, or with `enrol` and `verify`, that follows
+  :mod:`parivox.embedding.systems`;
+- a function of ``(waveform, sample_rate)`` that gives a vector, or with an attribute ``batched =
+  True`` a function of ``(waveforms, sample_rate)`` that gives a vector of each;
+- a class or function without arguments that gives one of these; or with one argument ``device``,
+  which is given ``cpu`` or what the user asks for.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import importlib
+import inspect
+import os
 import re
+import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from parivox.embedding.systems.callables import load_object, system_of
+import numpy as np
+
+from parivox.embedding.systems import (
+    EmbeddingSystem,
+    SystemFailed,
+    VerifyingSystem,
+    check_least_seconds,
+    check_rate,
+    check_scoring,
+)
 from parivox.embedding.systems.ge2e import load_ge2e
 from parivox.embedding.systems.ge2e_weights import cached_file
 from parivox.embedding.systems.onnx import load_onnx
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.embedding.systems.published import PUBLISHED, load_published
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, ParivoxError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
-    from parivox.embedding.systems.protocol import EmbeddingSystem, VerifyingSystem
+    from numpy.typing import NDArray
+
+    from parivox.embedding.systems import Waveform
 
     System = EmbeddingSystem | VerifyingSystem
 
@@ -165,8 +194,6 @@ def _loaded(entry: EntryPoint) -> Any:
 
 
 def _nearest(name: str, names: Iterable[str]) -> list[str]:
-    from difflib import get_close_matches  # noqa: PLC0415 - for messages only
-
     return get_close_matches(name.lower(), list(names), n=3, cutoff=0.5)
 
 
@@ -199,3 +226,241 @@ def _unknown(text: str, path: Path, registered: dict[str, EntryPoint]) -> Config
         f"--system {text!r} is not known; nearest: {', '.join(near)}{mend}; give it as "
         f"--system {near[0]}{form}"
     )
+
+
+SAMPLE_RATE = 16_000
+"""In Hz, of functions that do not tell theirs."""
+LEAST_SECONDS = 0.2
+"""Of functions that do not tell theirs."""
+
+
+class CallableSystem:
+    """A function as an embedding system.
+
+    Its attributes `sample_rate` (in the place of which another may be given), `scoring`,
+    `least_seconds`, `batched` and `provenance` are read where it has them. `device` is what it was
+    made with, to be recorded.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        *,
+        sample_rate: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.function, self.name = function, name
+        own_rate = getattr(function, "sample_rate", SAMPLE_RATE)
+        where = f"system {name}"
+        self.sample_rate = check_rate(own_rate if sample_rate is None else sample_rate, where)
+        self.scoring = check_scoring(getattr(function, "scoring", "cosine"), where)
+        least = getattr(function, "least_seconds", LEAST_SECONDS)
+        self.least_seconds = check_least_seconds(least, where)
+        self.is_batched = bool(getattr(function, "batched", False))
+        self.provenance: Mapping[str, Any] = {
+            "system": name,
+            "sample_rate": self.sample_rate,
+            "batched": self.is_batched,
+            **_source(function),
+            **getattr(function, "provenance", {}),
+            **({} if device is None else {"device": device}),
+        }
+        self.shape: tuple[int, ...] | None = None
+
+    def embed(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
+        """Vectors of shape (recording, crop, dimension), checked for shape and type.
+
+        It is an error if the function raises one, or gives anything but a vector for each
+        recording, all of one size.
+        """
+        if self.is_batched:
+            found = self._vectors(list(waveforms), (len(waveforms),))
+        else:
+            each = [self._vectors(one, ()) for one in waveforms]
+            self._check_alike({vectors.shape for vectors in each})
+            found = np.stack(each) if each else np.empty((0, 1, 1), np.float32)
+        if len(found):
+            shape = found.shape[1:]
+            self._check_alike({self.shape or shape, shape})
+            self.shape = shape
+        return found
+
+    def _check_alike(self, shapes: set[tuple[int, ...]]) -> None:
+        if len(shapes) > 1:
+            listed = " and ".join(map(str, sorted(shapes)[:2]))
+            self._refuse(f"vectors of different shapes, {listed}")
+
+    def _vectors(self, audio: Any, leading: tuple[int, ...]) -> NDArray[np.float32]:
+        """What the function gives of a waveform, or of several: (*leading, crop, dimension)."""
+        try:
+            answer = self.function(audio, self.sample_rate)
+        except ParivoxError:
+            raise
+        except Exception as error:
+            what = f"{len(audio)} recordings" if self.is_batched else f"{len(audio):,} samples"
+            msg = (
+                f"system {self.name} failed on {what} at {self.sample_rate:,} Hz: "
+                f"{type(error).__name__}: {error}; mend the function, which is given 1-D float32 "
+                "arrays and the rate"
+            )
+            raise SystemFailed(msg) from error
+        try:
+            found = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
+        except (TypeError, ValueError):
+            self._refuse(f"a {type(answer).__name__} that is no array")
+        if found.dtype.kind not in "fiu":
+            self._refuse(f"an array of {found.dtype}, not of real numbers")
+        shape = found.shape
+        first = len(leading)
+        while len(shape) > first + 2 and shape[first] == 1:  # as SpeechBrain leaves it
+            shape = (*shape[:first], *shape[first + 1 :])
+        if len(shape) == first + 1:
+            shape = (*shape[:-1], 1, shape[-1])
+        if len(shape) != first + 2 or shape[:first] != leading or not shape[-1]:
+            self._refuse(f"an array of shape {found.shape}")
+        return np.ascontiguousarray(found.reshape(shape), np.float32)
+
+    def _refuse(self, what: str) -> NoReturn:
+        wanted = (
+            "an array (recording, dimension) or (recording, crop, dimension), a row for each "
+            "waveform in the list"
+            if self.is_batched
+            else "a vector (dimension), or one for each crop (crop, dimension), of each waveform"
+        )
+        msg = f"system {self.name} gave {what}; it must give {wanted}, always of one size"
+        raise ConfigError(msg)
+
+
+def load_object(text: str) -> Any:
+    """What ``package.module:attribute`` names; the working folder is searched too."""
+    module, _, attribute = text.partition(":")
+    if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds texts
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:
+        msg = (
+            f"--system {text}: module {module} cannot be imported ({type(error).__name__}: "
+            f"{error}); install its package in this environment, or run from the folder it is in"
+        )
+        raise ConfigError(msg) from error
+    try:
+        return functools.reduce(getattr, attribute.split("."), found)
+    except AttributeError as error:
+        names = [name for name in vars(found) if not name.startswith("_")]
+        near = get_close_matches(attribute, names, n=3, cutoff=0.3) or names[:8]
+        msg = f"--system {text}: {module} has no {attribute!r}; nearest: {', '.join(near)}"
+        raise ConfigError(msg) from error
+
+
+def system_of(
+    thing: Any, name: str, *, sample_rate: int | None = None, device: str = "cpu"
+) -> EmbeddingSystem | VerifyingSystem:
+    """The system that an object is or makes, as the head of this module tells.
+
+    `sample_rate` (in Hz) is of functions that do not tell theirs, `device` for what makes a system.
+    An object that is none, lacks something that the protocol asks for, or takes no device is an
+    error.
+    """
+    parameters = _parameters(thing) if callable(thing) else None
+    takes_device = parameters is not None and [p.name for p in parameters] == ["device"]
+    if device != "cpu" and not takes_device:
+        msg = (
+            f"--system {name} takes no --device ({device}); leave it out, or name a class or "
+            "function that takes an argument device and makes the system"
+        )
+        raise ConfigError(msg)
+    made_with = device if takes_device else None
+    if takes_device or (callable(thing) and (isinstance(thing, type) or not _arguments(thing))):
+        try:
+            thing = thing(device=device) if takes_device else thing()
+        except Exception as error:
+            msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
+            raise ConfigError(msg) from error
+    system = _following_protocol(thing, name, sample_rate, made_with)
+    if system is not None:
+        return system
+    if not callable(thing) or _arguments(thing) == 1:
+        what = "a function of one argument" if callable(thing) else f"a {type(thing).__name__}"
+        msg = (
+            f"system {name} is {what}; name a function of (waveform, sample_rate) that gives a "
+            "vector, or an object with embed, or with enrol and verify"
+        )
+        raise ConfigError(msg)
+    return CallableSystem(thing, name, sample_rate=sample_rate, device=made_with)
+
+
+def _following_protocol(
+    thing: Any, name: str, sample_rate: int | None, made_with: str | None
+) -> EmbeddingSystem | VerifyingSystem | None:
+    """An object with the methods of a protocol, checked for the rest of it; else None."""
+    protocols = {EmbeddingSystem: ("embed",), VerifyingSystem: ("enrol", "verify")}
+    for protocol, methods in protocols.items():
+        if not all(callable(getattr(thing, method, None)) for method in methods):
+            continue
+        wanted = [key for key in protocol.__annotations__ if not hasattr(thing, key)]
+        if wanted:
+            msg = (
+                f"system {name} has {' and '.join(methods)} and lacks {', '.join(wanted)}, by "
+                "which it is run and recorded; add what is missing"
+            )
+            raise ConfigError(msg)
+        if sample_rate not in {None, thing.sample_rate}:
+            msg = (
+                f"system {name} takes {thing.sample_rate:,} Hz; leave out --sample-rate "
+                f"{sample_rate}, recordings are resampled"
+            )
+            raise ConfigError(msg)
+        check_rate(thing.sample_rate, f"system {name}")
+        check_least_seconds(thing.least_seconds, f"system {name}")
+        if protocol is EmbeddingSystem:
+            check_scoring(thing.scoring, f"system {name}")
+        if made_with not in {None, thing.provenance.get("device")}:
+            msg = (
+                f"system {name} takes a device, and its provenance does not tell it; add "
+                f"'device': {made_with!r} to it, as two devices make different embeddings"
+            )
+            raise ConfigError(msg)
+        return thing  # type: ignore[no-any-return]
+    return None
+
+
+def made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
+    """The system that a function of the user's makes, checked as one that is named."""
+    if not callable(load):
+        msg = (
+            f"a {type(load).__name__} makes no system; give a system's name, or a function without "
+            "arguments that makes it in each worker process"
+        )
+        raise ConfigError(msg)
+    thing = load()
+    return system_of(thing, str(getattr(thing, "name", getattr(load, "__name__", "given"))))
+
+
+def _parameters(function: Any) -> list[inspect.Parameter] | None:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _arguments(function: Any) -> int:
+    """How many arguments a function must or may be given by position; 2 if that is not told."""
+    parameters = _parameters(function)
+    if parameters is None or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return 2
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in by_position for p in parameters)
+
+
+def _source(function: Any) -> dict[str, Any]:
+    """A hash of the file that the function is in, and the version of its package."""
+    found: dict[str, Any] = {}
+    with contextlib.suppress(TypeError, OSError):
+        one = function if inspect.isroutine(function) else type(function)
+        data = Path(inspect.getfile(one)).read_bytes()
+        found["source_sha256"] = hashlib.sha256(data).hexdigest()
+    package = str(getattr(function, "__module__", "")).partition(".")[0]
+    version = getattr(sys.modules.get(package), "__version__", None)
+    return found | ({"version": str(version)} if version else {})

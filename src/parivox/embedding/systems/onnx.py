@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
-from parivox.embedding.systems.protocol import (
+from parivox.embedding.systems import (
     SystemFailed,
     check_least_seconds,
     check_rate,
