@@ -403,8 +403,6 @@ def _embedding(load: Load) -> Callable[[Batch, InHand], Done]:
 def _lasting(seconds: float) -> str:
     """A duration in words.
 
-    Examples
-    --------
     >>> [_lasting(s) for s in (3.2, 200, 9_000)]
     ['3 s', '3 min', '2.5 h']
     """

@@ -62,8 +62,6 @@ class FrontEnd:
 def mel_of_hz(hz: float | Array) -> Array:
     """HTK's mel scale, which is Kaldi's too.
 
-    Examples
-    --------
     >>> round(float(mel_of_hz(1000.0)), 2)
     999.99
     """
@@ -86,8 +84,6 @@ def _triangles(corners: Array, at: Array) -> Array:
     Filter i rises from corner i to i + 1 and falls to i + 2; `at` is where the bins of the
     spectrum lie, in the same unit.
 
-    Examples
-    --------
     >>> _triangles(np.array([0.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 2.5, 3.0])).T
     array([[0. , 0.5, 1. , 0.5, 0. ]])
     """
@@ -298,8 +294,6 @@ class Recipe:
     def cut(self, waveform: Waveform) -> list[Waveform]:
         """The parts that are embedded, in order.
 
-        Examples
-        --------
         >>> recipe = Recipe("cosine", whole=False, crops=3, crop_samples=4, least_samples=5)
         >>> [part.tolist() for part in recipe.cut(np.arange(8))]
         [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]

@@ -205,8 +205,6 @@ def _folder_number(role: str, text: str, depth: int, name: str) -> int:
 def _ordinal(number: int) -> str:
     """First, second, third; 4th.
 
-    Examples
-    --------
     >>> _ordinal(2), _ordinal(5)
     ('second', '5th')
     """
@@ -358,8 +356,6 @@ def piped_file(command: str) -> tuple[str, int | None]:
 
     A pipe that does anything else is a ValueError, which says what.
 
-    Examples
-    --------
     >>> piped_file("sph2pipe -f wav -p -c 2 calls/a.sph |")
     ('calls/a.sph', 2)
     >>> piped_file("sox a.wav -r 8000 -t wav - |")

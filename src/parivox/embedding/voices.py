@@ -54,8 +54,6 @@ class Voice:
 def draw_voice(seed: int, gender: str = "f") -> Voice:
     """The voice of this number, with pitch and vocal tract drawn around those of ``f`` or ``m``.
 
-    Examples
-    --------
     >>> draw_voice(1, "m") == draw_voice(1, "m"), draw_voice(1).pitch > draw_voice(1, "m").pitch
     (True, True)
     """
@@ -77,8 +75,6 @@ def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
 
     The seed tells what is said, and how.
 
-    Examples
-    --------
     >>> voice = draw_voice(3)
     >>> speak(voice, 0.5, seed=1).shape, bool((speak(voice, 0.5, 1) == speak(voice, 0.5, 1)).all())
     ((8000,), True)

@@ -69,8 +69,6 @@ def read_list(
     its content tells unless given, and with the user's `columns` of enrol, test and label. No
     trial, an empty cell, or a label that is none is an error.
 
-    Examples
-    --------
     >>> rows = {"enrol": ["a/1", "b/1"], "test": ["a/2", "a/2"], "label": [1, 0]}
     >>> trials = read_list(rows)
     >>> trials.rows, trials.test.to_list(), next(trials.chunks())["label"].to_list()

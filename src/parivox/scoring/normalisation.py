@@ -149,8 +149,6 @@ class Strangers:
     ) -> NDArray[np.float64]:
         """Scores (pair,) in standard deviations above the strangers' mean, of both sides' mean.
 
-        Examples
-        --------
         >>> both = Strangers(np.array([0.1, 0.3]), np.array([0.1, 0.2]))
         >>> both.normalised(np.array([0.5]), np.array([0]), np.array([1]))
         array([2.5])

@@ -349,8 +349,6 @@ def pair_scores(
     `kept` is what the comparison keeps of each recording, (recording, ...), in the precision to add
     up in; `enrol` and `test`, of shape (pair,), are places in it.
 
-    Examples
-    --------
     >>> kept = np.eye(2, dtype=np.float32)
     >>> pair_scores(kept, np.array([0, 0, 0]), np.array([1, 0, 1]), COMPARISONS["dot"])
     array([0., 1., 0.])

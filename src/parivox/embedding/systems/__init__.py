@@ -93,20 +93,7 @@ class VerifyingSystem(Protocol):
 
 
 def check_scoring(scoring: Any, where: str) -> str:
-    """How vectors are to be compared, if that is known.
-
-    Parameters
-    ----------
-    scoring
-        What a system says.
-    where
-        Which one, as messages begin.
-
-    Raises
-    ------
-    ConfigError
-        If it is none of :data:`SCORINGS`.
-    """
+    """How vectors are to be compared, if that is known; `where` is how the message begins."""
     if scoring not in SCORINGS:
         msg = f"{where}: its scoring {scoring!r} is not known; give {', '.join(SCORINGS)}"
         raise ConfigError(msg)
@@ -135,13 +122,7 @@ def check_rate(rate: Any, where: str) -> int:
 
 
 def recorded(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
-    """What a system says of itself, as JSON holds it: what is made with another is not mixed.
-
-    Raises
-    ------
-    ConfigError
-        If JSON cannot hold its provenance.
-    """
+    """What a system says of itself, as JSON holds it: what is made with another is not mixed."""
     names = ("name", "sample_rate", "scoring", "least_seconds")
     record = {name: getattr(system, name) for name in names if hasattr(system, name)}
     record["provenance"] = dict(system.provenance)

@@ -90,8 +90,6 @@ class GE2E:
 def window_starts(samples: int) -> list[int]:
     """First frames of the windows of a recording; there is always one.
 
-    Examples
-    --------
     >>> window_starts(16_000), window_starts(48_000)
     ([0], [0, 77, 154])
     """

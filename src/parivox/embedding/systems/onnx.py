@@ -24,6 +24,7 @@ from parivox.embedding.systems import (
     check_scoring,
 )
 from parivox.errors import ConfigError, DataError
+from parivox.read.formats.format import why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,7 +101,7 @@ def _session(path: Path, device: str) -> Any:
         except Exception as error:
             msg = (
                 f"{path}: is no ONNX file that onnxruntime {onnxruntime.__version__} can run "
-                f"({_brief(error)}); export it again, or install a newer onnxruntime"
+                f"({why(error)}); export it again, or install a newer onnxruntime"
             )
             raise DataError(msg) from error
         is_there = provider in session.get_providers()  # it falls back without a word
@@ -220,11 +221,6 @@ def _shape(shape: Sequence[Any]) -> str:
     return f"({', '.join(map(str, shape))})"
 
 
-def _brief(error: Exception) -> str:
-    """The first line of what onnxruntime says."""
-    return str(error).strip().partition("\n")[0][-300:]
-
-
 class OnnxSystem(NetworkSystem):
     """An ONNX file, opened as a session, whose inputs and outputs are declared by name."""
 
@@ -266,7 +262,7 @@ class OnnxSystem(NetworkSystem):
         except Exception as error:
             msg = (
                 f"{self.name} failed on {_shape(feed[self.declared.input].shape)} in "
-                f"{self.declared.input!r}: {_brief(error)}; it takes "
+                f"{self.declared.input!r}: {why(error)}; it takes "
                 f"{_listed(self.session.get_inputs())}: declare it in {declaration}"
             )
             raise SystemFailed(msg) from error

@@ -29,6 +29,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.content import check_unpacked
+from parivox.read.formats.format import why
 
 if TYPE_CHECKING:
     import os
@@ -79,7 +80,7 @@ def _texts(ids: Iterable[Any], path: Path) -> list[str]:
         texts = [str(one) for one in ids]
         "".join(texts).encode()
     except (ValueError, SystemError) as error:  # surrogates, and numbers that are no character
-        msg = f"{path}: has an id that is no text ({_brief(error)}); save ids as Unicode text"
+        msg = f"{path}: has an id that is no text ({why(error)}); save ids as Unicode text"
         raise DataError(msg) from error
     return texts
 
@@ -151,13 +152,8 @@ def _array(path: Path) -> NDArray[Any]:
     except OSError:
         raise
     except Exception as error:  # whatever a damaged header ends in
-        msg = f"{path}: is no array of numbers or text ({_brief(error)}); save it with numpy.save"
+        msg = f"{path}: is no array of numbers or text ({why(error)}); save it with numpy.save"
         raise DataError(msg) from error
-
-
-def _brief(error: Exception) -> str:
-    """What an error says, in one line."""
-    return (str(error) or type(error).__name__).splitlines()[0][:200]
 
 
 def _npy(path: Path) -> tuple[Sequence[Any], Any]:
@@ -193,7 +189,7 @@ def _npz(path: Path) -> tuple[Sequence[Any], Any]:
     except DataError:
         raise
     except Exception as error:  # whatever a damaged archive ends in
-        msg = f"{path}: is no npz of numbers and text ({_brief(error)}); save it with numpy.savez"
+        msg = f"{path}: is no npz of numbers and text ({why(error)}); save it with numpy.savez"
         raise DataError(msg) from error
     lower = {name.lower(): name for name in arrays}
     vectors = next((lower[name] for name in _VECTORS if name in lower), None)
@@ -213,8 +209,7 @@ def _parquet(path: Path) -> tuple[Sequence[Any], Any]:
     try:
         frame = pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
-        why = str(error).partition("\n")[0]
-        msg = f"{path}: is no Parquet file ({why}); write it again"
+        msg = f"{path}: is no Parquet file ({why(error)}); write it again"
         raise DataError(msg) from error
     lower = {name.lower(): name for name in frame.columns}
     texts = [name for name, type_ in frame.schema.items() if type_ == pl.String]

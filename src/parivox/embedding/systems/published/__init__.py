@@ -124,8 +124,6 @@ PUBLISHED: dict[str, Published] = {
 def recognised(keys: Iterable[str]) -> str | None:
     """The name of the system whose checkpoints have these keys, if there is one.
 
-    Examples
-    --------
     >>> recognised(["conv1.weight", "fc6.weight"])
     'ecapa'
     """

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 def size(shapes: Shapes, key: str, *, axis: int = 0, otherwise: int) -> int:
     """How long a tensor is along an axis; `otherwise` where there is no such tensor or axis.
 
-    Examples
-    --------
     >>> size({"fc.weight": (192, 3072)}, "fc.weight", otherwise=512)
     192
     >>> size({}, "fc.weight", otherwise=512)
