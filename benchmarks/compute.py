@@ -26,7 +26,7 @@ OPERATING_POINTS = ["fpr=0.01", "min-cdet"]
 
 def read(scores: Path, speakers: Path) -> tuple[Any, Any]:
     """Read the score file and the speaker table; this is not measured."""
-    from parivox.read.speakers import read_speakers
+    from parivox.read.people import read_speakers
     from parivox.read.trials import read_trials
 
     people = read_speakers(speakers)

@@ -13,7 +13,7 @@ from parivox.auditing.speaker_errors import tally_errors
 from parivox.auditing.tally import Tally, tally_trials
 from parivox.errors import ConfigError, DataError
 from parivox.read.groups import attributes_asked, make_groupings
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers
 from parivox.read.trials import read_trials
 
 PEOPLE = {

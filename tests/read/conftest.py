@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers
 from parivox.read.trials import read_trials
 
 SPEAKERS = "speaker,gender,age\na,f,17\nb,m,18\nc,f,64\n"

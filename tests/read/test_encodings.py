@@ -13,8 +13,7 @@ import parivox as pv
 from parivox.errors import ConfigError, DataError, EncodingGuessed, ParivoxError
 from parivox.read import content as content_module
 from parivox.read.content import read_content
-from parivox.read.metadata import read_table
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers, read_table
 from parivox.read.trials import read_trials
 
 pytestmark = [

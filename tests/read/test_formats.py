@@ -19,7 +19,7 @@ from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.read.columns import Columns
 from parivox.read.formats import FORMATS, headerless, register, scan
 from parivox.read.formats.format import Example
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers
 from parivox.report.inspection import plain_lines
 
 PACKERS = {

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from parivox.errors import ParivoxError
 from parivox.read.counts_file import holds_counts
 from parivox.read.formats import FORMATS
+from parivox.read.people import read_speakers
 from parivox.read.recordings import read_utterances
-from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 
 pytestmark = [

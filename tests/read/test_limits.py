@@ -13,7 +13,7 @@ from parivox.errors import ParivoxError
 from parivox.read import content as content_module
 from parivox.read.content import read_content
 from parivox.read.formats import delimited
-from parivox.read.metadata import read_table
+from parivox.read.people import read_table
 from parivox.read.yaml_text import read_yaml
 
 MEASURED = """

@@ -3,7 +3,7 @@
 import gzip
 
 from parivox.read.groups import make_groupings
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers
 from parivox.read.trials import read_trials
 
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers
 
 pytestmark = pytest.mark.minimal
 

@@ -10,7 +10,7 @@ from parivox.errors import DataError
 from parivox.read import content, ids, spill
 from parivox.read.content import Folder
 from parivox.read.formats import delimited, frames
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers
 
 pytestmark = pytest.mark.minimal
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from parivox.errors import DataError, ParivoxError
 from parivox.read.formats import xlsx
-from parivox.read.metadata import read_table
+from parivox.read.people import read_speakers, read_table
 from parivox.read.recordings import read_utterances
-from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 
 FUZZ = settings(

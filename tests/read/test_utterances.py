@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 from parivox.errors import DataError
-from parivox.read.metadata import find_column
-from parivox.read.speakers import read_speakers
+from parivox.read.people import find_column, read_speakers
 
 pytestmark = pytest.mark.minimal
 

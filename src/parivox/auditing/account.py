@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Rows
     from parivox.core.counts import Counts
     from parivox.read.grouping import Grouping
-    from parivox.read.speakers import Speakers
+    from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
 
 _ONE_SIDE = "both sides must have one value; enrol.x or test.x takes that of one side"

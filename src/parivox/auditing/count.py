@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from parivox.read.bins import Bins
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
-    from parivox.read.speakers import Speakers
+    from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
 
 _TOGETHER = 16

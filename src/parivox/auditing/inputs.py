@@ -14,8 +14,8 @@ from parivox.read.content import stem_of
 from parivox.read.counts_file import holds_counts
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
+from parivox.read.people import read_speakers
 from parivox.read.recordings import read_failures, read_models, read_utterances
-from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 from parivox.read.trialset import with_common_speakers
 from parivox.trials.grades import with_grades
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parivox.read.counts_file import Named
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
-    from parivox.read.speakers import Speakers
+    from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
 
 Asked = TypeVar("Asked", bound="ReadOptions")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parivox.auditing.system import System
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
-    from parivox.read.speakers import Speakers
+    from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
 
 

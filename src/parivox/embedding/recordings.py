@@ -20,7 +20,7 @@ import polars as pl
 from parivox.embedding.audio import MIX
 from parivox.errors import ConfigError, DataError
 from parivox.read.columns import SPEAKER
-from parivox.read.metadata import (
+from parivox.read.people import (
     UTTERANCE,
     by_role,
     column_called,

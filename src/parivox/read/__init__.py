@@ -7,7 +7,7 @@
 `ids`               ids as numbers, in order; `spill`: rows that do not fit into memory
 `trials`            scores and a trial list become a `trialset`: `trial_rows`, whose
                     speakers, then `checks`; `notes` says what was set aside
-`metadata`          tables of `speakers` and of `recordings`
+`people`            tables of speakers; `recordings`
 `joining`           whose an utterance is; why ids of two files do not fit
 `attributes`        ``enrol.language``, ``same:device``, ``age:18,60``
 `groups`            what is grouped by, as a `grouping`; `groups_file`

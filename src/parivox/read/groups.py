@@ -18,16 +18,16 @@ from parivox.read.attributes import (
 )
 from parivox.read.columns import ATTRIBUTE, plain
 from parivox.read.grouping import SAME, Grouping, OfAttribute, combined
+from parivox.read.people import column_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.read.grouping import Codes
     from parivox.read.groups_file import GroupsFile
-    from parivox.read.speakers import Speakers
+    from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
 
 POOLED = "pooled"
@@ -68,7 +68,7 @@ def make_groupings(
 
     Examples
     --------
-    >>> from parivox.read.speakers import read_speakers
+    >>> from parivox.read.people import read_speakers
     >>> speakers = read_speakers(
     ...     {"id": ["a", "b", "c"], "sex": ["f", "m", "f"], "age": [17, 18, 64]}
     ... )
@@ -329,9 +329,9 @@ class AttributeLookup:
     def _places(self, one: Attribute) -> dict[str, str]:
         """Levels that have the attribute, with the name of what has it."""
         found = {}
-        if _column(one.name, self.speakers.attributes.columns):
+        if column_named(one.name, self.speakers.attributes.columns):
             found["speaker"] = self.speakers.name
-        if self.table is not None and _column(one.name, self._of_recordings):
+        if self.table is not None and column_named(one.name, self._of_recordings):
             found["recording"] = self.table.name
         for trials in [s for s in self.sets if _key(one) in s.levels][:1]:
             # the file that has the column: the scores or, if these have none, the trial list
@@ -361,17 +361,18 @@ class AttributeLookup:
         if level == "trial":
             return self._of_trials(one)
         table = self.speakers if level == "speaker" or self.table is None else self.table
-        column = table.attributes[_column(one.name, table.attributes.columns)]
-        values, codes = _values_and_codes(one, column, table.name)
-        if one.side == "same":
-            values = list(SAME)
-        numbers, banded = None, np.empty(0)
+        column = table.attributes[column_named(one.name, table.attributes.columns)]
+        coder = ValueCodes(one)
+        codes = coder.codes(column, table.name)
+        levels, place = coder.finish()
+        codes = np.append(place[codes], np.int32(-1))
+        values, numbers = list(SAME if one.side == "same" else levels.values or ()), None
         if one.bands is not None:
             numbers = one.bands.numbers(column.to_list(), one.text, table.name)
-            banded = distinct_numbers(numbers)
+            values = values or one.bands.names(levels.numbers)
         if level == "recording":
-            return OfAttribute(one, values, of_row=codes, banded=banded)
-        return OfAttribute(one, values, of_speaker=codes, numbers=numbers, banded=banded)
+            return OfAttribute(one, values, of_row=codes, banded=levels.numbers)
+        return OfAttribute(one, values, of_speaker=codes, numbers=numbers, banded=levels.numbers)
 
     def _of_trials(self, one: Attribute) -> OfAttribute:
         """An attribute that stands in the rows of every set of trials."""
@@ -442,20 +443,3 @@ def _differences(
 
 def _key(one: Attribute) -> str:
     return ATTRIBUTE + one.name + one.band_suffix
-
-
-def _column(asked: str, columns: Sequence[str]) -> str:
-    """The column of that name, whatever its case; empty if there is none or more than one."""
-    if asked in columns:
-        return asked
-    same = [c for c in columns if c.lower() == asked.lower()]
-    return same[0] if len(same) == 1 else ""
-
-
-def _values_and_codes(one: Attribute, cells: pl.Series, where: str) -> tuple[list[str], Codes]:
-    """Values in order and the code of each cell; last, -1 for what has no cell."""
-    known = ValueCodes(one)
-    codes = known.codes(cells, where)
-    levels, place = known.finish()
-    values = levels.values if one.bands is None else one.bands.names(levels.numbers)
-    return list(values or ()), np.append(place[codes], np.int32(-1))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.formats.format import Scan
-    from parivox.read.speakers import Speakers
+    from parivox.read.people import Speakers
 
     Keys = Callable[[str], Iterable[object]]
 

@@ -14,7 +14,7 @@ from parivox.read.checks import ACQUIRE, ENROL
 from parivox.read.columns import SPEAKER
 from parivox.read.formats import NO_SIDE, are_segments, on_side
 from parivox.read.joining import listed_ids, mend_of_ids, spreadsheet_damage
-from parivox.read.metadata import (
+from parivox.read.people import (
     UTTERANCE,
     by_role,
     find_column,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.ids import MergedIds
-    from parivox.read.speakers import Speakers
+    from parivox.read.people import Speakers
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,16 +105,8 @@ def read_utterances(source: Any) -> Utterances:
     )
 
 
-MODEL = (
-    "model",
-    "modelid",
-    "enrol",
-    "enrolment",
-    "enroll",
-    "enrollment",
-    "enrolmentid",
-    "template",
-)
+_MODEL = "model modelid enrol enrolment enroll enrollment enrolmentid template"
+MODEL = tuple(_MODEL.split())
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,8 @@ from parivox.read.joining import (
     why_nothing_fits,
 )
 from parivox.read.notes import check_columns, contradiction, reading_notes, why_none_left
+from parivox.read.people import speakers_of
 from parivox.read.recordings import models_of_speakers, read_failures, read_models, read_utterances
-from parivox.read.speakers import speakers_of
 from parivox.read.spill import CheckedParts, FinalCodes, records
 from parivox.read.trial_rows import TrialRows
 from parivox.read.trialset import Recordings, TrialSet, speakers_in
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from parivox.read.attributes import Attribute
     from parivox.read.ids import MergedIds
+    from parivox.read.people import Speakers
     from parivox.read.recordings import Failures, Models, Utterances
-    from parivox.read.speakers import Speakers
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
@@ -75,7 +75,7 @@ def read_trials(
 
     Examples
     --------
-    >>> from parivox.read.speakers import read_speakers
+    >>> from parivox.read.people import read_speakers
     >>> speakers = read_speakers({"id": ["a", "b"], "gender": ["f", "m"]})
     >>> rows = {"enrol": ["a/1", "a/1"], "test": ["b/1", "a/2"], "score": [0.1, 0.9]}
     >>> found = read_trials(rows, system="x", list_="", speakers=speakers)

@@ -18,7 +18,7 @@ from parivox.errors import ConfigError
 from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
 from parivox.read.content import Folder
-from parivox.read.speakers import speakers_of
+from parivox.read.people import speakers_of
 from parivox.read.spill import CheckedParts
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from parivox.read.attributes import Levels
     from parivox.read.checks import DataNote, Trials
     from parivox.read.ids import MergedIds
+    from parivox.read.people import Speakers
     from parivox.read.recordings import Utterances
-    from parivox.read.speakers import Speakers
 
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 

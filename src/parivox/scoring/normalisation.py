@@ -15,9 +15,8 @@ from parivox.read.columns import plain
 from parivox.read.content import read_content
 from parivox.read.formats.format import ENGINE_ERRORS
 from parivox.read.joining import listed_ids, speaker_indices
-from parivox.read.metadata import UTTERANCE
+from parivox.read.people import UTTERANCE, read_speakers
 from parivox.read.recordings import read_utterances
-from parivox.read.speakers import read_speakers
 from parivox.scoring.vectors import open_vectors
 
 if TYPE_CHECKING:

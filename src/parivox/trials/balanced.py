@@ -27,8 +27,8 @@ from parivox.options.trials import BalancedOptions, whole_number
 from parivox.read.attributes import parse_attribute, parse_by
 from parivox.read.columns import plain
 from parivox.read.content import in_encoding_given
+from parivox.read.people import read_speakers
 from parivox.read.recordings import read_utterances
-from parivox.read.speakers import read_speakers
 from parivox.trials.building import Built, build_lists
 from parivox.trials.guidelines import CHECKS
 from parivox.trials.pairs import (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.read.checks import Trials
-    from parivox.read.speakers import Speakers
+    from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
     from parivox.trials.lists import TrialList
 

@@ -17,8 +17,8 @@ from parivox.read.columns import plain
 from parivox.read.content import in_encoding_given
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.ids import places_in
+from parivox.read.people import read_speakers
 from parivox.read.recordings import read_utterances
-from parivox.read.speakers import read_speakers
 from parivox.read.trials import read_trials
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from parivox.read.checks import Trials
     from parivox.read.grouping import Codes, Grouping, OfAttribute
+    from parivox.read.people import Speakers
     from parivox.read.recordings import Utterances
-    from parivox.read.speakers import Speakers
     from parivox.read.trialset import TrialSet
 
 RECORDING = ("recording", "video", "session", "call")

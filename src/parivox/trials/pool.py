@@ -14,8 +14,8 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.joining import listed_ids, utterance_speakers
+from parivox.read.people import Speakers, read_speakers
 from parivox.read.recordings import Utterances, read_utterances
-from parivox.read.speakers import Speakers, read_speakers
 from parivox.read.table import Table
 from parivox.trials.grades import grade_codes, hardest
 from parivox.trials.lists import alike, parse_difficulty, recordings_of, usual_difficulty

@@ -26,7 +26,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.trials import InclusiveOptions, VariantsOptions, whole_number
 from parivox.read.content import in_encoding_given
 from parivox.read.groups import attributes_asked, make_groupings
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers
 from parivox.read.table import Table
 from parivox.shown import VARIATION_SHOWN_BY, Shown
 from parivox.trials.lists import read_with_speakers, recordings_in

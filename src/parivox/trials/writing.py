@@ -21,8 +21,8 @@ from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.content import Folder, in_encoding_given
 from parivox.read.formats import scan
 from parivox.read.joining import listed_ids, utterance_speakers
+from parivox.read.people import read_speakers
 from parivox.read.recordings import read_utterances
-from parivox.read.speakers import read_speakers
 from parivox.read.trial_rows import chunks_of_trials
 from parivox.shown import Shown
 

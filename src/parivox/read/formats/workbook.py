@@ -31,6 +31,8 @@ from openpyxl.worksheet.cell_range import CellRange
 from openpyxl.xml.constants import SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
+from parivox.errors import DataError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from xml.etree.ElementTree import Element
@@ -46,10 +48,6 @@ _EAST_ASIAN = {*range(27, 37), *range(50, 59)}
 _LITERAL = r'"[^"]*"|\\.'
 _FIRST = re.compile(rf"((?:{_LITERAL}|[^;])*).*", re.DOTALL)  # for positive numbers
 _ZEROS = re.compile(rf"((?:{_LITERAL})*)(0+)((?:{_LITERAL})*)")
-
-
-class TooLargeError(ValueError):
-    """A sheet of more cells than are read."""
 
 
 class Fault(str):
@@ -70,7 +68,7 @@ class Sheet:
     hidden_rows: tuple[int, ...]  # those with cells
 
 
-def read_sheets(file: IO[bytes]) -> list[Sheet]:
+def read_sheets(file: IO[bytes], source: str) -> list[Sheet]:
     """Every sheet of cells in a workbook, in order.
 
     At a damaged file openpyxl raises exceptions of many kinds.
@@ -78,16 +76,16 @@ def read_sheets(file: IO[bytes]) -> list[Sheet]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what openpyxl does not keep, such as validations
         book = load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        return [_sheet(sheet) for sheet in book.worksheets]
+        return [_sheet(sheet, source) for sheet in book.worksheets]
 
 
-def _sheet(sheet: Any) -> Sheet:
+def _sheet(sheet: Any, source: str) -> Sheet:
     rows: dict[int, dict[int, str]] = {}
     merged, hidden = [], []
     n_cells = 0
     parser = WorkSheetParser(None, sheet._shared_strings, data_only=True)  # noqa: SLF001 - see above
-    with sheet._get_source() as source:  # noqa: SLF001 - see above
-        for _, element in iterparse(source):
+    with sheet._get_source() as xml:  # noqa: SLF001 - see above
+        for _, element in iterparse(xml):
             if element.tag == _MERGED_TAG:
                 merged.append(CellRange(element.get("ref")))
             if element.tag != ROW_TAG:
@@ -98,10 +96,10 @@ def _sheet(sheet: Any) -> Sheet:
             n_cells += len(element)
             if n_cells > MOST_CELLS:
                 msg = (
-                    f"sheet {sheet.title!r} has more than {MOST_CELLS:,} cells, the most that are "
-                    "read of a workbook; save its table as CSV or Parquet"
+                    f"{source}: sheet {sheet.title!r} has more than {MOST_CELLS:,} cells, the most "
+                    "that are read of a workbook; save its table as CSV or Parquet"
                 )
-                raise TooLargeError(msg)
+                raise DataError(msg)
             number, cells = parser.parse_row(element)
             texts = dict(_row_texts(element, [ReadOnlyCell(sheet, **cell) for cell in cells]))
             if texts:

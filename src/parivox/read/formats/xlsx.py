@@ -71,7 +71,7 @@ def _sheets(content: Content) -> Sequence[Sheet]:
             _check_parts(file, name)
             from parivox.read.formats.workbook import read_sheets  # noqa: PLC0415 - needs openpyxl
 
-            return read_sheets(file)
+            return read_sheets(file, name)
     except ImportError as error:
         msg = (
             f'{name}: is a workbook; to read it, pip install "parivox[xlsx]", '
@@ -81,9 +81,6 @@ def _sheets(content: Content) -> Sequence[Sheet]:
     except DataError:
         raise
     except Exception as error:  # damaged files make openpyxl and zipfile raise whatever they like
-        if type(error).__name__ == "TooLargeError":  # whose module needs openpyxl
-            msg = f"{name}: {error}"
-            raise DataError(msg) from error
         msg = (
             f"{name}: cannot be read as XLSX ({why(error.__cause__ or error)}); it may be "
             "truncated, so copy it or save it again"

@@ -16,9 +16,8 @@ from parivox.read.inspection.findings import Differing, Join, Labels
 from parivox.read.inspection.tables import as_kind
 from parivox.read.inspection.trials import auc_of
 from parivox.read.joining import DIFFERENCES, pattern_of, pattern_of_speakers
-from parivox.read.metadata import ID, UTTERANCE, id_columns
+from parivox.read.people import ID, UTTERANCE, Speakers, id_columns
 from parivox.read.recordings import MODEL
-from parivox.read.speakers import Speakers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

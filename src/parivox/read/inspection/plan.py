@@ -18,7 +18,7 @@ from parivox.read.inspection.findings import Found, Shared
 from parivox.read.inspection.joins import differing_attributes
 from parivox.read.inspection.tables import InspectedTable
 from parivox.read.inspection.trials import InspectedTrials
-from parivox.read.speakers import read_speakers
+from parivox.read.people import read_speakers
 from parivox.read.trials import read_trials
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from parivox.read.formats.headerless import mostly_scores
 from parivox.read.groups import FEW, MANY
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Column, Found, Ids
-from parivox.read.metadata import UTTERANCE, find_column, read_table
 from parivox.read.oddities import Odd, odd_ids, odd_numbers, odd_values
+from parivox.read.people import UTTERANCE, Speakers, find_column, read_table
 from parivox.read.recordings import MODEL, read_failures, read_models, read_utterances
-from parivox.read.speakers import Speakers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
