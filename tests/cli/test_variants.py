@@ -52,9 +52,9 @@ def test_charts_are_written(variants, optional, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--per-speaker", "4,x"), "--per-speaker x: is no whole number"),
-        (("--seed", "-1"), "--seed -1: is no whole number from 0 on"),
-        (("--variants", "1"), "--variants 1: is no whole number from 2 on"),
+        (("--per-speaker", "4,x"), "--per-speaker is 'x'; give a whole number"),
+        (("--seed", "-1"), "--seed is -1; give a whole number from 0 to"),
+        (("--variants", "1"), "--variants is 1; give a whole number from 2 to"),
         (("--chart", "spread.gif"), "--chart spread.gif: is no kind of chart"),
         (("--dets", "nowhere/d.svg"), "--dets nowhere/d.svg: cannot be written there"),
         (("--per-speaker", "500"), "no speaker has 500 same-speaker pairs"),

@@ -7,7 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError, DataError
-from parivox.trials.writing import FORMATS
+from parivox.options.trials import FORMATS
 
 TRIALS = {
     "enrol": ["a/x/1", "b/x/1", "a/x/1", "a/x/1", "a/y/1"],

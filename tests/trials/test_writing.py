@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.errors import ConfigError, DataError
+from parivox.options.trials import FORMATS
 from parivox.read.cells import labels
 from parivox.read.columns import Columns
 from parivox.read.formats import scan
-from parivox.trials.writing import FORMATS, HOLDS_MORE, ListWriter
+from parivox.trials.writing import HOLDS_MORE, ListWriter
 
 FORMAT_READ = {
     "voxceleb": "voxceleb",
@@ -143,8 +144,3 @@ def test_a_place_that_cannot_be_written_is_named(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"--out .*cannot be written"):
         ListWriter(name, "csv")
-
-
-def test_an_unknown_format_names_the_known_ones(tmp_path):
-    with pytest.raises(ConfigError, match="'xml' is not known; choose from voxceleb, kaldi, nist"):
-        ListWriter(tmp_path / "list", "xml")

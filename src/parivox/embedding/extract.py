@@ -51,6 +51,7 @@ from parivox.embedding.systems import EmbeddingSystem, named, recorded
 from parivox.embedding.systems.named import made_by
 from parivox.embedding.workers import Batch, do_batches, embed_batch
 from parivox.errors import ConfigError, DataError
+from parivox.options.recordings import EmbedOptions
 from parivox.read.content import in_encoding_given
 from parivox.shown import Shown
 
@@ -178,7 +179,7 @@ def embed(
     -----
     A store remembers what a probe of its system found when it was begun, under ``probe``.
     """
-    _check(longest_seconds, workers, batch)
+    EmbedOptions.of(longest_seconds=longest_seconds, workers=workers, batch=batch)
     choice = channel_chosen(channel)
     check_decoders()
     if not isinstance(source, Source):
@@ -508,13 +509,3 @@ def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from _leaves(value, f"{path}.{name}".lstrip("."))
     else:
         yield path, tree
-
-
-def _check(longest: float, workers: int | None, batch: int) -> None:
-    for name, value in (("--workers", workers), ("--batch", batch)):
-        if value is not None and value < 1:
-            msg = f"{name} is {value}; give a number from 1 on"
-            raise ConfigError(msg)
-    if not 0 < longest <= 86_400:
-        msg = f"--longest is {longest:g}; give seconds, up to a day"
-        raise ConfigError(msg)

@@ -237,11 +237,12 @@ class Number(Option):
     def annotation(self) -> str:  # type: ignore[override]
         """The kind of number."""
         kind = "int" if self.is_whole else "float"
-        return kind + (" | str" if self.zero else "") + (" | None" if self.default is None else "")
+        may_be_none = self.default is None and not self.is_needed
+        return kind + (" | str" if self.zero else "") + (" | None" if may_be_none else "")
 
     def check(self, value: Any) -> int | float | None:
         """A number of Python's, whatever number it was."""
-        if value is None and self.default is None:
+        if value is None and self.default is None and not self.is_needed:
             return None
         if self.zero and isinstance(value, str) and value == self.zero:
             return 0

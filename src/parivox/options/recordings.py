@@ -66,7 +66,7 @@ class EmbedOptions(Options):
         metavar="SECONDS",
         command="longest",
         low=0,
-        high=1e9,
+        high=86_400,
         outside=(0,),
     )
     encoding: str | None = same_as(ListOptions, "encoding", section=EMBEDDED)

@@ -6,12 +6,22 @@ What they mean is in docs/methods/trial-lists.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.options.audit import WRITTEN, ReadOptions
-from parivox.options.kinds import Direction, Flag, Options, Text, Texts, Value, option, same_as
+from parivox.options.kinds import (
+    Direction,
+    Flag,
+    Number,
+    Options,
+    Text,
+    Texts,
+    Value,
+    option,
+    options_of,
+    same_as,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,9 +30,10 @@ LIST = "the list and its tables"
 CHECKED = "what is told of it"
 DRAWN = "what is drawn"
 BUILT = "how lists are made"
-_DIGITS = 100  # more are no number, and Python refuses to read them
-_NUMBER: dict[str, Any] = {"annotated": "int", "metavar": "N"}
-_NUMBER_OR_NONE: dict[str, Any] = {"annotated": "int | None", "metavar": "N"}
+FORMATS = ("voxceleb", "kaldi", "nist", "csv", "parquet")
+"""Formats that lists are written in."""
+_COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**53}
+_FROM_ZERO, _FROM_TWO = _COUNT | {"low": 0}, _COUNT | {"low": 2}
 
 
 def _parts(text: str) -> list[str]:
@@ -189,6 +200,7 @@ class ConvertOptions(ListOptions):
         "`voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
         Text,
         metavar="FORMAT",
+        choices=FORMATS,
         is_needed=True,
     )
     out: Any = option(WRITTEN, "a new file", is_needed=True)
@@ -214,12 +226,20 @@ class BuildOptions(Options):
         annotated="str",
     )
     format: str = option(
-        BUILT, "of the lists: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`", Text, "voxceleb"
+        BUILT,
+        "of the lists: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
+        Text,
+        "voxceleb",
+        choices=FORMATS,
     )
-    variants: Any = option(
-        BUILT, "how many lists, with seeds spawned from one", Value, 1, **_NUMBER
+    variants: int = option(
+        BUILT,
+        "how many lists, with seeds spawned from one",
+        Number,
+        1,
+        **(_COUNT | {"high": 10_000}),
     )
-    seed: Any = option(BUILT, "that seed", Value, 0, **_NUMBER)
+    seed: int = option(BUILT, "that seed", Number, 0, **_FROM_ZERO)
     id: str | None = same_as(ListOptions, "id", section=BUILT)
     encoding: str | None = same_as(ReadOptions, "encoding", section=BUILT)
     speaker_ids: bool = option(BUILT, "name who is left out, also in the manifest", Flag, False)
@@ -248,8 +268,12 @@ class RebuildCommand(Options):
 class InclusiveOptions(BuildOptions):
     """Options of inclusive lists."""
 
-    per_speaker: Any = option(
-        DRAWN, "target pairs, and nontarget pairs, of each speaker", is_needed=True, **_NUMBER
+    per_speaker: int = option(
+        DRAWN,
+        "target pairs, and nontarget pairs, of each speaker",
+        Number,
+        is_needed=True,
+        **_COUNT,
     )
     grade_by: tuple[str, ...] | None = option(
         DRAWN,
@@ -288,6 +312,7 @@ class InclusiveOptions(BuildOptions):
         "`hutiri2022`: the rules of [paper 002](references.md#paper-002)'s listing",
         Text,
         metavar="PAPER",
+        choices=("hutiri2022",),
     )
 
 
@@ -295,15 +320,18 @@ class InclusiveOptions(BuildOptions):
 class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
-    speakers_per_group: Any = option(DRAWN, "speakers of each group", is_needed=True, **_NUMBER)
-    utterances_per_speaker: Any = option(
-        DRAWN, "utterances of each speaker", is_needed=True, **_NUMBER
+    speakers_per_group: int = option(
+        DRAWN, "speakers of each group", Number, is_needed=True, **_FROM_TWO
     )
-    pairs: Any = option(
+    utterances_per_speaker: int = option(
+        DRAWN, "utterances of each speaker", Number, is_needed=True, **_FROM_TWO
+    )
+    pairs: int | None = option(
         DRAWN,
         "target and nontarget pairs of each speaker",
+        Number,
         without="as many as every group can give",
-        **_NUMBER_OR_NONE,
+        **_COUNT,
     )
     groups: Any = option(
         DRAWN,
@@ -327,23 +355,18 @@ class BalancedOptions(BuildOptions):
 class CrossOptions(BuildOptions):
     """Options of cross lists."""
 
-    trials: Any = option(
+    trials: int | None = option(
         DRAWN,
         "nontarget trials in all, shared out to the cells",
+        Number,
         without="one of these three",
-        **_NUMBER_OR_NONE,
+        **_COUNT,
     )
-    per_cell: Any = option(DRAWN, "nontarget trials of each pair of groups", **_NUMBER_OR_NONE)
-    complete: Any = option(
-        DRAWN,
-        "every nontarget pair there is",
-        Value,
-        False,
-        const=True,
-        annotated="bool",
-        metavar="",
+    per_cell: int | None = option(
+        DRAWN, "nontarget trials of each pair of groups", Number, **_COUNT
     )
-    targets: Any = option(DRAWN, "target trials of each speaker", Value, 0, **_NUMBER)
+    complete: bool = option(DRAWN, "every nontarget pair there is", Flag, False)
+    targets: int = option(DRAWN, "target trials of each speaker", Number, 0, **_FROM_ZERO)
 
 
 KINDS: dict[str, type[BuildOptions]] = {
@@ -352,6 +375,7 @@ KINDS: dict[str, type[BuildOptions]] = {
     "cross": CrossOptions,
 }
 """Kinds of lists that are built, each by the module of its name in :mod:`parivox.trials`."""
+PER_SPEAKER = options_of(InclusiveOptions)["per_speaker"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -372,17 +396,17 @@ class VariantsOptions(ListOptions):
         (25, 50, 75),
         metavar="N,...",
         annotated="int | Sequence[int]",
-        reads=lambda text: text.split(","),
+        reads=lambda text: [PER_SPEAKER.parse(part) for part in text.split(",")],
     )
-    variants: Any = option(DRAWN, "lists for each number of pairs", Value, 5, **_NUMBER)
-    seed: Any = option(DRAWN, "what they are drawn with", Value, 0, **_NUMBER)
+    variants: int = option(DRAWN, "lists for each number of pairs", Number, 5, **_FROM_TWO)
+    seed: int = option(DRAWN, "what they are drawn with", Number, 0, **_FROM_ZERO)
     scorer: Callable[..., Any] | None = option(
         DRAWN,
         "takes the enrolment ids and the test ids of a list and gives its scores; lists are then "
         "built of utterances",
         command=None,
     )
-    replicates: Any = option(DRAWN, "draws of speakers for each list", Value, 200, **_NUMBER)
+    replicates: int = option(DRAWN, "draws of speakers for each list", Number, 200, **_FROM_TWO)
     cost: str = option(DRAWN, "cost model of the minimum cost", Text, "voxsrc", metavar="COST")
 
 
@@ -398,26 +422,3 @@ class VariantsCommand(Options):
     chart: Any = option(WRITTEN, "chart of both spreads: SVG, PNG, PDF, HTML or JSON")
     dets: Any = option(WRITTEN, "chart of the DET curves, likewise, a panel for each group")
     json: bool = option(WRITTEN, "print the tables as JSON", Flag, False)
-
-
-def whole_number(value: Any, option: str, least: int, most: int = 2**53, *, why: str = "") -> int:
-    """An option that counts something: a number, or its digits; `why` says what sets the least.
-
-    >>> whole_number(500, "per_speaker", 1), whole_number("12", "seed", 0)
-    (500, 12)
-    """
-    name = "--" + option.replace("_", "-")
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) < _DIGITS:
-        value = int(value)
-    is_whole = issubclass(type(value), Integral) and type(value) is not bool
-    if not is_whole or value < least:
-        shown = value if isinstance(value, str) else repr(value)
-        msg = (
-            f"{name} {shown}: is no whole number from {least:,} on{why}; give one, as in {name} "
-            f"{max(10, least)}"
-        )
-        raise ConfigError(msg)
-    if value > most:
-        msg = f"{name} {value}: is more than {most:,}; give a smaller number"
-        raise ConfigError(msg)
-    return int(value)

@@ -23,7 +23,7 @@ import numpy as np
 
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
-from parivox.options.trials import BalancedOptions, whole_number
+from parivox.options.trials import BalancedOptions
 from parivox.read.attributes import parse_attribute, parse_by
 from parivox.read.columns import plain
 from parivox.read.content import in_encoding_given
@@ -137,16 +137,11 @@ def design(pool: Pool, asked: BalancedOptions) -> Design:
 
     Groups are balanced in what defines difficulty: `balance` is asked for the manifest.
     """
-    pairs = None if asked.pairs is None else whole_number(asked.pairs, "pairs", 1)
-    wanted = _Wanted(
-        pool,
-        _groups(pool, asked.groups),
-        whole_number(asked.speakers_per_group, "speakers_per_group", 2),
-        whole_number(asked.utterances_per_speaker, "utterances_per_speaker", 2),
-        pairs,
-    )
+    groups = _groups(pool, asked.groups)
+    speakers, utterances = asked.speakers_per_group, asked.utterances_per_speaker
+    wanted = _Wanted(pool, groups, speakers, utterances, asked.pairs)
     wanted.check()
-    n = pairs or wanted.most_pairs()
+    n = asked.pairs or wanted.most_pairs()
     wanted = replace(wanted, pairs=n)
     names = [pool.groups[i] for i in wanted.groups]
     each = (

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import KINDS, BuildOptions, whole_number
+from parivox.options.trials import KINDS, BuildOptions
 from parivox.read.content import texts_in
 from parivox.read.table import Table
 from parivox.shown import Shown
@@ -33,7 +33,7 @@ from parivox.trials.guidelines import said_of_checks
 from parivox.trials.manifest import AS_WRITTEN, ENDING, SCHEMA, read_manifest
 from parivox.trials.pairs import Draws
 from parivox.trials.pool import Pool
-from parivox.trials.writing import ListWriter, check_format, label_words
+from parivox.trials.writing import ListWriter, label_words
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from parivox.trials.pairs import Ints
     from parivox.trials.pool import Block, Design
 
-_MOST_VARIANTS = 10_000
 _MANY = 50_000_000
 """Trials of which there is word before they are drawn."""
 _PARQUET = 4
@@ -108,9 +107,7 @@ def build_lists(
     With the manifest of a `former` build, its lists must come out again.
     """
     out, format_ = asked.out, asked.format
-    check_format(format_, "--format")
-    variants = whole_number(asked.variants, "variants", 1, _MOST_VARIANTS)
-    seed = whole_number(asked.seed, "seed", 0)
+    variants, seed = asked.variants, asked.seed
     draws = [Draws(seed).child(variant) for variant in range(variants)]
     left_out = design.left_out(speaker_ids=asked.speaker_ids)
     manifest: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import CrossOptions, whole_number
+from parivox.options.trials import CrossOptions
 from parivox.read.content import in_encoding_given
 from parivox.trials.building import Built, build_lists
 from parivox.trials.pairs import (
@@ -105,13 +105,13 @@ def build_cross(
 
 def design(pool: Pool, asked: CrossOptions) -> Design:
     """The design of cross lists: which cells there are, and how many trials each has."""
-    trials, per_cell, complete = asked.trials, asked.per_cell, bool(asked.complete)
+    trials, per_cell, complete = asked.trials, asked.per_cell, asked.complete
     if sum((trials is not None, per_cell is not None, complete)) != 1:
         msg = "how many trials? give one of --trials (in all), --per-cell and --complete"
         raise ConfigError(msg)
     members, reasons = _members(pool)
     cells = len(members) ** 2
-    targets = whole_number(asked.targets, "targets", 0)
+    targets = asked.targets
     is_in = np.array([not reason for reason in reasons])
     pairs = target_pairs(pool.start, pool.recording_end)
     there = pairs.within(pool.start)[is_in]
@@ -123,11 +123,12 @@ def design(pool: Pool, asked: CrossOptions) -> Design:
         raise DataError(msg)
     budget = None
     if per_cell is not None:
-        per_cell = whole_number(per_cell, "per_cell", 1)
         budget = np.full(cells, per_cell)
         _check_cells(pool, members, per_cell, f"--per-cell {per_cell:,}")
     elif trials is not None:
-        trials = whole_number(trials, "trials", cells, why=f", as there are {cells:,} cells")
+        if trials < cells:
+            msg = f"--trials {trials:,}: there are {cells:,} cells; give one for each, or more"
+            raise ConfigError(msg)
         each, more = divmod(trials, cells)
         budget = each + (np.arange(cells) < more)
         _check_cells(pool, members, int(budget[0]), f"--trials {trials:,}")

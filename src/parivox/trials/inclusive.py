@@ -21,7 +21,7 @@ import numpy as np
 
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
-from parivox.options.trials import InclusiveOptions, whole_number
+from parivox.options.trials import InclusiveOptions
 from parivox.read.content import in_encoding_given
 from parivox.trials.building import Built, build_lists
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded
@@ -144,14 +144,11 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
 
     The pool is graded already: `grade_by` is asked for the manifest, and for the check.
     """
-    n = whole_number(asked.per_speaker, "per_speaker", 1)
+    n = asked.per_speaker
     grades = _target_grades(asked.target_grades)
     mix, compat = asked.mix, asked.compat
     shares = {pool.hardest: 1.0} if mix is None else parse_mix(mix, pool.hardest)
     shares = {grade: shares[grade] for grade in sorted(shares, reverse=True) if shares[grade]}
-    if compat not in {None, "hutiri2022"}:
-        msg = f"--compat {compat!r} is not known; there is hutiri2022"
-        raise ConfigError(msg)
     if compat and (mix is not None or asked.balance_partners):
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)

@@ -23,7 +23,7 @@ from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
 from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import InclusiveOptions, VariantsOptions, whole_number
+from parivox.options.trials import PER_SPEAKER, InclusiveOptions, VariantsOptions
 from parivox.read.content import in_encoding_given
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.people import read_speakers
@@ -217,16 +217,22 @@ def variants(
     """
     is_many = isinstance(per_speaker, Iterable) and not isinstance(per_speaker, (str, bytes))
     numbers: Any = per_speaker if is_many else [per_speaker]
-    each = sorted({whole_number(n, "per_speaker", 1) for n in numbers})
+    each = sorted({PER_SPEAKER.check(n) for n in numbers})
     if not each:
         msg = "per_speaker names no number of pairs; give one or several, as in 25,50,75"
         raise ConfigError(msg)
-    variants = whole_number(variants, "variants", 2)
-    seed = whole_number(seed, "seed", 0)
-    replicates = whole_number(replicates, "replicates", 2)
-    VariantsOptions.of(
-        by=by, cost=cost, id=id, columns=columns, orientation=orientation, encoding=encoding
+    asked = VariantsOptions.of(
+        by=by,
+        variants=variants,
+        seed=seed,
+        replicates=replicates,
+        cost=cost,
+        id=id,
+        columns=columns,
+        orientation=orientation,
+        encoding=encoding,
     )
+    variants, seed, replicates = asked.variants, asked.seed, asked.replicates
     model = parse_cost(cost)
     of_scores = {"utterances": utterances, "columns": columns, "orientation": orientation}
     who: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}

@@ -60,8 +60,6 @@ _TEXTS = {
     ),
     "csv": _Text(_TRIAL, LABELS, ",", _TRIAL),
 }
-FORMATS = (*_TEXTS, "parquet")
-"""Formats that lists are written in."""
 HOLDS_MORE = ("csv", "parquet")
 """Those with room for scores and other columns."""
 
@@ -73,13 +71,6 @@ def label_words(target: NDArray[np.bool_], words: Sequence[str] = LABELS) -> pl.
     ['target', 'nontarget']
     """
     return pl.Series(words).gather(target.astype("u1"))
-
-
-def check_format(format: str, option: str = "--format") -> None:  # noqa: A002 - the option's name
-    """Refuse a format that lists are not written in."""
-    if format not in FORMATS:
-        msg = f"{option} {format!r} is not known; choose from {', '.join(FORMATS)}"
-        raise ConfigError(msg)
 
 
 def check_new(path: Any) -> Path:
@@ -118,7 +109,6 @@ class ListWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str], format: str) -> None:  # noqa: A002
-        check_format(format)
         self.path, self.format = check_new(path), format
         self.rows = 0
         self._aside = self.path.with_name(f".parivox-{os.urandom(6).hex()}")
@@ -312,9 +302,8 @@ def convert(
     >>> out.read_text()
     'a/1 b/1 nontarget\na/1 a/2 target\n'
     """
-    check_format(to, "--to")
+    ConvertOptions.of(id=id, columns=columns, format=format, to=to, encoding=encoding)
     path = check_new(out)
-    ConvertOptions.of(id=id, columns=columns, format=format, encoding=encoding)
     scanned = _opened(source, dict(columns or {}), format)
     more = _further_columns(scanned)
     known = None

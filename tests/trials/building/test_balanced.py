@@ -234,14 +234,14 @@ def test_the_check_of_an_unbalanced_list_says_what_a_check_of_the_file_says(tmp_
     [
         ({"speakers_per_group": 5}, "multiple of 2"),
         ({"speakers_per_group": 2}, "multiple of 2"),
-        ({"speakers_per_group": 1}, "--speakers-per-group 1"),
-        ({"utterances_per_speaker": 1}, "--utterances-per-speaker 1"),
+        ({"speakers_per_group": 1}, "--speakers-per-group is 1; give a whole number from 2 to"),
+        ({"utterances_per_speaker": 1}, "--utterances-per-speaker is 1;"),
         ({"groups": ["Z"]}, "--groups 'Z'"),
         ({"groups": 3}, "--groups 3: is no group"),
         ({"balance": 3}, "balance=3 is no text"),
         ({"balance": "shoe"}, "--balance 'shoe': is no attribute"),
-        ({"speakers_per_group": 10**20}, "is more than"),
-        ({"utterances_per_speaker": 10**20}, "is more than"),
+        ({"speakers_per_group": 10**20}, "from 2 to 9007199254740992"),
+        ({"utterances_per_speaker": 10**20}, "from 2 to 9007199254740992"),
     ],
 )
 def test_wrong_options_are_refused(asked, told):
