@@ -3,10 +3,10 @@
     python -m benchmarks.coverage [STUDY ...]
         [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
 
-The studies are rates, ratios, real, floors, measures, heterogeneity, spread, shrinkage, curves and
-plans. Without names, everything, which takes about twenty minutes on one core. `--cells` runs the
-cells whose name holds any of the texts; what other runs found stays. `page` writes the page alone.
-`--quick` draws a few data sets of each cell and keeps nothing.
+The studies are rates, ratios, real, floors, measures, heterogeneity, better, spread, shrinkage,
+curves and plans. Without names, everything, which takes about twenty minutes on one core. `--cells`
+runs the cells whose name holds any of the texts; what other runs found stays. `page` writes the
+page alone. `--quick` draws a few data sets of each cell and keeps nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING
 
 from benchmarks.coverage import (
+    better,
     curves,
     floors,
     heterogeneity,
@@ -40,6 +41,7 @@ STUDIES = {
     "floors": floors,
     "measures": measures,
     "heterogeneity": heterogeneity,
+    "better": better,
     "spread": spread,
     "shrinkage": shrinkage,
     "curves": curves,

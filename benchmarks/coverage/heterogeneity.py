@@ -144,7 +144,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             where = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
             where |= {"fair": design in FAIR}
             rng = stream(seed, f"heterogeneity/{name}")
-            drawn = _drawn(design, datasets, rng)
+            drawn = drawn_of(design, datasets, rng)
             found = _rejections(drawn, rng, is_permuted=design.permuted)
             yield [where | row for row in found]
     for targets, passes in TOGETHER:
@@ -169,7 +169,8 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
                 yield [where | row for row in _rejections(shuffled, rng)]
 
 
-def _drawn(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[Tally]:
+def drawn_of(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[Tally]:
+    """Draw data sets one after the other."""
     for first in range(0, datasets, AT_ONCE):
         drawn = design.draw(min(AT_ONCE, datasets - first), rng)
         yield from (replace(drawn, errors=errors) for errors in drawn.errors)
@@ -180,7 +181,7 @@ def shuffled(data: Tally, rng: np.random.Generator) -> BySpeaker:
     assert isinstance(data, BySpeaker)
     cell = rng.permutation(data.cell)
     order = np.argsort(cell, kind="stable")
-    counts = data.errors[order], data.trials[order]
+    counts = data.errors[..., order], data.trials[order]
     return BySpeaker(cell[order], data.speaker[order], *counts, data.n_cells)
 
 
@@ -220,7 +221,7 @@ def _together(
 ) -> list[Row]:
     """Share of data sets of which something is said, by what is asked of both rates."""
     said: dict[str, list[bool]] = {"which": [], "whether": [], "both at full": [], "both": []}
-    pairs = zip(_drawn(targets, datasets, rng), _drawn(passes, datasets, rng), strict=True)
+    pairs = zip(drawn_of(targets, datasets, rng), drawn_of(passes, datasets, rng), strict=True)
     for each in pairs:
         of_all = holm([_p_values(data, rng)["heterogeneity"] for data in each])
         of_groups = holm(np.concatenate([_of_groups(data) for data in each]))

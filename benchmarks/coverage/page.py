@@ -350,6 +350,25 @@ def _heterogeneity(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
     return _table(("design", "error", "rate", *measures), lines)
 
 
+def _better(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            row["design"],
+            KINDS[row["kind"]],
+            _percent(row["rate"]),
+            row["unlike"],
+            *(
+                NONE if row[name] is None else _share(row[name], row[f"{name}_error"])
+                for who in ("equal", "own")
+                for name in (f"{who}_better", f"{who}_plainly", f"{who}_worse")
+            ),
+        )
+        for row in _rows(results, "better")
+    ]
+    head = ("groups", "error", "rate", "one is", "an equal one better", "plainly", "worse")
+    return _table((*head, "that one better", "plainly", "worse"), lines)
+
+
 def _asked_together(results: dict[str, list[Row]]) -> list[str]:
     found: dict[str, dict[str, str]] = {}
     for row in _rows(results, "heterogeneity", kind="both"):
@@ -505,6 +524,7 @@ TABLES = {
     "heterogeneity": lambda results: _heterogeneity(results, fair=True),
     "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
     "asked together": _asked_together,
+    "better": _better,
     "spread": _spread,
     "best guesses": _best_guesses,
     "named": _named,

@@ -73,6 +73,29 @@ def test_opposite_directions_are_one_sentence(material, printed):
     assert f"m {row['sentence']}: FNR" in flat(printed(audit))
 
 
+def test_better_but_for_one_group_is_told_with_it_and_not_counted(material, printed):
+    trials, speakers = material
+    rows = list(zip(trials["enrol"], trials["test"], trials["score"], strict=True))
+    scores = [
+        score - 1.2 * (one[:3] == two[:3] and int(one[1:3]) % 3 == 2) for one, two, score in rows
+    ]
+    audit = pv.audit(
+        {**trials, "score": scores},
+        speakers=speakers,
+        by="nation",
+        operating_points="fpr=0.05",
+        replicates=50,
+    )
+    told = flat(printed(audit))
+    assert "shown worse: USA; better (not shown without USA): India, Norway" in told
+    assert re.search(r"Norway\*? 8 .*? better, not without USA", told)
+    assert "Better, not without X: not shown once" in told
+    answer = told.split("Every group")[0]
+    assert "Norway less" not in answer
+    assert "Norway locked out" not in answer
+    assert "better (not shown without USA): India, Norway." in audit._repr_html_()
+
+
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [

@@ -21,6 +21,7 @@ from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.measures import MEASURES, RATES, bias_measures
+from parivox.core.ratios import worst
 from parivox.core.resampling import from_replicates
 from parivox.core.verdict import benjamini_hochberg, holm, of_hypotheses
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 _MADE_OF_ALL = {"macro", "geomean", "best"}
 _TESTS = ("p", "p_holm", "p_bh")
+_FEWEST = 3  # groups of which one can be left out
 _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
 
 
@@ -61,10 +63,13 @@ class BiasBlock:
     reason: NDArray[np.str_]
     """``[key, group]``: why a value is undefined, infinite or a convention; ``undefined_value``
     where the metric itself is."""
-    drawn: FloatArray | None  # [draw, key, group]
+    draws: Estimates | None  # the same as the stack, of each draw
+    drawn: FloatArray | None  # [draw, key, group]: the measure of them
     still: Bools
     """``[key, group]``: the group, or what it is against, is the same in all draws: these tell but
     one of both, so that nothing is told from them."""
+    left_out: NDArray[np.intp] | None = None
+    """``[key]``: a group that the stack is without."""
 
 
 def bias_blocks(
@@ -130,7 +135,9 @@ def _blocks(
             if reference in _MADE_OF_ALL:  # not of a draw in which the reference lacks a group
                 drawn = np.where(again.lacks(stack)[..., None], np.nan, drawn)
         value, reason = found.value, found.reason
-        yield BiasBlock(measure, reference, zero, keys, stack, terms, value, reason, drawn, still)
+        yield BiasBlock(
+            *(measure, reference, zero, keys, stack, terms, value, reason, again, drawn, still)
+        )
 
 
 def is_still(drawn: FloatArray) -> Bools:
@@ -216,6 +223,10 @@ class Ratios:
     high: FloatArray
     p: FloatArray
     pooled: float
+    worst: str = ""
+    """The group without which the reference has the lowest rate, where another may be better."""
+    but_for: Ratios | None = None
+    """What the others come to without that group."""
 
 
 def bias_rows(
@@ -257,17 +268,60 @@ def bias_rows(
             **{name: cells.ravel() for name, cells in more.items()},
         )
         is_headline = (block.reference, block.measure, block.zero)
-        if is_headline == (options.reference[0], "ratio", "none") and more:
-            ratios = {
-                (key[0], key[2]): Ratios(
-                    *(block.value[i], more["low"][i], more["high"][i], more["p"][i]),
-                    float(block.stack.pooled[i]),
-                )
-                for i, key in enumerate(block.keys)
-                if key[0] in RATES and not key[1]
-            }
+        if is_headline == (options.reference[0], "ratio", "none") and uncertainty is not None:
+            ratios = _ratios(block, more)
+            ratios |= _but_for_worst(uncertainty, block, groups, ratios)
     mean_rows(rows, where, start, grouping, of_means)
     return ratios
+
+
+def _ratios(block: BiasBlock, more: Columns) -> dict[tuple[str, str], Ratios]:
+    """Ratios of the rates with their intervals, by metric and operating point."""
+    return {
+        (key[0], key[2]): Ratios(
+            *(block.value[i], more["low"][i], more["high"][i], more["p"][i]),
+            float(block.stack.pooled[i]),
+        )
+        for i, key in enumerate(block.keys)
+        if key[0] in RATES and not key[1]
+    }
+
+
+def _but_for_worst(
+    uncertainty: Uncertainty,
+    block: BiasBlock,
+    groups: Sequence[str],
+    ratios: Mapping[tuple[str, str], Ratios],
+) -> dict[tuple[str, str], Ratios]:
+    """Ratios with what they come to without the worst group, where one may be better.
+
+    There is no such thing where trials count for two groups.
+    """
+    rates = block.stack.where(*RATES)
+    errors, trials = rates.errors[:, :-1], rates.trials[:, :-1]
+    alpha = 1 - uncertainty.options.confidence
+    chosen = [
+        i
+        for i, (metric, _, point) in enumerate(rates.keys)
+        if np.any((ratios[metric, point].ratio < 1) & ~(ratios[metric, point].p >= alpha))
+        and trials[i].sum() == rates.trials[i, -1]
+    ]
+    if not chosen or len(groups) < _FEWEST or block.reference in (*groups, "best"):
+        return {}
+    left_out = worst(errors, trials)
+    if block.reference in _MADE_OF_ALL:
+        left_out = np.nan_to_num(rates.groups, nan=-1).argmax(axis=-1)
+    left_out = left_out[chosen]
+    keys = [rates.keys[i] for i in chosen]
+    draws = None if block.draws is None else block.draws.having(keys).without(left_out)
+    rest = rates.select(chosen).without(left_out)
+    (of,) = _blocks(["ratio"], block.reference, "none", keys, rest, draws, block.terms)
+    of = replace(of, left_out=left_out)
+    but_for = _ratios(of, _intervals(uncertainty, of, groups))
+    return {
+        key: replace(ratios[key], worst=groups[at], but_for=one)
+        for (key, one), at in zip(but_for.items(), left_out.tolist(), strict=True)
+    }
 
 
 def shared_values(grouping: Grouping) -> list[dict[str, Bools]]:
@@ -384,22 +438,16 @@ def _uncertain(
     defined, ``[key, value]``.
     """
     df = _freedom(uncertainty, block, names)
-    own = _from_draws(uncertainty, block, block.value, block.drawn, df)
-    _without_still(own, block)
+    own = _intervals(uncertainty, block, names)
     floors: list[tuple[list[int], FloatArray]] = []
     for metric in RATES:
-        rows, at = _places(uncertainty, block.stack, metric)
-        if not rows:
-            continue
-        if block.measure != "difference":
-            _of_rates(own, uncertainty, block, names, metric, rows, at)
-        if uncertainty.intervals.are_disjoint[metric]:
+        rows, _ = _places(uncertainty, block.stack, metric)
+        if rows and uncertainty.intervals.are_disjoint[metric]:
             keys = [block.stack.keys[i] for i in rows]
             null = uncertainty.nulls.of(keys, lifted=block.measure != "difference")
             fair = _computed(block.measure, block.reference, block.terms(null)).value
             floors.append((rows, fair))
             own["floor_mean"][rows], own["floor_95"][rows] = away(fair, _kind(block))
-    _finish(own, block.value, block)
     means = [
         _of_means(uncertainty, block, own, floors, df, list(masks.values())) for masks in shared
     ]
@@ -413,6 +461,20 @@ def _uncertain(
             columns |= {name: np.full(columns["p"].shape, np.nan) for name in _TESTS}
     joined = {name: np.concatenate([of[name] for of in means], axis=-1) for name in own if means}
     return own, joined
+
+
+def _intervals(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -> Columns:
+    """Limits and p of one measure, ``[key, group]``, in closed form where there is one."""
+    df = _freedom(uncertainty, block, names)
+    own = _from_draws(uncertainty, block, block.value, block.drawn, df)
+    _without_still(own, block)
+    if block.measure != "difference":
+        for metric in RATES:
+            rows, at = _places(uncertainty, block.stack, metric)
+            if rows:
+                _of_rates(own, uncertainty, block, names, metric, rows, at)
+    _finish(own, block.value, block)
+    return own
 
 
 def _of_means(
@@ -458,7 +520,10 @@ def _freedom(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -
         own = np.minimum(own, own[:, at : at + 1])
     elif block.reference == "others":
         are_apart = uncertainty.are_disjoint(metrics)[:, None]
-        own = np.where(are_apart, np.minimum(own, speakers[:, -1:] - own), own)
+        rest = speakers[:, -1:] - own
+        if block.left_out is not None:
+            rest = rest - np.take_along_axis(own, block.left_out[:, None], axis=-1)
+        own = np.where(are_apart, np.minimum(own, rest), own)
     return np.where(own < uncertainty.options.gates.inference, np.nan, own - 1.0)
 
 
@@ -526,7 +591,11 @@ def _of_rates(
     """Ratios of a rate in closed form, if there is one, in the place of what the draws say."""
     if block.zero != "none":
         return
-    closed = uncertainty.intervals.ratio_to(metric, block.reference, names)
+    left_out = None
+    if block.left_out is not None:
+        left_out = np.zeros(len(uncertainty.points), dtype=np.intp)
+        left_out[at] = block.left_out[rows]
+    closed = uncertainty.ratio_to(metric, block.reference, names, left_out)
     if closed is None:
         return
     ends = closed.low[at], closed.high[at]

@@ -378,6 +378,11 @@ def _of_verdicts(options: Options) -> dict[str, object]:
                 f"else, if p_holm is below {1 - options.confidence:.3g}; without errors, if the "
                 "upper limit is below 1"
             ),
+            "because_of": (
+                "of a group that is better: the one without which all together, or the mean group, "
+                "have the lowest rate, if it is not better by the same rules without that one; of "
+                "both errors, if the group differs in nothing else"
+            ),
             "cannot_tell": "else; it says that nothing is known, not that nothing is there",
             "differs": (
                 "a group or system that is worse or better in anything, or all groups at once"

@@ -471,6 +471,17 @@ class Estimates:
         kept = np.concatenate((groups, pooled), axis=-1)
         return replace(self, values=np.where(kept, self.values, np.nan))
 
+    def without(self, group: NDArray[np.intp]) -> Estimates:
+        """The rates without one group, ``[key]``: neither its own nor in those of all together."""
+        kept = np.arange(self.values.shape[-1] - 1) != group[:, None]
+        errors, trials = (np.where(kept, one[..., :-1], 0) for one in (self.errors, self.trials))
+        errors, trials = (
+            np.concatenate((one, np.nansum(one, axis=-1, keepdims=True)), axis=-1)
+            for one in (errors, trials)
+        )
+        values = np.where(np.isnan(self.values), np.nan, bias.smoothed(errors, trials))
+        return Estimates(self.keys, values, self.rates, errors, trials, self.reasons)
+
     def lacks(self, other: Estimates) -> NDArray[np.bool_]:
         """Where a group has no value that has one in others, ``[..., key]``."""
         gone = np.isnan(self.groups) & ~np.isnan(other.groups)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.ratios import Ratio
-    from parivox.core.tallies import Moments
+    from parivox.core.tallies import ByPair, BySpeaker, Moments
 
     Columns = dict[str, NDArray[Any]]
 
@@ -61,25 +61,6 @@ class RateIntervals:
     rates: Mapping[str, Interval]  # [point, cell], the pooled row last
     are_disjoint: Mapping[str, bool]  # no speaker behind the rate is in two groups
     to_others: Mapping[str, Ratio]  # [point, group]; none where they are not told in closed form
-
-    def ratio_to(self, metric: str, reference: str, names: Sequence[str]) -> Ratio | None:
-        """Each group's rate against a reference in closed form, ``[point, group]``.
-
-        None where the two are not independent, or where it is not the method asked for.
-        """
-        to_others = self.to_others.get(metric)
-        if to_others is None:
-            return None
-        if reference in names:
-            at = names.index(reference)
-            rates = self.rates[metric]
-            return ratio_interval(
-                _cells(rates, slice(0, len(names))), _cells(rates, slice(at, at + 1))
-            )
-        if reference == "pooled":
-            trials = self.moments[metric].trials
-            return to_pooled(to_others, over(trials, trials.sum(axis=-1, keepdims=True)))
-        return to_others if reference == "others" else None
 
 
 def rate_intervals(
@@ -122,12 +103,17 @@ def rate_intervals(
         found = replace(found, method=np.where(np.isnan(found.high), "", name))
         found = found.without(n < gates.inference, gates.too_few)
         if options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]:
-            rest = others(groups.of(metric))
-            of_others = rate_interval(rest, confidence)
-            of_others = of_others.without(rest.speakers < gates.inference, gates.too_few)
-            to_others[metric] = ratio_interval(_cells(found, slice(0, n_groups)), of_others)
+            to_others[metric] = _to_others(groups.of(metric), found, options)
         of_groups[metric], speakers[metric], rates[metric] = own, n, found
     return RateIntervals(of_groups, speakers, rates, are_disjoint, to_others)
+
+
+def _to_others(tally: BySpeaker | ByPair, rates: Interval, options: Options) -> Ratio:
+    """Ratios of the rates to those of all other cells of a tally."""
+    rest, gates = others(tally), options.gates
+    found = rate_interval(rest, options.confidence)
+    found = found.without(rest.speakers < gates.inference, gates.too_few)
+    return ratio_interval(_cells(rates, slice(0, tally.n_cells)), found)
 
 
 def _of_speakers(in_blocks: bool) -> str:  # noqa: FBT001 - what it is about
@@ -229,6 +215,33 @@ class Uncertainty:
         """Whether no speaker behind each of some metrics is in two groups, ``[metric]``."""
         of = self.intervals.are_disjoint
         return np.array([all(of[rate] for rate in _rates_of(one)) for one in metrics])
+
+    def ratio_to(
+        self,
+        metric: str,
+        reference: str,
+        names: Sequence[str],
+        left_out: NDArray[np.intp] | None = None,
+    ) -> Ratio | None:
+        """Each group's rate against a reference in closed form, ``[point, group]``.
+
+        Of the reference without a group, ``[point]``, if one is left out. None where the two are
+        not independent, or where it is not the method asked for.
+        """
+        to_others = self.intervals.to_others.get(metric)
+        if to_others is None:
+            return None
+        rates, trials = self.intervals.rates[metric], self.intervals.moments[metric].trials
+        if reference in names:
+            at = names.index(reference)
+            own = _cells(rates, slice(0, len(names)))
+            return ratio_interval(own, _cells(rates, slice(at, at + 1)))
+        if left_out is not None:
+            to_others = _to_others(self.groups.of(metric).without(left_out), rates, self.options)
+            trials = np.where(np.arange(len(names)) == left_out[:, None], 0, trials)
+        if reference == "pooled":
+            return to_pooled(to_others, over(trials, trials.sum(axis=-1, keepdims=True)))
+        return to_others if reference == "others" else None
 
     def columns(self, data: Estimates) -> Columns:
         """The columns of uncertainty of base metrics, each ``[key, cell]``.

@@ -212,7 +212,7 @@ FIRST: dict[str, dict[str, str]] = {
 _BEST_GUESS = {"best_guess": "float", "best_guess_low": "float", "best_guess_high": "float"}
 ADDED: dict[str, dict[str, str]] = {
     "groups": _BEST_GUESS,
-    "verdicts": {**_BEST_GUESS, "power": "float", "confirmatory": "bool"},
+    "verdicts": {**_BEST_GUESS, "power": "float", "confirmatory": "bool", "because_of": "str"},
 }
 """Columns that came later, by table: they stand at its end, and audits may lack them."""
 TABLES = {name: FIRST.get(name, {}) | ADDED.get(name, {}) for name in (*FIRST, *ADDED)}

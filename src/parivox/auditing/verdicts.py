@@ -30,7 +30,9 @@ from parivox.core.verdict import (
     holm,
     joint,
     meets_limit,
+    not_without,
     of_hypotheses,
+    of_lower,
     overall,
     sentence,
     verdicts,
@@ -135,15 +137,13 @@ def verdict_rows(
         p_holm, p_bh, p_system, p_system_holm = _adjusted(p, np.array(of_all), reference)
         shared = {"operating_point": point, "reference": reference, "margin": options.margin}
         shared["confirmatory"] = primary.items() <= {**where, **shared}.items()
-        judged: dict[str, Verdicts] = {}
-        for i, (metric, of) in enumerate(zip(RATES, ratios, strict=True)):
-            judged[metric] = verdict = verdicts(
-                *(of.ratio, of.low, of.high, p_holm[i]),
-                gate=_too_few(metric, groups, uncertainty, options),
-                pooled=of.pooled,
-                confidence=options.confidence,
-                margin=options.margin,
-            )
+        gates = [_too_few(metric, groups, uncertainty, options) for metric in RATES]
+        judged = _judged(ratios, p_holm, gates, options)
+        rest = [of.but_for or of for of in ratios]
+        below = np.stack([of_lower(of.p, of.ratio) for of in rest])
+        again = _judged(rest, _adjusted(below, np.array(of_all), reference)[0], gates, options)
+        because = _because_of(judged, again, ratios)
+        for i, (metric, of, verdict) in enumerate(zip(RATES, ratios, judged, strict=True)):
             rows.add(
                 **where,
                 **shared,
@@ -157,15 +157,21 @@ def verdict_rows(
                 p_bh=p_bh[i],
                 verdict=verdict.code,
                 gates=uncertainty.missing_for_gates(metric, point),
-                sentence=_sentences(metric, verdict, _AGAINST.get(reference, reference)),
+                sentence=_sentences(
+                    metric, verdict, _AGAINST.get(reference, reference), because[i], rest[i]
+                ),
                 reason=verdict.reason,
+                because_of=because[i],
                 **uncertainty.guesses.of_ratios(
                     metric, point, of.low, of.high, alpha * over(of.p, p_holm[i], 1.0)
                 ),
             )
-        codes = np.stack([judged[metric].code for metric in RATES])
-        reasons = np.stack([judged[metric].reason for metric in RATES])
-        both = [joint(fnr=fnr, fpr=fpr) for fpr, fnr in codes.T.tolist()]
+        codes = np.stack([of.code for of in judged])
+        reasons = np.stack([of.reason for of in judged])
+        both = [
+            joint(fnr=fnr, fpr=fpr, fnr_worst=of_fnr, fpr_worst=of_fpr)
+            for (fpr, fnr), (of_fpr, of_fnr) in zip(codes.T.tolist(), because.T, strict=True)
+        ]
         rows.add(
             **where,
             **shared,
@@ -173,6 +179,7 @@ def verdict_rows(
             metric=BOTH,
             verdict=overall(codes.T),
             sentence=np.where(is_judged, both, "is the reference"),
+            because_of=_without(codes, because),
         )
         for metric, chosen in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
             of_both, why = codes[chosen][:, is_judged], reasons[chosen][:, is_judged]
@@ -180,7 +187,8 @@ def verdict_rows(
             is_shown = bool((p_system_holm[chosen] < alpha).any())
             if code == "cannot_tell" and is_shown:
                 code = "differs"
-            words = _of_system(others, code, of_both, why, one, options)
+            of_worst = because[chosen][:, is_judged]
+            words = _of_system(others, code, of_both, of_worst, why, one, options)
             tests: dict[str, Any] = {}
             if metric != BOTH and not np.isnan(p_system[chosen[0]]):
                 tests = {"p": p_system[chosen[0]], "p_holm": p_system_holm[chosen[0]]}
@@ -218,11 +226,54 @@ def _too_few(
     return ["is the reference" if g == reference else w for g, w in zip(groups, words, strict=True)]
 
 
-def _sentences(metric: str, of: Verdicts, against: str) -> list[str]:
+def _judged(
+    ratios: Sequence[Ratios], p: FloatArray, gates: Sequence[list[str]], options: Options
+) -> list[Verdicts]:
+    """The verdict on each group in either rate."""
+    return [
+        verdicts(
+            *(of.ratio, of.low, of.high, adjusted),
+            gate=gate,
+            pooled=of.pooled,
+            confidence=options.confidence,
+            margin=options.margin,
+        )
+        for of, adjusted, gate in zip(ratios, p, gates, strict=True)
+    ]
+
+
+def _because_of(
+    judged: Sequence[Verdicts], again: Sequence[Verdicts], ratios: Sequence[Ratios]
+) -> NDArray[np.object_]:
+    """The worst group, where one is better but not `again` without it, ``[metric, group]``.
+
+    See docs/methods/verdicts.md#better-than-whom.
+    """
+    pairs = zip(judged, again, strict=True)
+    vanishes = np.stack([(one.code == "better") & (rest.code != "better") for one, rest in pairs])
+    return np.where(vanishes, np.array([[of.worst] for of in ratios], dtype=object), "")
+
+
+def _without(codes: NDArray[np.str_], because: NDArray[np.object_]) -> list[str]:
+    """Without which groups each is not shown to differ in anything, if there are any."""
+    is_plain = (np.isin(codes, _DIFFERS) & (because == "")).any(axis=0)
+    return [
+        "" if plain else " and ".join(dict.fromkeys(filter(None, worst)))
+        for plain, worst in zip(is_plain.tolist(), because.T.tolist(), strict=True)
+    ]
+
+
+def _sentences(
+    metric: str, of: Verdicts, against: str, because: NDArray[np.object_], rest: Ratios
+) -> list[str]:
     columns = (of.code, of.ratio, of.low, of.high, of.reason)
+    but_for = (because, rest.ratio, rest.low, rest.high)
     return [
         sentence(metric, code, ratio, low, high, reason=reason, against=against)  # type: ignore[arg-type]
-        for code, ratio, low, high, reason in zip(*(c.tolist() for c in columns), strict=True)
+        + not_without(*without)
+        for code, ratio, low, high, reason, *without in zip(
+            *(c.tolist() for c in (*columns, *but_for)), strict=True
+        )
     ]
 
 
@@ -230,6 +281,7 @@ def _of_system(
     names: list[str],
     code: str,
     codes: NDArray[np.str_],
+    because: NDArray[np.object_],
     reasons: NDArray[np.str_],
     found: Found,
     options: Options,
@@ -239,7 +291,7 @@ def _of_system(
     if code == "no_difference":
         return f"no group of {n} differs by more than {options.margin:g} times"
     if code == "differs":
-        return _differing(names, codes, unknown)
+        return _differing(names, codes, because, unknown)
     whole = f"it cannot be told of any of {n} groups whether it differs"
     if np.isinf(found.threshold):
         return f"{whole}: the threshold is infinite"
@@ -249,21 +301,33 @@ def _of_system(
     return f"no group of {n} is shown to differ, and of {unknown} it cannot be told whether they do"
 
 
-def _differing(names: list[str], codes: NDArray[np.str_], unknown: int) -> str:
+def _differing(
+    names: list[str], codes: NDArray[np.str_], because: NDArray[np.object_], unknown: int
+) -> str:
     """Which groups are shown to differ, where some do, and of how many it cannot be told."""
-    if len(codes) > 1:  # in either rate
-        differ = [names[i] for i in np.flatnonzero(np.isin(codes, _DIFFERS).any(axis=0))]
-        rest = f"; of {unknown} it cannot be told" if unknown else ""
-        some = f"{len(differ)} of {len(names)} groups differ: {', '.join(differ)}{rest}"
-        return some if differ else f"groups differ; which of {len(names)} do cannot be told"
-    shown = ([names[i] for i in np.flatnonzero(codes[0] == code)] for code in _DIFFERS)
-    words = [
-        f"shown {code}: {', '.join(of)}" for code, of in zip(_DIFFERS, shown, strict=True) if of
+    without = _without(codes, because)
+    is_plain = np.array([not worst for worst in without])
+    better = [
+        f"better{not_without(worst)}: {', '.join(_where(names, [of == worst for of in without]))}"
+        for worst in dict.fromkeys(filter(None, without))
     ]
+    if len(codes) > 1:  # in either rate
+        differ = _where(names, np.isin(codes, _DIFFERS).any(axis=0) & is_plain)
+        if not differ and not better:
+            return f"groups differ; which of {len(names)} do cannot be told"
+        some = f"{len(differ)} of {len(names)} groups differ: {', '.join(differ)}"
+        words = [some if differ else "groups differ", *better]
+        return "; ".join([*words, f"of {unknown} it cannot be told"] if unknown else words)
+    shown = {code: _where(names, (codes[0] == code) & is_plain) for code in _DIFFERS}
+    words = [f"shown {code}: {', '.join(of)}" for code, of in shown.items() if of] + better
     if unknown:
         rest = f"which of {'the other ' if words else ''}{unknown} do"
         words += [f"{'whether the other one does' if unknown == 1 else rest} cannot be told"]
     return "; ".join(words)
+
+
+def _where(names: list[str], holds: Sequence[bool] | NDArray[np.bool_]) -> list[str]:
+    return [name for name, does in zip(names, holds, strict=True) if does]
 
 
 def _with_all(words: str, p: float, *, is_shown: bool) -> str:

@@ -134,6 +134,22 @@ def others(tally: BySpeaker | ByPair) -> Moments:
     return _others(tally) if alone else by_point(_others, tally)
 
 
+def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
+    """The cell without which all others together have the lowest rate, of shape (...).
+
+    Of errors and trials of shape (..., cell). docs/methods/verdicts.md#better-than-whom.
+
+    Examples
+    --------
+    >>> int(worst([5, 30, 6, 3], [100, 300, 20, 100]))
+    1
+    """
+    e, n = (
+        _sum_of_others(np.nan_to_num(np.asarray(one, dtype=np.float64))) for one in (errors, trials)
+    )
+    return np.asarray(over(e, n, np.inf).argmin(axis=-1))
+
+
 def _others(tally: BySpeaker | ByPair) -> Moments:
     """:func:`others` at one operating point."""
     cell, n_cells = tally.members[0], tally.n_cells

@@ -68,6 +68,12 @@ class _Tally:
         trials = self.trials if self.trials.ndim == 1 else np.asarray(self.trials[point])
         return self.changed(errors=self.errors[point], trials=trials)
 
+    def without(self, cell: NDArray[np.integer[Any]]) -> Self:
+        """Without the errors and trials of one cell, another one at each operating point."""
+        gone = self.cell == cell[:, None]
+        kept = {name: np.where(gone, 0, getattr(self, name)) for name in ("errors", "trials")}
+        return self.changed(**kept)
+
     def __getitem__(self, cell: int) -> Self:
         """One cell by itself."""
         return self.part(cell, cell + 1)

@@ -211,25 +211,30 @@ _LOCKED_OUT = {
 }
 
 
-def joint(fnr: _Code, fpr: _Code) -> str:
+def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -> str:
     """Both error types of a group in a few words, whichever way each of them goes.
 
     From the verdicts on being rejected as oneself and on others being accepted as one. Without
-    capital and full stop, to follow the group's name and a colon.
+    capital and full stop, to follow the group's name and a colon. `fnr_worst` and `fpr_worst` are
+    groups without which it is not shown to be better.
 
     Examples
     --------
     >>> joint(fnr="better", fpr="worse")
     'more exposed to impostors, locked out less'
+    >>> joint(fnr="better", fpr="cannot_tell", fnr_worst="f+India")
+    'locked out less (not shown without f+India); exposure to impostors cannot be told'
     """
     if fpr == fnr == "cannot_tell":
         return "neither exposure to impostors nor lock-outs can be told"
+    locked_out = f"{_LOCKED_OUT.get(fnr)}{not_without(fnr_worst)}"
+    impostors = f"{_IMPOSTORS.get(fpr)}{not_without(fpr_worst)}"
     if fpr == "cannot_tell":
-        return f"{_LOCKED_OUT[fnr]}; exposure to impostors cannot be told"
+        return f"{locked_out}; exposure to impostors cannot be told"
     if fnr == "cannot_tell":
-        return f"{_IMPOSTORS[fpr]}; lock-outs cannot be told"
+        return f"{impostors}; lock-outs cannot be told"
     between = " and" if fpr == fnr else ","
-    return f"{_IMPOSTORS[fpr]}{between} {_LOCKED_OUT[fnr]}"
+    return f"{impostors}{between} {locked_out}"
 
 
 _EVENT = {"fpr": "impostors get in", "fnr": "locked out"}
@@ -275,7 +280,7 @@ def sentence(
 too wide, for want of speakers or errors'
     """
     than = f"for {against}" if error == "fpr" else against
-    numbers = f"{_times(ratio)} times [{_times(low)}, {_times(high)}]"
+    numbers = _in_times(ratio, low, high)
     if code == "cannot_tell":
         why = WHY.get(reason, reason)
         shown = np.isfinite([ratio, low, high]).all()
@@ -286,6 +291,27 @@ too wide, for want of speakers or errors'
         return f"{_NEVER[error]}, so at most {_times(high)} times as often as {than}"
     times, bounds = numbers.split(" [")
     return f"{_EVENT[error]} {times} as often as {than} [{bounds}"
+
+
+def not_without(
+    worst: str, ratio: float = np.nan, low: float = np.nan, high: float = np.nan
+) -> str:
+    """What follows "better" where it is not shown without the worst of the others, if any.
+
+    With what the ratio and its limits come to then, where they are known.
+
+    Examples
+    --------
+    >>> not_without("f+India", 0.93, 0.7, 1.24)
+    ' (not shown without f+India: 0.93 times [0.7, 1.2])'
+    """
+    numbers = f": {_in_times(ratio, low, high)}" if np.isfinite([ratio, low, high]).all() else ""
+    return worst and f" (not shown without {worst}{numbers})"
+
+
+def _in_times(ratio: float, low: float, high: float) -> str:
+    """A ratio with its interval."""
+    return f"{_times(ratio)} times [{_times(low)}, {_times(high)}]"
 
 
 def _times(x: float) -> str:
@@ -365,6 +391,18 @@ def of_hypotheses(p: ArrayLike) -> FloatArray:
     """
     values = np.asarray(p, dtype=np.float64)
     return np.fmax.reduce(values, axis=-1, keepdims=True) if values.shape[-1] == 2 else values
+
+
+def of_lower(p: ArrayLike, ratio: ArrayLike) -> FloatArray:
+    """P values of a ratio below 1 from those of a ratio other than 1, of shapes that broadcast.
+
+    Examples
+    --------
+    >>> of_lower([0.04, 0.04], [0.5, 2.0]).tolist()
+    [0.02, 0.98]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    return np.where(np.asarray(ratio) < 1, values, 2 - values) / 2
 
 
 def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray, FloatArray]:

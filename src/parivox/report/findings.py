@@ -15,6 +15,7 @@ from parivox.core.verdict import holm
 from parivox.read.checks import FAILED, UNSCORED
 from parivox.report.scopes import (
     RATES,
+    VERDICTS,
     differing,
     has_rate,
     name_of,
@@ -128,13 +129,19 @@ def differing_in_words(of: Mapping[str, Row]) -> str:
     if not of:
         return "–"
     words = [
-        f"{group} {row['verdict']} ({short(row['ratio'])})"
+        f"{group} {verdict_in_words(row)} ({short(row['ratio'])})"
         for group, row in of.items()
         if row["verdict"] in {"worse", "better"}
     ]
     unknown = sum(row["verdict"] == "cannot_tell" for row in of.values())
     words += [f"cannot tell of {unknown}"] if unknown else []
     return "; ".join(words) or f"none by more than {next(iter(of.values()))['margin']:g} times"
+
+
+def verdict_in_words(row: Row) -> str:
+    """The verdict on a group; audits of before do not say without whom it is not shown."""
+    worst = row.get("because_of")
+    return VERDICTS[row["verdict"]] + (f", not without {worst}" if worst else "")
 
 
 def figures(of: Verdicts, group: str, rates: Rates, at: str) -> str:
@@ -159,8 +166,9 @@ def best_guess(row: Row) -> str:
 
 
 def _with_best_guess(row: Row) -> str:
-    guess, size = best_guess(row), "large" if row["verdict"] == "worse" else "small"
-    return guess and f"; best guess {guess}, as few speakers make {size} ratios look {size}r"
+    guess, is_worse = best_guess(row), row["verdict"] == "worse"
+    look = "large ratios look larger" if is_worse else "small ratios look smaller"
+    return guess and f"; best guess {guess}, as few speakers make {look}"
 
 
 def interactions(audit: Audit, where: Row) -> Iterator[str]:

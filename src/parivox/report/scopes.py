@@ -134,7 +134,10 @@ def small_groups(audit: Audit, where: Row) -> set[str]:
 
 
 def differing(of: Verdicts) -> list[str]:
-    """The groups that differ, the worse before the better, by the larger ratio that counts."""
+    """The groups that differ, the worse before the better, by the larger ratio that counts.
+
+    Those are left out that are not shown to without the worst of the others.
+    """
 
     def furthest(group: str) -> float:
         rows = [of[metric][group] for metric in RATES]
@@ -144,7 +147,11 @@ def differing(of: Verdicts) -> list[str]:
             if row["verdict"] in {"worse", "better"}
         )
 
-    differ = [group for group, row in of[BOTH].items() if row["verdict"] == "differs"]
+    differ = [
+        group
+        for group, row in of[BOTH].items()
+        if row["verdict"] == "differs" and not row.get("because_of")
+    ]
     return sorted(differ, key=lambda group: -furthest(group))
 
 

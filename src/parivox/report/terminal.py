@@ -357,13 +357,20 @@ def _legend(audit: Audit) -> str:
         f"too short, as speakers differ much or are few. x: times {reference_in_words(audit)}. p: "
         "adjusted by Holm for both rates of all groups. Cannot tell: perhaps alike, perhaps not; "
         "no difference: "
-        f"shown to be below {options['margin']:g} times. * {gates_in_words(audit)}: kept out of "
+        f"shown to be below {options['margin']:g} times. {_not_without(audit)}"
+        f"* {gates_in_words(audit)}: kept out of "
         "the spread without *. Floor: what a fair system would show on these speakers, on average "
         "and at most in 95 %; p: how often as much. H, heterogeneity, asks whether groups differ "
         "at all; tau_log, the spread beyond that of speakers, by how much. A floor not exceeded is "
         "no proof of fairness, as few speakers hide much; floors take speakers to vary alike in "
         "all groups."
     )
+
+
+def _not_without(audit: Audit) -> str:
+    """How to read a group that is better because of another one, if there is any."""
+    has_any = any(row.get("because_of") for row in audit.verdicts)
+    return "Better, not without X: not shown once the others are without X. " if has_any else ""
 
 
 # ---- where nothing is known of chance

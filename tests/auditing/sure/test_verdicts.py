@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import parivox as pv
 from parivox.core.verdict import holm
 
 POINT = "threshold=0.5"
@@ -93,9 +94,8 @@ def test_the_verdict_on_a_system_is_made_of_those_on_its_groups(clear):
         codes = {g: verdict(clear, g, metric)["verdict"] for g in "abcd"}
         differ = [g for g, code in codes.items() if code in {"worse", "better", "differs"}]
         if metric == "fpr+fnr":
-            assert row["sentence"].startswith(
-                f"{len(differ)} of 4 groups differ: {', '.join(differ)}"
-            )
+            plain = [g for g in differ if not verdict(clear, g, metric)["because_of"]]
+            assert row["sentence"].startswith(f"{len(plain)} of 4 groups differ: a, b; better (")
         else:
             assert row["sentence"].startswith(f"groups differ (p {row['p_holm']:.2g}); shown ")
             assert all(group in row["sentence"].partition("which of")[0] for group in differ)
@@ -232,3 +232,59 @@ def test_verdicts_follow_the_confidence(people):
         row = verdict(made.audit(confidence=confidence), "a")
         assert (row["verdict"] == "worse") == (row["p_holm"] < 1 - confidence)
         assert row["p_holm"] == pytest.approx(p, rel=1e-6)  # which no confidence changes
+
+
+@pytest.fixture(scope="module")
+def one_bad(people):
+    """Three groups alike and `d`, who are locked out four times as often."""
+    rates = {"a": 0.1, "b": 0.1, "c": 0.1, "d": 0.4}
+    return people(dict.fromkeys(rates, 30), fnr=lambda group, i: close_to(rates[group], 60, i))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"reference": "pooled"},
+        pytest.param({"reference": "macro"}, marks=pytest.mark.slow),
+        pytest.param({"interval": "bootstrap"}, marks=pytest.mark.slow),
+    ],
+)
+def test_better_than_one_bad_group_is_said_with_its_name(one_bad, options):
+    audit = one_bad.audit(**options)
+    for group in "abc":
+        row = verdict(audit, group)
+        assert (row["verdict"], row["because_of"]) == ("better", "d")
+        assert " (not shown without d: 1.0 times [" in row["sentence"]
+        both = verdict(audit, group, "fpr+fnr")
+        assert both["because_of"] == "d"
+        assert both["sentence"].endswith("locked out less (not shown without d)")
+    assert verdict(audit, "d")["because_of"] == ""
+    words = "better (not shown without d): a, b, c"
+    assert verdict(audit, "")["sentence"].endswith(f"shown worse: d; {words}")
+    whole = verdict(audit, "", "fpr+fnr")
+    assert whole["sentence"] == f"1 of 4 groups differ: d; {words}"
+
+
+def test_better_stands_where_it_does_not_rest_on_one_group(clear):
+    row = verdict(clear, "b")
+    assert (row["verdict"], row["because_of"]) == ("better", "")
+    assert verdict(clear, "c")["because_of"] == "a"  # of three that can be judged
+    assert verdict(clear, "b", "fpr+fnr")["because_of"] == ""
+
+
+def test_without_the_worst_group_means_that_the_audit_of_the_others_says_it(one_bad):
+    audit = one_bad.audit()
+    rows = [row for row in one_bad.rows if not row["enrol"].startswith("d")]
+    others = pv.audit(
+        {name: [row[name] for row in rows] for name in rows[0]},
+        speakers=one_bad.table,
+        by="group",
+        operating_points=POINT,
+        reference="others",
+        bins="exact",
+    )
+    for group in "abc":
+        row = verdict(others, group)
+        ends = "{:.1f} times [{:.2g}, {:.1f}]".format(*(row[n] for n in ("ratio", "low", "high")))
+        assert verdict(audit, group)["sentence"].endswith(f"(not shown without d: {ends})")

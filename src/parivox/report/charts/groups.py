@@ -131,7 +131,8 @@ _VERDICTS = {
     "": "no sure difference",
     "*": "too few to say",
 }
-_SHAPES = ("triangle-right", "triangle-left", "circle", "circle")
+_SHAPES = ("triangle-right", "triangle-left", "circle", "circle", "triangle-left")
+_BECAUSE = "better, not without the worst"
 
 
 @chart("groups", per="system", asks=(*OF_ONE, "operating_point"), is_live=True)
@@ -200,11 +201,8 @@ def _forest_panel(
     spans = [rates[g][name] for g in order if g in rates for name in ("value", "low", "high")]
     lowest = max((pooled or 0) / 300, 0)
     low, high = vl.log_domain([v for v in [*spans, pooled] if v is None or v >= lowest], most=1)
-    verdicts = {
-        row["group"]: row
-        for row in rows_of(chosen.audit, "verdicts", **chosen.at)
-        if row["metric"] == metric
-    }
+    judged = rows_of(chosen.audit, "verdicts", **chosen.at)
+    verdicts = {row["group"]: row for row in judged if row["metric"] == metric}
     rows = [_forest_row(chosen, rates.get(g), verdicts.get(g), g, low, high) for g in order]
     floors = _floors(chosen, metric) if pooled else {}
     for row, group in zip(rows, order, strict=True):
@@ -216,10 +214,13 @@ def _forest_panel(
     same = {"title": "%"}  # one layer tells the axis, the others share it
     states = [*_VERDICTS.values()]
     colours = [inks.series[1], inks.series[0], inks.ink, inks.muted]
+    fills = [*colours[:-1], inks.paper]
+    if any(row.get("because_of") for row in judged):
+        states, colours, fills = [*states, _BECAUSE], [*colours, colours[1]], [*fills, inks.paper]
     names = y["scale"]["domain"]
     legend = {"columns": theme.columns(states, beside=room(names, theme.size))}
     stroke, fill, shape = vl.drawn_as(
-        "is", states, colours, [*colours[:-1], inks.paper], _SHAPES, legend=legend
+        "is", states, colours, fills, _SHAPES[: len(states)], legend=legend
     )
     none: vl.Spec = {"shape": "triangle-left", "color": inks.muted, "size": 45, "opacity": 1}
     point = {"x": vl.amount("v", **x), "stroke": stroke, "fill": fill, "shape": shape}
@@ -278,7 +279,7 @@ def _forest_row(
         "v": float(row["value"]),
         "n": f"{row['errors']:,} / {row['trials']:,}",
         "told": _in_words(row),
-        "is": _VERDICTS[state],
+        "is": _BECAUSE if verdict and verdict.get("because_of") else _VERDICTS[state],
     }
     if row["speakers"] is not None:
         made["s"] = row["speakers"]

@@ -15,6 +15,7 @@ from parivox.report.findings import (
     gates_in_words,
     grouped,
     reference_in_words,
+    verdict_in_words,
     why_unsure,
 )
 from parivox.report.scopes import (
@@ -22,7 +23,6 @@ from parivox.report.scopes import (
     IS_REFERENCE,
     POOLED,
     RATES,
-    VERDICTS,
     has_rate,
     lacks,
     name_of,
@@ -142,7 +142,7 @@ def _verdict(row: Row | None) -> Cell:
         return Cell("")
     if row["reason"] == IS_REFERENCE:
         return Cell("reference")
-    return Cell(VERDICTS[row["verdict"]], verdict=row["verdict"])
+    return Cell(verdict_in_words(row), verdict="" if row.get("because_of") else row["verdict"])
 
 
 def _worth(row: Row) -> tuple[Cell, Cell]:
