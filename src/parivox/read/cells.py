@@ -127,9 +127,11 @@ def labels(chunk: Chunk) -> NDArray[np.int8]:
     while (left := codes < 0).any():  # of one word after the other, as they appear
         word = raw[int(left.argmax())]
         same = raw.eq_missing(word).to_numpy()
-        codes[same] = LABELS.get("" if word is None else word.strip().lower(), -1)
-        mend = "use 1 or target for two utterances of one speaker, 0 or nontarget for others"
-        chunk.refuse(same & (codes < 0), "label", "is no label", mend)
+        code = LABELS.get("" if word is None else word.strip().lower(), -1)
+        if code < 0:
+            mend = "use 1 or target for two utterances of one speaker, 0 or nontarget for others"
+            chunk.refuse(same, "label", "is no label", mend)
+        codes[same] = code
     return codes
 
 
