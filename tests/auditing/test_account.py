@@ -1,8 +1,10 @@
 """How many recordings the audited trials are of."""
 
+import re
+
 import parivox as pv
 from parivox.read import spill
-from parivox.report.findings import recordings_in_words, set_aside
+from parivox.report.findings import oddities, recordings_in_words, set_aside
 
 OPTIONS = {"by": "gender", "intervals": False}
 NAME = {"system": "S", "list": ""}
@@ -56,7 +58,12 @@ def test_lists_too_large_for_memory_tell_too(trials, speakers, monkeypatch):
     in_memory = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
     monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
     monkeypatch.setattr(spill, "PART_TRIALS", 900)
-    assert counted(pv.audit({"S": trials}, speakers=speakers, **OPTIONS)) == counted(in_memory)
+    large = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
+    assert counted(large) == counted(in_memory)
+    told = r"EER, .* have no intervals, and neither the list nor ids and scores are checked; audit"
+    assert any(re.search(told, words) for words in set_aside(large, NAME))
+    assert any(re.search(told, words) for words in oddities(large))
+    assert oddities(in_memory) == []
 
 
 def without_trials(audit):

@@ -1,12 +1,24 @@
 """Options that can be read in more than one way, or ask for too much."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import parivox as pv
 from parivox.cli import parser
+
+MEASURED = """
+import contextlib, sys
+from parivox.cli import main
+with contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
+status = open("/proc/self/status").read()
+print(status.partition("VmHWM:")[2].split()[0])
+"""
+"""A command in a process of its own, which prints the most memory that it took, in KiB."""
 
 
 def of_cities(count):
@@ -29,6 +41,36 @@ def test_more_groups_than_can_be_compared_are_refused(option, monkeypatch):
     told = rf"--{option} city: has 11 groups, more than 10; group by fewer values, by bands"
     with pytest.raises(pv.ConfigError, match=told):
         pv.audit(trials, speakers=people, **{"by": "sex", option: "city"})
+
+
+def test_more_groups_than_one_audit_holds_are_refused(monkeypatch):
+    trials, people = of_cities(11)
+    many = people | {f"question {i}": people["sex"] for i in range(50)}
+    told = r"--by: 51 groupings \(every .* values\) are more than 50, the most of one audit; name"
+    with pytest.raises(pv.ConfigError, match=told):
+        pv.audit(trials, speakers=many)
+    monkeypatch.setattr("parivox.auditing.run.MOST_GROUPS", 30)
+    told = r"--by: 33 groups by every allocation and within every level are more than 30, the most"
+    with pytest.raises(pv.ConfigError, match=told):
+        pv.audit(trials, speakers=people, by="city", within="sex")
+
+
+@pytest.mark.slow
+def test_hundreds_of_groups_take_little_memory(tmp_path):
+    """In a process of its own: 13 MB a group for 1,000 replicates took 11 GB of 900."""
+    place, rng = np.arange(50_000), np.random.default_rng(0)
+    enrol, is_target = rng.integers(0, 1600, place.size), rng.random(place.size) < 0.2
+    test = np.where(is_target, enrol, rng.integers(0, 1600, place.size))
+    scores = rng.normal(size=place.size) + 2 * is_target
+    rows = zip(enrol, place, test, place, scores, enrol == test, strict=True)
+    lines = [f"s{a}/e{i},s{b}/t{j},{score},{int(label)}" for a, i, b, j, score, label in rows]
+    (tmp_path / "scores.csv").write_text("\n".join(["enrol,test,score,label", *lines]))
+    people = "\n".join(f"s{i},g{i % 400}" for i in range(1600))
+    (tmp_path / "people.csv").write_text(f"id,city\n{people}")
+    asked = "audit scores.csv --speakers people.csv --by city --replicates 100 --quiet"
+    command = [sys.executable, "-c", MEASURED, *asked.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[-1]) < 720 << 10
 
 
 def test_as_many_groups_as_can_be_compared_are_compared(monkeypatch):

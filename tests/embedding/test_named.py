@@ -1,5 +1,6 @@
 """What stands after ``--system``: every form of it, and sentences for what is none."""
 
+import importlib.util
 import sys
 
 import numpy as np
@@ -105,6 +106,13 @@ def home(tmp_path, monkeypatch):
     sys.modules.pop("encoders", None)
 
 
+def test_no_file_of_the_working_folder_stands_for_what_is_installed(home):
+    (home / "this.py").write_text("raise SystemExit('not the one of Python')")
+    load("encoders:embed")
+    assert str(home) == sys.path[-1]
+    assert str(home) not in importlib.util.find_spec("this").origin
+
+
 def test_functions_of_one_waveform(home):
     system = load("encoders:embed")
     assert isinstance(system, EmbeddingSystem)
@@ -204,7 +212,7 @@ def test_a_scoring_that_is_not_known_is_refused_before_anything_runs(home):
         ("Broken", "cannot be made: OSError: no weights"),
         ("table", r"is a dict; name a function of \(waveform, sample_rate\)"),
         ("loose", "is a function of one argument"),
-        ("embeds", "encoders has no 'embeds'; nearest: embed"),
+        ("embeds", r"encoders \(.*encoders.py\) has no 'embeds'; nearest: embed"),
     ],
 )
 def test_objects_that_are_no_system(home, name, words):

@@ -81,6 +81,30 @@ def test_a_zst_of_frames_and_one_that_is_cut_off_are_read_as_before(tmp_path):
         read_content(path)
 
 
+def test_what_is_packed_may_fill_the_disk_but_for_a_rest(tmp_path, monkeypatch):
+    free = 300 << 20
+    usage = content_module.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(content_module, "IN_MEMORY_BYTES", 1 << 20)
+    monkeypatch.setattr(content_module.shutil, "disk_usage", lambda _: usage._replace(free=free))
+    path = packed_lines(tmp_path / "scores", 4)
+    assert read_content(path).path.stat().st_size > 4 << 20
+    free = 200 << 20
+    with pytest.raises(ParivoxError, match=r"scores: takes .* has no room; free .* TMPDIR"):
+        read_content(path)
+
+
+@pytest.mark.parametrize("columns", [7_000, 140_000])
+def test_a_header_may_be_long_and_is_told_where_it_is_too_long(write, columns):
+    names = [f"question{i}" for i in range(columns)]
+    rows = [["id", *names], ["a", *names], ["b", *names]]
+    path = write("people.csv", "\n".join(",".join(row) for row in rows))
+    if columns < 10_000:
+        assert {*names} < {*read_table(path, "speakers")[0].columns}
+    else:
+        with pytest.raises(ParivoxError, match=r"people.csv: its header, row 1, is longer than 1"):
+            read_table(path, "speakers")
+
+
 def test_a_line_longer_than_any_row_is_refused(write, monkeypatch):
     monkeypatch.setattr(delimited, "BLOCK", 1 << 20)
     for rest in (b"", b"\na,b\n"):

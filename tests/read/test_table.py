@@ -57,6 +57,24 @@ def test_no_text_in_a_csv_is_a_formula(tmp_path, text):
     assert Table.read(tmp_path / "t.parquet").to_dict()["group"] == [text, "<18"]
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("foo;=1+1", "foo;'=1+1"),
+        ("=a;@b", "'=a;'@b"),
+        ('f;"-x', "f;\"'-x"),
+        ("\x1b[31mred\x07", "␛[31mred␇"),
+        ("a\x9b1m", "a\N{REPLACEMENT CHARACTER}1m"),
+    ],
+)
+def test_no_text_in_a_csv_is_a_formula_behind_a_semicolon_or_a_command(tmp_path, text, written):
+    table = Table.of({"group": [text]}, {"group": "str"})
+    table.write(tmp_path / "t.csv")
+    assert pl.read_csv(tmp_path / "t.csv").rows() == [(written,)]
+    table.write(tmp_path / "t.parquet")
+    assert Table.read(tmp_path / "t.parquet").to_dict()["group"] == [text]
+
+
 @pytest.mark.parametrize("text", ["-1", "+5", "-.5", "-1.", "+1e-5", "a=1", "<18", "18-29", "f+m"])
 def test_numbers_and_plain_texts_in_a_csv_stay_as_they_are(tmp_path, text):
     Table.of({"group": [text]}, {"group": "str"}).write(tmp_path / "t.csv")

@@ -13,6 +13,7 @@ from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.read.oddities import Odd, odd_ids, odd_scores
+from parivox.read.spill import IN_MEMORY_TRIALS
 from parivox.read.trialset import trials_in_common
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
 ODDITIES = "oddities"
 """The source of what is odd about values, ids and scores, as an inspection tells it."""
+LONG = f"trials of a list of over {IN_MEMORY_TRIALS:,} rows"
+_WITHOUT = (
+    "which are not held in memory: EER, costs, AUC and all else but rates have no intervals, and "
+    "neither the list nor ids and scores are checked; audit a random part of it to have them"
+)
 MOST_NAMED = 10
 """Of more groups without trials than these, the others are counted."""
 MOST_THRESHOLDS = 50
@@ -108,6 +114,8 @@ def note_oddities(
         found.append(Odd("development trials that are audited", shared, note))
     if trials.is_scored and trials.is_exact and not trials.bins.step:
         found += odd_scores(everything.values, everything.target, everything.nontarget)
+    if trials.has_speakers and not trials.is_exact:
+        found.append(Odd(LONG, trials.n_trials, _WITHOUT))
     for one in dict.fromkeys(found):
         rows.add(
             system=trials.system,

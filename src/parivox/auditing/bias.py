@@ -400,27 +400,14 @@ def mean_over(
     stands there.
     """
     used = ~np.isnan(values if like is None else like)
-    chosen = used[..., None] & np.stack(masks, axis=-1)  # [key, group, mask]
-    n = chosen.sum(axis=-2)
-    weights = np.where(chosen, 1 / np.maximum(n, 1)[..., None, :], 0)
-    finite = np.isfinite(values)
-    is_whole = bool(finite.all())  # as almost always: then nothing else is to be looked at
-    means = _weighted(values if is_whole else np.where(finite, values, 0), weights)
-    if not is_whole:
-        with np.errstate(invalid="ignore"):
-            for odd in (np.inf, -np.inf):
-                means += np.where(_weighted(values == odd, weights) > 0, odd, 0)
-        means[_weighted(np.isnan(values), weights) > 0] = np.nan
-    return np.where(n > 0, means, np.nan)
-
-
-def _weighted(values: NDArray[np.generic], weights: FloatArray) -> FloatArray:
-    """Weighted sums over groups, ``[..., key, mask]``, of weights ``[key, group, mask]``."""
-    by_key = np.moveaxis(values.astype(np.float64, copy=False), -2, 0)
-    found: FloatArray = np.moveaxis(
-        np.reshape(by_key, (len(weights), -1, weights.shape[1])) @ weights, 0, -2
-    )
-    return found.reshape(*values.shape[:-1], weights.shape[-1])
+    means = []
+    for mask in masks:  # sums, whose order no processor changes as it does that of products
+        chosen = used[..., mask]
+        with np.errstate(invalid="ignore"):  # infinities of both signs
+            total = np.where(chosen, values[..., mask], 0).sum(axis=-1)
+        n = chosen.sum(axis=-1)
+        means.append(np.where(n > 0, total / np.maximum(n, 1), np.nan))
+    return np.stack(means, axis=-1)
 
 
 # --- intervals, tests and floors -----------------------------------------------------------------

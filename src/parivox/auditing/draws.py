@@ -35,7 +35,7 @@ from parivox.core.measures import RATES
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -55,6 +55,8 @@ MOST_SPEAKERS = 100_000
 """Of more speakers, no replicates are drawn."""
 SPLITS = 20
 """Times that speakers are split in halves for cross-fitting."""
+TOGETHER = 12
+"""Layouts that are resampled together, for the memory they take."""
 LEAST = 10
 """Speakers of a group below which halves are too small to find a threshold on."""
 
@@ -227,50 +229,59 @@ def replicate(
     if options.bins:
         edges = curve_edges(part.score, part.target, bins=options.bins, thresholds=points.kept)
     blocks, homes = _blocks(layouts, walk, tallied)
-    curves = ResampledCurves(
-        part.score,
-        part.target,
-        speaker[part.enrol],
-        speaker[part.test],
-        [(block.codes, block.n) for block in blocks],
-        edges,
-    )
-    shares = (largest_share(one) for cells in curves.original() for one in cells)
-    bound = max(map(float, shares), default=0.0)
     n_speakers = int(speaker.max(initial=-1)) + 1
     own = draws.weights[:, :n_speakers]
     made = [_Making(len(own), block.n) for block in blocks]
     grids: list[list[GridDraws]] = [[] for _ in blocks]
-    for which, counted in curves.replicates(own):
-        everything = counted[0][0]
-        thresholds = points.thresholds(everything, points.scored)
-        of_area = points.thresholds(everything, points.area)
-        located = [[locations(counts) for counts in cells] for cells in counted]
-        for i, (block, into) in enumerate(zip(blocks, made, strict=True)):
-            if block.pooled is not None:
-                both = counted[i], counted[block.pooled]
-                along = ([counts.at(of_area) for counts in cells] for cells in both)
-                grids[i].append(GridDraws.of(*along))
-            for j, counts in enumerate(counted[i]):
-                into.at = which, j
-                at = counts.at(thresholds)
-                into.add_points(points.of_scores, at, points, options)
-                own_values = of_counts(counts, points, options, coarse=bool(options.bins))
-                into.add({(*key, ""): found.value for key, found in own_values.items()})
-                users = own_metrics(at, counts, points, metrics)
-                into.add({key: value for key, value, _ in users})
+    crossed: dict[int, FloatArray] = {}
+    bound = 0.0
+    for batch in _batches(homes):
+        curves = ResampledCurves(
+            part.score,
+            part.target,
+            speaker[part.enrol],
+            speaker[part.test],
+            [(blocks[i].codes, blocks[i].n) for i in batch],
+            edges,
+        )
+        shares = (largest_share(one) for cells in curves.original() for one in cells)
+        bound = max(bound, *map(float, shares))
+        fresh = [i for i in batch if i not in crossed]  # levels may have been in another batch
+        for which, counts_of in curves.replicates(own):
+            counted = dict(zip(batch, counts_of, strict=True))
+            everything = counted[0][0]
+            thresholds = points.thresholds(everything, points.scored)
+            of_area = points.thresholds(everything, points.area)
+            located = {i: [locations(counts) for counts in counted[i]] for i in batch}
+            for i in fresh:
+                block, into = blocks[i], made[i]
                 if block.pooled is not None:
-                    whole = located[block.pooled][j // block.groups]
-                    with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
-                        shifted = {(*key, ""): v - whole[key] for key, v in located[i][j].items()}
-                    into.add(shifted)
+                    both = counted[i], counted[block.pooled]
+                    along = ([counts.at(of_area) for counts in cells] for cells in both)
+                    grids[i].append(GridDraws.of(*along))
+                for j, counts in enumerate(counted[i]):
+                    into.at = which, j
+                    at = counts.at(thresholds)
+                    into.add_points(points.of_scores, at, points, options)
+                    own_values = of_counts(counts, points, options, coarse=bool(options.bins))
+                    into.add({(*key, ""): found.value for key, found in own_values.items()})
+                    users = own_metrics(at, counts, points, metrics)
+                    into.add({key: value for key, value, _ in users})
+                    if block.pooled is not None:
+                        whole = located[block.pooled][j // block.groups]
+                        with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
+                            shifted = {
+                                (*key, ""): v - whole[key] for key, v in located[i][j].items()
+                            }
+                        into.add(shifted)
+        by_others = _crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
+        crossed |= dict(zip(batch, by_others, strict=True))
     if points.deployed is not None:
         for block, into in zip(blocks, made, strict=True):
             _add_decided(into, block, points, own, options)
-    crossed = _crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
     found = [
-        Replicated(one.estimates(), along, by_others)
-        for one, along, by_others in zip(made, grids, crossed, strict=True)
+        Replicated(one.estimates(), along, crossed[i])
+        for i, (one, along) in enumerate(zip(made, grids, strict=True))
     ]
     return [(found[cells], found[levels]) for cells, levels in homes], bound
 
@@ -305,6 +316,12 @@ def _blocks(
         n = one.levels * one.groups
         blocks.append(_Block(at.cells, n, one.groups, cells, home))
     return blocks, homes
+
+
+def _batches(homes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """Blocks that are resampled together: of a few layouts, with those of all trials."""
+    for first in range(0, len(homes), TOGETHER):
+        yield sorted({0, *(block for home in homes[first : first + TOGETHER] for block in home)})
 
 
 class _Making:

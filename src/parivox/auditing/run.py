@@ -35,6 +35,7 @@ from parivox.options.audit import AuditOptions
 from parivox.options.kinds import Value, options_of
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import holds_counts
+from parivox.read.groups import MOST_GROUPS
 from parivox.read.trials import read_trials
 from parivox.read.trialset import CommonTrials
 
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
     Metric = Callable[[Curve], ArrayLike]
 
 ENTRY_POINTS = "parivox.metrics"
+MOST_GROUPINGS = 50
+"""Groupings of one audit: of each, all trials are counted and resampled."""
 
 
 @in_encoding_given
@@ -160,7 +163,7 @@ def audit(
         )
         names = {(one.system, one.list): one for one in read.sets}
         development_of = developments(asked.threshold_from, names)
-    _check_references(checked, read.groupings)
+    _check_groups(read, checked)
     _check_speakers_known(read, checked)
     read, primary_point = _primary_first(read, checked)
     if table is not None:
@@ -301,6 +304,23 @@ def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCo
         strangers=True,
         **read.how,
     )
+
+
+def _check_groups(read: Gathered, options: Options) -> None:
+    """Refuse more groups than an audit can hold in memory, and references that are none."""
+    named = "" if options.by else f" ({read.chosen_by})"
+    times = len(options.allocate) * (1 + sum(len(one.groups) for one in read.levels))
+    n = times * sum(len(one.groups) for one in read.groupings)
+    if len(read.groupings) > MOST_GROUPINGS:
+        problem = f"{len(read.groupings):,} groupings{named} are more than {MOST_GROUPINGS}"
+    elif n > MOST_GROUPS:
+        each = " by every allocation and within every level" if times > 1 else ""
+        problem = f"{n:,} groups{each}{named} are more than {MOST_GROUPS:,}"
+    else:
+        _check_references(options, read.groupings)
+        return
+    msg = f"--by: {problem}, the most of one audit; name fewer, or audit them one after the other"
+    raise ConfigError(msg)
 
 
 def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:

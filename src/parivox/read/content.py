@@ -215,6 +215,7 @@ def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[by
 IN_MEMORY_BYTES = 256 << 20
 """Unpacked files beyond this many bytes are read in batches from disk."""
 HEAD = 1 << 16
+LONGEST_HEADER = 1 << 20
 _BLOCK = 1 << 24
 _STDIN: list[IO[bytes]] = []  # standard input, once it has been read
 _STARTS = {
@@ -230,6 +231,8 @@ UNPACKED_FREELY = 128 << 20
 """Bytes to which anything may be unpacked."""
 MOST_TIMES = 200
 """How many times its size a packed file may take beyond that."""
+KEPT_FREE = 256 << 20
+"""Bytes of the disk that unpacked files leave to others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,9 +259,10 @@ class Content:
 
     @cached_property
     def head(self) -> bytes:
-        """First bytes, as many as it takes to know the format."""
+        """First bytes, as many as it takes to know the format: to the end of a long header."""
         with self.open() as file:
-            return file.read(HEAD)
+            head = file.read(HEAD)
+            return head if head.count(b"\n") > 1 else head + file.read(LONGEST_HEADER - HEAD)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -373,11 +377,22 @@ def check_unpacked(unpacked: int, packed: int, name: str) -> None:
 
 
 def _bounded(blocks: Iterable[bytes], packed: _Hashed, name: str) -> Iterator[bytes]:
-    """The blocks, until they take absurdly more room than what they were made of."""
+    """The blocks, until they take absurdly more room than what they were made of, or than is free.
+
+    Those of a genuine table may take as much of the disk as it has, but for a rest.
+    """
     size = 0
     for block in blocks:
         size += len(block)
         check_unpacked(size, packed.size, name)
+        home = tempfile.gettempdir()
+        if size > IN_MEMORY_BYTES and shutil.disk_usage(home).free < KEPT_FREE:
+            msg = (
+                f"{name}: takes {size >> 20:,} MiB and more once unpacked, for which {home} has no "
+                "room; free some of its disk, or name a folder on another in the environment "
+                "variable TMPDIR"
+            )
+            raise DataError(msg)
         yield block
 
 

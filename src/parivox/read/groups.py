@@ -34,7 +34,7 @@ POOLED = "pooled"
 MOST = 10_000_000
 """Combinations of values that are looked for."""
 MOST_GROUPS = 1_000
-"""Groups of one grouping: an audit compares each with each, and each has a curve."""
+"""Groups of one audit: it compares each with each, and each has a curve."""
 FEW, MANY = 2, 50
 """Without a choice, attributes with so many values are grouped by."""
 _NAMES = frozenset(("recording", "session", "video", "file", "path"))

@@ -26,6 +26,10 @@ _KINDS = {"str": pl.String, "int": pl.Int64, "bool": pl.Boolean}
 _SHOWN = 20
 _LONGEST = 1 << 16  # of a header
 _FORMULA = r"^[=+\-@\t\r\n]"
+_INNER_FORMULA = r"(?s)(.[;\t\r\n]\"*)([=+\-@])"
+_PICTURES = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\r\n"}
+_PICTURES |= {chr(code): "\N{REPLACEMENT CHARACTER}" for code in range(0x7F, 0xA0)}
+_ODD = rf"{_FORMULA}|{_INNER_FORMULA}|[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x{{9F}}]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
@@ -114,17 +118,21 @@ class Table:
 
         CSV is what spreadsheets open, and they take a text that begins with ``=``, ``+``, ``-``,
         ``@``, a tab or a line end for a formula. Unless it is a number, such a text is written
-        there with an apostrophe before it. Parquet holds every text as it is.
+        there with an apostrophe before it; so is what begins like this behind a semicolon, a tab or
+        a line end, where some of them split a row. Control characters, which a terminal obeys, are
+        written as pictures of them. Parquet holds every text as it is.
         """
         path = Path(path)
         if path.suffix == ".parquet":
             self._frame.write_parquet(path)
         else:
             text = pl.col(pl.String)
-            odd = self._frame.select(text.str.contains(_FORMULA).any())
+            odd = self._frame.select(text.str.contains(_ODD).any())
             suspect = pl.col([one.name for one in odd if one.item()])
             is_formula = suspect.str.contains(_FORMULA) & ~suspect.str.contains(_NUMBER)
-            safe = pl.when(is_formula).then("'" + suspect).otherwise(suspect)
+            inside = suspect.str.replace_all(_INNER_FORMULA, "${1}'${2}")
+            safe = pl.when(is_formula).then("'" + inside).otherwise(inside)
+            safe = safe.str.replace_many(_PICTURES)
             empty = text.replace("", None)  # which would be written as ""
             made = self._frame.with_columns(safe.name.keep()).with_columns(empty)
             names = [f"'{name}" if re.match(_FORMULA, name) else name for name in made.columns]

@@ -333,10 +333,13 @@ class CallableSystem:
 
 
 def load_object(text: str) -> Any:
-    """What ``package.module:attribute`` names; the working folder is searched too."""
+    """What ``package.module:attribute`` names; the working folder is searched too, last of all.
+
+    Were it searched first, a file there such as ``random.py`` would stand for what others import.
+    """
     module, _, attribute = text.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds texts
-        sys.path.insert(0, os.getcwd())  # noqa: PTH109
+        sys.path.append(os.getcwd())  # noqa: PTH109
     try:
         found = importlib.import_module(module)
     except Exception as error:
@@ -350,7 +353,8 @@ def load_object(text: str) -> Any:
     except AttributeError as error:
         names = [name for name in vars(found) if not name.startswith("_")]
         near = get_close_matches(attribute, names, n=3, cutoff=0.3) or names[:8]
-        msg = f"--system {text}: {module} has no {attribute!r}; nearest: {', '.join(near)}"
+        where = f" ({found.__file__})" if getattr(found, "__file__", None) else ""
+        msg = f"--system {text}: {module}{where} has no {attribute!r}; nearest: {', '.join(near)}"
         raise ConfigError(msg) from error
 
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.columns import ALIASES, CALL, plain
+from parivox.read.content import LONGEST_HEADER
 from parivox.read.formats.format import CERTAIN, ENGINE_ERRORS, Example, NamedColumns, named, why
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def header_of(content: Content) -> tuple[list[str], str, int]:
         msg = f"{content.name}: holds blank lines only; give a file with a header and rows below it"
         raise DataError(msg)
     names, separator, below = _header(lines)
+    if not below and len(content.head) == LONGEST_HEADER:
+        msg = (
+            f"{content.name}: its header, row {lines[-1][0]}, is longer than "
+            f"{LONGEST_HEADER >> 20} MiB; give a table of fewer columns"
+        )
+        raise DataError(msg)
     if not below:
         msg = f"{content.name}: holds a header and nothing else; give a file with rows below it"
         raise DataError(msg)
