@@ -4,9 +4,9 @@
         [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
 
 The studies are rates, ratios, real, floors, measures, heterogeneity, better, spread, shrinkage,
-curves and plans. Without names, everything, which takes about twenty minutes on one core. `--cells`
-runs the cells whose name holds any of the texts; what other runs found stays. `page` writes the
-page alone. `--quick` draws a few data sets of each cell and keeps nothing.
+curves, thresholds and plans. Without names, everything, which takes about half an hour on one
+core. `--cells` runs the cells whose name holds any of the texts; what other runs found stays.
+`page` writes the page alone. `--quick` draws a few data sets of each cell and keeps nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from benchmarks.coverage import (
     real,
     shrinkage,
     spread,
+    thresholds,
 )
 from benchmarks.coverage.records import keep
 
@@ -45,6 +46,7 @@ STUDIES = {
     "spread": spread,
     "shrinkage": shrinkage,
     "curves": curves,
+    "thresholds": thresholds,
     "plans": plans,
 }
 SEED = 2026

@@ -232,6 +232,33 @@ def _curves(results: dict[str, list[Row]]) -> list[str]:
     return _table((*head, "none"), lines)
 
 
+def _thresholds(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "thresholds", method="found again"):
+        of = {name: row[name] for name in ("cell", "point")}
+        (stays,) = _rows(results, "thresholds", method="as it is", **of)
+        lines.append(
+            (
+                row["speakers"],
+                _percent(row["rate"]),
+                row["point"],
+                f"{KINDS[row['kind']]}, {_percent(row['true'])}",
+                *(
+                    cell
+                    for one in (stays, row)
+                    for cell in (
+                        _share(one["coverage"], one["coverage_error"]),
+                        f"{one['log_width']:.2f}",
+                    )
+                ),
+                f"{row['below']:.3f} / {row['above']:.3f}",
+            )
+        )
+    lines.sort(key=lambda cells: cells[0].isdigit())
+    head = ("speakers", "EER", "point", "true rate", "as it is", "log width")
+    return _table((*head, "**found again**", "log width", "truth below / above"), lines)
+
+
 def _null(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
     measures = ("Gini", "max/min", "max - min", "sd of log")
     lines = []
@@ -512,6 +539,7 @@ TABLES = {
     "enrolled": _enrolled,
     "real": _real,
     "curves": _curves,
+    "thresholds": _thresholds,
     "type I": lambda results: _null(results, fair=True),
     "joint": _joint,
     "FNR by measure": lambda results: _measures(results, "fnr"),

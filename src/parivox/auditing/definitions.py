@@ -58,6 +58,17 @@ _INTERVALS = {
     "jeffreys": "Jeffreys', which takes trials as independent, likewise",
 }
 
+_RATES_AT = {
+    "speakers": (
+        "the threshold as it is; but where it was found on these trials, limits and se of all and "
+        "pooled have the variance of the rate over replicates, which find it again. Not the rate "
+        "that the point is named by, and not without replicates: note says which"
+    ),
+    "bootstrap": (
+        "the threshold as it is found again in each replicate, if it was found on these trials"
+    ),
+}
+
 _THRESHOLDS = {
     True: "kept as they are in every replicate",
     False: (
@@ -163,9 +174,9 @@ def _of_rates(options: Options) -> dict[str, object]:
         "confidence": options.confidence,
         "rates": _INTERVALS[options.interval],
         "rates_at": (
-            "the threshold as it is found again in each replicate, if it was found on these trials"
-            if options.interval == "bootstrap" and not options.fixed_threshold
-            else "the threshold as it is: that it was found on these trials is not counted in"
+            "the threshold as it is: that it was found on these trials is not counted in"
+            if options.fixed_threshold or options.interval not in _RATES_AT
+            else _RATES_AT[options.interval]
         ),
     }
     if options.interval in {"speakers", "bootstrap"}:

@@ -8,6 +8,7 @@ over speakers (:mod:`~parivox.auditing.draws`), and beside them stand the draws 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from parivox.core.intervals import (
     Interval,
     clopper_pearson,
     jeffreys,
+    limits,
     other_kappa2,
     rate_interval,
     wilson,
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
+THRESHOLD_VARIES = "the threshold, found on these trials, varies with them"
+_THRESHOLD_STAYS = "the threshold, found on these trials, is taken as it is"
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
 
 
@@ -192,6 +196,9 @@ class Uncertainty:
     crossed: FloatArray  # [cost, group]: threshold bias, cross-fitted; NaN of few speakers
     failed: tuple[SpeakerFailures, SpeakerFailures]  # of the groups and of all of them
     points: Mapping[str, int]  # operating points, with the place of each
+    moving: Mapping[
+        str, NDArray[np.bool_]
+    ]  # at which of them a rate of all moves with these trials
     options: Options
     why: str  # why there are no draws
     in_blocks: bool  # speakers are taken in blocks
@@ -243,6 +250,37 @@ class Uncertainty:
             return to_pooled(to_others, over(trials, trials.sum(axis=-1, keepdims=True)))
         return to_others if reference == "others" else None
 
+    @cached_property
+    def rates(self) -> Mapping[str, Interval]:
+        """Intervals of both rates, ``[point, cell]``; of all groups together with the threshold."""
+        return {
+            metric: self._with_threshold(found, metric)
+            for metric, found in self.intervals.rates.items()
+        }
+
+    def _with_threshold(self, found: Interval, metric: str, definition: str = "") -> Interval:
+        """The last cell with the spread of the draws, which find the point's threshold again.
+
+        See docs/methods/uncertainty.md#thresholds-found-on-these-trials.
+        """
+        if self.options.interval != "speakers":
+            return found
+        (rate,), last = _rates_of(metric), _cells(found, slice(-1, None))
+        moves = self.moving[rate][:, None] & ~np.isnan(last.high)
+        se = np.full(moves.shape, np.nan)
+        if self.draws is not None:
+            keys = [(metric, definition, text) for text in self.points]
+            se = spread_of_draws(self.draws.cells(-1, None).having(keys).values)
+        again = moves & (last.method == "speakers") & (se > 0)
+        variance = np.where(again, se**2, np.nan)
+        low, high = limits(last.rate, variance, last.df, self.options.confidence)
+        told = {"low": low, "high": high, "se": se}
+        made = {name: np.where(again, of, getattr(last, name)) for name, of in told.items()}
+        said = np.where(again, THRESHOLD_VARIES, np.where(moves, _THRESHOLD_STAYS, ""))
+        link = np.where((last.note == "") | (said == ""), "", "; ")
+        note = np.strings.add(np.strings.add(last.note, link), said)
+        return _joined(_cells(found, slice(-1)), replace(last, **made, note=note))
+
     def columns(self, data: Estimates) -> Columns:
         """The columns of uncertainty of base metrics, each ``[key, cell]``.
 
@@ -259,7 +297,7 @@ class Uncertainty:
         for i, key in enumerate(keys):
             metric, at = key[0], place_of_rate(key, self.points)
             if at is not None:
-                found = self.intervals.rates[metric]
+                found = self.rates[metric]
                 for name, numbers in table.items():
                     numbers[i] = getattr(found, name)[at, -n:]
                 words["interval"][i], words["note"][i] = found.method[at, -n:], found.note[at, -n:]
@@ -269,7 +307,7 @@ class Uncertainty:
                 words["note"][i, -1] = "the reference itself"
             elif key[1] == SHARES and metric.endswith("far"):
                 # where nobody was let in, FAR is at most what FPR may be
-                found = _cells(self.intervals.rates["fpr"], slice(-n, None))
+                found = _cells(self.rates["fpr"], slice(-n, None))
                 at = self.points[key[2]]
                 none = (values[i] == 0) & (found.rate[at] == 0) & ~np.isnan(found.high[at])
                 table["low"][i][none], table["high"][i][none] = 0.0, found.high[at][none]
@@ -290,6 +328,8 @@ class Uncertainty:
             interval = one.interval(metric, confidence, gates)
             if interval is None:
                 continue
+            if one is self.failed[1] and metric not in STAGES:
+                interval = self._with_threshold(interval, metric, ATTEMPTS)
             for name, numbers in table.items():
                 numbers[row, cells] = getattr(interval, name)[at]
             is_closed = interval.method == "speakers"

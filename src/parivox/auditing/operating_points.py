@@ -20,6 +20,8 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from parivox.auditing.outcomes import Outcomes
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
@@ -139,10 +141,22 @@ class Points:
         """
         found = np.empty((everything.target.shape[0], len(points)))
         for i, one in enumerate(points):
-            is_given = one.point.rule in {"threshold", "bayes"}
-            is_kept = self.are_fixed or bool(one.reason) or is_given
-            found[:, i] = one.threshold if is_kept else one.point.threshold_of(everything)
+            again = self._is_found_again(one)
+            found[:, i] = one.point.threshold_of(everything) if again else one.threshold
         return found
+
+    def moving(self, rate: str) -> NDArray[np.bool_]:
+        """At which points a rate of all trials moves with the threshold, ``[point]``.
+
+        Found on these trials, it varies with them; but the rate that it is found by stays.
+        """
+        return np.array(
+            [self._is_found_again(one) and one.point.rule != rate for one in self.found], dtype=bool
+        )
+
+    def _is_found_again(self, one: Found) -> bool:
+        is_given = one.point.rule in {"threshold", "bayes", DEPLOYED}
+        return not (self.are_fixed or one.reason or is_given)
 
     def levels(self, rate: str) -> list[float]:
         """At which values of a rate the other one is told, 1 % if none is an operating point."""

@@ -159,6 +159,7 @@ def _uncertainty(
         crossed=np.where(fewest < LEAST, np.nan, crossed),
         failed=failed,
         points={text: i for i, text in enumerate(texts)},
+        moving={metric: points.moving(metric) for metric in RATES},
         options=options,
         why=why,
         in_blocks=everyone.are_blocks,

@@ -348,7 +348,7 @@ def limit_rows(
     options: Options,
 ) -> None:
     """Every limit, and whom errors fall on, of each group and, last, the pooled row."""
-    rates, confidence = uncertainty.intervals.rates, options.confidence
+    rates, confidence = uncertainty.rates, options.confidence
     fnr, fpr = rates["fnr"], rates["fpr"]
     add = partial(_limit_rows, rows, where, names, found)
     for metric, limit in options.limits:

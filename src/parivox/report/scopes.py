@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from parivox.auditing.intervals import THRESHOLD_VARIES
 from parivox.core.measures import BOTH
 from parivox.core.verdict import WHY
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.words import Row
@@ -27,7 +28,11 @@ VERDICTS = {
 }
 POOLED = "pooled"
 IS_REFERENCE = "is the reference"
-INTERVAL_IS_SHORT = "interval may be short"
+_MARKS = {
+    "~": ("interval may be short", "perhaps too short, as speakers differ much or are few"),
+    "+": (THRESHOLD_VARIES, "counts in that the threshold was found on these trials"),
+}
+"""Behind intervals, with the note that each stands for and what is said of it."""
 
 
 class Scope(NamedTuple):
@@ -53,6 +58,14 @@ class Scope(NamedTuple):
     def label(self) -> str:
         """The system and the grouping, as a reader is told of them."""
         return f"{name_of(self.system, self.list)}, {self.of}"
+
+
+def marks(rows: Iterable[Row]) -> dict[str, str]:
+    """The marks of the intervals of these rates, with what they say of them."""
+    notes = {row["note"] for row in rows if row["high"] is not None}
+    return {
+        mark: words for mark, (note, words) in _MARKS.items() if any(note in one for one in notes)
+    }
 
 
 def name_of(system: str, list_: str) -> str:

@@ -36,6 +36,7 @@ from parivox.report.scopes import (
     differing,
     has_rate,
     lacks,
+    marks,
     name_of,
     rates_of,
     systems,
@@ -348,13 +349,15 @@ def _threshold(point: Row) -> str:
 def _legend(audit: Audit) -> str:
     """What stands in the tables of groups and of meta-measures, once for all of them."""
     options = audit.record["options"]
-    names = {row["interval"] for metric in RATES for row in audit.groups.where(metric=metric)}
+    rows = [row for metric in RATES for row in audit.groups.where(metric=metric).rows()]
+    names = {row["interval"] for row in rows}
+    signs = "".join(f"; {mark} {words}" for mark, words in marks(rows).items())
     how = ", ".join(sorted(names - _IN_CLOSED_FORM)) or "over speakers"
     at = "" if options["interval"] == "bootstrap" else ", at this threshold"
     return (
         "FNR: target trials rejected (locked out); FPR: nontarget trials accepted (impostors let "
-        f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}{at}; ~ perhaps "
-        f"too short, as speakers differ much or are few. x: times {reference_in_words(audit)}. p: "
+        f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}{at}"
+        f"{signs}. x: times {reference_in_words(audit)}. p: "
         "adjusted by Holm for both rates of all groups. Cannot tell: perhaps alike, perhaps not; "
         "no difference: "
         f"shown to be below {options['margin']:g} times. {_not_without(audit)}"

@@ -9,6 +9,7 @@ from scipy.special import stdtr, stdtrit
 import parivox.auditing.run as running
 from parivox import Counts, auc, eer
 from parivox.auditing.draws import draw_speakers
+from parivox.core.intervals import limits
 
 
 def speaker_of(utterance):
@@ -21,6 +22,7 @@ def group_of(row):
     return one if one == two else None
 
 
+VARIES = "the threshold, found on these trials, varies with them"
 REPLICATES, SEED = 60, 11
 COST = (0.05, 1.0, 1.0)
 MINIMA = ("min_cdet_norm", "voxsrc", "")
@@ -163,10 +165,34 @@ def test_a_kept_threshold_changes_what_rests_on_it_and_nothing_else(drawn):
     for one, two in zip(again, fixed, strict=True):
         assert one["value"] == two["value"]
         if one["low"] != two["low"]:
-            moved.add((one["metric"], bool(one["operating_point"])))
-    assert moved >= {("cdet_norm", True), ("hter", True)}
-    assert {metric for metric, _ in moved} <= {"cdet_norm", "cdet_raw", "hter"}
-    assert all(is_at_point for _, is_at_point in moved)
+            is_rate = one["metric"] in {"fpr", "fnr"}
+            assert one["operating_point"]
+            assert not is_rate or one["group"] == "pooled"
+            moved.add(one["metric"])
+    assert (
+        {"cdet_norm", "hter", "fpr", "fnr"}
+        <= moved
+        <= {"cdet_norm", "cdet_raw", "hter", "fpr", "fnr"}
+    )
+
+
+@pytest.mark.parametrize("cell", ["all", "pooled"])
+@pytest.mark.parametrize(("metric", "point"), [("fpr", "eer"), ("fnr", "eer"), ("fnr", "min-cdet")])
+def test_rates_of_all_trials_vary_with_the_threshold_that_was_found_on_them(
+    drawn, brute, one_row, metric, point, cell
+):
+    value, draws = of(brute, cell, (metric, "", point, "again"))
+    where = {"group": cell, "metric": metric, "definition": "", "operating_point": point}
+    where["grouping"] = "all" if cell == "all" else "group"
+    again, fixed = (one_row(drawn[kind].groups, **where) for kind in ("again", "fixed"))
+    assert again["value"] == pytest.approx(value)
+    assert again["se"] == pytest.approx(np.std(draws, ddof=1))
+    ends = limits(value, again["se"] ** 2, fixed["df"])
+    assert (again["low"], again["high"]) == pytest.approx([float(end) for end in ends])
+    assert again["note"].split("; ")[-1] == VARIES
+    assert VARIES not in fixed["note"]
+    for name in ("interval", "deff", "n_eff", "df"):
+        assert again[name] == fixed[name]
 
 
 REFERENCES = {

@@ -39,6 +39,7 @@ def audited(bank):
         within="same:region",
         allocate=RULES,
         operating_points=["threshold=0.9", "fpr=0.02", "deployed"],
+        fixed_threshold=True,
         reference="pooled",
         zero="none",
         bins=64,

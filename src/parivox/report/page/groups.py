@@ -16,6 +16,7 @@ from parivox.report.scopes import (
     first_point,
     has_rate,
     lacks,
+    marks,
     name_of,
     points,
     rates_of,
@@ -47,12 +48,14 @@ _MOST_PAIRS = 40
 def groups(audit: Audit) -> dict[str, Any]:
     """Tables of every system and grouping, as ``groups.html.j2`` takes them."""
     options = audit.record["options"]
+    rows = [row for metric in RATES for row in audit.groups.where(metric=metric).rows()]
     return {
         "scopes": [_scope(audit, one) for one in scopes(audit)],
         "others": findings.reference_in_words(audit),
         "gates": findings.gates_in_words(audit),
         "inference": parse_gates(options["gate"]).inference,
         "confidence": f"{100 * options['confidence']:g}",
+        "marks": "".join(f" {mark} {words}." for mark, words in marks(rows).items()),
         "margin": f"{options['margin']:g}",
     }
 

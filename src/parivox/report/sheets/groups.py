@@ -19,12 +19,12 @@ from parivox.report.findings import (
     why_unsure,
 )
 from parivox.report.scopes import (
-    INTERVAL_IS_SHORT,
     IS_REFERENCE,
     POOLED,
     RATES,
     has_rate,
     lacks,
+    marks,
     name_of,
     rates_of,
     verdicts_of,
@@ -130,11 +130,10 @@ def errors_over_trials(row: Row) -> str:
 
 
 def interval_of(row: Row) -> Cell:
-    """A rate's interval in percent, marked where it may be too short, or why there is none."""
+    """A rate's interval in percent with its marks, or why there is none."""
     if row["value"] is None:
         return Cell(UNDEFINED)
-    tilde = "~" if INTERVAL_IS_SHORT in row["note"] and row["high"] is not None else ""
-    return Cell(span(row["low"], row["high"], times=100), tilde, row["note"])
+    return Cell(span(row["low"], row["high"], times=100), "".join(marks([row])), row["note"])
 
 
 def _verdict(row: Row | None) -> Cell:
@@ -240,8 +239,7 @@ def _notes(audit: Audit, rates: Rates, lacking: Mapping[str, str], at: str) -> I
     if lacking:
         yield f"* {gates_in_words(audit)}: {grouped(lacking)}."
     cells = [rows[metric, at] for rows in rates.values() for metric in RATES]
-    if any(INTERVAL_IS_SHORT in row["note"] and row["high"] is not None for row in cells):
-        yield "~ The interval is perhaps too short, as speakers differ much or are few."
+    yield from (f"{mark} The interval {words}." for mark, words in marks(cells).items())
     missing: dict[str, list[str]] = {}
     for row in cells:
         if row["value"] is None:
@@ -307,9 +305,11 @@ def levels(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet 
         cells = []
         for metric in known:
             pooled = rates[POOLED][metric, at]
-            interval = span(pooled["low"], pooled["high"], times=100)
-            cells.append(f"{percent(pooled['value'])} {interval}")
-            cells.append(differing_in_words(verdicts.get(metric, {})))
+            interval = interval_of(pooled)
+            cells += [
+                Cell(f"{percent(pooled['value'])} {interval.text}", interval.mark),
+                Cell(differing_in_words(verdicts.get(metric, {}))),
+            ]
         made.add(level, *cells)
     return made
 

@@ -31,7 +31,7 @@ class Cell(NamedTuple):
     text: str
     """A figure or words; a dash where it is undefined, nothing where the column does not apply."""
     mark: str = ""
-    """Behind it: ``*`` of a group that is too small, ``~`` of an interval that may be too short."""
+    """Behind it: ``*`` of a group that is too small, ``~`` and ``+`` of its interval."""
     why: str = ""
     """Why there is a dash."""
     verdict: str = ""

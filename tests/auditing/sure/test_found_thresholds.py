@@ -1,0 +1,50 @@
+"""Where intervals count in that a threshold was found on the trials: all of them together."""
+
+import pytest
+
+from parivox.read import spill
+
+VARIES = "the threshold, found on these trials, varies with them"
+STAYS = "the threshold, found on these trials, is taken as it is"
+POINTS = ["fpr=0.1", "fnr=0.1", "eer", "threshold=0.5"]
+MOVING = {("fnr", "fpr=0.1"), ("fpr", "fnr=0.1"), ("fnr", "eer"), ("fpr", "eer")}
+
+
+def notes(audit):
+    """What is said of the threshold of each rate of all trials, and of both groups together."""
+    found = {}
+    for row in audit.groups.rows():
+        if row["metric"] in {"fpr", "fnr"}:
+            said = [one for one in row["note"].split("; ") if "found on these trials" in one]
+            if row["group"] not in {"all", "pooled"}:
+                assert not said
+                continue
+            assert not said or row["low"] < row["value"] < row["high"]
+            found.setdefault((row["metric"], row["operating_point"]), set()).update(said or [""])
+    return found
+
+
+def test_rates_that_move_with_a_threshold_found_on_the_trials_say_so(alike):
+    moved = notes(alike.audit(operating_points=POINTS))
+    assert len(moved) == 2 * len(POINTS)
+    assert moved == {key: {VARIES if key in MOVING else ""} for key in moved}
+
+
+@pytest.mark.parametrize("options", [{"fixed_threshold": True}, {"interval": "wilson"}])
+def test_nothing_is_said_where_it_was_asked_otherwise(alike, options):
+    assert set().union(*notes(alike.audit(operating_points=POINTS, **options)).values()) == {""}
+
+
+def test_without_draws_the_threshold_is_said_to_be_taken_as_it_is(alike, monkeypatch):
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 50)
+    monkeypatch.setattr(spill, "PART_TRIALS", 40)
+    moved = notes(alike.audit(operating_points=POINTS))
+    assert moved == {key: {STAYS if key in MOVING else ""} for key in moved}
+
+
+def test_a_limit_is_judged_by_the_interval_that_is_told(alike):
+    audit = alike.audit(operating_points="fpr=0.1", limits="fnr=0.2")
+    (limit,) = audit.limits.where(group="pooled", measure="limit").rows()
+    (rate,) = audit.groups.where(group="pooled", metric="fnr", operating_point="fpr=0.1").rows()
+    assert [limit[name] for name in ("low", "high")] == [rate[name] for name in ("low", "high")]
+    assert VARIES in rate["note"]
