@@ -174,6 +174,7 @@ def test_of_two_groups_each_against_the_other_is_one_hypothesis():
     assert of_hypotheses([[0.0241, 0.0241], [0.5, NAN]]).tolist() == [[0.0241], [0.5]]
     assert of_hypotheses([0.1, 0.2, 0.3]).tolist() == [0.1, 0.2, 0.3]
     assert np.isnan(of_hypotheses([NAN, NAN])).all()
+    assert of_hypotheses([0.0241, 0.5], "best").tolist() == [0.0241, 0.5]
 
 
 def test_half_of_the_chance_of_error_is_spent_on_either_question():

@@ -441,7 +441,7 @@ def _uncertain(
     others = np.array([name != block.reference for name in names])
     for columns in (own, *means):
         p = np.where(others, columns["p"], np.nan) if columns is own else columns["p"]
-        family = of_hypotheses(p) if columns is own and block.reference != "best" else p
+        family = of_hypotheses(p, block.reference) if columns is own else p
         for name, adjusted in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
             columns[name] = np.where(np.isnan(p), np.nan, adjusted(family))
         if block.measure == "threshold_bias_cv":  # varies as the plain one: no test

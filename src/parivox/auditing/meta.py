@@ -210,23 +210,25 @@ def meta_rows(
     draws: Estimates | None,
     options: Options,
     uncertainty: Uncertainty | None = None,
-) -> None:
+) -> dict[Key, float]:
     """One number for all groups, by each measure.
 
-    With intervals, once more for the groups that pass the gates.
+    With intervals, once more for the groups that pass the gates. Returned is p of the heterogeneity
+    of all groups, by rate.
     """
-    start = len(rows.cells["value"])
-    _all_measures(rows, {**where, "gated": False}, groups, data, area, draws, options, uncertainty)
+    start, of_all = len(rows.cells["value"]), {**where, "gated": False}
+    p = _all_measures(rows, of_all, groups, data, area, draws, options, uncertainty)
     if uncertainty is None:
-        return
+        return p
     passed = uncertainty.groups_passed(data.keys)
     if passed.all():  # the very same numbers
         rows.add(**{name: column[start:] for name, column in rows.cells.items()} | {"gated": True})
-        return
+        return p
     gated = {**where, "gated": True}
     data = data.only(passed)
     area = area.only(np.broadcast_to(uncertainty.groups_passed(), area.groups.shape))
     _all_measures(rows, gated, groups, data, area, draws, options, uncertainty)
+    return p
 
 
 def _all_measures(
@@ -238,9 +240,10 @@ def _all_measures(
     draws: Estimates | None,
     options: Options,
     uncertainty: Uncertainty | None,
-) -> None:
-    """Rows of all groups, or of those that pass the gates."""
+) -> dict[Key, float]:
+    """Rows of all groups, or of those that pass the gates; p of their heterogeneity by rate."""
     is_gated = where["gated"]
+    p: dict[Key, float] = {}
     for block in meta_blocks(data, draws, options, defined=is_gated):
         more = {}
         if uncertainty is not None:
@@ -250,7 +253,9 @@ def _all_measures(
         rates = data.where(*RATES)
         # what is left once the noise of speakers is taken off
         # (docs/methods/noise-floors.md#tau-log)
-        for measure, found in uncertainty.beyond_noise(rates).items():
+        beyond = uncertainty.beyond_noise(rates)
+        p = dict(zip(rates.keys, beyond["heterogeneity"]["p"].tolist(), strict=True))
+        for measure, found in beyond.items():
             rows.add(
                 **where,
                 **columns_of(rates.keys),
@@ -265,6 +270,7 @@ def _all_measures(
             low, high, note = _interval(uncertainty, block)
             more = {"low": low, "high": high, "note": note}
         rows.add(**where, **_columns(block, groups), **more)
+    return p
 
 
 def _columns(block: MetaBlock, groups: Sequence[str]) -> dict[str, Any]:

@@ -80,51 +80,41 @@ class Nulls:
         `n_eff` independent trials that they are worth, ``[key, group]``.
         """
         return {
-            "heterogeneity": self.heterogeneity(rates),
+            "heterogeneity": self._heterogeneity(rates),
             "tau_log": self._tau_log(rates),
             **self._variances(rates, n_eff),
         }
 
-    def heterogeneity(self, rates: Estimates) -> dict[str, Any]:
-        """How many times as much the rates differ as those of a fair system, in order of keys."""
-        chosen = ~np.isnan(rates.groups)
-        n_groups = chosen.sum(axis=-1)
-        found = {"groups": n_groups, "reason": np.where(n_groups < 2, "fewer than two groups", "")}
+    def _heterogeneity(self, rates: Estimates) -> dict[str, Any]:
+        """How many times as much the rates differ as those of a fair system."""
         value, draws = heterogeneity(rates.groups, self.of(rates.keys, lifted=False).groups)
         at = floor(value, draws)
-        found["reason"] = self._refusals(rates, value, found["reason"])
-        return found | {"value": value, "p": at.p, "floor_mean": at.mean, "floor_95": at.q95}
+        found = {"value": value, "p": at.p, "floor_mean": at.mean, "floor_95": at.q95}
+        return found | self._groups(rates, value, 2)
 
     def _tau_log(self, rates: Estimates) -> dict[str, Any]:
         chosen = ~np.isnan(rates.groups)
-        n_groups = chosen.sum(axis=-1)
         counted = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
         observed = np.where(chosen, counted, np.nan)
-        size = len(rates.keys)
-        names = ("value", "low", "high", "p", "floor_mean", "floor_95")
-        tau = {name: np.full(size, np.nan) for name in names}
-        reason = _few(n_groups)
         draws = self.of(rates.keys, lifted=True).only(chosen).groups
-        found = tau_log(observed, draws)
-        tau["value"], tau["p"] = found.value, found.p
-        tau["low"], tau["high"] = spread_interval(
+        tau = tau_log(observed, draws)
+        found: dict[str, Any] = {"value": tau.value, "p": tau.p}
+        found["low"], found["high"] = spread_interval(
             np.log(observed), np.log(draws), self.options.confidence
         )
-        at = floor(np.zeros(size), tau_log_null(draws))
-        tau["floor_mean"], tau["floor_95"] = at.mean, at.q95
-        reason = self._refusals(rates, tau["value"], reason)
-        return {**tau, "groups": n_groups, "reason": reason}
+        at = floor(np.zeros(len(rates.keys)), tau_log_null(draws))
+        found |= {"floor_mean": at.mean, "floor_95": at.q95}
+        return found | self._groups(rates, tau.value, _GROUPS)
 
-    def _refusals(
-        self, rates: Estimates, value: FloatArray, reason: NDArray[Any]
-    ) -> NDArray[np.object_]:
-        """Why there is no value where no other reason is known."""
-        words = reason.astype(object)
+    def _groups(self, rates: Estimates, value: FloatArray, least: int) -> dict[str, Any]:
+        """How many groups each rate has, and why a value of at least so many is unknown."""
+        n_groups = (~np.isnan(rates.groups)).sum(axis=-1)
+        words = _few(n_groups, least)
         for i, (metric, _, point) in enumerate(rates.keys):
             if not words[i] and np.isnan(value[i]):
                 code = self.refused[metric][self.points[point]]
                 words[i] = _REFUSED.get(str(code), "no group has the rate")
-        return words
+        return {"groups": n_groups, "reason": words}
 
     def _variances(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
         chosen = ~np.isnan(rates.groups)
@@ -152,7 +142,7 @@ class Nulls:
         for cells in made.values():
             for name, column in cells.items():
                 cells[name] = np.where(n_groups < _GROUPS, np.nan, column)
-            reason = _few(n_groups)
+            reason = _few(n_groups, _GROUPS)
             reason[(reason == "") & np.isnan(cells["value"])] = _NO_VARIANCE
             cells |= {"groups": n_groups, "reason": reason}
         return made
@@ -226,9 +216,10 @@ def _ranked(tally: BySpeaker, rank: NDArray[np.intp] | None) -> BySpeaker:
     )
 
 
-def _few(n_groups: NDArray[np.int64]) -> NDArray[np.object_]:
-    """Why there is no spread."""
-    return np.where(n_groups < _GROUPS, "fewer than three groups", "").astype(object)
+def _few(n_groups: NDArray[np.int64], least: int) -> NDArray[np.object_]:
+    """Why there is no spread of fewer than two or three groups."""
+    words = f"fewer than {'two' if least == 2 else 'three'} groups"
+    return np.where(n_groups < least, words, "").astype(object)
 
 
 def away(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:

@@ -54,7 +54,9 @@ def add_rows(
         grouping, names, of = one.cells.grouping, one.names, one.uncertainty
         blocks = bias_blocks(one.errors, one.draws, one.cheapest, names[:-1], points, options)
         ratios = bias_rows(rows["bias"], where, grouping, blocks, options, of)
-        meta_rows(rows["meta"], where, names[:-1], one.errors, one.area, one.draws, options, of)
+        p_all = meta_rows(
+            rows["meta"], where, names[:-1], one.errors, one.area, one.draws, options, of
+        )
         if sample is not None and of is not None:
             rates = one.errors.where(*RATES)
             interaction_rows(rows["meta"], where, grouping, rates, of.nulls)
@@ -63,7 +65,7 @@ def add_rows(
                 whole = sample.levels[system.tally.levels.index(one.level)]
                 trend_rows(rows["bias"], where, grouping, points.found, whole, options)
             verdict_rows(
-                *(rows["verdicts"], where, names[:-1], points.found, ratios, rates, of, options),
+                *(rows["verdicts"], where, names[:-1], points.found, ratios, p_all, of, options),
                 primary=system.primary,
             )
             limit_rows(rows["limits"], where, names, points.found, of, options)

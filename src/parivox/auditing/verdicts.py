@@ -44,11 +44,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.bias import Ratios
-    from parivox.auditing.estimates import Estimates
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Rows
+    from parivox.auditing.schema import Key, Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import BySpeaker
@@ -111,7 +110,7 @@ def verdict_rows(
     groups: Sequence[str],
     found: Sequence[Found],
     against: Mapping[tuple[str, str], Ratios],
-    rates: Estimates,
+    p_all: Mapping[Key, float],
     uncertainty: Uncertainty,
     options: Options,
     *,
@@ -119,10 +118,9 @@ def verdict_rows(
 ) -> None:
     """The verdict on every group and on the system, whose rows have no group.
 
-    `against` are ratios to the first reference asked for, by metric and operating point; verdicts
-    at the `primary` grouping and point are confirmatory.
+    `against` are ratios to the first reference asked for, by metric and operating point, `p_all` of
+    heterogeneity; verdicts at the `primary` grouping and point are confirmatory.
     """
-    p_all = dict(zip(rates.keys, uncertainty.nulls.heterogeneity(rates)["p"].tolist(), strict=True))
     reference = options.reference[0]
     others = [group for group in groups if group != reference]
     is_judged = np.array([group != reference for group in groups])
@@ -204,7 +202,7 @@ def _adjusted(p: FloatArray, of_all: FloatArray, reference: str) -> tuple[FloatA
 
     Of two groups the ratio is the test of both.
     """
-    one = p if reference == "best" else of_hypotheses(p)
+    one = of_hypotheses(p, reference)
     p_holm, p_bh = (
         np.where(np.isnan(p), np.nan, by(one.reshape(-1)).reshape(one.shape))
         for by in (holm, benjamini_hochberg)

@@ -378,11 +378,11 @@ def benjamini_hochberg(p: ArrayLike) -> FloatArray:
     return _put_back(np.where(np.isnan(rising), np.nan, found), order)
 
 
-def of_hypotheses(p: ArrayLike) -> FloatArray:
+def of_hypotheses(p: ArrayLike, reference: str = "others") -> FloatArray:
     """P values with one for each hypothesis: two groups, each against the other, are one.
 
-    Of two groups the larger p, of shape (..., 1), as either is a test that both fare alike; else
-    `p`.
+    Of two groups the larger p, of shape (..., 1), as either is a test that both fare alike; else,
+    and against the ``best``, which is no test of the best itself, `p`.
 
     Examples
     --------
@@ -390,7 +390,8 @@ def of_hypotheses(p: ArrayLike) -> FloatArray:
     [[0.02], [0.3]]
     """
     values = np.asarray(p, dtype=np.float64)
-    return np.fmax.reduce(values, axis=-1, keepdims=True) if values.shape[-1] == 2 else values
+    is_one = values.shape[-1] == 2 and reference != "best"
+    return np.fmax.reduce(values, axis=-1, keepdims=True) if is_one else values
 
 
 def of_lower(p: ArrayLike, ratio: ArrayLike) -> FloatArray:
