@@ -30,7 +30,7 @@ def lost(bank):
     return {
         "recording": [recording for recording, _ in pairs],
         "stage": [stage for _, stage in pairs],
-        "reason": ["too short"] * len(pairs),
+        "reason": [("too short", "no speech", "")[i % 3] for i in range(len(pairs))],
     }
 
 
@@ -202,6 +202,50 @@ def test_shares_are_joined_with_the_rates_of_comparisons_as_iso_19795_does(told,
                 assert rate[metric, "shares", point] == pytest.approx(value, abs=1e-12)
                 n += 1
     assert n >= 8
+
+
+@pytest.mark.parametrize("grouping", ["gender", "channel"])
+def test_reasons_of_failures_are_those_of_a_plain_loop(audits, bank, lost, groupings, grouping):
+    reason = dict(zip(zip(lost["recording"], lost["stage"], strict=True), lost["reason"]))  # noqa: B905
+    wanted, tried = {}, {}
+    for at, (side, stage) in enumerate((("enrol", "enrol"), ("test", "acquire"))):
+        for row in bank.rows:
+            for group in (groupings[grouping](row)[at], "pooled"):
+                if groupings[grouping](row)[at] is None:
+                    continue
+                tried.setdefault((group, stage), set()).add(row[side])
+                if row["stage"] == stage:
+                    cause = reason[row[side], stage]
+                    wanted.setdefault((group, stage, cause), set()).add(row[side])
+    rows = audits("table").failures.where(grouping=grouping)
+    found = {(r["group"], r["stage"], r["cause"]): (r["failed"], r["tried"]) for r in rows}
+    of_all = {key: (len(wanted.get(key, ())), len(tried.get(key[:2], ()))) for key in found}
+    assert found == of_all
+    assert {*wanted} <= {*found}
+    assert {r["low"] for r in rows} == {None}  # without intervals
+
+
+def test_reasons_add_up_to_all_that_failed_and_have_intervals(everything):
+    rows = everything.failures.where(grouping="all", stage="acquire")
+    (whole,) = everything.groups.where(grouping="all", metric="fta", within="")
+    assert sum(row["failed"] for row in rows) == whole["errors"]
+    assert {"too short", ""} <= {row["cause"] for row in rows}
+    for row in rows:
+        assert row["low"] < row["value"] == row["failed"] / whole["trials"] < row["high"]
+
+
+def test_reasons_of_one_recording_alone_are_told_together(bank, lost):
+    texts = [f"{one} is cut" for one in lost["recording"]]
+    found = pv.audit(
+        bank.table(bank.rows, "device"),
+        speakers=bank.customers,
+        utterances=bank.calls,
+        failures={**lost, "reason": texts},
+        by="gender",
+        intervals=False,
+    )
+    assert {row["cause"] for row in found.failures} == {"other"}
+    assert "is cut" not in found.to_json()
 
 
 def test_a_group_of_trials_has_no_share_of_recordings(told):

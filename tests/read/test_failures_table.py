@@ -48,7 +48,8 @@ def test_columns_are_known_by_several_names(names):
     cells = (["a/1"], ["enrol"], ["no speech"])
     found = read_failures(dict(zip(names, cells, strict=True)))
     assert found.enrol.to_list() == ["a/1"]
-    assert found.provenance["columns"] == {"recording": names[0], "stage": names[1]}
+    told = {"cause": names[2]} if names[2] != "x" else {}
+    assert found.provenance["columns"] == {"recording": names[0], "stage": names[1], **told}
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "semicolon", "parquet"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.layout import cells_of_side, walk
+from parivox.auditing.layout import Layout, Members, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.intervals import rate_interval
@@ -16,20 +17,20 @@ from parivox.core.tallies import BySpeaker, moments, over
 from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.cell_counts import Attempts, CellCounts
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.layout import Layout, Members
     from parivox.auditing.operating_points import Found
-    from parivox.auditing.options import Gates
-    from parivox.auditing.schema import Key
+    from parivox.auditing.options import Gates, Options
+    from parivox.auditing.schema import Key, Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
-    from parivox.core.counts import FloatArray
+    from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
     from parivox.core.tallies import ByPair
+    from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
 _SLICE = 4_000_000  # utterances at once
@@ -175,24 +176,86 @@ def _by_attempts(
     return found
 
 
+def cause_rows(
+    rows: Rows,
+    name: Mapping[str, str],
+    attempts: Attempts | None,
+    groupings: Sequence[Grouping],
+    options: Options,
+) -> None:
+    """Why recordings of each group and, last, of all groups failed, at either stage.
+
+    Nothing is told by groups of trials, which recordings do not belong to.
+    """
+    causes = None if attempts is None else attempts.trials.causes
+    if attempts is None or causes is None:
+        return
+    names = np.array([*causes.names, ""], dtype=object)
+    stages = list(zip(("enrol", "acquire"), causes[1:], strict=True))
+    for grouping, (at, (stage, told)) in product((None, *groupings), enumerate(stages)):
+        layout = Layout(grouping, "", None)
+        members = Members.of_list(attempts.trials, grouping)
+        kind = np.where(attempts.failed[at], np.where(told < 0, len(causes.names), told), -1)
+        where = {**name, "grouping": "all" if grouping is None else grouping.name, "stage": stage}
+        whole = ["all" if grouping is None else "pooled"]
+        for cells in (whole,) if grouping is None else ([*grouping.groups], whole):
+            n = 0 if cells is whole else layout.groups
+            tally = _tally(layout, attempts, members, at, n, kind, names.size)
+            if tally is None:
+                continue
+            failed, tried = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
+            found = rate_interval(moments(tally), options.confidence)
+            found = found.without(tally.speakers < options.gates.inference, options.gates.too_few)
+            is_told = options.intervals
+            for k in np.unique(kind[kind >= 0]):
+                rows.add(
+                    **where,
+                    group=cells,
+                    cause=names[k],
+                    failed=failed[k].astype(np.int64),
+                    tried=tried.astype(np.int64),
+                    value=found.rate[k],
+                    low=found.low[k] if is_told else None,
+                    high=found.high[k] if is_told else None,
+                    reason=np.where(tried == 0, "none was attempted", ""),
+                    note=found.note[k] if is_told else "",
+                )
+
+
 def _tally(
-    layout: Layout, attempts: Attempts, members: Members, at: int, groups: int
+    layout: Layout,
+    attempts: Attempts,
+    members: Members,
+    at: int,
+    groups: int,
+    kind: NDArray[np.integer[Any]] | None = None,
+    kinds: int = 1,
 ) -> BySpeaker | None:
-    """Recordings of one stage by speaker and cell or, for no groups, by speaker and level."""
+    """Recordings of one stage by speaker and cell or, for no groups, by speaker and level.
+
+    Those that failed are told apart by their `kind`, -1 for those that did not.
+    """
     trials = attempts.trials
     cell_of = cells_of_side(layout, trials, tuple(STAGES.values())[at])
     if cell_of is None:
         return None
     n, n_cells = members.n, layout.cells if groups else layout.levels
-    wrong, total = np.zeros((2, n_cells * n), dtype=np.int64)
+
+    def numbered(some: slice | IntArray) -> IntArray:
+        cell = cell_of[some].astype(np.int64)
+        return (cell if groups else cell // layout.groups) * n + members.of(
+            trials.utterance_speaker[some]
+        )
+
+    tried = attempts.tried[at] & (cell_of >= 0)
+    total = np.zeros(n_cells * n, dtype=np.int64)
     for first in range(0, cell_of.size, _SLICE):
         part = slice(first, first + _SLICE)
-        tried = attempts.tried[at][part] & (cell_of[part] >= 0)
-        cell = cell_of[part][tried].astype(np.int64)
-        if not groups:
-            cell //= layout.groups
-        code = cell * n + members.of(trials.utterance_speaker[part][tried])
-        total += np.bincount(code, minlength=total.size)
-        wrong += np.bincount(code[attempts.failed[at][part][tried]], minlength=total.size)
+        total += np.bincount(numbered(part)[tried[part]], minlength=total.size)
     code = np.flatnonzero(total)
-    return BySpeaker(code // n, code % n, wrong[None, code], total[code], n_cells)
+    lost = np.flatnonzero(attempts.failed[at] & tried)
+    place = np.searchsorted(code, numbered(lost))
+    if kind is not None:
+        place += kind[lost] * code.size
+    wrong = np.bincount(place, minlength=kinds * code.size).reshape(kinds, code.size)
+    return BySpeaker(code // n, code % n, wrong, total[code], n_cells)

@@ -38,6 +38,8 @@ class Audit(Shown):
         See the page "What an audit writes".
     verdicts, limits, bands : Table
         Empty without intervals.
+    failures : Table
+        Empty where no reason of a failure is told.
     comparison, offenders, sweep : Table
         Empty unless a comparison, the ids of speakers, or a sweep, was asked for.
     record : dict
@@ -51,6 +53,7 @@ class Audit(Shown):
     meta: Table
     verdicts: Table
     limits: Table
+    failures: Table
     comparison: Table
     matrix: Table
     operating_points: Table

@@ -162,6 +162,17 @@ FIRST: dict[str, dict[str, str]] = {
         "note": "str",
         "within": "str",
     },
+    "failures": {
+        **_GROUP,
+        "stage": "str",
+        "cause": "str",
+        "failed": "int",
+        "tried": "int",
+        "value": "float",
+        **_RANGE,
+        "reason": "str",
+        "note": "str",
+    },
     "det": {
         **_GROUP,
         "threshold": "float",
@@ -220,7 +231,7 @@ TABLES = {name: FIRST.get(name, {}) | ADDED.get(name, {}) for name in (*FIRST, *
 
 CURVES = ("det", "bins", "bands", "sweep")
 """Tables too long for text: always Parquet."""
-ON_REQUEST = ("verdicts", "limits", "comparison", "offenders", "sweep")
+ON_REQUEST = ("verdicts", "limits", "failures", "comparison", "offenders", "sweep")
 """Tables that are left out where they are empty."""
 
 Key = tuple[str, str, str]

@@ -12,6 +12,7 @@ from parivox.auditing.compat import compat_metrics, compat_ratios
 from parivox.auditing.confounding import standardised_rows
 from parivox.auditing.curves import band_of, band_rows, bin_rows, det_rows, points_by_threshold
 from parivox.auditing.estimates import columns_of
+from parivox.auditing.failures import cause_rows
 from parivox.auditing.meta import meta_rows, sweep_rows
 from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, find_all
 from parivox.auditing.options import OFFENDERS
@@ -71,6 +72,9 @@ def add_rows(
             limit_rows(rows["limits"], where, names, points.found, of, options)
         if options.sweep:
             sweep_rows(rows["sweep"], where, one.cells, system.grid, options)
+    cause_rows(
+        rows["failures"], system.name, system.tally.attempts, system.design.groupings, options
+    )
     for layout, tallied in () if sample is None else sample.strata:
         assert layout.grouping is not None
         assert layout.within is not None

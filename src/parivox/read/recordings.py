@@ -13,6 +13,7 @@ from parivox.read.cells import NO_STAGE, stages
 from parivox.read.checks import ACQUIRE, ENROL
 from parivox.read.columns import SPEAKER
 from parivox.read.formats import NO_SIDE, are_segments, on_side
+from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids, mend_of_ids, spreadsheet_damage
 from parivox.read.people import (
     UTTERANCE,
@@ -318,7 +319,31 @@ class Failures:
     acquire: pl.Series
     name: str
     provenance: dict[str, Any]
-    table: pl.DataFrame  # columns ``row``, ``recording`` and ``stage``
+    table: pl.DataFrame  # columns ``row``, ``recording``, ``stage`` and, if any is told, ``cause``
+
+    @property
+    def causes(self) -> pl.Series:
+        """Every reason that is told, in rising order."""
+        if "cause" not in self.table.columns:
+            return pl.Series([], dtype=pl.String)
+        return self.table["cause"].replace("", None).drop_nulls().unique().sort()
+
+    def causes_of(self, failed: pl.Series, stage: int, models: Models | None) -> NDArray[np.int32]:
+        """Why each failed at a stage, as a place in `causes`; -1 where it is not told.
+
+        Of several reasons, the first one; of a model, its own or one of its recordings.
+        """
+        if not len(self.causes):
+            return np.full(len(failed), -1, dtype=np.int32)
+        here = self.table.filter(pl.Series(stages(self.table["stage"]) == stage))
+        known = here.select("recording", "cause").filter(pl.col("cause") != "")
+        if models is not None:
+            of_models = models.table.join(known, on="recording", maintain_order="left")
+            known = pl.concat((known, of_models.select(recording="model", cause="cause")))
+        first = known.unique("recording", keep="first", maintain_order=True)
+        asked = pl.DataFrame({"recording": failed})
+        told = asked.join(first, on="recording", how="left", maintain_order="left")["cause"]
+        return places_in(told, self.causes)
 
     def check_speakers(
         self,
@@ -345,7 +370,7 @@ class Failures:
         if not len(odd):
             return
         at = self.table.filter(pl.col("recording").is_in(odd.implode())).sort("row").row(0)
-        row, recording, _ = at
+        row, recording = at[:2]
         others = f" ({len(odd):,} such recordings)" if len(odd) > 1 else ""
         if models is not None and recording in models.speaker_of["model"]:
             mend = f"it is a model of {models.name}, which can fail at the stage enrol only"
@@ -354,6 +379,10 @@ class Failures:
             f"speaker{others}; {mend or 'correct the id, or give its speaker with --utterances'}"
         )
         raise DataError(msg)
+
+
+REASON = ("reason", "cause", "why")
+_MOST_CAUSES, _OTHER = 50, "other"
 
 
 def read_failures(source: Any) -> Failures:
@@ -373,10 +402,19 @@ def read_failures(source: Any) -> Failures:
         "recording": find_column(whole, "recording", (*UTTERANCE, "model", "modelid"), name),
         "stage": find_column(whole, "stage", ("stage", "failurestage", "step"), name),
     }
+    if cause := find_column(whole, "reason", REASON, ""):
+        columns["cause"] = cause
     rows = by_role(whole, columns, name)
     recording, stage = rows.ids("recording"), stages(rows["stage"])
     rows.refuse(stage < 0, "stage", *NO_STAGE)
     enrol, acquire = (
         recording.filter(pl.Series(stage == one)).unique().sort() for one in (ENROL, ACQUIRE)
     )
-    return Failures(enrol, acquire, name, {**provenance, "columns": columns}, rows.frame)
+    table = rows.frame
+    if cause:  # what is told of one recording alone may name it
+        table = table.with_columns(pl.col("cause").fill_null(""))
+        counts = table.group_by("cause").agg(pl.col("recording").n_unique()).sort("cause")
+        often = counts.filter(pl.col("recording") > 1).top_k(_MOST_CAUSES, by="recording")["cause"]
+        told = pl.col("cause").is_in(often.implode()) | (pl.col("cause") == "")
+        table = table.with_columns(cause=pl.when(told).then("cause").otherwise(pl.lit(_OTHER)))
+    return Failures(enrol, acquire, name, {**provenance, "columns": columns}, table)

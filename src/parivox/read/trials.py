@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
-from parivox.read.checks import CheckCounts, DataNote, Trials, UtteranceFacts, check_partition
+from parivox.read.checks import (
+    ACQUIRE,
+    ENROL,
+    CheckCounts,
+    DataNote,
+    Trials,
+    UtteranceFacts,
+    check_partition,
+)
 from parivox.read.columns import Columns, are_customers
 from parivox.read.content import Folder
 from parivox.read.formats import scan
@@ -27,7 +35,7 @@ from parivox.read.people import speakers_of
 from parivox.read.recordings import models_of_speakers, read_failures, read_models, read_utterances
 from parivox.read.spill import CheckedParts, FinalCodes, records
 from parivox.read.trial_rows import TrialRows
-from parivox.read.trialset import Recordings, TrialSet, speakers_in
+from parivox.read.trialset import Causes, Recordings, TrialSet, speakers_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,7 +165,7 @@ def _checked(
             why += f"; {why_nothing_fits(*rows.scans)}"
         msg = f"{rows.scans[0].name}: no trial is left to audit; {why}"
         raise DataError(msg)
-    recordings = _recordings(tables, own, models)
+    recordings, causes = _recordings(tables, own, models), _causes(tables, own, models, failed)
     ids.forget_runs()
     notes = reading_notes(counts, rows.scans, is_scored=rows.is_scored)
     may_fail = tables.failures is not None or "status" in rows.scans[0].columns
@@ -184,23 +192,37 @@ def _checked(
         )
         if may_fail
         else None,
+        causes,
         rows.is_scored,
         frozenset(next(iter(parts)).more) - rows.empty_columns(),
         people,
     )
 
 
-def _add_failed(rows: TrialRows, tables: TrialTables) -> tuple[int, int] | None:
-    """Runs of the enrolments and of the test recordings that failed, which may be new ids."""
-    if tables.failures is None:
+class _Failed(NamedTuple):
+    """Runs of the enrolments and of the test recordings that failed, and why each did."""
+
+    enrol: int
+    test: int
+    causes: tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+def _add_failed(rows: TrialRows, tables: TrialTables) -> _Failed | None:
+    """Add what failed, which may be new ids."""
+    failures = tables.failures
+    if failures is None:
         return None
-    enrol, enrolled = tables.failures.enrol, rows.model_ids or rows.ids
+    enrol, enrolled = failures.enrol, rows.model_ids or rows.ids
     if tables.models is not None:
         enrol = tables.models.failed(enrol)
-    first = enrolled.runs
-    enrolled.add(enrol.unique().sort())
-    rows.ids.add(tables.failures.acquire)
-    return first, rows.ids.runs - 1
+    first, enrol = enrolled.runs, enrol.unique().sort()
+    enrolled.add(enrol)
+    rows.ids.add(failures.acquire)
+    causes = (
+        failures.causes_of(enrol, ENROL, tables.models),
+        failures.causes_of(failures.acquire, ACQUIRE, None),
+    )
+    return _Failed(first, rows.ids.runs - 1, causes)
 
 
 def _facts(
@@ -209,7 +231,7 @@ def _facts(
     ids: MergedIds,
     models: MergedIds | None,
     speaker: NDArray[np.int32],
-    failed: tuple[int, int] | None,
+    failed: _Failed | None,
 ) -> UtteranceFacts:
     """What the checks need to know of the utterances."""
     n_models = 0 if models is None else len(models)
@@ -221,8 +243,8 @@ def _facts(
         made_of = np.sort(made_of[place >= 0])
     if failed is not None:
         failed_enrol, failed_test = np.zeros((2, speaker.size), dtype=bool)
-        failed_enrol[(ids if models is None else models).places[failed[0]]] = True
-        failed_test[n_models + ids.places[failed[1]]] = True
+        failed_enrol[(ids if models is None else models).places[failed.enrol]] = True
+        failed_test[n_models + ids.places[failed.test]] = True
     return UtteranceFacts(
         speaker if rows.needs_speakers else None,
         failed_enrol,
@@ -231,6 +253,19 @@ def _facts(
         made_of,
         rows.is_scored,
     )
+
+
+def _causes(
+    tables: TrialTables, ids: MergedIds, models: MergedIds | None, failed: _Failed | None
+) -> Causes | None:
+    """Why what failed did; None where no reason is told."""
+    if tables.failures is None or failed is None or not len(tables.failures.causes):
+        return None
+    n_models = 0 if models is None else len(models)
+    enrol, test = np.full((2, n_models + len(ids)), -1, dtype=np.int32)
+    enrol[(ids if models is None else models).places[failed.enrol]] = failed.causes[0]
+    test[n_models + ids.places[failed.test]] = failed.causes[1]
+    return Causes(tuple(tables.failures.causes), enrol, test)
 
 
 def _recordings(tables: TrialTables, ids: MergedIds, models: MergedIds | None) -> Recordings | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,16 @@ if TYPE_CHECKING:
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 _SLICE = 100_000  # cells hashed at once
+
+
+class Causes(NamedTuple):
+    """Why recordings failed."""
+
+    names: tuple[str, ...]
+    # place in the names of that of each utterance as an enrolment, and as a test recording; -1
+    # where it did not fail, or no reason is told
+    enrol: NDArray[np.int32]
+    test: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +124,8 @@ class TrialSet:
     # which utterances are said to have failed as enrolments and as test recordings; None where no
     # failure is told of, by a table or by a column of status
     failures: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
+    # why they failed, where a table tells it
+    causes: Causes | None = None
     # whether the trials have scores; if not, the score is the decision: 1 or 0
     is_scored: bool = True
     # what the trials hold besides ids, label and score, as `Trials.more` has it

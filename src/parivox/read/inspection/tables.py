@@ -20,7 +20,7 @@ from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Column, Found, Ids
 from parivox.read.oddities import Odd, odd_ids, odd_numbers, odd_values
 from parivox.read.people import UTTERANCE, Speakers, find_column, read_table
-from parivox.read.recordings import MODEL, read_failures, read_models, read_utterances
+from parivox.read.recordings import MODEL, REASON, read_failures, read_models, read_utterances
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from parivox.read.columns import Columns
 
 _RECORDING = tuple(word for word in UTTERANCE if word != "id")
-_REASON = ("cause", "reason", "why")
 _LIKE_IDS = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
 _OUTCOMES = {"score", "decision", "label"}
 _IDS = {
@@ -163,7 +162,7 @@ def _kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
         return {role: column for role, column in roles.items() if column}
 
     speaker, recording = find(SPEAKER), find(_RECORDING)
-    model, stage, reason = find(MODEL), find(sorted(ALIASES["stage"])), find(_REASON)
+    model, stage, reason = find(MODEL), find(sorted(ALIASES["stage"])), find(REASON)
     if model and speaker:
         recording = find(UTTERANCE, model, speaker)
         return "models", named(model=model, speaker=speaker, recording=recording)

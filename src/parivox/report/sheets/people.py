@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.report.scopes import RATES
-from parivox.report.sheets.sheet import UNDEFINED, Sheet
+from parivox.report.scopes import POOLED, RATES
+from parivox.report.sheets.sheet import UNDEFINED, Cell, Sheet
 from parivox.report.words import percent, share_of_people, short, span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.scopes import Rates
@@ -19,6 +19,9 @@ _RULES = {
     "attempts": "each of their trials is an attempt",
     "shares": "by the share of recordings that failed, as the list holds none of their trials",
 }
+_FAILED = ("fte", "fta")
+_MOST_CAUSES = 24
+"""Rows of reasons that are shown; of more, those of all groups together."""
 _MOST = 10_000
 """People and impostors are told of so many."""
 
@@ -34,27 +37,10 @@ def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[She
     if "fte" in known:
         attempted = [rows.get("frr attempts", {}).get("value") for rows in of.values()]
         rule = "shares" if all(value is None for value in attempted) else "attempts"
-        names = (f"frr {rule}", f"far {rule}")
-        yield Sheet.headed(
-            "Failures to enrol (FTE) and to acquire (FTA):",
-            (
-                *("group", "FTE", "[interval]", "failed / tried"),
-                *("FTA", "[interval]", "failed / tried"),
-            ),
-            [
-                (group, *_share_with_counts(rows["fte"]), *_share_with_counts(rows["fta"]))
-                for group, rows in of.items()
-            ],
-        )
-        yield Sheet.headed(
-            "FRR and FAR count recordings that could not be acquired as rejected "
-            f"({_RULES[rule]}):",
-            ("group", "FRR", "[interval]", "FAR", "[interval]"),
-            [
-                (group, *(cell for name in names for cell in _with_interval(rows[name])))
-                for group, rows in of.items()
-            ],
-        )
+        yield _rates(of, {"fte": "to enrol (FTE)", "fta": "to acquire (FTA)"}, "Failures {}")
+        yield from _causes(audit, where, list(of))
+        how = f"{{}}: recordings that could not be acquired are rejections ({_RULES[rule]})"
+        yield _rates(of, {f"frr {rule}": "FRR", f"far {rule}": "FAR"}, how)
     if "seconds mean" in known:
         timed = []
         for group, rows in of.items():
@@ -65,15 +51,70 @@ def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[She
         yield Sheet.headed("", heads, timed)
 
 
-def _share_with_counts(row: Row) -> tuple[str, str, str]:
-    """A share of failures, its interval and its counts."""
+def _rates(of: Mapping[str, Mapping[str, Row]], metrics: Mapping[str, str], title: str) -> Sheet:
+    """Rates of each group, those of failures with their counts; of those no group has, why."""
+    lacking: dict[str, list[str]] = {}
+    known, heads = [], ["group"]
+    for metric in metrics:
+        rows = [one[metric] for one in of.values()]
+        name = metric.partition(" ")[0].upper()
+        if any(row["value"] is not None for row in rows):
+            known.append(metric)
+            heads += [name, "[interval]", *(["failed / tried"] if metric in _FAILED else [])]
+        else:
+            why = "; ".join(dict.fromkeys(row["reason"] for row in rows))
+            lacking.setdefault(why, []).append(name)
+    lacks = " ".join(f"No {' and no '.join(names)}: {why}." for why, names in lacking.items())
+    if not known:
+        return Sheet.headed(lacks, ("group",))
+    title = title.format(" and ".join(metrics[metric] for metric in known))
+    return Sheet.headed(
+        f"{title}. {lacks}" if lacks else f"{title}:",
+        heads,
+        [
+            (group, *(cell for metric in known for cell in _with_interval(rows[metric])))
+            for group, rows in of.items()
+        ],
+    )
+
+
+def _causes(audit: Audit, where: Row, groups: Sequence[str]) -> Iterator[Sheet]:
+    """Why recordings failed, of each group or, where these are many, of all together."""
+    asked = {name: where[name] for name in ("system", "list", "grouping")}
+    table = audit.failures.where(**asked).rows()
+    rows = [row for group in groups for row in table if row["group"] == group]
+    title = "Why they failed:"
+    if len(rows) > _MOST_CAUSES:
+        rows = [row for row in rows if row["group"] == POOLED]
+        title = "Why they failed, all groups together (failures.csv has each):"
+    if rows:
+        yield Sheet.headed(
+            title,
+            ("group", "at", "reason", "failed / tried", "share", "[interval]"),
+            [
+                (
+                    row["group"],
+                    row["stage"],
+                    row["cause"] or "none given",
+                    f"{row['failed']:,} / {row['tried']:,}",
+                    percent(row["value"]),
+                    span(row["low"], row["high"], times=100),
+                )
+                for row in rows
+            ],
+            words=(1, 2, 3),
+        )
+
+
+def _with_interval(row: Row) -> Iterator[str | Cell]:
+    """A rate, its interval and, of a share of failures, its counts."""
     if row["value"] is None:
-        return UNDEFINED, UNDEFINED, row["reason"]
-    return *_with_interval(row), f"{row['errors']:,} / {row['trials']:,}"
-
-
-def _with_interval(row: Row) -> tuple[str, str]:
-    return percent(row["value"]), span(row["low"], row["high"], times=100)
+        yield Cell(UNDEFINED, why=row["reason"])
+    else:
+        yield percent(row["value"])
+    yield span(row["low"], row["high"], times=100)
+    if row["metric"] in _FAILED:
+        yield "" if row["value"] is None else f"{row['errors']:,} / {row['trials']:,}"
 
 
 def people(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:

@@ -207,7 +207,8 @@ def in_terminal(
         add(made, f"{name.text}{name.mark}", *cells, dim=name.text == POOLED)
     if sheet.title:
         yield text(sheet.title)
-    yield Padding(made, (above, 0, below, 2))
+    if sheet.rows:
+        yield Padding(made, (above, 0, below, 2))
 
 
 def _in_terminal(cell: Cell, column: Column, *, is_close: bool) -> str:

@@ -28,6 +28,7 @@ SHEETS = {
     "meta": "one meta-measure of a grouping, beside what a fair system would show",
     "verdicts": "what can be said of each group and of the system, in words",
     "limits": "rates against limits, and the people behind the errors",
+    "failures": "why recordings of a group failed",
     "comparison": "systems and lists against each other",
     "matrix": "false accepts between groups",
     "operating_points": "thresholds, and what they do to all trials",
