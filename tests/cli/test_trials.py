@@ -25,11 +25,24 @@ def test_check_prints_a_line_for_each_check(parivox, listed):
     assert not done.stderr
     first = [line.split()[:2] for line in done.stdout.splitlines()]
     ids = [words[0] for words in first if words and words[0] in CHECKS]
-    assert ids == list(CHECKS)
+    *mended, last = ids[len(CHECKS) :]
+    assert sorted(ids[: len(CHECKS)]) == sorted(CHECKS)
+    verdicts = [words[1] for words in first if words and words[0] in CHECKS][: len(CHECKS)]
     assert ["G1", "pass"] in first
     assert ["G2", "FAIL"] in first
+    assert verdicts == sorted(verdicts)  # FAIL, pass, –
+    assert [*mended, last] == ids[: verdicts.count("FAIL")]  # what to do
+    assert done.stdout.splitlines()[4].startswith("1 fail (G2), 4 pass")
     assert "4 trials (2 target, 2 nontarget) of 2 speakers" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_check_tells_what_each_check_found_on_request(parivox, listed):
+    words = ("trials", "check", "list.txt")
+    assert "Worth knowing" not in parivox(*words, cwd=listed).stdout
+    told = parivox(*words, "--verbose", cwd=listed).stdout
+    assert "Worth knowing" in told
+    assert "how often things are used" in told
 
 
 def test_strict_ends_with_1_if_a_check_fails(parivox, listed):
@@ -88,7 +101,7 @@ def test_one_of_a_kind_is_told_in_the_singular(parivox, listed):
     done = parivox("trials", "convert", "one.txt", "--to", "kaldi", "--out", "k.txt", cwd=listed)
     assert done.stdout.startswith("1 trial in k.txt")
     words = ("one.txt", "--speakers", "people.csv", "--by", "gender")
-    done = parivox("trials", "check", *words, cwd=listed)
+    done = parivox("trials", "check", *words, "--verbose", cwd=listed)
     assert "1 trial (0 target, 1 nontarget) of 2 speakers, 2 utterances" in done.stdout
     assert "gender (1 group)." in done.stdout
     assert "there is one group only" in done.stdout

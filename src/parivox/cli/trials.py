@@ -121,7 +121,10 @@ def _list_options(given: argparse.Namespace, options: type[Options]) -> dict[str
 
 
 def _check(given: argparse.Namespace) -> None:
-    from parivox.report.trials import check_in_words  # noqa: PLC0415 - what takes time to load
+    from parivox.report.trials import (  # noqa: PLC0415 - what takes time to load
+        check_in_lines,
+        check_in_words,
+    )
     from parivox.report.words import show  # noqa: PLC0415
     from parivox.trials.checks import check  # noqa: PLC0415
 
@@ -131,7 +134,8 @@ def _check(given: argparse.Namespace) -> None:
 
         asked["pilot"] = plan(given.pilot)
     found = check(given.list, **asked)
-    print_result(found, lambda found: show(check_in_words(found)), json=given.json)
+    in_words = check_in_words if given.verbose else check_in_lines
+    print_result(found, lambda found: show(in_words(found)), json=given.json)
     if given.strict and not found.passed:
         sys.exit(1)
 

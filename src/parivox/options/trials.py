@@ -179,6 +179,9 @@ class CheckCommand(DescribeCommand):
     """The command line of `check`."""
 
     strict: bool = option(WRITTEN, "exit code 1 if a check fails", Flag, False)
+    verbose: bool = option(
+        WRITTEN, "what each check found, and what else is worth knowing", Flag, False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,25 +38,67 @@ _EACH = 3
 
 
 @group()
-def check_in_words(found: Checked) -> Iterator[RenderableType]:
-    """Each check in a line, then what else is worth knowing."""
+def check_in_lines(found: Checked) -> Iterator[RenderableType]:
+    """How many checks fail; each in a line, failures first, and what mends these."""
     yield from _head(found)
-    checks = [one for one in found.findings if one.verdict != "told"]
+    checks = _checks(found)
+    yield from _outcome(checks)
+    table = _lines("", "", "", "", "", right=(2, 3))
+    for one in checks:
+        table.add_row(*_cells(one), text(one.what))
+    yield Padding(table, (1, 0, 0, 0))
+    mends = _lines("", "")
+    for one in checks:
+        if one.verdict == "fail" and one.mend:
+            mends.add_row(text(one.id), text(f"{one.mend[:1].upper()}{one.mend[1:]}."))
+    if mends.row_count:
+        yield text("To do", style="bold", apart=True)
+        yield mends
+    yield from _speakers(found)
+    yield text("What each check found, and what else is worth knowing: --verbose.", apart=True)
+
+
+@group()
+def check_in_words(found: Checked) -> Iterator[RenderableType]:
+    """The same with what each check found, then what else is worth knowing."""
+    yield from _head(found)
+    checks = _checks(found)
+    yield from _outcome(checks)
     table = _lines("check", "", "figure", "asked for", "", right=(2, 3))
     for one in checks:
-        word, style = _VERDICTS[one.verdict]
-        cells = text(one.id), text(word, style=style), text(_figure(one)), text(_asked(one))
-        table.add_row(*cells, _words(one, before=f"{one.what}: "))
+        table.add_row(*_cells(one), _words(one, before=f"{one.what}: "))
     yield Padding(table, (1, 0, 0, 0))
-    ids = {word: [one.id for one in checks if one.verdict == word] for word in _VERDICTS}
-    outcome = [f"{len(some)} {word} ({', '.join(some)})" for word, some in ids.items() if some]
-    yield text(", ".join(outcome) + ".", style="bold", apart=True)
     remarks = _lines("", "")
     for one in found.findings:
         if one.verdict == "told":
             remarks.add_row(text(one.what), _words(one))
     yield text("Worth knowing", style="bold", apart=True)
     yield remarks
+    yield from _speakers(found)
+
+
+def _checks(found: Checked) -> list[Finding]:
+    """The checks: those that fail, those that pass, those that were not made."""
+    order = list(_VERDICTS)
+    checks = [one for one in found.findings if one.verdict in order]
+    return sorted(checks, key=lambda one: order.index(one.verdict))
+
+
+def _outcome(checks: Sequence[Finding]) -> Iterator[RenderableType]:
+    """How many fail, pass, and were not made."""
+    ids = {word: [one.id for one in checks if one.verdict == word] for word in _VERDICTS}
+    outcome = [f"{len(some)} {word} ({', '.join(some)})" for word, some in ids.items() if some]
+    yield text(", ".join(outcome) + ".", style="bold", apart=True)
+
+
+def _cells(one: Finding) -> Iterator[RenderableType]:
+    """Which check it is, whether it passes, and the figure beside what is asked for."""
+    word, style = _VERDICTS[one.verdict]
+    yield from (text(one.id), text(word, style=style), text(_figure(one)), text(_asked(one)))
+
+
+def _speakers(found: Checked) -> Iterator[RenderableType]:
+    """Speakers at either end, if their ids were asked for."""
     speakers = found.tables["speakers"]
     if "speaker" not in speakers.columns:
         return
