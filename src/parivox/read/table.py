@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from parivox.errors import DataError
+from parivox.errors import DataError, shown
 
 if TYPE_CHECKING:
     import os
@@ -27,8 +27,7 @@ _SHOWN = 20
 _LONGEST = 1 << 16  # of a header
 _FORMULA = r"^[=+\-@\t\r\n]"
 _INNER_FORMULA = r"(?s)(.[;\t\r\n]\"*)([=+\-@])"
-_PICTURES = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\r\n"}
-_PICTURES |= {chr(code): "\N{REPLACEMENT CHARACTER}" for code in range(0x7F, 0xA0)}
+_COMMANDS = [*map(chr, (*range(9), 11, 12, *range(14, 32), *range(0x7F, 0xA0)))]
 _ODD = rf"{_FORMULA}|{_INNER_FORMULA}|[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x{{9F}}]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
@@ -120,7 +119,7 @@ class Table:
         ``@``, a tab or a line end for a formula. Unless it is a number, such a text is written
         there with an apostrophe before it; so is what begins like this behind a semicolon, a tab or
         a line end, where some of them split a row. Control characters, which a terminal obeys, are
-        written as pictures of them. Parquet holds every text as it is.
+        spelt out. Parquet holds every text as it is.
         """
         path = Path(path)
         if path.suffix == ".parquet":
@@ -132,7 +131,7 @@ class Table:
             is_formula = suspect.str.contains(_FORMULA) & ~suspect.str.contains(_NUMBER)
             inside = suspect.str.replace_all(_INNER_FORMULA, "${1}'${2}")
             safe = pl.when(is_formula).then("'" + inside).otherwise(inside)
-            safe = safe.str.replace_many(_PICTURES)
+            safe = safe.str.replace_many(_COMMANDS, [*map(shown, _COMMANDS)])
             empty = text.replace("", None)  # which would be written as ""
             made = self._frame.with_columns(safe.name.keep()).with_columns(empty)
             names = [f"'{name}" if re.match(_FORMULA, name) else name for name in made.columns]
