@@ -141,7 +141,7 @@ def test_its_value_is_that_of_the_function(audit):
 
 
 def test_the_summary_names_it(audit, capsys):
-    print_summary(audit)
+    print_summary(audit, details=True)
     assert "root of the range" in " ".join(capsys.readouterr().out.split())
 
 

@@ -184,7 +184,7 @@ def test_systems_are_compared_on_the_trials_that_both_have(data, capsys):
     rows = list(audit.comparison.where())
     common = f"{n - 60:,} of {n:,} and {n - 60:,} trials in common, which are compared"
     assert {row["speakers"] for row in rows} == {common}
-    print_summary(audit)
+    print_summary(audit, details=True)
     assert f"A against B: {common}" in capsys.readouterr().out
     assert f"What both share: {common}." in page(audit)
     assert {row["difference"] for row in rows if is_told(row["difference"])} == {0.0}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import parivox as pv
-from parivox.report.terminal import summary
+from parivox.report.details import every_table
 
 PEOPLE = {"id": list("abcd"), "gender": list("ffmm")}
 
@@ -33,7 +33,7 @@ def audit(scores, **how):
 def told(found, optional):
     console = optional("rich.console").Console(width=200)
     with console.capture() as captured:
-        console.print(summary(found))
+        console.print(every_table(found))
     return captured.get()
 
 

@@ -43,7 +43,7 @@ def test_a_rate_that_development_scores_miss_is_told(data, capsys):
     assert {row["verdict"] for row in rows} == {"cannot_tell"}
     assert {row["reason"] for row in rows if row["group"]} == {"too_common"}
     assert all("differs by more" not in row["sentence"] for row in far.verdicts)
-    print_summary(far)
+    print_summary(far, details=True)
     told = " ".join(capsys.readouterr().out.split())
     assert "missed operating points: fpr=0.01 comes to 100 %" in told
     assert "cannot be told of any of 2 groups whether it differs: errors are so common" in told
@@ -83,7 +83,7 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(data, change, caps
     assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"cannot_tell"}
     for row in audit.verdicts.where(group=""):
         assert row["sentence"].endswith("whether it differs: the threshold is infinite")
-    print_summary(audit)
+    print_summary(audit, details=True)
     told = " ".join(capsys.readouterr().out.split())
     assert "infinite thresholds: fpr=0.01 at inf" in told
     assert "no difference" not in told.split("FNR: target trials rejected")[0]

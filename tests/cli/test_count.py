@@ -51,7 +51,7 @@ def test_days_add_up_to_the_whole(days, files, parivox):
 
 
 def test_the_summary_says_what_counts_cannot_tell(days, parivox):
-    done = parivox("audit", "day1.counts", "day2.counts", cwd=days)
+    done = parivox("audit", "day1.counts", "day2.counts", "-v", cwd=days)
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.split())
     assert "60 target and 375 nontarget trials." in told
@@ -70,7 +70,7 @@ def test_withheld_groups_are_named(days, parivox):
     assert done.stdout.splitlines()[-1] == (
         "Withheld for the sake of groups of fewer than 5 speakers: f (gender), m (gender)."
     )
-    done = parivox("audit", "w.counts", cwd=days)
+    done = parivox("audit", "w.counts", "-v", cwd=days)
     assert done.returncode == 0, done.stderr
     assert "withheld: fewer than 5" in " ".join(done.stdout.split())
 
@@ -80,12 +80,12 @@ def test_bins_and_thresholds(days, parivox):
         parivox, days, "V2@H=day1.csv", "--out", "b.counts", "--step", "0.1", "--threshold", "0.333"
     )
     assert done.stdout.splitlines()[1] == "Counted at bins of 0.1 with edges at 0.333."
-    done = parivox("audit", "b.counts", "--operating-point", "threshold=0.333", cwd=days)
+    done = parivox("audit", "b.counts", "-v", "--operating-point", "threshold=0.333", cwd=days)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1] == "V2 on H"
     assert "Scores were counted in bins" in done.stdout
     done = count(parivox, days, "day1.csv", "--out", "t.counts", "--threshold", "0.5")
-    done = parivox("audit", "t.counts", cwd=days)
+    done = parivox("audit", "t.counts", "-v", cwd=days)
     assert done.returncode == 0, done.stderr
     assert "No EER: counted at given thresholds only." in done.stdout
 
@@ -94,7 +94,7 @@ def test_without_a_curve_the_counted_thresholds_are_named(days, parivox):
     count(
         parivox, days, "day1.csv", "--out", "two.counts", "--threshold", "0.5", "--threshold", "1"
     )
-    done = parivox("audit", "two.counts", "--operating-point", "fpr=0.01", cwd=days)
+    done = parivox("audit", "two.counts", "-v", "--operating-point", "fpr=0.01", cwd=days)
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.split())
     assert "give one with --operating-point threshold=X, X one of 0.5, 1." in told

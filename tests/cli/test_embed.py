@@ -104,7 +104,7 @@ def test_four_commands_lead_from_a_folder_to_an_audit(parivox, home):
         ("trials", "build", "inclusive", "--utterances", "embeddings/recordings.parquet", *by,
          "--per-speaker", "5", "--out", "lists"),
         ("score", "lists/inclusive.txt", "--embeddings", "embeddings", "--out", "scores.parquet"),
-        ("audit", "scores.parquet", *by),
+        ("audit", "scores.parquet", *by, "-v"),
     ):  # fmt: skip
         done = parivox(*words, cwd=home)
         assert done.returncode == 0, done.stderr

@@ -77,7 +77,9 @@ def test_scores_are_written_and_audited(parivox, home):
                    "--quiet", cwd=home)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "s.parquet: 1,128 of 1,128 trials scored, by cosine.\n"
-    audit = parivox("audit", "s.parquet", "--speakers", "speakers.csv", "--by", "gender", cwd=home)
+    audit = parivox(
+        "audit", "s.parquet", "--speakers", "speakers.csv", "--by", "gender", "-v", cwd=home
+    )
     assert audit.returncode == 0, audit.stderr
     assert "120 target and 1,008 nontarget trials of 8 speakers" in audit.stdout
 

@@ -168,10 +168,10 @@ def test_scores_of_any_system_are_not_odd(draw):
 
 
 def test_what_is_odd_is_printed_and_stands_before_the_answer_of_a_page(tmp_path, optional):
-    from parivox.report.terminal import summary
+    from parivox.report.details import every_table
 
     audit = pv.audit(trials(), speakers=people("sex", ["F", "f", "m"]), by="sex", intervals=False)
     console = optional("rich.console").Console(width=200)
     with console.capture() as captured:
-        console.print(summary(audit))
+        console.print(every_table(audit))
     assert "2 values of 'sex' that may be one ('F' and 'f')" in captured.get()

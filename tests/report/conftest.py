@@ -43,16 +43,29 @@ def audited(material):
     return audit
 
 
-@pytest.fixture
-def printed(capsys):
-    """What is printed of an audit, as lines."""
-    from parivox.report.terminal import print_summary
-
+def _printer(show, capsys):
     def lines(audit, **options):
         capsys.readouterr()
-        print_summary(audit, **options)
+        show(audit, **options)
         told = capsys.readouterr()
         assert told.err == ""
         return told.out
 
     return lines
+
+
+@pytest.fixture
+def seen(capsys):
+    """What is seen first of an audit."""
+    from parivox.report.terminal import print_summary
+
+    return _printer(print_summary, capsys)
+
+
+@pytest.fixture
+def printed(capsys):
+    """Every table of an audit."""
+    from parivox.report.details import every_table
+    from parivox.report.words import show
+
+    return _printer(lambda audit: show(every_table(audit)), capsys)

@@ -18,7 +18,7 @@ def test_the_excerpt_is_what_the_demo_prints(bt4vt_data):
     done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
     printed = done.stdout.splitlines()
     shown = [line for line in block.splitlines() if line != "..."]
-    assert len(shown) > 40
+    assert len(shown) > 30
     at = 0
     for line in shown:
         assert line in printed[at:], line

@@ -18,9 +18,9 @@ def audit(audited):
     )
 
 
-def test_snapshot(audit, printed):
+def test_snapshot(audit, printed, seen):
     """Set PARIVOX_WRITE_SNAPSHOTS=1 to write what is printed now, then read the difference."""
-    told = printed(audit, out=Path("audit"))
+    told = printed(audit) + seen(audit, out=Path("audit"))
     if os.environ.get("PARIVOX_WRITE_SNAPSHOTS") == "1":
         SNAPSHOT.write_text(told, encoding="utf-8")
     assert told == SNAPSHOT.read_text(encoding="utf-8")
@@ -45,14 +45,16 @@ def test_unknown_speakers_are_told(audit, printed):
     assert "unknown" in printed(audit)
 
 
-def test_the_folder_is_named_where_it_was_written(audit, printed):
-    assert "audit.json" in printed(audit, out=Path("here"))
-    assert "audit.json" not in printed(audit)
+def test_the_folder_and_the_page_are_named_where_they_were_written(audit, seen):
+    told = seen(audit, out=Path("here"), page=Path("there.html"))
+    assert "Every number: here" in told
+    assert "there.html" in told
+    assert "Every number" not in seen(audit)
 
 
 @pytest.mark.slow
-def test_what_was_chosen_without_by_is_said(audited, printed):
-    told = " ".join(printed(audited()).split())
+def test_what_was_chosen_without_by_is_said(audited, seen):
+    told = " ".join(seen(audited()).split())
     assert "gender, nation" in told
     assert "2 to 50 values" in told
     assert "No --by" in told

@@ -6,9 +6,9 @@ import re
 import pytest
 from rich.console import Console
 
+from parivox.report.details import every_table
 from parivox.report.grids import Grid
 from parivox.report.sheets.sheet import Sheet, in_terminal
-from parivox.report.terminal import summary
 
 WIDTHS = (60, 80, 100, 120)
 GAPS = re.compile(r"[\s\u00a0]+")
@@ -33,16 +33,16 @@ def audit(audited):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_word_is_cut_at_any_width(audit, width):
-    told = drawn(summary(audit), width)
+    told = drawn(every_table(audit), width)
     assert "…" not in told
     assert max(map(len, told.splitlines())) <= width
     notes = {"no", "room", "for", "errors/trials,", "p,", "speakers"}
-    assert words(told) <= words(drawn(summary(audit), 500)) | notes
+    assert words(told) <= words(drawn(every_table(audit), 500)) | notes
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_group_has_its_name_in_every_table(audit, width):
-    told = drawn(summary(audit), width)
+    told = drawn(every_table(audit), width)
     tables = re.findall(r"^  group .*?^  pooled", told, re.MULTILINE | re.DOTALL)
     assert len(tables) == 4
     names = [{line.split()[0].removesuffix("*") for line in of.splitlines()} for of in tables]

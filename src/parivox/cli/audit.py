@@ -13,7 +13,7 @@ from parivox.cli.options import (
     check_standard_input,
     given_options,
 )
-from parivox.cli.process import Progress, print_json, print_lines, printing
+from parivox.cli.process import Progress, print_json, printing
 from parivox.cli.report import page_options
 from parivox.errors import ConfigError
 from parivox.options.audit import AuditCommand, AuditOptions, PageCommand, QuietCommand
@@ -82,9 +82,9 @@ def _run(given: argparse.Namespace) -> None:
     from parivox.report.terminal import print_summary  # noqa: PLC0415
 
     with printing():
-        print_summary(result, out=None if given.out is None else Path(given.out))
-    if given.report is not None:
-        print_lines([f"The page, which opens in any browser, is {given.report}."])
+        written = {"out": given.out, "page": given.report}
+        where = {name: Path(path) for name, path in written.items() if path is not None}
+        print_summary(result, **where, details=given.verbose)
 
 
 def _check_apart(out: str | None, name: str, file: str | None) -> None:

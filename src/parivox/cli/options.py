@@ -94,7 +94,8 @@ def add_option(group: Any, one: Option) -> None:
         words += "; repeatable"
     if one.is_needed:
         how["required"] = True
-    group.add_argument(one.flag, help=words, **how)
+    letters = [f"-{one.letter}"] if one.letter else []
+    group.add_argument(*letters, one.flag, help=words, **how)
 
 
 def given_options(given: argparse.Namespace, described: type[Options]) -> dict[str, Any]:

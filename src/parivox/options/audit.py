@@ -487,6 +487,7 @@ class AuditCommand(Options):
     format: str = option(WRITTEN, "of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND")
     report: Any = option(WRITTEN, "[page](report.md) that opens anywhere (HTML)")
     json: bool = option(WRITTEN, "print audit.json, not the summary", Flag, False)
+    verbose: bool = option(WRITTEN, "print every table before the summary", Flag, False, letter="v")
 
 
 @dataclass(frozen=True, kw_only=True)

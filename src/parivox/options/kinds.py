@@ -42,6 +42,8 @@ class Option:
     """What holds where it is left out, in words, where the default does not tell."""
     command: str | None = ""
     """Its name on the command line, if not `name` with dashes; None if it has none."""
+    letter: str = ""
+    """A short name on the command line, without its dash."""
     python: str = ""
     """Its name in the library, if not `name`."""
     position: str = ""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SET_APART = ("G8", "G9")
 """Checks of a list without which a difference between groups may be one between their trials."""
+_COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
@@ -217,6 +218,49 @@ def gates_in_words(audit: Audit) -> str:
 # ---- the data
 
 
+def of_counts(audit: Audit, name: Row) -> Iterator[str]:
+    """What a system's files of counts cannot tell, and how much they withhold; if it has any."""
+    counted = audit.data.where(**name, source="counts").rows()
+    if not counted:
+        return
+    files = next(row["count"] for row in counted if row["item"] == "files of counts")
+    items = [row["item"] for row in counted]
+    unknown = [item.partition(": ")[2] for item in items if item.startswith("not ")]
+    n_withheld = sum("withheld" in item for item in items)
+    withheld = f" {n_withheld} groups or levels are withheld." if n_withheld else ""
+    yield (
+        f"From {files} file{'s' * (files > 1)} of counts, which cannot tell: "
+        f"{'; '.join(unknown)}.{withheld}"
+    )
+
+
+def no_threshold(audit: Audit, name: Row) -> str:
+    """Why a system has no rates, and the mend."""
+    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
+    rows = audit.operating_points.where(**name, within="").rows()
+    reasons = dict.fromkeys(row["reason"] for row in rows)
+    items = [row["item"] for row in audit.data.where(**name, source="counts").rows()]
+    at = [item.removeprefix(_COUNTED_AT) for item in items if item.startswith(_COUNTED_AT)]
+    has_both = whole["target_trials"] and whole["nontarget_trials"]
+    mend = f", X one of {at[0]}" if at else ", or eer" if has_both else ""
+    return (
+        f"No operating point has a threshold ({'; '.join(reasons)}), so no group has rates; give "
+        f"one with --operating-point threshold=X{mend}."
+    )
+
+
+def read_as(audit: Audit) -> Iterator[str]:
+    """What was chosen for the user: the column of speakers' ids, groups if none were asked for."""
+    for entry in audit.provenance:
+        if entry.get("role") == "speakers":
+            column = entry["columns"]["id"]
+            words = f"column {column!r}" if column else "a column without a name"
+            yield f"Speakers are known by {words} of their table"
+    if audit.record["groupings_chosen_by"] != "user":
+        names = ", ".join(audit.record["groupings"])
+        yield f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})"
+
+
 def headline(whole: list[Row]) -> str:
     """The EER and the minimum costs of all trials."""
     values = []
@@ -272,10 +316,10 @@ def trials_without_score(audit: Audit, name: Row) -> int:
     )
 
 
-def groups_without_trials(audit: Audit) -> list[str]:
-    """Which groups no trial has anyone of, in a clause for each grouping."""
+def groups_without_trials(audit: Audit) -> dict[str, int]:
+    """Which groups no trial has anyone of, in a clause for each grouping; how many speakers."""
     rows = audit.data.where(item=WITHOUT_TRIALS).rows()
-    return list(dict.fromkeys(map(_aside, rows)))
+    return {_aside(row): row["count"] for row in rows}
 
 
 def odd_points(audit: Audit) -> list[str]:

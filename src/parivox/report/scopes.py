@@ -23,8 +23,8 @@ RATES = {"fnr": "locked out", "fpr": "impostors in"}
 VERDICTS = {
     "worse": "worse",
     "better": "better",
-    "no_difference": "no difference",
-    "cannot_tell": "cannot tell",
+    "no_difference": "alike",
+    "cannot_tell": "can't tell",
 }
 POOLED = "pooled"
 IS_REFERENCE = "is the reference"

@@ -1,455 +1,180 @@
-"""The summary that a person reads in a terminal, made from an audit's tables alone."""
+"""What a terminal prints of an audit: what is seen first, and on request every table before it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.padding import Padding
+from rich.text import Text
 
-from parivox.core.measures import BOTH
-from parivox.report.findings import (
-    SET_APART,
-    confounded,
-    contradictions,
-    deployed_at,
-    figures,
-    gates_in_words,
-    grouped,
-    interactions,
-    limits,
-    list_checks,
-    of_data,
-    own_thresholds,
-    reference_in_words,
-    set_aside,
-    trends,
-    trials_without_score,
-    why_unsure,
-    worst_tenth,
-)
+from parivox.errors import shown
+from parivox.report.findings import read_as, reference_in_words
 from parivox.report.grids import Grid
-from parivox.report.scopes import (
-    POOLED,
-    RATES,
-    differing,
-    has_rate,
-    lacks,
-    marks,
-    name_of,
-    rates_of,
-    systems,
-    verdicts_of,
-    why_no_rate,
-)
-from parivox.report.sheets.comparison import pairs
-from parivox.report.sheets.groups import (
-    both_rates,
-    extremes,
-    group_rates,
-    levels,
-    operating_points,
-    sizes,
-    worst_of_levels,
-)
-from parivox.report.sheets.measures import measure_of, spread, undefined
-from parivox.report.sheets.people import attempts, failures, people, standardised
-from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
-from parivox.report.words import GAP, add, percent, show, text
-from parivox.trials.guidelines import said_of_checks
+from parivox.report.overview import overview
+from parivox.report.scopes import RATES, VERDICTS
+from parivox.report.strips import axis, in_signs
+from parivox.report.words import capital, chance, number, percent, short, show, span, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from parivox.auditing.result import Audit
-    from parivox.report.scopes import Rates
-    from parivox.report.words import Row
+    from parivox.report.overview import Line, Overview, Sentence
 
-_COUNTED_AT = "counted at thresholds "
-_MOST_DIFFERING = 10
-"""Groups that differ whose figures stand under the answer, at each operating point."""
-_IN_CLOSED_FORM = {"", "speakers", "zero-errors"}
-_POINTS = {
-    "point": "operating point",
-    "threshold": "threshold",
-    "fpr": "FPR",
-    "fnr": "FNR",
-    "cost": "cost",
-    "source": "found on",
-}
-_GROUP_RATES = {
-    "group": "group",
-    "speakers": "speakers",
-    "rate": "",
-    "interval": f"[ ]{GAP}",
-    "counts": f"{GAP}errors/trials",
-    "ratio": f"{GAP}x",
-    "ratio_interval": "[ ]",
-    "p": f"{GAP}p",
-    "verdict": "verdict",
-}
+_MORE_OFTEN = {"fnr": "Locked out more often", "fpr": "Impostors get in more often"}
+_STYLES = {"worse": "red", "better": "green", "no_difference": "", "cannot_tell": "dim"}
+_SIGNS = {"worse": "▲", "better": "▼", "no_difference": "=", "cannot_tell": "?"}
+_MOST_LINES = 6
+"""Groups that are shown to fare worse in one error."""
+_WITH_STRIPS = 76
+"""Columns of a terminal from which on ratios are drawn."""
 
 
-def print_summary(audit: Audit, *, out: Path | None = None) -> None:
+def print_summary(
+    audit: Audit, *, out: Path | None = None, page: Path | None = None, details: bool = False
+) -> None:
     """Print the summary: with colours in a terminal, plain lines elsewhere."""
-    show(summary(audit, out=out))
+    if details:
+        from parivox.report.details import every_table  # noqa: PLC0415 - what few ask for
+
+        show(every_table(audit))
+    show(summary(audit, out=out, page=page))
 
 
-def summary(audit: Audit, *, out: Path | None = None) -> Group:
-    """Everything worth saying at once, as rich shows it; `out` is where the files were written."""
-    return Group(*_parts(audit, out))
+def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) -> Group:
+    """What is seen first, as rich shows it; `out` and `page` are where files were written."""
+    return Group(*_parts(audit, overview(audit), out, page))
 
 
-def _parts(audit: Audit, out: Path | None) -> Iterator[RenderableType]:
-    if audit.record["groupings_chosen_by"] != "user":
-        names = ", ".join(audit.record["groupings"])
-        yield text(f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']}).")
-    for entry in audit.provenance:
-        if entry.get("role") == "speakers":
-            column = entry["columns"]["id"]
-            words = f"column {column!r}" if column else "a column without a name"
-            yield text(f"Speakers are known by {words} of their table.")
-    for name in systems(audit):
-        yield from _system(audit, name)
-    yield from _comparison(audit)
-    if not all(why_unsure(audit, name) for name in systems(audit)):
-        yield text(_legend(audit), style="dim", apart=True)
-    if not audit.record["resolution"]["exact"]:
-        bounds = audit.record["resolution"]["bounds"].values()
-        rate, score = (max(bound[kind] for bound in bounds) for kind in ("rate", "score"))
-        yield text(
-            "Scores were counted in bins: error counts at the thresholds shown are exact. EER, "
-            f"minimum cost, AUC and the like are within {rate:.2g} of the exact ones in every "
-            f"group, score shifts within {score:.2g} of a score."
-        )
-    if out is not None:
-        names = ", ".join(sorted(audit.tables()))
-        yield text(
-            f"Every number behind this, and the rest, is in {out}: audit.json, {names}.",
-            apart=True,
-        )
-
-
-def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
-    """One system on one list: its data, operating points and groupings."""
-    key = (name["system"], name["list"])
-    yield text(name_of(*key), style="bold", apart=True)
-    yield from _data(audit, name)
-    points = audit.operating_points.where(**name, within="").rows()
-    yield text(
-        "Thresholds, each one for all groups, found on all trials:"
-        if all(point["source"] == "these trials" for point in points)
-        else "Thresholds, each one for all groups:"
-    )
-    thresholds = operating_points(audit, {key: deployed_at(audit, name)})
-    own = [row for row in thresholds.rows if row[0].text == name_of(*key)]
-    yield from in_terminal(replace(thresholds, rows=own, title="").select(_POINTS))
-    known = [point for point in points if not point["reason"]]
-    if not known:
-        yield text(_no_threshold(audit, name, points))
-    for grouping in audit.record["groupings"]:
-        for allocation in audit.record["options"]["allocate"]:
-            where = {**name, "grouping": grouping, "allocation": allocation}
-            rates = rates_of(audit, {**where, "within": ""})
-            if not rates:
-                continue
-            how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
-            n = len(rates.keys() - {POOLED})
-            yield text(f"{grouping}: {n} groups{how}", style="bold", apart=True)
-            if known:
-                yield from _grouping(audit, where, rates, points, known)
-            else:
-                yield from in_terminal(sizes(rates))
-    if "compat" in audit.record:
-        yield from _compat(audit, name)
-
-
-def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
-    """What was read, what was left out, and what the list fails."""
-    yield text(of_data(audit, name))
-    if unsure := why_unsure(audit, name):
-        yield text(
-            f"Nothing is said of chance: {unsure}. Read every rate and ratio as a point value: "
-            "groups of few speakers or few errors differ by chance alone, often by a factor of two "
-            "or more.",
-            style="yellow",
-        )
-    counted = audit.data.where(**name, source="counts").rows()
-    if counted:
-        files = next(row["count"] for row in counted if row["item"] == "files of counts")
-        items = [row["item"] for row in counted]
-        unknown = [item.partition(": ")[2] for item in items if item.startswith("not ")]
-        n_withheld = sum("withheld" in item for item in items)
-        withheld = f" {n_withheld} groups or levels are withheld." if n_withheld else ""
-        yield text(
-            f"From {files} file{'s' * (files > 1)} of counts, which cannot tell: "
-            f"{'; '.join(unknown)}.{withheld}"
-        )
-    aside = set_aside(audit, name)
-    if aside:
-        yield text("Noted: " + "; ".join(aside) + ".")
-    if audit.record["options"].get("conflicts") == "set-aside":
-        yield text(contradictions(audit, name))
-    twin, failed = list_checks(audit, name)
-    if twin:
-        yield text(f"The list fails what that of {twin} fails.")
-    elif failed:
-        apart = [row for row in failed if row["id"] in SET_APART]
-        words = [f"Groups are not alike ({row['id']}): {row['sentence']}." for row in apart]
-        others = [row["id"] for row in failed if row not in apart]
-        if others:
-            unscored = trials_without_score(audit, name)
-            words.append(said_of_checks(others, unscored=unscored, also=bool(apart)))
-        else:
-            words.append("parivox trials check tells more.")
-        yield text(" ".join(words))
-
-
-def _no_threshold(audit: Audit, name: Row, points: list[Row]) -> str:
-    """Why there are no rates, and the mend."""
-    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
-    reasons = dict.fromkeys(point["reason"] for point in points)
-    items = [row["item"] for row in audit.data.where(**name, source="counts").rows()]
-    at = [item.removeprefix(_COUNTED_AT) for item in items if item.startswith(_COUNTED_AT)]
-    has_both = whole["target_trials"] and whole["nontarget_trials"]
-    mend = f", X one of {at[0]}" if at else ", or eer" if has_both else ""
-    return (
-        f"No operating point has a threshold ({'; '.join(reasons)}), so no group has rates; give "
-        f"one with --operating-point threshold=X{mend}."
-    )
-
-
-def _grouping(
-    audit: Audit, where: Row, rates: Rates, points: list[Row], known: list[Row]
+def _parts(
+    audit: Audit, of: Overview, out: Path | None, page: Path | None
 ) -> Iterator[RenderableType]:
-    """One grouping under one allocation, where there are rates; `known` points have a threshold."""
-    at = known[0]["operating_point"]
-    is_sure = not why_unsure(audit, {"system": where["system"], "list": where["list"]})
-    if is_sure:
-        yield from _verdicts(audit, where, rates, known)
-        yield from _own_thresholds(audit, where)
-        for words, is_warning in confounded(audit, where):
-            yield text(words, style="yellow" if is_warning else "")
-        yield from map(text, interactions(audit, where))
-        yield from _every_group(audit, where, rates, known[0])
-        yield from map(text, limits(audit, where, points))
-        for sheet in people(audit, where, at):
-            yield from in_terminal(sheet)
-        yield from map(text, worst_tenth(audit, where, at))
-        for sheet in attempts(audit, where, at):
-            yield from in_terminal(sheet)
-        yield from map(text, trends(audit, where, at))
-        attributes = audit.record["options"]["standardise"]
-        for sheet in standardised(audit, where, rates, at, attributes):
-            yield from in_terminal(sheet)
-    else:
-        yield from _as_counted(audit, where, rates, points, known[0])
-    for sheet in failures(audit, where, rates, at):
-        yield from in_terminal(sheet)
-    names = filter(None, dict.fromkeys(row["within"] for row in audit.operating_points.rows()))
-    by_level = {level: rates_of(audit, {**where, "within": level}) for level in names}
-    by_level = {level: of_level for level, of_level in by_level.items() if of_level}
-    if by_level:
-        versus = "" if is_sure else ", x the level's own pooled row"
-        yield text(f"Within each level at {at}, same thresholds{versus}:")
-        found = levels(audit, where, by_level, at) if is_sure else worst_of_levels(by_level, at)
-        if found:
-            yield from in_terminal(found)
-
-
-# ---- where intervals are known
-
-
-def _verdicts(audit: Audit, where: Row, rates: Rates, known: list[Row]) -> Iterator[RenderableType]:
-    """The verdict on the system at each point, and on the groups that differ."""
-    for point in known:
-        at = point["operating_point"]
-        here = {**where, "within": "", "operating_point": at}
-        system = {row["metric"]: row for row in audit.verdicts.where(**here, group="").rows()}
-        if not system:
-            reference = audit.record["options"]["reference"][0]
-            yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
-            continue
-        yield text(f"At {at}:", style="bold")
-        lines = _two_columns(is_close=True)
-        by_sentence: dict[str, list[str]] = {}
-        for metric, words in RATES.items():
-            if has_rate(metric, at, rates):
-                label = f"{words} ({metric.upper()})"
-                by_sentence.setdefault(system[metric]["sentence"], []).append(label)
-        for sentence, labels in by_sentence.items():
-            add(lines, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
-        of = verdicts_of(audit, here)
-        differ = differing(of)
-        for group in differ[:_MOST_DIFFERING]:
-            add(lines, group, figures(of, group, rates, at))
-        if len(differ) > _MOST_DIFFERING:
-            add(lines, "", f"and {len(differ) - _MOST_DIFFERING} more that differ")
-        yield Padding(lines, (0, 0, 0, 2))
-
-
-def _own_thresholds(audit: Audit, where: Row) -> Iterator[RenderableType]:
-    """Each group's own EER."""
-    lines = _two_columns()
-    for words, sentence in own_thresholds(audit, where):
-        add(lines, words, sentence)
-    if lines.row_count:
+    yield text(" · ".join(of.size), style="dim")
+    yield text(f"One threshold for all: {of.threshold}", style="dim")
+    yield from (text(f"{words}.", style="dim") for words in read_as(audit))
+    yield Text()
+    yield _sentence(of.headline, style="bold")
+    yield from map(_sentence, of.below)
+    yield Text()
+    yield _whole(of)
+    if of.tally:
+        yield text(of.compared, apart=True)
+        yield _tally(of)
+    for metric in RATES:
+        yield from _more_often(of.proven, metric)
+    yield from _better(of.proven)
+    if of.caveats:
+        yield Text()
+        for one in of.caveats:
+            yield text(f"! {capital(one.short)}", style="yellow")
+    yield Text()
+    if of.tally:
+        level = 100 * audit.record["options"]["confidence"]
         yield text(
-            "At a threshold of each group's own (EER), to see whom the system finds harder:",
-            style="bold",
+            f"x: times as often as {reference_in_words(audit)}; [ ]: {level:g} % interval over "
+            f"speakers; p: allows for all groups; ? can't tell",
+            style="dim",
         )
-        yield Padding(lines, (0, 0, 0, 2))
+    if page is not None:
+        yield text(f"The page, which opens in any browser: {page}")
+    if out is not None:
+        yield text(f"Every number: {out}, as tables and as audit.json")
+    yield text("Every group: -v")
 
 
-def _two_columns(*, is_close: bool = False) -> Grid:
-    """Two columns without heads, of which the second wraps."""
-    gap = {"collapse_padding": True} if is_close else {"padding": (0, 2, 0, 0)}
-    made = Grid(box=None, show_header=False, pad_edge=False, **gap)
-    made.add_column(no_wrap=True, max_width=30)
-    made.add_column()
+def _sentence(sentence: Sentence, style: str = "") -> Text:
+    words = Text(style=style)
+    for part in sentence:
+        words.append(shown(part.text), style=_STYLES.get(part.verdict, ""))
+    return words.append(".")
+
+
+def _whole(of: Overview) -> RenderableType:
+    """Both errors of everyone, a line each."""
+    made = _grid(n_left=1)
+    for one in of.whole:
+        cells = [text(RATES[one.metric])]
+        for name, rate in one.rates:
+            whose = f"{name} " if len(one.rates) > 1 else ""
+            cells.append(text(f"{whose}{percent(rate)}"))
+        made.add_row(*cells, text(one.compared))
     return made
 
 
-def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator[RenderableType]:
-    """Every group's figures at one point, and how much groups differ."""
-    at, here = point["operating_point"], {**where, "within": ""}
-    yield text(f"Every group at {at}, {_threshold(point)}:", apart=True)
-    for metric in RATES:
-        if has_rate(metric, at, rates):
-            sheet = group_rates(audit, here, metric, at)
-            heads = {**_GROUP_RATES, "rate": metric.upper()}
-            if sheet.has("best_guess"):
-                heads["best_guess"] = f"{GAP}best guess"
-            sheet = sheet.select(heads)
-            for row in sheet.rows:
-                if row[4].why:
-                    row[4] = Cell(row[4].why)
-            yield from in_terminal(sheet, is_close=True)
-        else:
-            yield text(f"No {metric.upper()}: {why_no_rate(metric, at, rates)}.")
-    at_point = {**here, "operating_point": at}
-    lacking = lacks(verdicts_of(audit, at_point), rates, at)
-    if lacking:
-        yield text(f"* under-represented: {grouped(lacking)}.")
-    found, notes = spread(audit, at_point)
-    if found:
-        yield from in_terminal(found, is_close=True, above=1)
-    yield from map(text, notes)
+def _tally(of: Overview) -> Text:
+    words = Text()
+    for code, n in of.tally.items():
+        words.append("  ")
+        words.append(f"{_SIGNS[code]} {number(n)} {VERDICTS[code]}", style=_STYLES[code])
+    return words
 
 
-def _threshold(point: Row) -> str:
-    threshold = point["threshold"]
-    return "as decided" if threshold is None else f"threshold {threshold:.6g}"
+def _more_often(proven: Sequence[Line], metric: str) -> Iterator[RenderableType]:
+    """Groups that an error hits more, in every system."""
+    worse = [line for line in proven if any(one.verdict == "worse" for one in line.of[metric])]
+    if worse:
+        yield Text()
+        yield _Ratios(_MORE_OFTEN[metric].upper(), metric, worse[:_MOST_LINES])
+        if len(worse) > _MOST_LINES:
+            yield text(f"  and {len(worse) - _MOST_LINES} more groups", style="dim")
 
 
-def _legend(audit: Audit) -> str:
-    """What stands in the tables of groups and of meta-measures, once for all of them."""
-    options = audit.record["options"]
-    rows = [row for metric in RATES for row in audit.groups.where(metric=metric).rows()]
-    names = {row["interval"] for row in rows}
-    signs = "".join(f"; {mark} {words}" for mark, words in marks(rows).items())
-    how = ", ".join(sorted(names - _IN_CLOSED_FORM)) or "over speakers"
-    at = "" if options["interval"] == "bootstrap" else ", at this threshold"
-    return (
-        "FNR: target trials rejected (locked out); FPR: nontarget trials accepted (impostors let "
-        f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}{at}"
-        f"{signs}. x: times {reference_in_words(audit)}. p: "
-        "adjusted by Holm for both rates of all groups. Cannot tell: perhaps alike, perhaps not; "
-        "no difference: "
-        f"shown to be below {options['margin']:g} times. {_not_without(audit)}"
-        f"* {gates_in_words(audit)}: kept out of "
-        "the spread without *. Floor: what a fair system would show on these speakers, on average "
-        "and at most in 95 %; p: how often as much. H, heterogeneity, asks whether groups differ "
-        "at all; tau_log, the spread beyond that of speakers, by how much. A floor not exceeded is "
-        "no proof of fairness, as few speakers hide much; floors take speakers to vary alike in "
-        "all groups."
-    )
+class _Ratios:
+    """Groups with their rates and ratios in each system, drawn where there is room."""
 
+    def __init__(self, title: str, metric: str, lines: Sequence[Line]) -> None:
+        self.title, self.metric, self.lines = title, metric, lines
 
-def _not_without(audit: Audit) -> str:
-    """How to read a group that is better because of another one, if there is any."""
-    has_any = any(row.get("because_of") for row in audit.verdicts)
-    return "Better, not without X: not shown once the others are without X. " if has_any else ""
-
-
-# ---- where nothing is known of chance
-
-
-def _as_counted(
-    audit: Audit, where: Row, rates: Rates, points: list[Row], point: Row
-) -> Iterator[RenderableType]:
-    """Who fares worst and best at each point, then every group at the first point."""
-    found = extremes(rates, points)
-    if found.rows:
-        yield from in_terminal(found, below=1)
-    at = point["operating_point"]
-    title = (
-        f"Every group at {at}, {_threshold(point)}. FNR: target trials rejected "
-        "(locked out); FPR: nontarget trials accepted (impostors let in); x: times pooled"
-    )
-    yield from in_terminal(both_rates(rates, at, title))
-    alpha = audit.record["options"]["alpha"][0]
-    here = {**where, "within": "", "operating_point": at, "metric": BOTH}
-    measures = []
-    for row in audit.meta.where(**here, zero="none", alpha=alpha).rows():
-        one = measure_of(row)
-        if one.shown == "first":
-            is_undefined = row["value"] is None
-            value = (
-                f"undefined ({undefined(row['reason'])})" if is_undefined else f"{row['value']:.4g}"
-            )
-            measures.append(f"{one.short} (alpha {alpha:g}) {value} ({one.fairer} is fairer)")
-    if measures:
-        yield text(f"Spread over groups: {', '.join(measures)}.")
-
-
-# ---- two systems, or lists
-
-
-def _comparison(audit: Audit) -> Iterator[RenderableType]:
-    """Every pair of systems and lists that was compared."""
-    for pair in pairs(audit):
-        yield text(f"{pair.label}: {pair.speakers}", style="bold", apart=True)
-        yield from in_terminal(pair.whole)
-        for split in pair.splits:
-            if split.spreads.rows:
-                yield from in_terminal(split.spreads)
-            for metric in dict.fromkeys(metric for metric, *_ in split.ranks):
-                shares = [
-                    f"{what} {percent(one)} / {percent(other)}"
-                    for of, what, one, other in split.ranks
-                    if of == metric
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As rich asks it."""
+        is_drawn = options.max_width >= _WITH_STRIPS
+        several = len(self.lines[0].of[self.metric]) > 1
+        made = _grid(n_left=2 if several else 1)
+        if is_drawn:
+            made.add_row(text(""), *[text("")] * (4 + several), text(axis(), style="dim"))
+        for line in self.lines:
+            for place, one in enumerate(line.of[self.metric]):
+                style = _STYLES.get(one.verdict, "dim")
+                times = "–" if one.ratio is None else f"{short(one.ratio)}x"
+                cells = [text("" if place else line.group, style="" if place else "bold")]
+                cells += [text(one.system)] if several else []
+                cells += [
+                    text(percent(one.rate)),
+                    text(f"{_SIGNS.get(one.verdict, '')} {times}", style=style),
+                    text(span(one.low, one.high), style=style),
+                    text(f"p {chance(one.p)}" if one.is_proven else "", style="dim"),
                 ]
-                yield text(
-                    f"  {metric}, share of replicates in which {' / '.join(pair.names)} is better: "
-                    f"{', '.join(shares)}."
-                )
+                if is_drawn:
+                    drawn = in_signs(one.ratio, one.low, one.high, one.verdict)
+                    cells.append(text(drawn, style=style))
+                made.add_row(*cells)
+        yield text(self.title, style="bold")
+        yield Padding(made, (0, 0, 0, 2))
 
 
-# ---- another tool's rules
+def _better(proven: Sequence[Line]) -> Iterator[RenderableType]:
+    """Groups that an error hits less, in one sentence for each error."""
+    for metric, words in RATES.items():
+        found = []
+        for line in proven:
+            named = [one for one in line.of[metric] if one.verdict == "better"]
+            several = len(line.of[metric]) > 1
+            times = ", ".join(
+                f"{one.system + ' ' if several else ''}{short(one.ratio)}x" for one in named
+            )
+            found += [f"{line.group} ({times})"] * bool(named)
+        if found:
+            yield Text()
+            yield text(f"{capital(words)} less often: {', '.join(found)}", style="green")
 
 
-def _compat(audit: Audit, name: Row) -> Iterator[RenderableType]:
-    """Where another tool's rules give another number, and by how much."""
-    rows = [
-        row
-        for row in audit.groups.where(**name).rows()
-        if row["definition"].endswith("bt4vt") and row["value"] is not None
-    ]
-    others = [
-        (row, float(row["value"]), float(row["reason"].removeprefix("exact: ")))
-        for row in rows
-        if row["reason"]
-    ]
-    others.sort(key=lambda one: -abs(one[1] - one[2]) / max(one[1:]))
-    yield text(f"{audit.record['compat']}.", apart=True)
-    title = f"{len(others)} of its {len(rows)} values differ from the exact ones; most:"
-    most = [
-        (row["group"], row["metric"], f"{value:.6g}", f"{exact:.6g}")
-        for row, value, exact in others[:5]
-    ]
-    yield from in_terminal(Sheet.headed(title, ("group", "metric", "bt4vt", "exact"), most))
+def _grid(n_left: int) -> Grid:
+    """Columns without heads, those of names to the left."""
+    made = Grid(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for place in range(7):
+        made.add_column(no_wrap=True, justify="left" if place < n_left or place > 3 else "right")
+    return made

@@ -12,13 +12,15 @@ from parivox.errors import shown
 from parivox.report.grids import Grid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
 Row = dict[str, Any]
 GAP = "\u00a0"
 """Between columns that do not belong together, in tables with little room."""
 _PLAIN_WIDTH = 100
-_ASCII = str.maketrans({"–": "-", "×": "x"})
+_ASCII = str.maketrans("–×·─│┼○▲▼", "-x--|+o^v")
 LARGEST = 9999.5
 """Ratios above it are told as larger than 9,999."""
 
@@ -120,3 +122,14 @@ def chance(p: float | None) -> str:
     if p is None:
         return "–"
     return "<0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def listed(names: Sequence[str], *, most: int) -> list[str]:
+    """Names, but not more than can be read."""
+    left = len(names) - most
+    return [*names[:most], f"and {left} more"] if left > 0 else list(names)
+
+
+def capital(words: str) -> str:
+    """Words as a sentence begins."""
+    return f"{words[:1].upper()}{words[1:]}"

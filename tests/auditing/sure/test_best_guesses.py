@@ -28,7 +28,7 @@ def said(capsys):
     """What the terminal says of an audit, in one line."""
 
     def made(audit):
-        print_summary(audit)
+        print_summary(audit, details=True)
         return " ".join(capsys.readouterr().out.split())
 
     return made

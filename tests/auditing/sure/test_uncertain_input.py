@@ -289,7 +289,7 @@ def test_of_little_there_is_still_a_summary(people, kind, tmp_path, capsys):
     made = people(*DEGENERATE[kind])
     audit = made.audit(limits="fnr=0.1", attempts=2, orientation="similarity")
     check_all(audit)
-    print_summary(audit, out=None)
+    print_summary(audit, details=True)
     told = capsys.readouterr().out
     assert "nan" not in told.lower().split()
     audit.write(tmp_path / "audit")

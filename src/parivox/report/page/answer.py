@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.page.context import Choice, Context
-from parivox.report.page.layout import (
-    NOT_SUPPLIED,
-    abreast,
-    capital,
-    listed,
-    point_in_words,
-)
+from parivox.report.page.layout import NOT_SUPPLIED, abreast, point_in_words
 from parivox.report.scopes import (
     RATES,
     by_grouping,
@@ -33,7 +27,7 @@ from parivox.report.scopes import (
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
 from parivox.report.sheets.sheet import Cell, Sheet
-from parivox.report.words import number, percent, short, span
+from parivox.report.words import capital, listed, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

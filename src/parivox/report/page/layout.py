@@ -26,17 +26,6 @@ def abreast(rows: Sequence[Sequence[T]]) -> list[list[T]]:
     return made
 
 
-def listed(names: Sequence[str], *, most: int) -> list[str]:
-    """Names, but not more than can be read."""
-    left = len(names) - most
-    return [*names[:most], f"and {left} more"] if left > 0 else list(names)
-
-
-def capital(words: str) -> str:
-    """Words as a sentence begins."""
-    return f"{words[:1].upper()}{words[1:]}"
-
-
 _POINTS = {
     "eer": "where both error rates of all trials are equal",
     "bayes": "where scores, read as likelihood ratios, cost least",

@@ -17,10 +17,10 @@ from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
 from parivox.report import findings
 from parivox.report.page.context import Choice, Context
-from parivox.report.page.layout import NOT_SUPPLIED, capital, listed
+from parivox.report.page.layout import NOT_SUPPLIED
 from parivox.report.scopes import first_point, name_of, scopes, small_groups, verdicts_of
 from parivox.report.sheets.sheet import Sheet
-from parivox.report.words import number, short, span
+from parivox.report.words import capital, listed, number, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,488 @@
+"""What is seen first of an audit: the finding, of how many groups, what weakens it.
+
+Terminal, page, notebook and Markdown begin with it, in the same words and the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from parivox.core import verdict
+from parivox.report import findings
+from parivox.report.scopes import (
+    POOLED,
+    RATES,
+    VERDICTS,
+    by_grouping,
+    first_point,
+    name_of,
+    points,
+    rates_of,
+    scopes,
+    systems,
+    verdicts_of,
+)
+from parivox.report.words import capital, chance, number, percent, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parivox.auditing.result import Audit
+    from parivox.report.scopes import Scope
+    from parivox.report.words import Row
+
+_MOST_NAMED = 3
+"""Groups named in a sentence, with what is said of each."""
+_DIFFERS = ("worse", "better")
+
+
+class Said(NamedTuple):
+    """Words of a sentence; `verdict` is that on the group that they name, empty of other words."""
+
+    text: str
+    verdict: str = ""
+
+
+Sentence = list[Said]
+
+
+def plain(sentence: Sentence) -> str:
+    """A sentence without what its words are of."""
+    return "".join(part.text for part in sentence)
+
+
+class Judged(NamedTuple):
+    """One error of one group in one system, against the reference."""
+
+    system: str
+    rate: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+    """A code of verdicts, empty where nothing was judged."""
+    p: float | None = None
+    why: str = ""
+    """Why it can't be told, or why there is no rate."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the group is shown to fare worse or better."""
+        return self.verdict in _DIFFERS
+
+
+class Line(NamedTuple):
+    """One group, in both errors and every system, at the first operating point."""
+
+    grouping: str
+    group: str
+    speakers: int | None
+    of: dict[str, list[Judged]]
+
+    def every(self) -> Iterator[Judged]:
+        """All that was judged of it."""
+        for judged in self.of.values():
+            yield from judged
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it is shown to differ, in either error and any system."""
+        return any(one.is_proven for one in self.every())
+
+
+class Whole(NamedTuple):
+    """One error of all trials together in every system, and how two systems compare in it."""
+
+    metric: str
+    rates: list[tuple[str, float | None]]
+    compared: str
+
+
+class Caveat(NamedTuple):
+    """What weakens a finding: in a few words, in a sentence, and the section that tells more."""
+
+    short: str
+    sentence: str
+    anchor: str
+
+
+class Overview(NamedTuple):
+    """What is seen first."""
+
+    size: list[str]
+    threshold: str
+    headline: Sentence
+    below: list[Sentence]
+    whole: list[Whole]
+    tally: dict[str, int]
+    """How many comparisons came to each verdict; none where nothing was judged."""
+    compared: str
+    """How many comparisons there are, and of what."""
+    lines: list[Line]
+    """Every group: those shown to differ first, the worst of all first."""
+    caveats: list[Caveat]
+
+    @property
+    def proven(self) -> list[Line]:
+        """The groups that are shown to differ."""
+        return [line for line in self.lines if line.is_proven]
+
+
+def overview(audit: Audit) -> Overview:
+    """What is seen first of an audit, from its tables alone."""
+    every = lines(audit)
+    found = list(_findings(audit, every))
+    tally = dict.fromkeys(VERDICTS, 0)
+    judged = [one for line in every for one in line.every() if one.verdict]
+    for one in judged:
+        tally[one.verdict] += 1
+    return Overview(
+        size=list(_size(audit)),
+        threshold=_threshold(audit),
+        headline=found[0],
+        below=found[1:],
+        whole=list(_whole(audit)),
+        tally=tally if judged else {},
+        compared=_compared(audit, every, len(judged)),
+        lines=every,
+        caveats=list(_caveats(audit)),
+    )
+
+
+# ---- groups
+
+
+def lines(audit: Audit) -> list[Line]:
+    """Every group of every grouping at the first operating point, in the one order of a report."""
+    made: list[Line] = []
+    for same in by_grouping(list(scopes(audit))):
+        of_grouping: dict[str, Line] = {}
+        for scope in same:
+            at = first_point(audit, scope.where)
+            rates = rates_of(audit, scope.where)
+            of = verdicts_of(audit, {**scope.where, "operating_point": at})
+            for group in rates:
+                if group == POOLED or at is None:
+                    continue
+                new = Line(scope.of, group, rates[group]["fnr", at]["speakers"], {})
+                line = of_grouping.setdefault(group, new)
+                for metric in RATES:
+                    row, judged = rates[group][metric, at], of.get(metric, {}).get(group)
+                    line.of.setdefault(metric, []).append(_judged(scope, row, judged))
+        made += sorted(of_grouping.values(), key=_order)
+    return made
+
+
+def _judged(scope: Scope, rate: Row, row: Row | None) -> Judged:
+    name = name_of(scope.system, scope.list)
+    if row is None or rate["value"] is None:
+        why = "" if rate["value"] is not None else str(rate["reason"])
+        return Judged(name, rate["value"], None, None, None, "", why=verdict.WHY.get(why, why))
+    code, why = row["verdict"], verdict.WHY.get(row["reason"], row["reason"] or "")
+    if row.get("because_of"):
+        code, why = "cannot_tell", f"better, but not shown without {row['because_of']}"
+    ratio = None if row["ratio"] == math.inf else row["ratio"]
+    return Judged(name, rate["value"], ratio, row["low"], row["high"], code, row["p_holm"], why)
+
+
+def _order(line: Line) -> tuple[int, float, str]:
+    """The worse before the better before the rest; the further off, the sooner; then by name."""
+    for place, code in enumerate(_DIFFERS):
+        ratios = [one.ratio for one in line.every() if one.verdict == code]
+        if ratios:
+            far = max(abs(math.log(r)) if r else math.inf for r in ratios if r is not None)
+            return place, -far, line.group
+    return len(_DIFFERS), 0.0, line.group
+
+
+# ---- the finding
+
+
+def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
+    """The finding, and in further sentences what else is shown."""
+    if not every:
+        why = dict.fromkeys(findings.no_threshold(audit, one) for one in systems(audit))
+        yield [Said("No group has rates, as no operating point has a threshold")]
+        yield from ([Said(words.removesuffix("."))] for words in why)
+        return
+    if not any(one.verdict for line in every for one in line.every()):
+        yield [Said("Of no group can be told whether it differs, or only seems to by chance")]
+        unsure = dict.fromkeys(findings.why_unsure(audit, one) for one in systems(audit))
+        reference = audit.record["options"]["reference"][0]
+        yield [Said(capital("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
+        yield from _counted_highest(every)
+        return
+    groupings = list(dict.fromkeys(line.grouping for line in every))
+    for grouping in groupings:
+        of = [line for line in every if line.grouping == grouping]
+        said = list(_of_grouping(audit, of))
+        if grouping == groupings[0]:
+            yield from said
+        else:
+            yield _in_short(of)
+
+
+def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
+    """The group with the highest rate of each error as counted, of the first grouping."""
+    for metric, words in RATES.items():
+        of = [line for line in every if line.grouping == every[0].grouping]
+        rates = [(one, line.group) for line in of for one in line.of[metric] if one.rate]
+        if rates:
+            most, group = max(rates, key=lambda found: found[0].rate or 0)
+            with_ = f" with {most.system}" if len(of[0].of[metric]) > 1 else ""
+            said = f"Counted highest, {words}: {group}, {percent(most.rate)}{with_}"
+            yield [Said(said)]
+
+
+def _of_grouping(audit: Audit, of: Sequence[Line]) -> Iterator[Sentence]:
+    """Whom either error hits more, the error with the larger ratio first."""
+    worse = {metric: _with(of, metric, "worse") for metric in RATES}
+    order = sorted(worse, key=lambda metric: -_furthest(worse[metric]))
+    shown = [metric for metric in order if worse[metric]]
+    for metric in shown:
+        yield _more_often(of, metric, worse[metric])
+    if shown:
+        return
+    by = f"by {of[0].grouping}"
+    codes = [one.verdict for line in of for one in line.every() if one.verdict]
+    unknown = f"of {codes.count('cannot_tell')} of {len(codes)} comparisons it can't be told"
+    better = [metric for metric in order if _with(of, metric, "better")]
+    if better:
+        for metric in better:
+            yield _more_often(of, metric, _with(of, metric, "better"), less=True)
+    elif all(code == "no_difference" for code in codes):
+        margin = audit.record["options"]["margin"]
+        yield [Said(f"No group {by} differs by more than {margin:g} times")]
+    elif differ := list(dict.fromkeys(_shown_together(audit, of))):
+        whom = f" with {' and '.join(differ)}" if len(systems(audit)) > 1 else ""
+        yield [Said(f"Groups {by} differ{whom}, but which of them do can't be told")]
+    else:
+        yield [Said(f"No group {by} is shown to fare worse; {unknown}")]
+
+
+def _with(of: Sequence[Line], metric: str, code: str) -> list[tuple[Line, list[Judged]]]:
+    """Groups with that verdict on an error, each with the systems it is of, the furthest first."""
+    found = [(line, [one for one in line.of[metric] if one.verdict == code]) for line in of]
+    found = [(line, judged) for line, judged in found if judged]
+    return sorted(found, key=lambda one: -_furthest([one]))
+
+
+def _furthest(of: Sequence[tuple[Line, list[Judged]]]) -> float:
+    ratios = [one.ratio for _, judged in of for one in judged if one.ratio]
+    return max((abs(math.log(ratio)) for ratio in ratios), default=0.0)
+
+
+def _more_often(
+    of: Sequence[Line], metric: str, who: list[tuple[Line, list[Judged]]], *, less: bool = False
+) -> Sentence:
+    """Whom an error hits more (or less), and how many times as often in which system."""
+    how, code = ("less", "better") if less else ("more", "worse")
+    named, left = who[:_MOST_NAMED], len(who) - _MOST_NAMED
+    others = [line.group for line in of if line.group != who[0][0].group]
+    than = others[0] if len(of) == 2 and others else ""
+    words: Sentence = []
+    for place, (line, judged) in enumerate(named):
+        before = "" if not place else " and " if place == len(named) - 1 and left <= 0 else ", "
+        times = "" if len(who) == 1 else f" ({_times(judged, len(line.of[metric]))})"
+        words += [Said(before), Said(line.group, code), Said(times)]
+    if left > 0:
+        words.append(Said(f" and {left} more groups"))
+    rest = f": {_times(who[0][1], len(who[0][0].of[metric]))}" if len(who) == 1 else ""
+    if metric == "fpr":
+        whom = f" than for {than}" if than else ""
+        return [Said(f"Impostors get in {how} often for "), *words, Said(f"{whom}{rest}")]
+    whom = f" than {than}" if than else ""
+    is_are = "is" if len(who) == 1 else "are"
+    return [*words, Said(f" {is_are} locked out {how} often{whom}{rest}")]
+
+
+def _times(judged: Sequence[Judged], n_systems: int) -> str:
+    """How many times as often, with each system where there are several."""
+    if n_systems == 1:
+        return f"{short(judged[0].ratio)} times"
+    first, *others = (f"{short(one.ratio)}" for one in judged)
+    names = [one.system for one in judged]
+    return ", ".join(
+        [f"{first} times with {names[0]}"]
+        + [f"{ratio} times with {name}" for ratio, name in zip(others, names[1:], strict=True)]
+    )
+
+
+def _shown_together(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
+    """Systems whose groups are shown to differ, all at once."""
+    level = 1 - audit.record["options"]["confidence"]
+    for scope in scopes(audit):
+        at = first_point(audit, scope.where)
+        if scope.of != of[0].grouping or at is None:
+            continue
+        rows = audit.verdicts.where(**scope.where, operating_point=at, group="").rows()
+        if any(row["p_holm"] is not None and row["p_holm"] < level for row in rows):
+            yield name_of(scope.system, scope.list)
+
+
+def _in_short(of: Sequence[Line]) -> Sentence:
+    """Who fares worse of a further grouping, system by system, in one sentence."""
+    n, by = len(of), of[0].grouping
+    names = list(dict.fromkeys(one.system for line in of for one in line.every()))
+    parts: list[Sentence] = []
+    for name in names:
+        groups = [
+            line.group
+            for line in of
+            if any(one.verdict == "worse" and one.system == name for one in line.every())
+        ]
+        if groups:
+            with_ = f" with {name}" if len(names) > 1 else ""
+            shown: Sentence = []
+            for place, group in enumerate(groups[:_MOST_NAMED]):
+                shown += [Said(", " if place else ""), Said(group, "worse")]
+            if len(groups) > _MOST_NAMED:
+                shown.append(Said(f" and {len(groups) - _MOST_NAMED} more"))
+            verb = "fares" if len(groups) == 1 else "fare"
+            said = f"{len(groups)}{'' if parts else f' {verb} worse'}{with_}"
+            parts.append([Said(f"{said} ("), *shown, Said(")")])
+    if not parts:
+        return [Said(f"Of {n} groups by {by}, none is shown to fare worse")]
+    joined: Sentence = [Said(f"Of {n} groups by {by}, ")]
+    for place, part in enumerate(parts):
+        before = "" if not place else " and " if place == len(parts) - 1 else ", "
+        joined += [Said(before), *part]
+    return joined
+
+
+# ---- what was audited
+
+
+def _size(audit: Audit) -> Iterator[str]:
+    """How many trials, speakers and systems."""
+    whole = [audit.groups.where(**one, grouping="all", within="").rows() for one in systems(audit)]
+    trials = {row[0]["target_trials"] + row[0]["nontarget_trials"] for row in whole if row}
+    speakers = {row[0]["speakers"] for row in whole if row} - {None}
+    for found, what in ((trials, "trials"), (speakers, "speakers")):
+        if found:
+            most = f" to {number(max(found))}" if len(found) > 1 else ""
+            yield f"{number(min(found))}{most} {what}"
+    names = [name_of(*one.values()) for one in systems(audit)]
+    n_lists = len({one["list"] for one in systems(audit)})
+    lists = f" on {n_lists} lists" if n_lists > 1 else ""
+    yield (
+        names[0]
+        if len(names) == 1
+        else f"{len({one['system'] for one in systems(audit)})} systems{lists}"
+    )
+
+
+def _threshold(audit: Audit) -> str:
+    """Where the threshold of the first operating point stands, in words."""
+    found = [rows[0] for one in systems(audit) if (rows := points(audit, one))]
+    said = list(dict.fromkeys(f"{point_in_short(row)} ({row['operating_point']})" for row in found))
+    if not said:
+        return "no threshold"
+    return "; ".join(said)
+
+
+_POINTS = {
+    "eer": "both errors equally frequent",
+    "bayes": "where scores, read as likelihood ratios, cost least",
+    "deployed": "decisions as they were made",
+}
+
+
+def point_in_short(row: Row) -> str:
+    """An operating point in a few words.
+
+    Examples
+    --------
+    >>> point_in_short({"operating_point": "fpr=0.01"}), point_in_short({"operating_point": "eer"})
+    ('1 % of impostors get in', 'both errors equally frequent')
+    """
+    point = str(row["operating_point"])
+    kind, _, rest = point.partition("=")
+    if kind in {"fpr", "fnr"}:
+        what = "of impostors get in" if kind == "fpr" else "of people are locked out"
+        return f"{100 * float(rest):g} % {what}"
+    if kind == "threshold":
+        return f"a score of {rest}"
+    if point.startswith("min-cdet"):
+        return "where errors cost least"
+    return _POINTS.get(point, point)
+
+
+def _whole(audit: Audit) -> Iterator[Whole]:
+    """Both errors of all trials together, in every system."""
+    for metric in RATES:
+        rates = []
+        for one in systems(audit):
+            at = first_point(audit, one)
+            asked = {**one, "grouping": "all", "within": "", "metric": metric}
+            rows = audit.groups.where(**asked, operating_point=at, definition="").rows()
+            rates.append((name_of(*one.values()), rows[0]["value"] if rows and at else None))
+        yield Whole(metric, rates, _between(audit, metric))
+
+
+def _between(audit: Audit, metric: str) -> str:
+    """Which of two systems has fewer errors at the first operating point, if they were compared."""
+    at = first_point(audit, systems(audit)[0])
+    asked = {"grouping": "all", "metric": metric, "measure": "value", "within": ""}
+    rows = audit.comparison.where(**asked, operating_point=at, definition="").rows()
+    if len(rows) != 1 or at is None:
+        return ""
+    row = rows[0]
+    if at.startswith(f"{metric}="):
+        return "set equal"
+    if row["p"] is None or row["low"] is None:
+        return ""
+    if row["p"] >= 1 - audit.record["options"]["confidence"] or row["low"] <= 0 <= row["high"]:
+        return f"can't tell, p {chance(row['p'])}"
+    kind = "" if row["difference"] < 0 else "other_"
+    name = name_of(row[f"{kind}system"], row[f"{kind}list"])
+    return f"{name} better, p {chance(row['p'])}"
+
+
+def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
+    """How many comparisons there are, and of what."""
+    n_systems, n_errors = len(systems(audit)), len(RATES)
+    others = findings.reference_in_words(audit)
+    whole = n_systems * len(every) * n_errors == n
+    parts = [f"{n_systems} systems"] * (n_systems > 1) + [f"{len(every)} groups", "2 errors"]
+    of = f": {' × '.join(parts)}" if whole else ""
+    return f"{number(n)} comparisons{of}, each against {others}"
+
+
+# ---- what weakens it
+
+
+def _caveats(audit: Audit) -> Iterator[Caveat]:
+    """What a reader must know before relying on the finding."""
+    yield from _of_trials(audit)
+    for words in findings.odd_points(audit):
+        yield Caveat(words.partition(":")[2].strip(), words, "points")
+    known = [row for one in systems(audit) for row in points(audit, one)]
+    sources = {row["source"] for row in known}
+    if "these trials" in sources:
+        words = "thresholds were found on the audited trials themselves"
+        yield Caveat(words, f"{capital(words)}, not taken from use", "points")
+    if not len(audit.groups.where(metric="fta")):
+        words = "people whose recordings the system refuses are not counted"
+        yield Caveat("no failures supplied", capital(words), "failures")
+
+
+def _of_trials(audit: Audit) -> Iterator[Caveat]:
+    """What of the trials and their speakers weakens what they show."""
+    every = list(scopes(audit))
+    for name in systems(audit):
+        for words in findings.of_counts(audit, name):
+            yield Caveat(words.removesuffix("."), words.removesuffix("."), "data")
+    for names, failed in findings.failed_checks(audit):
+        for one in failed:
+            if one["id"] in findings.SET_APART:
+                words = f"The trials of groups are unlike on {', '.join(names)}: {one['sentence']}"
+                yield Caveat(one["sentence"], words, "list")
+    sentences = (words for scope in every for words, _ in findings.confounded(audit, scope.where))
+    for words in dict.fromkeys(sentences):
+        yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
+    for words, count in findings.groups_without_trials(audit).items():
+        yield Caveat(f"{number(count)} speakers are in no trial", capital(words), "data")
+    for words in findings.oddities(audit):
+        yield Caveat(words, capital(words), "data")
