@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import json
 import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -141,3 +144,66 @@ def counts_of(frame):
 def groups_of(frame):
     parts = frame.partition_by("group", as_dict=True)
     return {name: counts_of(part) for (name,), part in sorted(parts.items())}
+
+
+ENDED = """
+import json, os, shutil, signal, sys
+from pathlib import Path
+from parivox.disk import whole_folder
+
+old, new, home, own, number = json.loads(sys.argv[1])
+number = getattr(signal, number)
+
+def put(out, at):
+    def see(event, _):
+        seen[0] += event in CHANGES
+        if seen[0] == at and event in CHANGES:
+            os.kill(os.getpid(), number)
+    seen = [0]
+    def end(*_):
+        raise KeyboardInterrupt
+    if number == signal.SIGTERM:
+        signal.signal(number, end)
+    sys.addaudithook(see)
+    with whole_folder(out, own) as aside:
+        for path in sorted(Path(new).iterdir()):
+            (aside / path.name).write_bytes(path.read_bytes())
+
+CHANGES = {"open", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
+at, status = 0, 1
+while status:
+    at += 1
+    out = Path(home) / str(at)
+    if old:
+        shutil.copytree(old, out)
+    child = os.fork()
+    if not child:
+        try:
+            put(out, at)
+        except KeyboardInterrupt:
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+print(at)
+"""
+"""Write a folder again and again, ended before one change to the disk after the other."""
+
+
+@pytest.fixture
+def ended(tmp_path):
+    """Folders that were `new` in the place of `old`, by a writer that ended at each instant."""
+
+    def outs(old, new, own, number):
+        home = tmp_path / "ended"
+        home.mkdir()
+        asked = json.dumps([old and str(old), str(new), str(home), list(own), number])
+        done = subprocess.run(
+            [sys.executable, "-c", ENDED, asked],
+            env=os.environ | {"PYTHONPATH": str(Path(pv.__file__).parents[1])},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return [home / str(at) for at in range(1, 1 + int(done.stdout))]
+
+    return outs

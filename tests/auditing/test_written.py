@@ -270,26 +270,6 @@ def test_a_failure_half_way_leaves_the_earlier_audit(small, tmp_path, monkeypatc
     assert files(tmp_path) == {"a"}
 
 
-def test_a_failure_while_it_is_put_in_place_leaves_the_earlier_audit(small, tmp_path, monkeypatch):
-    small.write(tmp_path / "a")
-    before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
-    rename = type(tmp_path).rename
-    seen = []
-
-    def failing(path, target):
-        seen.append(path.name)
-        if len(seen) == 2:
-            msg = "Device or resource busy"
-            raise OSError(16, msg)
-        return rename(path, target)
-
-    monkeypatch.setattr(type(tmp_path), "rename", failing)
-    with pytest.raises(ConfigError, match="busy"):
-        small.write(tmp_path / "a")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before
-    assert files(tmp_path) == {"a"}
-
-
 def test_others_may_read_what_was_written(out):
     assert stat.S_IMODE(out.stat().st_mode) & 0o500 == 0o500
     ordinary = out.parent / "made"

@@ -151,7 +151,7 @@ def test_what_is_ended_leaves_nothing_behind(home):
     process = subprocess.Popen([sys.executable, "-m", "parivox", *words], cwd=home,
                                stderr=subprocess.PIPE, text=True)  # fmt: skip
     until = time.monotonic() + 60
-    while not list(home.glob("ended/.parivox-*/*")) and time.monotonic() < until:
+    while not list(home.glob(".parivox-*/*")) and time.monotonic() < until:
         time.sleep(0.01)
     process.terminate()
     told = process.communicate(timeout=60)[1].splitlines()

@@ -13,17 +13,15 @@ import pytest
 
 import parivox
 from parivox import embed, open_store
-from parivox.embedding import store as module
 from parivox.embedding.store import (
     Vectors,
     arranged,
     check_store,
     commit,
     find_store,
-    recover,
     writing,
 )
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 
 pytestmark = pytest.mark.slow
 
@@ -67,23 +65,13 @@ def test_a_change_that_was_interrupted_has_happened(out, tmp_path, moved):
     new = content(out)
     shutil.rmtree(out)
     shutil.copytree(old, out)
-    (out / "next").mkdir()
-    names = ["failures.csv", "recordings.parquet", "embeddings.npy", "store.json"]
+    (out / ".parivox-next").mkdir()
+    names = ["embeddings.npy", "failures.csv", "recordings.parquet", "store.json"]
     for i, name in enumerate(names):
-        (out / name if i < moved else out / "next" / name).write_bytes(new[name])
+        (out / name if i < moved else out / ".parivox-next" / name).write_bytes(new[name])
     assert len(check_store(out).vectors) == 29
     with writing(out):
-        recover(out)
-    assert content(out) == new
-
-
-def test_what_was_not_whole_when_it_ended_has_not_happened(out):
-    before = content(out)
-    (out / "next.part").mkdir()
-    (out / "next.part" / "store.json").write_text("{")
-    assert len(check_store(out).vectors) == 30
-    recover(out)
-    assert content(out) == before
+        assert content(out) == new
 
 
 @pytest.mark.parametrize("name", ["embeddings.npy", "recordings.parquet"])
@@ -136,7 +124,7 @@ def test_a_closed_folder_is_one_sentence(out, monkeypatch):
 
 
 def test_a_run_that_ended_before_its_plan_was_written_goes_on(out, folder, small, tmp_path):
-    for name in ("parts/.plan.parquet.part", "parts/plan.parquet"):
+    for name in ("parts/.parivox-x/plan.parquet", "parts/plan.parquet"):
         begun = tmp_path / "begun"
         (begun / name).parent.mkdir(parents=True, exist_ok=True)
         (begun / name).write_text("half")
@@ -172,13 +160,13 @@ FULL = """
 import resource, signal, sys
 import small_system
 from parivox.embedding.extract import embed
-from parivox.errors import DataError
+from parivox.errors import ParivoxError
 if __name__ == "__main__":
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
     try:
         embed(sys.argv[1], small_system.load, sys.argv[2], workers=1, batch=8)
-    except DataError as error:
+    except ParivoxError as error:
         sys.exit(str(error))
 """
 
@@ -193,7 +181,8 @@ def test_a_full_disk_is_one_sentence_and_the_same_command_goes_on(folder, small,
         words, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert f"{tmp_path / 'out'}: cannot be written (File too large); what is fin" in done.stderr
+    assert f"{tmp_path / 'out'}: cannot be written (File too large); free some" in done.stderr
+    assert "what is finished is kept, and the same command goes on from there" in done.stderr
     assert "Traceback" not in done.stderr
     embed(folder, small.load, tmp_path / "out", workers=1, batch=8)
     embed(folder, small.load, tmp_path / "whole", workers=1, batch=8)
@@ -208,8 +197,8 @@ def test_a_disk_that_fills_up_leaves_the_store_as_it_was(out, folder, small, mon
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.os, "fsync", full)
-        with pytest.raises(DataError, match=r"cannot be written \(No space left on device\)"):
+        patch.setattr("os.fsync", full)
+        with pytest.raises(ConfigError, match=r"cannot be written \(No space left on device\)"):
             embed(folder, small.load, out, workers=1)
     assert check_store(out).table.height == 30
     assert {name: before[name] for name in before} == {

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parivox.disk import Scratch
 from parivox.errors import DataError
 from parivox.read import content, ids, spill
-from parivox.read.content import Folder
 from parivox.read.formats import delimited, frames
 from parivox.read.people import read_speakers
 
@@ -154,7 +154,7 @@ def test_a_bad_cell_far_down_has_its_row(read, csv, many, people, large):
 
 
 def test_folders_go_even_after_an_error():
-    folder = Folder()
+    folder = Scratch()
     path = Path(folder.path)
     assert path.is_dir()
     del folder

@@ -303,7 +303,7 @@ def test_a_full_disk_is_a_sentence_and_what_was_scored_is_kept(
     out = tmp_path / "s.parquet"
     with monkeypatch.context() as disk:
         disk.setattr(pl.DataFrame, "write_parquet", full)
-        with pytest.raises(DataError, match=r"No space left on device.*goes on from there"):
+        with pytest.raises(ConfigError, match=r"No space left on device.*goes on from there"):
             score(pairs, embeddings=embedded, out=out)
     assert not out.exists()
     assert len(list((tmp_path / "s.parquet.parts").glob("0*.parquet"))) == 3
@@ -402,5 +402,5 @@ def test_a_disk_that_is_full_before_the_first_score_is_a_sentence(embedded, tmp_
         timeout=60,
     )
     assert done.returncode == 1
-    assert "DataError: --out s.parquet: cannot be written (File too large)" in done.stderr
+    assert "ConfigError: --out s.parquet: cannot be written (File too large)" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.npz", "t.csv"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import stat
 from hashlib import sha256
 from pathlib import Path
@@ -13,20 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
+from parivox.disk import HIDDEN, found, unwritable, whole_folder, writing
 from parivox.errors import ConfigError, DataError, ParivoxError, storable
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
 from parivox.read.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
 """What JSON may end in that is not as it was written."""
 HASHES = "SHA256SUMS"
 """Hashes of all other files, as ``sha256sum -c`` reads them."""
-ASIDE, OLD = ".parivox-", "old"
-"""The hidden folder of an audit that is being written, and what stood there before, inside it."""
 
 
 def write_folder(
@@ -35,36 +33,18 @@ def write_folder(
     texts: Mapping[str, str],
     format: str,  # noqa: A002 - the option's word
 ) -> None:
-    """Write an audit's files and their hashes: all of them or nothing.
-
-    Everything is first written to a hidden folder. A new folder then takes its place at
-    once. In a folder that exists, the files of an earlier audit are moved aside, its
-    ``audit.json`` first, and the new ones moved in, ``audit.json`` last; if one move fails,
-    or the run is interrupted, all are taken back. So a folder with an ``audit.json`` holds
-    one whole audit; a run that is killed between two moves leaves none, which
-    :func:`read_folder` tells, and the next audit written there clears up.
+    """Write an audit's files and their hashes: all of them or nothing, in place of an earlier one.
 
     Tables are csv or parquet, as `format` says; curves are Parquet always.
     """
     check_format(format)
     out = check_folder(folder)
-    try:
-        with _staging(out) as aside:
-            for name, table in tables.items():
-                path = aside / f"{name}.{'parquet' if name in CURVES else format}"
-                try:
-                    table.write(path)
-                except Exception as error:  # a full disk is an error of Polars' own for Parquet
-                    raise OSError(getattr(error, "strerror", None) or str(error)) from error
-            for name, text in texts.items():
-                (aside / name).write_text(text, encoding="utf-8", newline="\n")
-            (aside / HASHES).write_text(_hashes(aside), encoding="utf-8", newline="\n")
-            if aside.parent == out:
-                _exchange(aside, out)
-            else:
-                aside.rename(out)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
+    with writing(_named(folder), "folder"), whole_folder(out, _own_files()) as aside:
+        for name, table in tables.items():
+            table.write(aside / f"{name}.{'parquet' if name in CURVES else format}")
+        for name, text in texts.items():
+            (aside / name).write_text(text, encoding="utf-8", newline="\n")
+        (aside / HASHES).write_text(_hashes(aside), encoding="utf-8", newline="\n")
 
 
 def _hashes(folder: Path) -> str:
@@ -109,7 +89,7 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
         is_folder = above.is_dir()
         strangers = [] if missing or not is_folder else _strangers(out)
     except (OSError, ValueError) as error:
-        raise _unwritable(folder, error) from error
+        raise unwritable(_named(folder), error, "folder") from error
     if not missing and not is_folder:
         msg = f"--out {text}: is a file, not a folder; name a folder that is new or empty"
         raise ConfigError(msg)
@@ -120,8 +100,13 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
         )
         raise ConfigError(msg)
     if not os.access(above, os.W_OK | os.X_OK):
-        raise _unwritable(folder, PermissionError(f"{above} is not a folder that can be written"))
+        refused = PermissionError(f"{above} is not a folder that can be written")
+        raise unwritable(_named(folder), refused, "folder")
     return out
+
+
+def _named(folder: str | os.PathLike[str]) -> str:
+    return f"--out {os.fsdecode(folder)}"
 
 
 def _is_there(path: Path) -> bool:
@@ -135,7 +120,7 @@ def _is_there(path: Path) -> bool:
 def _strangers(folder: Path) -> list[str]:
     """What in a folder is not of an earlier audit or of one that was being written."""
     modes = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
-    begun = {name for name, mode in modes.items() if name.startswith(ASIDE) and stat.S_ISDIR(mode)}
+    begun = {name for name, mode in modes.items() if name.startswith(HIDDEN) and stat.S_ISDIR(mode)}
     own = _own_files() if begun or _holds_audit(folder) else set()
     plain = {name for name in own if not stat.S_ISDIR(modes.get(name, 0))}
     return sorted(modes.keys() - begun - plain)
@@ -154,55 +139,6 @@ def _holds_audit(folder: Path) -> bool:
     return False
 
 
-@contextlib.contextmanager
-def _staging(out: Path) -> Iterator[Path]:
-    """A hidden folder, in `out` if that exists, else beside it; gone in the end."""
-    home = out if out.is_dir() else out.parent
-    missing = [folder for folder in (home, *home.parents) if not folder.exists()]
-    aside = home / f"{ASIDE}{os.urandom(6).hex()}"
-    try:
-        aside.mkdir(parents=True)
-        yield aside
-    finally:
-        if not (aside / OLD).exists():  # else the only copy of the earlier audit
-            shutil.rmtree(aside, ignore_errors=True)
-        for folder in missing:
-            with contextlib.suppress(OSError):
-                folder.rmdir()  # only where nothing came of it
-
-
-def _exchange(aside: Path, out: Path) -> None:
-    """Move an earlier audit's files out and the new ones in, or, if one move fails, none."""
-    entries = sorted(entry.name for entry in out.iterdir())
-    begun = [name for name in entries if name.startswith(ASIDE) and name != aside.name]
-    before = sorted(set(entries) & _own_files(), key=lambda name: name != "audit.json")
-    names = sorted((file.name for file in aside.iterdir()), key=lambda name: name == "audit.json")
-    old = aside / OLD
-    old.mkdir()
-    moves = [(out / name, old / name) for name in before]
-    moves += [(aside / name, out / name) for name in names]
-    done: list[tuple[Path, Path]] = []
-    try:
-        for move in moves:
-            done.append(move)  # before it is made: it may be interrupted
-            move[0].rename(move[1])
-    except BaseException:
-        for source, goal in reversed(done):
-            with contextlib.suppress(FileNotFoundError):
-                goal.rename(source)
-        old.rmdir()
-        raise
-    old.rename(aside / "replaced")
-    for name in begun:
-        shutil.rmtree(out / name, ignore_errors=True)
-
-
-def _unwritable(folder: str | os.PathLike[str], error: Exception) -> ConfigError:
-    why = getattr(error, "strerror", None) or str(error)
-    name = os.fsdecode(folder)
-    return ConfigError(f"--out {name}: cannot be written ({why}); name another folder")
-
-
 def read_folder(
     folder: str | os.PathLike[str],
 ) -> tuple[dict[str, Table], dict[str, Any], list[dict[str, Any]]]:
@@ -219,10 +155,10 @@ def read_folder(
     """
     home = Path(folder)
     try:
-        record = json.loads(_bytes(home / "audit.json"))
+        record = json.loads(_bytes(found(home, "audit.json")))
         version = record.pop("parivox_audit")
     except (*_UNREADABLE, OSError) as error:
-        if (home / "audit.json").is_file() and (home / HASHES).is_file():
+        if found(home, "audit.json").is_file() and found(home, HASHES).is_file():
             _check_hashes(home)
         msg = f"{folder}: does not hold an audit ({_why_none(home)}); name the --out folder of one"
         raise DataError(msg) from error
@@ -236,11 +172,11 @@ def read_folder(
         raise DataError(msg)
     _check_hashes(home)
     try:
-        provenance = json.loads(_bytes(home / "provenance.json"))
+        provenance = json.loads(_bytes(found(home, "provenance.json")))
         other = _OtherVersion(record["versions"]["parivox"])
         record["options"] = other.options(record["options"])
         cells = record.pop("tables")
-        found = {
+        tables = {
             name: other.table(name, cells[name]) if name in cells else other.no_table(name)
             for name in TABLES
             if name not in CURVES
@@ -250,10 +186,10 @@ def read_folder(
         msg = f"{folder}: audit.json is damaged ({error!r:.200}); audit again"
         raise DataError(msg) from error
     for name in CURVES:
-        found[name] = _curve(home / f"{name}.parquet", name, record["options"], other)
+        tables[name] = _curve(found(home, f"{name}.parquet"), name, record["options"], other)
     if other.found:
         record["other_version"] = record.get("other_version", {}) | other.found
-    return found, record, provenance
+    return tables, record, provenance
 
 
 def _curve(path: Path, name: str, options: Mapping[str, Any], other: _OtherVersion) -> Table:
@@ -317,19 +253,19 @@ def _check_hashes(home: Path) -> None:
     """Refuse a folder of which a file is not as it was written, or not named among the hashes."""
     mend = "audit again or fetch the folder anew"
     try:
-        lines = _bytes(home / HASHES).decode().splitlines()
+        lines = _bytes(found(home, HASHES)).decode().splitlines()
         hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {mend}"
         raise DataError(msg) from error
-    there = {name for name in _own_files() - {HASHES} if (home / name).is_file()}
+    there = {name for name in _own_files() - {HASHES} if found(home, name).is_file()}
     wrong = sorted((there | {"audit.json", "provenance.json"}) - hashes.keys())
     if wrong:
         msg = f"{home}: {HASHES} is altered: it does not name {wrong[0]}; {mend}"
         raise DataError(msg)
     for name, digest in hashes.items():
         try:
-            if name != Path(name).name or _hash(home / name) != digest:
+            if name != Path(name).name or _hash(found(home, name)) != digest:
                 msg = f"{home}: {name} is altered since it was written; {mend}"
                 raise DataError(msg)
         except (OSError, ValueError) as error:
@@ -341,9 +277,6 @@ def _why_none(home: Path) -> str:
     """Why a folder holds no audit that can be read, in plain words."""
     if not home.is_dir():
         return "it is a file, not a folder" if home.exists() else "there is no such folder"
-    with contextlib.suppress(OSError, ValueError):
-        if any(entry.name.startswith(ASIDE) for entry in home.iterdir()):
-            return "writing one was interrupted; audit again"
-    if not (home / "audit.json").is_file():
+    if not found(home, "audit.json").is_file():
         return "there is no audit.json in it"
     return "its audit.json cannot be read, or is not one of Parivox's"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.operating_points import DEPLOYED
+from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError
 from parivox.read.table import Coded, Table, columns_in
 
@@ -87,7 +88,7 @@ def check_trials_known(sets: Sequence[TrialSet | TrialCounts]) -> None:
 
 
 def write_trial_table(path: Path, measured: Sequence[System], seed: int) -> None:
-    """Write every scored trial: aside first, then in place of what is there.
+    """Write every scored trial, in place of what is there.
 
     Speakers are numbered, and trials ordered, as drawn with the seed: neither follows their ids.
     """
@@ -95,16 +96,8 @@ def write_trial_table(path: Path, measured: Sequence[System], seed: int) -> None
     n = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in known)
     number = np.random.default_rng((seed, 4)).permutation(n).astype(np.int32)
     tables = [_table(one, number, seed) for one in measured]
-    aside = path.with_name(f".parivox-{os.urandom(6).hex()}{path.suffix.lower()}")
-    try:
+    with writing(f"--trial-table {path}"), whole_file(path) as aside:
         Table.joined(tables).write(aside)
-        aside.replace(path)
-    except OSError as error:
-        why = error.strerror or str(error)
-        msg = f"--trial-table {path}: cannot be written ({why}); name another file"
-        raise ConfigError(msg) from error
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.cli.options import Once
-from parivox.cli.process import prepare, printing, say, set_up, silence, warnings_told
+from parivox.cli.process import Ended, prepare, printing, say, set_up, silence, warnings_told
 from parivox.errors import ConfigError, ParivoxError
 from parivox.version import __version__
 
@@ -86,9 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ParivoxError as error:
         say(str(error))
         sys.exit(2)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         say(f"stopped; {chosen.outcome}")
-        sys.exit(130)
+        sys.exit(143 if isinstance(stopped, Ended) else 130)
     except BrokenPipeError:
         # whoever read the output has gone: end quietly, as other tools do
         silence()

@@ -6,9 +6,10 @@ import contextlib
 import gc
 import io
 import os
+import signal
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 from parivox.errors import ConfigError, EncodingGuessed, shown
 
@@ -18,14 +19,21 @@ if TYPE_CHECKING:
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's mallopt(3)
 
 
+class Ended(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does: what is half written goes first."""
+
+
 def set_up() -> None:
-    """Start no BLAS threads, look for garbage seldom, and keep freed memory at hand.
+    """End in order, start no BLAS threads, look for garbage seldom, and keep freed memory at hand.
 
     Counting has no use for the threads, and makes rows by the thousand but hardly a cycle.
     Arrays of a megabyte are handed back to the system and taken anew otherwise, hundreds of
     times, and every page is cleared again. Larger ones are handed back: kept, they would leave
     gaps that the next one does not fit.
     """
+    with contextlib.suppress(ValueError):  # in a thread, which no signal reaches
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _end)
     gc.set_threshold(50_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.platform == "linux":
@@ -35,6 +43,10 @@ def set_up() -> None:
             libc = ctypes.CDLL(None)
             libc.mallopt(_MMAP_THRESHOLD, 1 << 23)
             libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
+
+
+def _end(*_: object) -> NoReturn:
+    raise Ended
 
 
 def prepare() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -264,15 +263,8 @@ def _rebuild(given: argparse.Namespace) -> None:
 
 
 def _prepare(*, out: str, utterances: str | None, speakers: str | None) -> None:
-    """Check the tables, and let what is asked to end remove first what it has half written."""
     check_out_is_named(out, "folder")
     check_standard_input([utterances, speakers])
-
-    def end(number: int, _: object) -> NoReturn:
-        say("stopped; nothing was written")
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, end)
 
 
 def _print_built(built: Any) -> None:

@@ -43,7 +43,6 @@ from parivox.embedding.store import (
     commit,
     find_store,
     open_store,
-    recover,
     save,
     writing,
 )
@@ -238,7 +237,6 @@ class _Run:
         self.choice, self.prunes, self.pruned = choice, prunes, 0
         self.named = self.wanted = named  # and of these, what is not set aside
         self.set_aside = named.clear()  # of files whose channels differ, and none is chosen
-        recover(folder)
         self.store, self.unfinished = find_store(folder), _find_parts(folder / PARTS)
         for one in (self.store, self.unfinished):
             if one is not None:

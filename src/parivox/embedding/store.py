@@ -8,30 +8,29 @@
     failures.csv         the recordings that failed, if any did, as an audit takes them
     seen.parquet         sizes and times of the audio files, so that they are not hashed again
 
-A change is prepared whole in the folder ``next``, whose appearance is the one moment at which it
-happens; what is left to do then is to move its files, which whoever comes next would finish.
+A change happens at one moment (`parivox.disk.whole_folder`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
-import os
-import shutil
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from parivox import disk
+from parivox.disk import found
 from parivox.embedding.audio import ATTRIBUTES
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
@@ -49,7 +48,6 @@ TABLE, VECTORS, ABOUT = "recordings.parquet", "embeddings.npy", "store.json"
 FAILURES = "failures.csv"
 PARTS, PLAN, PLAN_TABLE = "parts", "plan.json", "plan.parquet"
 """Of a run that is not finished: its folder, and what that holds first."""
-_NEXT = "next"
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
 _RECORDS = ("system", "options", "files")
 
@@ -80,16 +78,18 @@ class Store:
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
         """Embeddings of shape (row, crop, dimension), left on disk."""
-        path = _at(self.path, VECTORS)
+        path = found(self.path, VECTORS)
         try:
-            found: NDArray[np.float32] = np.load(path, mmap_mode="r")
+            vectors: NDArray[np.float32] = np.load(path, mmap_mode="r")
         except (OSError, ValueError) as error:
             msg = f"{path}: cannot be read ({_short(error)}); embed again into another folder"
             raise DataError(msg) from error
-        if found.dtype != np.float32 or found.ndim != 3:
-            msg = f"{path}: holds {found.dtype} of shape {found.shape}, not float32 of three axes"
+        if vectors.dtype != np.float32 or vectors.ndim != 3:
+            msg = (
+                f"{path}: holds {vectors.dtype} of shape {vectors.shape}, not float32 of three axes"
+            )
             raise DataError(msg)
-        return found
+        return vectors
 
 
 def find_store(path: Path) -> Store | None:
@@ -98,7 +98,7 @@ def find_store(path: Path) -> Store | None:
     It is an error if there is one that cannot be read, or of another version.
     """
     try:
-        about_at = _at(path, ABOUT)
+        about_at = found(path, ABOUT)
         if not about_at.is_file():
             return None
         about = json.loads(about_at.read_text(encoding="utf-8"))
@@ -108,7 +108,7 @@ def find_store(path: Path) -> Store | None:
             if lacking:
                 msg = f"{ABOUT} lacks {', '.join(lacking)}"
                 raise ValueError(msg)
-            table = pl.read_parquet(_at(path, TABLE))
+            table = pl.read_parquet(found(path, TABLE))
     except (*_UNREADABLE, pl.exceptions.PolarsError) as error:
         msg = f"{path}: is no whole store of embeddings ({_short(error)}); embed again elsewhere"
         raise DataError(msg) from error
@@ -129,14 +129,14 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     DataError
         If there is none, or it cannot be read.
     """
-    found = find_store(Path(path))
-    if found is None:
+    store = find_store(Path(path))
+    if store is None:
         unfinished = Path(path, PARTS).is_dir()
         what = "holds a run of parivox embed that is not finished" if unfinished else "is no store"
         mend = "run it again to finish it" if unfinished else "make one with parivox embed"
         msg = f"{path}: {what} of embeddings; {mend}"
         raise DataError(msg)
-    return found
+    return store
 
 
 def check_store(path: str | os.PathLike[str]) -> Store:
@@ -145,13 +145,13 @@ def check_store(path: str | os.PathLike[str]) -> Store:
     for name in (TABLE, VECTORS):
         written = str(store.about["files"].get(name, ""))
         try:
-            found = _sha256(_at(store.path, name))
+            digest = _sha256(found(store.path, name))
         except OSError as error:
             msg = f"{store.path / name}: cannot be read ({error.strerror}); embed again elsewhere"
             raise DataError(msg) from error
-        if found != written:
+        if digest != written:
             msg = (
-                f"{_at(store.path, name)}: its sha256 is {found[:12]}..., and that of what was "
+                f"{found(store.path, name)}: its sha256 is {digest[:12]}..., and that of what was "
                 f"written {written[:12]}...; embed again into another folder"
             )
             raise DataError(msg)
@@ -189,7 +189,6 @@ class Vectors:
                 for row in map(int, np.flatnonzero(self.source == key)):
                     file.seek(start + row * size)
                     file.write(array[self.at[row]].tobytes())
-            _settle(file)
 
 
 def arranged(table: pl.DataFrame) -> pl.DataFrame:
@@ -213,23 +212,16 @@ def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, A
     `table` is as :func:`arranged` makes it; there is a vector for each ``row`` of 0 or more, in
     this order; `about` is of the system and the options.
     """
-    aside = path / f"{_NEXT}.part"
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir()
-    try:
-        _write_parquet(table, aside / TABLE)
+    with disk.whole_folder(path, {FAILURES}) as aside:
+        _write(aside / TABLE, table)
         vectors.write(aside / VECTORS)
         hashes = {name: _sha256(aside / name) for name in (TABLE, VECTORS)}
         failed = table.filter(pl.col("row") < 0).select(
             recording="utterance", stage=pl.lit("acquire"), reason="status"
         )
-        (aside / FAILURES).write_text(failed.write_csv() if failed.height else "", encoding="utf-8")
-        save(aside / ABOUT, {"version": VERSION, **about, "files": hashes})
-    except OSError:
-        shutil.rmtree(aside, ignore_errors=True)  # of a full disk, above all
-        raise
-    aside.rename(path / _NEXT)
-    recover(path)
+        if failed.height:
+            failed.write_csv(aside / FAILURES)
+        _write(aside / ABOUT, {"version": VERSION, **about, "files": hashes})
 
 
 def _sha256(path: Path) -> str:
@@ -237,35 +229,19 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def recover(path: Path) -> None:
-    """Finish a change that was interrupted."""
-    following = path / _NEXT
-    shutil.rmtree(path / f"{_NEXT}.part", ignore_errors=True)
-    if not (following / ABOUT).is_file():  # none, or its last file has moved
-        with contextlib.suppress(OSError):
-            following.rmdir()
-        return
-    for name in (FAILURES, TABLE, VECTORS, ABOUT):
-        if (following / name).exists():
-            (following / name).replace(path / name)
-    if (path / FAILURES).exists() and not (path / FAILURES).stat().st_size:
-        (path / FAILURES).unlink()  # none failed
-    following.rmdir()
-
-
 def save(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
-    """Write a table, an array or a record aside, then rename it into its place."""
-    aside = path.with_name(f".{path.name}.part")
+    """Write a table, an array or a record, in place of what is there."""
+    with disk.whole_file(path) as aside:
+        _write(aside, what)
+
+
+def _write(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
     if isinstance(what, pl.DataFrame):
-        _write_parquet(what, aside)
+        what.write_parquet(path, compression="zstd", compression_level=3, row_group_size=1 << 17)
+    elif isinstance(what, dict):
+        path.write_text(json.dumps(what, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     else:
-        with aside.open("wb") as file:
-            if isinstance(what, dict):
-                file.write((json.dumps(what, indent=2, sort_keys=True) + "\n").encode())
-            else:
-                np.save(file, what)
-            _settle(file)
-    aside.replace(path)
+        np.save(path, what)
 
 
 @contextlib.contextmanager
@@ -274,78 +250,32 @@ def writing(path: Path) -> Iterator[None]:
 
     It is an error if another process writes to it, it cannot be written, or holds something else.
     """
-    try:
+    kept = ": what is finished is kept, and the same command goes on from there"
+    with disk.writing(str(path), "folder", kept), contextlib.ExitStack() as lock:
         path.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as lock:
-            if not hold(path, lock):
-                msg = (
-                    f"{path}: another process is writing to it; wait for it, or choose another "
-                    "--out"
-                )
-                raise DataError(msg)
-            _check_own(path)
-            yield
-    except OSError as error:
-        msg = (
-            f"{path}: cannot be written ({error.strerror or error}); what is finished is kept: "
-            "mend that, and run the same command again"
-        )
-        raise DataError(msg) from error
-
-
-def hold(folder: Path, lock: contextlib.ExitStack) -> bool:
-    """Hold a folder, which must be there, until `lock` is closed or the process ends.
-
-    False if another process holds it, or has just removed it. Where a system has no such locks,
-    every process may have it.
-    """
-    try:
-        import fcntl  # noqa: PLC0415 - not on every system
-    except ImportError:
-        return True
-    try:
-        number = os.open(folder, os.O_RDONLY)
-        lock.callback(os.close, number)
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.fstat(number), folder.stat())
-    except (BlockingIOError, FileNotFoundError):
-        return False
+        if not disk.hold(path, lock):
+            msg = f"{path}: another process is writing to it; wait for it, or choose another --out"
+            raise DataError(msg)
+        disk.finish(path)
+        _check_own(path)
+        yield
 
 
 def _check_own(path: Path) -> None:
     """Refuse a folder in which files of others could be lost."""
-    marks = (path / ABOUT, path / _NEXT / ABOUT, path / PARTS / PLAN)
-    if any(mark.is_file() for mark in marks):
+    if any(mark.is_file() for mark in (path / ABOUT, path / PARTS / PLAN)):
         return
-    unbegun = {PARTS: {PLAN_TABLE, f".{PLAN_TABLE}.part", f".{PLAN}.part"}}
     for one in path.iterdir():  # but for a run that ended before its plan was written
-        known = unbegun.get(one.name)
-        if known is None or not one.is_dir() or not {each.name for each in one.iterdir()} <= known:
+        is_begun = one.name == PARTS and one.is_dir()
+        names = {each.name for each in one.iterdir()} if is_begun else {one.name}
+        if not all(
+            name.startswith(disk.HIDDEN) or (is_begun and name == PLAN_TABLE) for name in names
+        ):
             msg = (
                 f"{path}: holds {one.name!r} and is no store of embeddings; give --out a new or an "
                 "empty folder, so that nothing in it is lost"
             )
             raise DataError(msg)
-
-
-def _at(path: Path, name: str) -> Path:
-    """Where a file of the store lies, even if a change was interrupted."""
-    following = path / _NEXT / name
-    return following if following.exists() else path / name
-
-
-def _write_parquet(table: pl.DataFrame, path: Path) -> None:
-    whole = io.BytesIO()  # as Polars would tell a full disk in words of its own
-    table.write_parquet(whole, compression="zstd", compression_level=3, row_group_size=1 << 17)
-    with path.open("wb") as file:
-        file.write(whole.getbuffer())
-        _settle(file)
-
-
-def _settle(file: IO[bytes]) -> None:
-    """Have the bytes on the disk before the file gets its name."""
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _short(error: Exception) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from parivox.disk import Scratch
 from parivox.embedding.audio import Decoded, decode
 from parivox.embedding.recordings import audio_sha256
 from parivox.embedding.systems import SystemFailed
@@ -208,35 +209,35 @@ def do_batches(
     again: list[Batch] = []
     crew: list[_Worker] = []
     finished: list[_Finished[T]] = []
-    with tempfile.TemporaryDirectory(prefix="parivox-") as folder:
-        try:
-            while True:
-                free = [worker for worker in crew if worker.batch is None]
-                while free or len(crew) < workers:
-                    batch = again.pop() if again else next(coming, None)
-                    if batch is None:
-                        break
-                    if not free:
-                        free.append(_Worker(begin, Path(folder)))
-                        crew.append(free[0])
-                    free.pop().give(batch)
-                while finished:
-                    yield finished.pop(0).made
-                if len(free) == len(crew):
-                    return
-                ready = connection.wait([worker.line for worker in crew], timeout=1.0)
-                speaking = [worker for worker in crew if worker.line in ready]
-                finished.extend(one for worker in speaking for one in worker.hear())
-                for worker in [one for one in crew if one.is_lost()]:
-                    again.append(worker.what_is_left())
-                    worker.end()
-                    crew.remove(worker)
-        except ParivoxError:
-            yield from (one.made for one in finished)  # of the others
-            raise
-        finally:
-            for worker in crew:
+    folder = Scratch()  # for what they print
+    try:
+        while True:
+            free = [worker for worker in crew if worker.batch is None]
+            while free or len(crew) < workers:
+                batch = again.pop() if again else next(coming, None)
+                if batch is None:
+                    break
+                if not free:
+                    free.append(_Worker(begin, folder.path))
+                    crew.append(free[0])
+                free.pop().give(batch)
+            while finished:
+                yield finished.pop(0).made
+            if len(free) == len(crew):
+                return
+            ready = connection.wait([worker.line for worker in crew], timeout=1.0)
+            speaking = [worker for worker in crew if worker.line in ready]
+            finished.extend(one for worker in speaking for one in worker.hear())
+            for worker in [one for one in crew if one.is_lost()]:
+                again.append(worker.what_is_left())
                 worker.end()
+                crew.remove(worker)
+    except ParivoxError:
+        yield from (one.made for one in finished)  # of the others
+        raise
+    finally:
+        for worker in crew:
+            worker.end()
 
 
 class _Worker:

@@ -14,7 +14,6 @@ import shutil
 import sys
 import tempfile
 import warnings
-import weakref
 import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +23,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
+from parivox.disk import Scratch
 from parivox.errors import DataError, EncodingGuessed, storable
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class Content:
     path: Path | None  # where it lies, unpacked; None where it is in memory
     sha256: str  # of the bytes as they were found, packed or not
     compression: str  # gz, bz2, xz, zst or empty
-    folder: Folder | None = field(default=None, repr=False)  # lives as long as the file is needed
+    folder: Scratch | None = field(default=None, repr=False)  # lives as long as the file is needed
     encoding: str = ""  # that the text was in, as Python names it; empty for what is no text
     # what its reader sees of how it is written: ``separator``, ``decimal`` where that is a comma;
     # of a workbook ``sheet``, ``header_row`` and what is hidden or passed over
@@ -396,10 +396,9 @@ def _bounded(blocks: Iterable[bytes], packed: _Hashed, name: str) -> Iterator[by
         yield block
 
 
-def _on_disk(blocks: Iterable[bytes]) -> tuple[Folder, Path]:
-    folder = Folder()
-    path = folder / "content"
-    with path.open("wb") as out:
+def _on_disk(blocks: Iterable[bytes]) -> tuple[Scratch, Path]:
+    folder = Scratch()
+    with folder.writing("content") as path, path.open("wb") as out:
         out.writelines(blocks)
     return folder, path
 
@@ -488,17 +487,6 @@ def _zst(file: IO[bytes]) -> Iterator[bytes]:
         raise EOFError
     if size:
         yield b"".join(pieces)
-
-
-class Folder:
-    """A temporary folder that is removed when nothing needs it any more."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="parivox-"))
-        self.remove = weakref.finalize(self, shutil.rmtree, str(self.path), ignore_errors=True)
-
-    def __truediv__(self, name: str) -> Path:
-        return self.path / name
 
 
 ENDINGS = {

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from parivox.disk import unwritable, whole_file, writing
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import read_content
 from parivox.read.formats.format import ENGINE_ERRORS, why
@@ -270,7 +271,7 @@ def damaged(name: str, problem: str, key: str = KEY) -> DataError:
 def check_out(path: str | os.PathLike[str]) -> Path:
     """The file to write counts to, if it may be written: a new one, or one with counts in it."""
     text = os.fsdecode(path)
-    out = Path(text)
+    out, named = Path(text), f"--out {text}"
     try:
         if text and out.exists():
             if out.is_dir():
@@ -282,25 +283,16 @@ def check_out(path: str | os.PathLike[str]) -> Path:
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
+        raise unwritable(named, error) from error
     reason = f"{out.parent} is not a folder that can be written" if text else "names no file"
-    raise unwritable(path, PermissionError(reason))
-
-
-def unwritable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
-    """What is said of a file that cannot be written."""
-    reason = getattr(error, "strerror", None) or str(error)
-    return ConfigError(
-        f"--out {os.fsdecode(path)}: cannot be written ({reason}); name another file"
-    )
+    raise unwritable(named, PermissionError(reason))
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write all of a file of counts or nothing."""
-    try:
-        _write_whole(check_out(path), data)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    out = check_out(path)
+    with writing(f"--out {out}"), whole_file(out) as aside:
+        aside.write_bytes(data)
 
 
 def write_tally(
@@ -314,23 +306,10 @@ def write_tally(
         If the file cannot be written.
     """
     made = [pl.Series(name, columns[name], kind) for name, kind in _TALLY_KINDS.items()]
-    frame, file = pl.DataFrame(made), io.BytesIO()
+    frame = pl.DataFrame(made)
     whole = {**header, TALLY_KEY: VERSION, "sha256": _sha256(frame)}
-    frame.write_parquet(file, metadata={TALLY_KEY: _json(whole)})
-    try:
-        _write_whole(Path(path), file.getvalue())
-    except OSError as error:
-        msg = f"{path}: cannot be written ({error.strerror or error}); name another file"
-        raise ConfigError(msg) from error
-
-
-def _write_whole(out: Path, data: bytes) -> None:
-    aside = out.with_name(f".parivox-{os.urandom(6).hex()}")
-    try:
-        aside.write_bytes(data)
-        aside.replace(out)
-    finally:
-        aside.unlink(missing_ok=True)
+    with writing(str(path)), whole_file(path) as aside:
+        frame.write_parquet(aside, metadata={TALLY_KEY: _json(whole)})
 
 
 def _sha256(frame: pl.DataFrame) -> str:

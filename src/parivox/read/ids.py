@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
-from parivox.read.content import Folder
+from parivox.disk import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ class Ids:
         self._runs: list[pl.Series | None] = []
         self._sizes: list[int] = []
         self._values: list[Codes | None] = []
-        self._folder: Folder | None = None
+        self._folder: Scratch | None = None
 
     def read(self, chunk: Chunk, *roles: str) -> list[Codes]:
         """Add a run of the ids in some columns; give the place of the id of each row in it."""
@@ -98,11 +98,11 @@ class Ids:
         self._sizes.append(len(ids))
         self._values.append(None)
         if self._folder is None and sum(self._sizes) > IN_MEMORY_IDS:
-            self._folder = Folder()
+            self._folder = Scratch()
         if self._folder is not None:
             for number, run in enumerate(self._runs):
                 if run is not None:
-                    _write_ids(run, self._folder / f"run-{number}")
+                    _write_ids(run, self._folder, f"run-{number}")
                     self._runs[number] = None
 
     @property
@@ -117,7 +117,8 @@ class Ids:
     def keep_values(self, run: int, values: Codes) -> None:
         """Keep a value for each id of a run, -1 for none."""
         if self._folder is not None:
-            np.save(self._folder / f"values-{run}.npy", values)
+            with self._folder.writing(f"values-{run}.npy") as path:
+                np.save(path, values)
             return
         self._values[run] = values
 
@@ -140,7 +141,7 @@ class Ids:
         limits = self._limits()
         cuts = [self._cut_run(number, limits) for number in range(self.runs)]
         places = [self._new_places(number) for number in range(self.runs)]
-        folder = None if self._folder is None else Folder()  # that outlives the runs
+        folder = None if self._folder is None else Scratch()  # that outlives the runs
         parts: list[pl.Series | Path] = []
         lengths, values, clash, start = [], [], [], 0
         for k in range(len(limits) + 1):
@@ -162,9 +163,7 @@ class Ids:
             if folder is None:
                 parts.append(ids)
             else:
-                path = folder / f"part-{k}"
-                _write_ids(ids, path)
-                parts.append(path)
+                parts.append(_write_ids(ids, folder, f"part-{k}"))
         folders = [] if folder is None else [folder]
         return MergedIds(parts, lengths, places, np.concatenate(values), clash, folders)
 
@@ -185,7 +184,7 @@ class Ids:
         ids = self._run(number)
         cuts = [0, *ids.search_sorted(limits, side="left").to_list(), len(ids)]
         for k, (start, end) in enumerate(pairwise(cuts)):
-            _write_ids(ids[start:end], self._folder / f"slice-{number}-{k}")
+            _write_ids(ids[start:end], self._folder, f"slice-{number}-{k}")
         (self._folder / f"run-{number}").unlink()
         return cuts
 
@@ -204,8 +203,11 @@ class Ids:
         size = self._sizes[number]
         if self._folder is None or not size:
             return np.empty(size, dtype=np.int32)
-        path = self._folder / f"places-{number}.npy"
-        return np.lib.format.open_memmap(path, mode="w+", dtype=np.int32, shape=(size,))
+        with self._folder.writing(f"places-{number}.npy") as path:
+            np.save(
+                path, np.zeros(size, dtype=np.int32)
+            )  # lest a full disk kill what fills the map
+        return np.asarray(np.load(path, mmap_mode="r+"))
 
 
 def _set_values(value: Codes, at: Codes, own: Codes) -> list[int]:
@@ -228,7 +230,7 @@ class MergedIds:
         places: Sequence[Codes],
         values: Codes,
         clash: Sequence[int],
-        folders: Sequence[Folder],
+        folders: Sequence[Scratch],
     ) -> None:
         self._parts, self._lengths, self._folders = parts, lengths, folders
         self._starts = np.cumsum([0, *lengths])
@@ -284,8 +286,10 @@ class MergedIds:
         return part if isinstance(part, pl.Series) else _read_ids(part)
 
 
-def _write_ids(ids: pl.Series, path: Path) -> None:
-    ids.to_frame("id").write_ipc(path, compression="lz4")
+def _write_ids(ids: pl.Series, folder: Scratch, name: str) -> Path:
+    with folder.writing(name) as path:
+        ids.to_frame("id").write_ipc(path, compression="lz4")
+    return path
 
 
 def _read_ids(path: Path) -> pl.Series:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.disk import Scratch
 from parivox.read.checks import Encoded, Trials
 from parivox.read.columns import ATTRIBUTE
-from parivox.read.content import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ class Store:
     def __init__(self, name: str) -> None:
         self.name = name
         self.rows = 0
-        self.folder: Folder | None = None
+        self.folder: Scratch | None = None
         self._chunks: list[Encoded] = []
         self._written: list[tuple[int, int]] = []  # run and rows of each chunk on disk
         self._kind = kind_of(ROW, {})
@@ -43,9 +43,9 @@ class Store:
         self._chunks.append(chunk)
         self._kind = kind_of(ROW, chunk.more)
         if self.folder is None and self.rows > IN_MEMORY_TRIALS:
-            self.folder = Folder()
+            self.folder = Scratch()
         if self.folder is not None:
-            with (self.folder / self.name).open("ab") as file:
+            with self.folder.writing(self.name) as path, path.open("ab") as file:
                 for rows in self._chunks:
                     _packed(rows, self._kind).tofile(file)
                     self._written.append((rows.run, rows.score.size))
@@ -66,7 +66,7 @@ class Store:
             for run, rows in self._written:
                 yield _encoded(np.fromfile(file, dtype=self._kind, count=rows))._replace(run=run)
 
-    def scatter(self, rank: FinalCodes, part: NDArray[np.int32], folder: Folder) -> None:
+    def scatter(self, rank: FinalCodes, part: NDArray[np.int32], folder: Scratch) -> None:
         """Write every row, with its final codes, to the file of its partition."""
         for batch in self.batches():
             rows = rank.of(batch)
@@ -75,12 +75,13 @@ class Store:
             packed, home = _packed(rows, self._kind)[order], home[order]
             starts = np.flatnonzero(np.concatenate(([True], home[1:] != home[:-1])))
             for start, end in zip(starts, [*starts[1:], home.size], strict=True):
-                with (folder / f"{self.name}-{home[start]}").open("ab") as file:
+                name = f"{self.name}-{home[start]}"
+                with folder.writing(name) as path, path.open("ab") as file:
                     packed[start:end].tofile(file)
         if self.folder is not None:
             self.folder.remove()
 
-    def part(self, number: int, folder: Folder) -> Encoded:
+    def part(self, number: int, folder: Scratch) -> Encoded:
         """Rows of one partition; its file is removed."""
         path = folder / f"{self.name}-{number}"
         rows = (
@@ -121,7 +122,7 @@ class FinalCodes(NamedTuple):
 class CheckedParts:
     """Checked partitions on disk, read as often as needed."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Scratch) -> None:
         self.folder = folder
         self.parts = 0
 
@@ -130,7 +131,8 @@ class CheckedParts:
         for name, some in (("settled", trials), ("failed", trials.failed)):
             if some is not None:
                 kind = kind_of(TRIAL, some.more)
-                np.save(self.folder / f"{name}-{self.parts}", _packed(some, kind))
+                with self.folder.writing(f"{name}-{self.parts}.npy") as path:
+                    np.save(path, _packed(some, kind))
         self.parts += 1
 
     def __len__(self) -> int:

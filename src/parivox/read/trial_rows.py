@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.disk import Scratch
     from parivox.read.attributes import Attribute
-    from parivox.read.content import Folder
     from parivox.read.formats.format import Chunk, Scan
     from parivox.read.spill import FinalCodes
 
@@ -185,7 +185,7 @@ class TrialRows:
             raise DataError(msg)
 
     def partitions(
-        self, rank: FinalCodes, n: int, folder: Folder | None
+        self, rank: FinalCodes, n: int, folder: Scratch | None
     ) -> Iterator[list[Encoded]]:
         """Rows of either file, in one partition or, on disk, in several."""
         if folder is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from parivox.disk import Scratch
 from parivox.errors import ConfigError, DataError
 from parivox.read.checks import (
     ACQUIRE,
@@ -20,7 +21,6 @@ from parivox.read.checks import (
     check_partition,
 )
 from parivox.read.columns import Columns, are_customers
-from parivox.read.content import Folder
 from parivox.read.formats import scan
 from parivox.read.ids import places_in
 from parivox.read.joining import (
@@ -147,7 +147,7 @@ def _checked(
     digest, of_failed = hashlib.sha256(), hashlib.sha256()
     _hash_ids(digest, ids, speaker, names)
     is_large = any(store.folder is not None for store in rows.stores)
-    parts: list[Trials] | CheckedParts = CheckedParts(Folder()) if is_large else []
+    parts: list[Trials] | CheckedParts = CheckedParts(Scratch()) if is_large else []
     folder = parts.folder if isinstance(parts, CheckedParts) else None
     for scored, *listed in rows.partitions(codes, len(ids), folder):
         part = check_partition(

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 import polars as pl
 
+from parivox.disk import Scratch
 from parivox.errors import ConfigError
 from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
-from parivox.read.content import Folder
 from parivox.read.people import speakers_of
 from parivox.read.spill import CheckedParts
 
@@ -182,7 +182,7 @@ class TrialSet:
         `more` are their names, and `levels` the values of attributes among them.
         """
         parts: list[Trials] | CheckedParts = (
-            [] if isinstance(self._parts, list) else CheckedParts(Folder())
+            [] if isinstance(self._parts, list) else CheckedParts(Scratch())
         )
         for part in self.partitions():
             parts.append(change(part))

@@ -5,18 +5,17 @@ The figures of an earlier report are replaced, as its index names them; any othe
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parivox.disk import HIDDEN, finish, unwritable, whole_folder, writing
 from parivox.errors import ConfigError
-from parivox.report.files import is_ours, need, unwritable
+from parivox.report.files import is_ours, need
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from parivox.auditing.result import Audit
 
@@ -27,7 +26,6 @@ _TALL = 5.0
 """Inches that a figure in one column may be high."""
 _PER_INCH = 96
 _INDEX = "index.md"
-_ASIDE = ".parivox-"
 _SIDES = re.compile(r'\b(?:width|height)="([\d.]+)"')
 _LINKED = re.compile(r"\]\(([a-z0-9-]+\.(?:svg|png|pdf))\)")
 
@@ -54,21 +52,9 @@ def write_figures(
     """
     home = check_figures(folder, formats)
     made = _drawn(audit, formats)
-    try:
-        with _aside(home) as aside:
-            for name, data in made.items():
-                (aside / name).write_bytes(data)
-            if not home.exists():
-                aside.rename(home)
-                return
-            stale = _own(home) - made.keys()
-            for name in stale:
-                (home / name).unlink()
-            # the index first: whatever it names is known to be of a report, should this be stopped
-            for name in sorted(made, key=lambda name: name != _INDEX):
-                (aside / name).replace(home / name)
-    except OSError as error:
-        raise unwritable(folder, error) from error
+    with writing(os.fsdecode(folder), "folder"), whole_folder(home, _own(home)) as aside:
+        for name, data in made.items():
+            (aside / name).write_bytes(data)
 
 
 def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
@@ -125,13 +111,14 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
         if home.exists() and not home.is_dir():
             msg = f"{text}: is a file, not a folder; name a folder that is new or empty"
             raise ConfigError(msg)
+        finish(home)
         strangers = _strangers(home) if home.is_dir() else []
         above = home if home.is_dir() else home.parent
         if not above.is_dir():
             msg = f"{text}: there is no folder {above} to put it in; name another folder"
             raise ConfigError(msg)
     except (OSError, ValueError) as error:
-        raise unwritable(folder, error) from error
+        raise unwritable(text, error, "folder") from error
     if strangers:
         msg = (
             f"{text}: holds {strangers[0]!r}, which is not of an earlier report; name a folder "
@@ -139,7 +126,7 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
         )
         raise ConfigError(msg)
     if not os.access(above, os.W_OK | os.X_OK):
-        raise unwritable(folder, PermissionError("permission denied"))
+        raise unwritable(text, PermissionError("permission denied"), "folder")
     return home
 
 
@@ -148,24 +135,9 @@ def _own(home: Path) -> set[str]:
     index = home / _INDEX
     if not index.is_file() or not is_ours(index):
         return set()
-    named = _LINKED.findall(index.read_text(encoding="utf-8", errors="replace"))
-    return {_INDEX, *named} & {entry.name for entry in home.iterdir()}
+    return {_INDEX, *_LINKED.findall(index.read_text(encoding="utf-8", errors="replace"))}
 
 
 def _strangers(home: Path) -> list[str]:
     entries = {entry.name for entry in home.iterdir()}
-    return sorted(name for name in entries - _own(home) if not name.startswith(_ASIDE))
-
-
-@contextlib.contextmanager
-def _aside(home: Path) -> Iterator[Path]:
-    """A hidden folder in the folder, or beside it where that is not there yet; gone in the end."""
-    inside = home.is_dir()
-    for left in home.glob(f"{_ASIDE}*") if inside else ():
-        shutil.rmtree(left, ignore_errors=True)
-    aside = (home if inside else home.parent) / f"{_ASIDE}{os.urandom(6).hex()}"
-    aside.mkdir()
-    try:
-        yield aside
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    return sorted(name for name in entries - _own(home) if not name.startswith(HIDDEN))

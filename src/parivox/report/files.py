@@ -1,4 +1,4 @@
-"""An audit's page and tables as files: written aside, then put in their place.
+"""An audit's page and tables as files.
 
 What an earlier report left is replaced; any other file is kept, and refused in a sentence. The
 checks stand by themselves, so that a command can refuse before an audit has taken its time.
@@ -6,15 +6,14 @@ checks stand by themselves, so that a command can refuse before an audit has tak
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import re
 import zipfile
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parivox.disk import unwritable, whole_file, writing
 from parivox.errors import ConfigError
 from parivox.report.scopes import check_speaker_ids
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 TABLES = {"markdown": ".md", "latex": ".tex", "xlsx": ".xlsx"}
 """What tables are written as, and how names of such files end."""
 _PAGES = (".html", ".htm")
-_ASIDE = ".parivox-"
 _HEAD = 4096
 _MARK = re.compile(
     rb'<meta name="generator" content="Parivox\b|(?:<!--|%) Parivox [^\n]*: parivox report'
@@ -168,12 +166,12 @@ def _check_file(path: str | os.PathLike[str], ending: str) -> Path:
             raise ConfigError(msg)
         is_other = file.exists() and not is_ours(file)
     except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
+        raise unwritable(text, error) from error
     if is_other:
         msg = f"{text}: is there already, and is no report of Parivox's; name another file"
         raise ConfigError(msg)
     if not os.access(file.parent, os.W_OK | os.X_OK):
-        raise unwritable(path, PermissionError(f"{file.parent} is not a folder to write to"))
+        raise unwritable(text, PermissionError(f"{file.parent} is not a folder to write to"))
     return file
 
 
@@ -191,23 +189,5 @@ def is_ours(file: Path) -> bool:
 
 
 def _put(file: Path, data: bytes) -> None:
-    """Write a file aside, then put it in its place; clear what a killed write of it left aside."""
-    own = f"{_ASIDE}{sha256(os.fsencode(file.name)).hexdigest()[:8]}-"  # names may be long
-    aside = file.with_name(f"{own}{os.urandom(6).hex()}")
-    try:
-        for left in file.parent.glob(f"{own}{'[0-9a-f]' * 12}"):
-            if left.is_file() and not left.is_symlink():
-                left.unlink(missing_ok=True)
+    with writing(str(file)), whole_file(file) as aside:
         aside.write_bytes(data)
-        aside.replace(file)
-    except OSError as error:
-        raise unwritable(file, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
-
-
-def unwritable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
-    """What cannot be written, in a sentence."""
-    reason = getattr(error, "strerror", None) or str(error)
-    return ConfigError(f"{os.fsdecode(path)}: cannot be written ({reason}); name another")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from parivox.embedding.store import hold
+from parivox.disk import HIDDEN, hold, whole_file, writing
 from parivox.errors import ConfigError, DataError
-from parivox.read.formats.format import ENGINE_ERRORS, why
+from parivox.read.formats.format import ENGINE_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 ROWS = 1 << 18
 """Rows of a row group."""
@@ -55,17 +56,17 @@ class Parts:
 
     def _take_over(self) -> None:
         """Empty the folder, unless it is of the same plan, or of no run at all."""
-        plan, aside = self.folder / "plan.json", self.folder / ".plan"
+        plan = self.folder / "plan.json"
         if plan.exists() and plan.read_text(encoding="utf-8", errors="replace") == self.plan:
             return
-        if any(self.folder.iterdir()) and not plan.exists() and not aside.exists():
+        others = [path for path in self.folder.iterdir() if not path.name.startswith(HIDDEN)]
+        if others and not plan.exists():
             msg = f"--out {self.out}: {self.folder} holds other files; name another file"
             raise ConfigError(msg)
-        for path in self.folder.iterdir():
-            if path != aside:
-                path.unlink()
-        aside.write_text(self.plan, encoding="utf-8")
-        aside.replace(plan)
+        for path in sorted(others, key=lambda one: one == plan):  # last, as it tells what they are
+            path.unlink()
+        with whole_file(plan) as aside:
+            aside.write_text(self.plan, encoding="utf-8")
 
     def __exit__(self, *_: object) -> None:
         """Let go of the folder, and remove it if the file is whole, or no part is."""
@@ -73,7 +74,7 @@ class Parts:
             with contextlib.suppress(OSError):
                 # its plan last: ended in between, it is still known as ours
                 for path in sorted(self.folder.iterdir(), key=lambda one: one.name == "plan.json"):
-                    path.unlink()
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
                 self.folder.rmdir()
         self._lock.close()
 
@@ -116,11 +117,8 @@ class Parts:
 
     def write(self, frame: pl.DataFrame, number: int, piece: int | None = None) -> None:
         """Write a part, or a piece of one; it is there wholly or not at all."""
-        path = self._part(number, piece)
-        aside = path.with_suffix(".aside")
-        with self.writing():
+        with self.writing(), whole_file(self._part(number, piece)) as aside:
             frame.write_parquet(aside, compression="uncompressed")
-            aside.replace(path)
 
     def read(self, number: int, piece: int | None = None) -> pl.LazyFrame:
         """A part that is there, or a piece of one."""
@@ -138,8 +136,7 @@ class Parts:
 
         The same parts give the same bytes: row groups of one size, no time, no name of a machine.
         """
-        aside = self.folder / "whole.parquet"
-        with self.writing():
+        with self.writing(), whole_file(self.out) as aside:
             whole = pl.scan_parquet([self._part(n) for n in range(number)], glob=False)
             last(whole).sink_parquet(
                 aside,
@@ -149,23 +146,12 @@ class Parts:
                 maintain_order=True,
                 metadata={"parivox": self.plan},
             )
-            with aside.open("rb") as file:
-                os.fsync(file.fileno())
-            aside.replace(self.out)
         self.is_whole = True
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> contextlib.AbstractContextManager[None]:
         """Say in a sentence what cannot be written; what is there stays."""
-        try:
-            yield
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            reason = getattr(error, "strerror", None) or why(error)
-            msg = (
-                f"--out {self.out}: cannot be written ({reason}); mend that, or name another file: "
-                "what was scored is kept, and the same command goes on from there"
-            )
-            raise DataError(msg) from error
+        kept = ": what was scored is kept, and the same command goes on from there"
+        return writing(f"--out {self.out}", kept=kept)
 
 
 def _would_replace(out: Path, source: Path) -> bool:

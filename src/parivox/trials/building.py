@@ -13,8 +13,6 @@ import json
 import math
 import os
 import shutil
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.disk import found, whole_folder, writing
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
 from parivox.read.content import texts_in
@@ -152,7 +151,8 @@ def build_lists(
     names = [f"{design.kind}{number}.{ending}" for number in numbers]
     manifest_name = f"{design.kind}{ENDING}"
     manifest["inputs"] = _inputs(design.pool, asked, folder)
-    with _aside(folder, [*names, manifest_name]) as aside:
+    _check_new(folder, [*names, manifest_name])
+    with writing(f"--out {folder}", "folder"), whole_folder(folder) as aside:
         for name, one in zip(names, draws, strict=True):
             with ListWriter(aside / name, format_) as writer:
                 for block in counts.counted(design.draw(one)):
@@ -343,32 +343,13 @@ def _in_words(size: float) -> str:
     return f"{size / of:,.1f} {unit}"
 
 
-@contextmanager
-def _aside(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """A folder for files that move to their places when all of them are there."""
+def _check_new(folder: Path, names: Sequence[str]) -> None:
+    """Refuse to replace lists, but for those of a run that was killed while they appeared."""
+    is_unfinished = found(folder, names[-1]).parent != folder
     there = next((name for name in names if (folder / name).exists()), None)
-    if there is not None:
+    if there is not None and not is_unfinished:
         msg = f"--out {folder}: {there} is there already; name another folder"
         raise ConfigError(msg)
-    made: list[Path] = []
-    aside = None
-    try:
-        made = [one for one in (folder, *folder.parents) if not one.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=".parivox-", dir=folder))
-        yield aside
-        for name in names:
-            (aside / name).replace(folder / name)
-        made = []
-    except OSError as error:
-        msg = f"--out {folder}: cannot be written ({error.strerror or error}); name another folder"
-        raise ConfigError(msg) from error
-    finally:
-        if aside is not None:
-            shutil.rmtree(aside, ignore_errors=True)
-        for one in made:
-            if one.is_dir() and not any(one.iterdir()):
-                one.rmdir()
 
 
 def _inputs(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ What a list holds decides its bytes, however it comes in blocks. Every format is
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import polars as pl
 
+from parivox.disk import Scratch, unwritable, whole_file, writing
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import ConvertOptions
 from parivox.read.cells import labels, scores
 from parivox.read.columns import ATTRIBUTE, Columns
-from parivox.read.content import Folder, in_encoding_given
+from parivox.read.content import in_encoding_given
 from parivox.read.formats import scan
 from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.people import read_speakers
@@ -28,6 +30,7 @@ from parivox.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import TracebackType
 
     from numpy.typing import NDArray
 
@@ -79,7 +82,7 @@ def check_new(path: Any) -> Path:
         msg = f"--out {path!r}: names no file; give its path"
         raise ConfigError(msg)
     text = os.fsdecode(path)
-    out = Path(text)
+    out, named = Path(text), f"--out {text}"
     try:
         if text and out.exists():
             msg = f"--out {text}: is there already; name a new file"
@@ -87,14 +90,9 @@ def check_new(path: Any) -> Path:
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
-        raise _unwritable(text, error) from error
+        raise unwritable(named, error) from error
     why = f"{out.parent} is not a folder that can be written" if text else "names no file"
-    raise _unwritable(text, PermissionError(why))
-
-
-def _unwritable(path: str, error: Exception) -> ConfigError:
-    why = getattr(error, "strerror", None) or str(error)
-    return ConfigError(f"--out {path}: cannot be written ({why}); name another file")
+    raise unwritable(named, PermissionError(why))
 
 
 class ListWriter:
@@ -111,20 +109,24 @@ class ListWriter:
     def __init__(self, path: str | os.PathLike[str], format: str) -> None:  # noqa: A002
         self.path, self.format = check_new(path), format
         self.rows = 0
-        self._aside = self.path.with_name(f".parivox-{os.urandom(6).hex()}")
+        self._whole = contextlib.ExitStack()
         self._file: IO[bytes] | None = None
-        self._folder: Folder | None = None
+        self._scratch: Scratch | None = None
         self._blocks: list[Path] = []
 
     def __enter__(self) -> Self:
-        if self.format == "parquet":
-            self._folder = Folder()
-            return self
-        try:
-            self._file = self._aside.open("xb")
-        except OSError as error:
-            raise _unwritable(str(self.path), error) from error
+        with self._writing(), contextlib.ExitStack() as opened:
+            self._aside = opened.enter_context(whole_file(self.path))
+            if self.format == "parquet":
+                self._scratch = Scratch()
+                opened.push(self._write_parquet)
+            else:
+                self._file = opened.enter_context(self._aside.open("wb"))
+            self._whole = opened.pop_all()
         return self
+
+    def _writing(self) -> contextlib.AbstractContextManager[None]:
+        return writing(f"--out {self.path}")
 
     def write(
         self,
@@ -140,15 +142,14 @@ class ListWriter:
         words = label_words(target, _TEXTS.get(self.format, _TEXTS["csv"]).words)
         trial = {"enrol": enrol_ids, "test": test_ids, "label": words}
         frame = pl.DataFrame(trial | dict(more or {}))
-        try:
-            if self._folder is not None:
-                for part in frame.iter_slices(ROWS):
-                    self._blocks.append(self._folder / f"{len(self._blocks)}.arrow")
-                    part.write_ipc(self._blocks[-1], compression="lz4")
-            else:
+        if self._scratch is not None:
+            for part in frame.iter_slices(ROWS):
+                with self._scratch.writing(f"{len(self._blocks)}.arrow") as block:
+                    part.write_ipc(block, compression="lz4")
+                self._blocks.append(block)
+        else:
+            with self._writing():
                 self._write_text(frame)
-        except OSError as error:
-            raise _unwritable(str(self.path), error) from error
         self.rows += frame.height
 
     def _write_text(self, frame: pl.DataFrame) -> None:
@@ -178,23 +179,19 @@ class ListWriter:
                 )
                 raise DataError(msg)
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if self._file is not None:
-                self._file.close()
-            if kind is None:
-                if self._folder is not None:
-                    self._write_parquet()
-                self._aside.replace(self.path)
-        except OSError as error:
-            raise _unwritable(str(self.path), error) from error
-        finally:
-            self._aside.unlink(missing_ok=True)
-            if self._folder is not None:
-                self._folder.remove()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._writing():
+            self._whole.__exit__(kind, error, trace)
 
-    def _write_parquet(self) -> None:
+    def _write_parquet(self, failed: type[BaseException] | None, *_: object) -> None:
         """Put the blocks together: row groups of one size, whatever that of the blocks."""
+        if failed:
+            return
         empty = pl.LazyFrame(schema=dict.fromkeys(_TRIAL, pl.String))
         blocks = pl.scan_ipc(self._blocks) if self._blocks else empty
         blocks.sink_parquet(

@@ -98,13 +98,13 @@ def test_an_index_of_someone_else_is_no_leave_to_replace(unsure, tmp_path, drawn
         pv.write_figures(unsure, tmp_path)
 
 
-def test_what_a_stopped_run_left_is_cleared_up(unsure, tmp_path, drawn):
-    drawn("one")
-    pv.write_figures(unsure, tmp_path)
-    (tmp_path / ".parivox-0123456789ab").mkdir()
-    (tmp_path / "one.svg").unlink()
-    pv.write_figures(unsure, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"one.svg", "index.md"}
+def test_figures_of_a_report_that_was_killed_are_known(unsure, tmp_path, drawn, ended):
+    for name, figure in (("old", "one"), ("new", "two")):
+        drawn(figure)
+        pv.write_figures(unsure, tmp_path / name)
+    for out in ended(tmp_path / "old", tmp_path / "new", ["one.svg"], "SIGKILL"):
+        pv.write_figures(unsure, out)
+        assert {path.name for path in out.iterdir()} == {"two.svg", "index.md"}
 
 
 def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path, drawn):

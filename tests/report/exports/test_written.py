@@ -39,27 +39,6 @@ def test_any_other_file_is_kept(unsure, tmp_path, text):
     assert file.read_text() == text
 
 
-def test_what_a_killed_write_left_goes_with_the_next_of_that_file(unsure, tmp_path, monkeypatch):
-    def killed(*_, **__):
-        raise KeyboardInterrupt
-
-    names = ["a.md", "b.md"]
-    with monkeypatch.context() as now:
-        now.setattr("pathlib.Path.replace", killed)
-        now.setattr("pathlib.Path.unlink", killed)
-        for name in names:
-            with pytest.raises(KeyboardInterrupt):
-                pv.write_tables(unsure, tmp_path / name)
-    left = {path.name for path in tmp_path.iterdir()}
-    assert len(left) == len(names)
-    assert all(name.startswith(".parivox-") for name in left)
-    (tmp_path / ".parivox-mine").touch()
-    pv.write_tables(unsure, tmp_path / "a.md")
-    assert len(left & {path.name for path in tmp_path.iterdir()}) == 1  # that of b.md
-    pv.write_tables(unsure, tmp_path / "b.md")
-    assert {path.name for path in tmp_path.iterdir()} == {*names, ".parivox-mine"}
-
-
 def test_an_empty_file_may_be_written_to(unsure, tmp_path):
     file = tmp_path / "made.md"
     file.touch()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.disk import whole_file
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -189,16 +190,12 @@ def _fetched() -> Weights:
 
 
 def _keep(weights: Weights, path: Path) -> None:
-    """Write the array file aside and rename it; a cache that takes nothing is told and left."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write the array file; a cache that takes nothing is told and left."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with aside.open("wb") as file:
-            np.savez(file, allow_pickle=False, **weights)
-        aside.replace(path)
+        with whole_file(path) as aside:
+            np.savez(aside, allow_pickle=False, **weights)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
         sys.stderr.write(
             f"parivox: {path} cannot be written ({error.strerror or error}), so that ge2e is "
             "fetched again each time; set XDG_CACHE_HOME to a folder that can\n"

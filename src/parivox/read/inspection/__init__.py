@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.disk import Scratch
 from parivox.errors import DataError, shown
 from parivox.read.columns import ALIASES, SPEAKER, Columns, plain
-from parivox.read.content import Folder, read_content
+from parivox.read.content import read_content
 from parivox.read.counts_file import holds_counts
 from parivox.read.formats import may_be_trials, scan, table_format
 from parivox.read.inspection.findings import Found, Inspection
@@ -105,9 +106,9 @@ def _readable_again(given: Any, number: int) -> Source:
     if os.fspath(given) != "-":
         name = shown(os.fspath(given))
         return Source(name, given, name)
-    folder = Folder()
-    path = folder / "standard input"  # as messages call it
-    with path.open("wb") as file:
+    folder = Scratch()
+    # "standard input" is what messages call it
+    with folder.writing("standard input") as path, path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return Source(path.name, path, "-", folder)
 

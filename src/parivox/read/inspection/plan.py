@@ -24,7 +24,7 @@ from parivox.read.trials import read_trials
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from parivox.read.content import Folder
+    from parivox.disk import Scratch
     from parivox.read.groups_file import GroupsFile
     from parivox.read.inspection.findings import Differing
     from parivox.read.trialset import TrialSet
@@ -50,7 +50,7 @@ class Source:
     name: str
     data: Any
     word: str  # as the command takes it
-    folder: Folder | None = None  # of standard input, for as long as it is needed
+    folder: Scratch | None = None  # of standard input, for as long as it is needed
     inspected: Inspected = field(default_factory=lambda: Found("", "unknown"))
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError
 from parivox.report.files import need
 
@@ -99,18 +100,11 @@ def check_chart(option: str, path: str | None) -> None:
 
 
 def save(chart: Any, option: str, path: str) -> None:
-    """Write a chart, in the format that its name tells: aside first, then in place."""
-    file = Path(path)
-    aside = file.with_name(f".parivox-{os.urandom(6).hex()}{file.suffix.lower()}")
-    try:
-        how = {"inline": True} if aside.suffix == ".html" else {}  # else it loads from elsewhere
-        chart.save(str(aside), **how)
-        aside.replace(file)
-    except OSError as error:
-        msg = f"{option} {path}: cannot be written ({error.strerror or error}); name another file"
-        raise ConfigError(msg) from error
-    finally:
-        aside.unlink(missing_ok=True)
+    """Write a chart, in the format that its name tells."""
+    kind = Path(path).suffix.lower()[1:]
+    how = {"inline": True} if kind == "html" else {}  # else it loads from elsewhere
+    with writing(f"{option} {path}"), whole_file(path) as aside:
+        chart.save(str(aside), format=kind, **how)
 
 
 def _faceted(alt: Any, panel: Any, rows: list[dict[str, Any]]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import tempfile
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -46,24 +46,18 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
         "recipe": json.dumps(asdict(system.recipe)),
         "weights_sha256": str(system.provenance.get("weights_sha256", "")),
     }
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
-            aside = Path(folder) / "model.onnx"
-            _trace(system, aside)
-            model = onnx.load(aside)
-            onnx.helper.set_model_props(model, {f"parivox.{k}": v for k, v in metadata.items()})
-            onnx.save(model, aside)
-            difference = _difference(system, aside, onnxruntime)
-            if not difference <= _TOLERANCE:
-                msg = (
-                    f"{system.name}: the ONNX file would differ from torch by {difference:.1e}, "
-                    f"more than {_TOLERANCE:.0e}; nothing was written, use the checkpoint itself"
-                )
-                raise DataError(msg)
-            aside.replace(path)
-    except OSError as error:
-        msg = f"{path}: cannot be written ({error.strerror}); give a place that can be"
-        raise ConfigError(msg) from None
+    with writing(str(path)), whole_file(path) as aside:
+        _trace(system, aside)
+        model = onnx.load(aside)
+        onnx.helper.set_model_props(model, {f"parivox.{k}": v for k, v in metadata.items()})
+        onnx.save(model, aside)
+        difference = _difference(system, aside, onnxruntime)
+        if not difference <= _TOLERANCE:
+            msg = (
+                f"{system.name}: the ONNX file would differ from torch by {difference:.1e}, "
+                f"more than {_TOLERANCE:.0e}; nothing was written, use the checkpoint itself"
+            )
+            raise DataError(msg)
     return difference
 
 

@@ -1,0 +1,169 @@
+"""What is written is whole or not there, however the process ends; a full disk is a sentence."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from parivox import ConfigError
+from parivox.disk import HIDDEN, Scratch, found, whole_file, whole_folder, writing
+
+pytestmark = [
+    pytest.mark.minimal,
+    pytest.mark.skipif(os.name == "nt", reason="signals, and locks of folders"),
+]
+OLD = {"a.csv": "old a", "b.csv": "old b", "gone.csv": "old", "z.json": "old z"}
+NEW = {"a.csv": "new a", "b.csv": "new b", "more.csv": "new", "z.json": "new z"}
+
+
+def made(folder, files):
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def read(folder, names=OLD | NEW):
+    """The files as whoever asks Parivox finds them."""
+    paths = {name: found(folder, name) for name in names}
+    return {name: path.read_text() for name, path in paths.items() if path.exists()}
+
+
+def hidden(folder):
+    return [path for path in folder.rglob("*") if path.name.startswith(HIDDEN)]
+
+
+@pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
+def test_a_folder_is_the_old_or_the_new_one_wherever_its_writer_ends(tmp_path, ended, signal):
+    made(tmp_path / "new", NEW)
+    outs = ended(made(tmp_path / "old", OLD), tmp_path / "new", OLD | NEW, signal)
+    seen = [read(out) for out in outs]
+    assert all(one in (OLD, NEW) for one in seen)
+    assert (seen[0], seen[-1]) == (OLD, NEW)
+    for out, before in zip(outs, seen, strict=True):
+        if signal == "SIGTERM":
+            assert {path.name: path.read_text() for path in out.iterdir()} == before
+        with whole_folder(out, OLD | NEW) as aside:  # the next run clears up
+            for name, text in OLD.items():
+                (aside / name).write_text(text)
+        assert read(out) == OLD
+        assert hidden(out) == []
+
+
+@pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
+def test_a_new_folder_is_there_whole_or_not_at_all(tmp_path, ended, signal):
+    outs = ended(None, made(tmp_path / "new", NEW), [], signal)
+    seen = [read(out) if out.exists() else {} for out in outs]
+    assert all(one in ({}, NEW) for one in seen)
+    assert (seen[0], seen[-1]) == ({}, NEW)
+    if signal == "SIGTERM":
+        assert hidden(tmp_path) == []
+    with whole_folder(outs[0].parent / "next"):
+        pass
+    assert hidden(outs[0].parent) == []
+
+
+@pytest.mark.parametrize("whole", [whole_folder, whole_file])
+def test_what_fails_before_it_is_whole_changes_nothing(tmp_path, whole):
+    out = made(tmp_path / "out", OLD)
+    is_file = whole is whole_file
+
+    def fail(error):
+        with whole(out / "a.csv" if is_file else out) as aside:
+            (aside if is_file else aside / "a.csv").write_text("half")
+            raise error
+
+    for error in (OSError(16, "Device or resource busy"), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            fail(error)
+    assert {path.name: path.read_text() for path in out.iterdir()} == OLD
+
+
+def test_what_another_run_has_in_hand_is_left_to_it(tmp_path):
+    """Until it ends, when the next one clears it."""
+    script = (
+        "import sys, time\nfrom parivox.disk import whole_file\n"
+        "with whole_file('other.txt') as aside:\n"
+        "    aside.write_text('half')\n    print(aside, flush=True)\n    time.sleep(60)\n"
+    )
+    words = [sys.executable, "-c", script]
+    other = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    with other.stdout:
+        aside = Path(other.stdout.readline().strip())
+    foreign = tmp_path / f"{HIDDEN}elsewhere-1-0123abcd"  # of another machine: who knows
+    for folder in (foreign, tmp_path / f"{HIDDEN}mine"):
+        folder.mkdir()
+    with whole_file(tmp_path / "a.txt") as mine:
+        mine.write_text("a")
+    assert aside.read_text() == "half"
+    other.kill()
+    other.wait()
+    with whole_file(tmp_path / "a.txt") as mine:
+        mine.write_text("b")
+    names = {"a.txt", foreign.name, f"{HIDDEN}mine"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link.csv").symlink_to(tmp_path / "there" / "real")
+    with whole_file(tmp_path / "link.csv") as aside:
+        assert aside.suffix == ".csv"
+        aside.write_text("x")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "there" / "real").read_text() == "x"
+
+
+# ---- no room
+
+
+def numpy_words(path):
+    msg = "1000000 requested and 262128 written"
+    raise OSError(msg)
+
+
+def polars_words(path):
+    msg = "parquet: File out of specification: No space left on device (os error 28)"
+    raise pl.exceptions.ComputeError(msg)
+
+
+def plain_words(path):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("full", [numpy_words, polars_words, plain_words])
+def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkeypatch, full):
+    with (
+        pytest.raises(ConfigError) as told,
+        writing("--out a"),
+        whole_file(tmp_path / "a") as aside,
+    ):
+        full(aside)
+    assert str(told.value) == (
+        "--out a: cannot be written (No space left on device); free some of its disk, or name a "
+        "file on another"
+    )
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    scratch = Scratch()
+    with pytest.raises(ConfigError) as told, scratch.writing("rows") as path:
+        full(path)
+    assert str(told.value) == (
+        f"{tmp_path}: has no room for what does not fit into memory (No space left on device); "
+        "free some of its disk, or name a folder on another in the environment variable TMPDIR"
+    )
+    scratch.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_another_kind_stays_what_it_is():
+    with pytest.raises(KeyError), writing("--out a"):
+        {}["a fault"]
+    with pytest.raises(ConfigError) as told, writing("--out a"):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    assert str(told.value) == (
+        "--out a: cannot be written (Permission denied); mend that, or name another file"
+    )
