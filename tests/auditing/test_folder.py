@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing.folder import _own_files, check_folder
+from parivox.auditing.folder import check_folder
 from parivox.auditing.inputs import by_name
 from parivox.errors import ConfigError, DataError, ParivoxError, shown
 from parivox.read.table import Table
@@ -120,7 +120,7 @@ def test_a_killed_run_leaves_the_earlier_audit_or_the_new_one(
     small, written, other, tmp_path, ended
 ):
     other.write(tmp_path / "new", format="parquet")
-    outs = ended(written, tmp_path / "new", {*_own_files()}, "SIGKILL")
+    outs = ended(written, tmp_path / "new", names(written), "SIGKILL")
     some = [*outs[:-100:8], *outs[-100::5], outs[-1]]  # moving begins some 150 changes from the end
     seen = []
     for out in some:

@@ -161,6 +161,29 @@ def test_what_is_ended_leaves_nothing_behind(home):
     assert not (home / "ended").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends processes without asking")
+def test_lists_are_all_there_or_built_again_wherever_the_run_was_killed(build, home, ended):
+    words = ("inclusive", "--by", "gender", "--per-speaker", "5", "--variants", "3", "--out")
+    assert build(*words, "killed/new").returncode == 0
+    lists = {path.name: path.read_bytes() for path in (home / "killed" / "new").iterdir()}
+    (home / "killed" / "old").mkdir()
+    (home / "killed" / "old" / "cross.txt").write_text("another list")
+    outs = ended(home / "killed" / "old", home / "killed" / "new", [], "SIGKILL")
+    refused = []
+    for out in outs:
+        there = {path.name for path in out.iterdir()} & {*lists}
+        done = build(*words, out)
+        refused.append(done.returncode)
+        if done.returncode:
+            assert "inclusive-1.txt is there already" in done.stderr
+            assert there == {*lists}
+        found = {path.name: path.read_bytes() for path in out.iterdir()}
+        assert found.keys() == {*lists, "cross.txt"}
+        assert all(found[name] == lists[name] for name in lists if not name.endswith(".json"))
+    assert sorted({*refused}) == [0, 2]
+
+
 def test_a_manifest_and_a_kind_contradict_each_other(parivox, home):
     words = ("--from", "m.json", "cross", "--by", "gender", "--per-cell", "5", "--out", "x")
     done = parivox("trials", "build", *words, cwd=home)

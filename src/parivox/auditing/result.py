@@ -101,9 +101,8 @@ class Audit(Shown):
     def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:  # noqa: A002
         """Write every table, ``audit.json``, ``provenance.json`` and hashes: all or nothing.
 
-        A folder with an ``audit.json`` holds one whole audit. A run that is killed while an
-        earlier audit is being replaced leaves none, which :func:`load` tells, and the next audit
-        written there clears up.
+        A run that is stopped or killed leaves the earlier audit or this one whole, as
+        :func:`load` reads it, and the next audit written there clears up.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.disk import found, whole_folder, writing
+from parivox.disk import finish, found, whole_folder, writing
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
 from parivox.read.content import texts_in
@@ -345,8 +345,10 @@ def _in_words(size: float) -> str:
 
 def _check_new(folder: Path, names: Sequence[str]) -> None:
     """Refuse to replace lists, but for those of a run that was killed while they appeared."""
-    is_unfinished = found(folder, names[-1]).parent != folder
-    there = next((name for name in names if (folder / name).exists()), None)
+    with writing(f"--out {folder}", "folder"):
+        is_unfinished = found(folder, names[-1]).parent != folder
+        finish(folder)
+        there = next((name for name in names if (folder / name).exists()), None)
     if there is not None and not is_unfinished:
         msg = f"--out {folder}: {there} is there already; name another folder"
         raise ConfigError(msg)
