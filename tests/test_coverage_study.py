@@ -9,6 +9,7 @@ import pytest
 
 from parivox.core.noise import gamma_multinomial
 from parivox.core.tallies import moments
+from parivox.report import findings
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,6 +33,14 @@ def test_no_table_of_the_page_is_empty(part):
     assert "<<" not in page.render(records.read())
     assert page.render({}).count("Not yet run.") == len(page.TABLES) - 1
     assert "Not yet run." not in page.render(records.read())
+
+
+def test_reports_quote_how_often_something_is_said_of_fair_systems(part):
+    rows = part("records").read()["findings"]
+    most = max(row["said"] for row in rows if row["of"] == "and EER")
+    assert f"{100 * most:.0f} % of such systems" in findings.EXPLORED
+    for page in ("uncertainty.md", "methods/verdicts.md"):
+        assert f"up to {100 * most:.0f} %" in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("skewed", [False, True])

@@ -3,9 +3,9 @@
     python -m benchmarks.coverage [STUDY ...]
         [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
 
-The studies are rates, ratios, real, floors, measures, heterogeneity, better, spread, shrinkage,
-curves, thresholds and plans. Without names, everything, which takes about half an hour on one
-core. `--cells` runs the cells whose name holds any of the texts; what other runs found stays.
+The studies are rates, ratios, real, floors, measures, heterogeneity, better, findings, spread,
+shrinkage, curves, thresholds and plans. Without names, everything, which takes about an hour on
+one core. `--cells` runs the cells whose name holds any of the texts; what other runs found stays.
 `page` writes the page alone. `--quick` draws a few data sets of each cell and keeps nothing.
 """
 
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from benchmarks.coverage import (
     better,
     curves,
+    findings,
     floors,
     heterogeneity,
     measures,
@@ -43,6 +44,7 @@ STUDIES = {
     "measures": measures,
     "heterogeneity": heterogeneity,
     "better": better,
+    "findings": findings,
     "spread": spread,
     "shrinkage": shrinkage,
     "curves": curves,

@@ -453,6 +453,22 @@ def _named(results: dict[str, list[Row]]) -> list[str]:
     return _table(head, lines)
 
 
+def _findings(results: dict[str, list[Row]]) -> list[str]:
+    found: dict[str, list[Row]] = {}
+    for row in results.get("findings", []):
+        found.setdefault(row["cell"], []).append(row)
+    lines = [
+        (
+            cell,
+            *(_share(row["said"], row["said_error"]) for row in rows),
+            f"{rows[0]['datasets']}",
+        )
+        for cell, rows in found.items()
+    ]
+    head = ("speakers of", "first grouping", "second", "both", "all, at two points", "and EERs")
+    return _table((*head, "and whether attributes add up", "data sets"), lines)
+
+
 def _plans(results: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
@@ -553,6 +569,7 @@ TABLES = {
     "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
     "asked together": _asked_together,
     "better": _better,
+    "findings": _findings,
     "spread": _spread,
     "best guesses": _best_guesses,
     "named": _named,

@@ -44,6 +44,7 @@ from parivox.report.scopes import (
     systems,
     verdicts_of,
     why_no_rate,
+    with_standing,
 )
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import (
@@ -231,7 +232,7 @@ def _verdicts(audit: Audit, where: Row, rates: Rates, known: list[Row]) -> Itera
             reference = audit.record["options"]["reference"][0]
             yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
             continue
-        yield text(f"At {at}:", style="bold")
+        yield text(f"{with_standing(audit, f'At {at}', here, at)}:", style="bold")
         lines = _two_columns(is_close=True)
         by_sentence: dict[str, list[str]] = {}
         for metric, words in RATES.items():
@@ -255,10 +256,8 @@ def _own_thresholds(audit: Audit, where: Row) -> Iterator[RenderableType]:
     for words, sentence in own_thresholds(audit, where):
         add(lines, words, sentence)
     if lines.row_count:
-        yield text(
-            "At a threshold of each group's own (EER), to see whom the system finds harder:",
-            style="bold",
-        )
+        head = with_standing(audit, "At a threshold of each group's own (EER)", where)
+        yield text(f"{head}, to see whom the system finds harder:", style="bold")
         yield Padding(lines, (0, 0, 0, 2))
 
 

@@ -24,6 +24,7 @@ from parivox.report.scopes import (
     scopes,
     systems,
     verdicts_of,
+    with_standing,
 )
 from parivox.report.words import chance, number, percent, share_of_people, short, span
 
@@ -38,6 +39,10 @@ SET_APART = ("G8", "G9")
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
+EXPLORED = (
+    "By three groupings, at two points and in EERs, something is said of up to 19 % of such systems"
+)
+"""What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
 _NO_INTERVAL = "no interval: "
@@ -77,7 +82,8 @@ def answers(audit: Audit) -> Iterator[Answer]:
                 at = point["operating_point"]
                 sentences = list(_verdicts(audit, {**scope.where, "operating_point": at}, rates))
                 if sentences:
-                    yield Answer(f"{name}: {scope.grouping} at {at}", sentences)
+                    heading = f"{name}: {scope.grouping} at {at}"
+                    yield Answer(with_standing(audit, heading, scope.where, at), sentences)
 
 
 def of_data(audit: Audit, name: Row) -> str:
@@ -100,6 +106,8 @@ def _of_system(audit: Audit, system: Row) -> Iterator[str]:
         )
     if not points(audit, system):
         yield "No operating point has a threshold, so no group has rates."
+    if system == systems(audit)[0] and (holds := what_holds(audit)):
+        yield holds
     twin, failed = list_checks(audit, system)
     if twin:
         yield f"The list of trials fails what that of {twin} fails."
@@ -109,6 +117,33 @@ def _of_system(audit: Audit, system: Row) -> Iterator[str]:
     for check in failed:
         said = f"The list of trials{what} fails {check['id']}"
         yield f"{said} ({check['what']}): {check['sentence']}."
+
+
+def primary_in_words(audit: Audit) -> str:
+    """Where verdicts are confirmatory; empty if they are nowhere."""
+    at: dict[str, list[str]] = {}
+    for system, question in audit.record.get("primary", {}).items():
+        at.setdefault(" at ".join(question.rpartition("@")[::2]), []).append(system)
+    if len(at) == 1:
+        return next(iter(at))
+    return ", ".join(f"{question} ({', '.join(names)})" for question, names in at.items())
+
+
+def what_holds(audit: Audit) -> str:
+    """What is confirmatory, at which level, and what comes of all the rest in fair systems.
+
+    Empty where there are no verdicts, and of audits that do not tell.
+    """
+    if {row["confirmatory"] for row in audit.verdicts.rows()} <= {None}:
+        return ""
+    primary, level = primary_in_words(audit), 1 - audit.record["options"]["confidence"]
+    held = (
+        f"Confirmatory: verdicts by {primary}. Of systems that treat all groups alike, about "
+        f"{100 * level:.3g} % have anything said of them there. Exploratory: all else"
+        if primary
+        else "Exploratory: all that is said, as the primary operating point has no threshold"
+    )
+    return f"{held}. {EXPLORED}."
 
 
 def _verdicts(audit: Audit, where: Row, rates: Rates) -> Iterator[str]:

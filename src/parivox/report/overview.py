@@ -220,7 +220,7 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
         if grouping == groupings[0]:
             yield from said
         else:
-            yield _in_short(of)
+            yield _in_short(of, "Exploratory: of" if findings.what_holds(audit) else "Of")
 
 
 def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
@@ -321,7 +321,7 @@ def _shown_together(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
             yield name_of(scope.system, scope.list)
 
 
-def _in_short(of: Sequence[Line]) -> Sentence:
+def _in_short(of: Sequence[Line], first: str) -> Sentence:
     """Who fares worse of a further grouping, system by system, in one sentence."""
     n, by = len(of), of[0].grouping
     names = list(dict.fromkeys(one.system for line in of for one in line.every()))
@@ -343,8 +343,8 @@ def _in_short(of: Sequence[Line]) -> Sentence:
             said = f"{len(groups)}{'' if parts else f' {verb} worse'}{with_}"
             parts.append([Said(f"{said} ("), *shown, Said(")")])
     if not parts:
-        return [Said(f"Of {n} groups by {by}, none is shown to fare worse")]
-    joined: Sentence = [Said(f"Of {n} groups by {by}, ")]
+        return [Said(f"{first} {n} groups by {by}, none is shown to fare worse")]
+    joined: Sentence = [Said(f"{first} {n} groups by {by}, ")]
     for place, part in enumerate(parts):
         before = "" if not place else " and " if place == len(parts) - 1 else ", "
         joined += [Said(before), *part]

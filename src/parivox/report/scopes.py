@@ -140,6 +140,18 @@ def verdicts_of(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
     return of
 
 
+def with_standing(audit: Audit, words: str, where: Row, at: str | None = None) -> str:
+    """A heading with whether verdicts at that point are confirmatory, or exploratory as all else.
+
+    As it is where there are no verdicts, and of audits that do not tell.
+    """
+    told = {row["confirmatory"] for row in audit.verdicts.rows()} - {None}
+    if not told:
+        return words
+    here = audit.verdicts.where(**{**where, "operating_point": at}, confirmatory=True)
+    return f"{words}, {'confirmatory' if len(here) else 'exploratory'}"
+
+
 def small_groups(audit: Audit, where: Row) -> set[str]:
     """Groups that are too small to count, for either error."""
     rows = audit.verdicts.where(**where).rows()

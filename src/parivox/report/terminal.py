@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from parivox.errors import shown
-from parivox.report.findings import read_as, reference_in_words
+from parivox.report.findings import read_as, reference_in_words, what_holds
 from parivox.report.grids import Grid
 from parivox.report.overview import overview
 from parivox.report.scopes import RATES, VERDICTS
@@ -79,6 +79,8 @@ def _parts(
             f"speakers; p: allows for all groups; ? can't tell",
             style="dim",
         )
+    if holds := what_holds(audit):
+        yield text(holds, style="dim")
     if page is not None:
         yield text(f"The page, which opens in any browser: {page}")
     if out is not None:

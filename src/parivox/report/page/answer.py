@@ -23,6 +23,7 @@ from parivox.report.scopes import (
     systems,
     verdicts_of,
     why_no_rate,
+    with_standing,
 )
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
@@ -63,6 +64,7 @@ def answer(audit: Audit, context: Context | None) -> dict[str, Any]:
     return {
         "glance": glance,
         "example": example,
+        "holds": findings.what_holds(audit),
         "is_counted": not any(scope["points"] for of in said for scope in of),
         "unsure": [f"{name}: {why}" for why, name in unsure.items() if why],
         "limits": list(_limits(audit, every, about)),
@@ -144,7 +146,13 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
     ]
     first = next((words for _, words in findings.own_thresholds(audit, scope.where)), "")
     own = "; ".join(filter(None, (", ".join(harder), first)))
-    return {"label": scope.label, "points": at_points, "own": own, "missing": missing}
+    head = with_standing(audit, "Each group at a threshold of its own (EER)", scope.where)
+    return {
+        "label": scope.label,
+        "points": at_points,
+        "own": own and f"{head}, to see whom the system finds harder: {own}",
+        "missing": missing,
+    }
 
 
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
@@ -167,6 +175,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
         sentences.append((f"{capital(words)} ({metric.upper()})", sentence))
     return {
         "at": at,
+        "head": with_standing(audit, f"At {at}", scope.where, at),
         "where": point_in_words(point),
         "short": "; ".join(summary),
         "sentences": sentences,
@@ -212,6 +221,9 @@ def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     points = options["operating_points"]
     how = f"given to the audit: {', '.join(points)}" if points else "left to Parivox's defaults"
     yield f"Operating points: {how}; {_who(context.threshold)}."
+    if primary := findings.primary_in_words(audit):
+        how = "named for the audit" if options["primary"] else "the first of all, as none was named"
+        yield f"Primary: {primary}, {how}."
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
         yield "Thresholds were found on the audited trials themselves" + (
@@ -287,7 +299,7 @@ def _glance(audit: Audit, every: Sequence[Scope]) -> tuple[Sheet, tuple[str, ...
         is_stacked=True,
     )
     example: tuple[str, ...] = ()
-    for scope in every:
+    for scope in (one for of in by_grouping(every) for one in of):
         at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
         of = verdicts_of(audit, {**scope.where, "operating_point": at})
         if at is None or not of:
@@ -305,7 +317,7 @@ def _glance(audit: Audit, every: Sequence[Scope]) -> tuple[Sheet, tuple[str, ...
             cells.append(_worse(worse, rows))
             n = sum(row["verdict"] == "cannot_tell" for row in rows)
             unknown.append(f"{words}: {n or 'none'} of {len(rows)}")
-        made.add(scope.label, at, *cells, "; ".join(unknown))
+        made.add(scope.label, with_standing(audit, at, scope.where, at), *cells, "; ".join(unknown))
     return (made, example) if made.rows else (_counted_worst(audit, every), ())
 
 

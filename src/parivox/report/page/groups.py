@@ -24,6 +24,7 @@ from parivox.report.scopes import (
     systems,
     verdicts_of,
     why_no_rate,
+    with_standing,
 )
 from parivox.report.sheets import comparison
 from parivox.report.sheets import groups as tables
@@ -83,6 +84,7 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
             *findings.worst_tenth(audit, where, at),
             *findings.trends(audit, where, at),
         ],
+        "own_head": with_standing(audit, "At thresholds of their own", where),
         "own_in_words": list(findings.own_thresholds(audit, where)),
         "own": own and replace(own, title=f"{own.title}, {scope.label}"),
         "more": [*(one.of(scope.label) for one in more), *_levels(audit, scope, at)],

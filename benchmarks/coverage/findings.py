@@ -1,0 +1,116 @@
+"""Of how many fair systems an audit says something: in its answer, and in all that it looks at.
+
+Real speakers of VoxCeleb1-H, with their scores by V2, change groups at random, and every list is
+audited whole, by three groupings at both default operating points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from benchmarks.coverage.records import Row, mean, stream
+from benchmarks.measure import demo_data
+
+import parivox as pv
+from parivox.report import findings
+from parivox.report.scopes import points, scopes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from parivox.auditing.result import Audit
+
+DATASETS = 500
+REPLICATES = 200
+SIDES = ("enrol", "test")
+
+
+@dataclass(frozen=True)
+class Design:
+    """A list, and the groups that its speakers are dealt out to."""
+
+    name: str
+    by: tuple[str, str, str]
+    group: str = ""  # whose speakers alone take part
+    shares: tuple[int, ...] = ()  # of the values of the second attribute; none: as they are
+
+    def read(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return trials and speakers with their attributes."""
+        scores, meta = demo_data()
+        people = pl.read_csv(meta, separator="\t").select(
+            speaker="VoxCeleb1 ID", gender="Gender", nationality="Nationality"
+        )
+        trials = pl.read_csv(scores).select(
+            enrol="ref_file", test="com_file", label="lab", score="sc"
+        )
+        if self.group:
+            gender, nationality = self.group.split("+")
+            people = people.filter(gender=gender, nationality=nationality)
+        of = [trials[side].str.split("/").list.first() for side in SIDES]
+        trials = trials.filter(of[0].is_in(people["speaker"].implode()))
+        people = people.filter(pl.col("speaker").is_in(pl.concat(of).implode()))
+        if self.shares:
+            place = np.arange(people.height)
+            pairs = place % 2, np.repeat(np.arange(len(self.shares)), self._sizes(people.height))
+            names = zip(self.by, pairs, strict=False)
+            return trials, people.select("speaker", **{name: pl.Series(of) for name, of in names})
+        return trials, people
+
+    def _sizes(self, speakers: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        ends = np.rint(speakers * np.cumsum(self.shares) / sum(self.shares)).astype(np.int64)
+        return np.diff(ends, prepend=0)
+
+
+DESIGNS = (
+    Design("H", ("gender", "nationality", "gender+nationality")),
+    Design("m+USA", ("half", "share", "half+share"), "m+USA", (8, 4, 2, 1, 1)),
+)
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study what is said of fair systems, list by list."""
+    for design in DESIGNS:
+        if not wanted(design.name):
+            continue
+        rng = stream(seed, f"findings/{design.name}")
+        trials, people = design.read()
+        said: dict[str, list[bool]] = {}
+        for _ in range(datasets):
+            dealt = people.with_columns(speaker=rng.permutation(people["speaker"].to_numpy()))
+            audit = pv.audit(trials, speakers=dealt, by=design.by, replicates=REPLICATES)
+            for what, is_said in _said(audit).items():
+                said.setdefault(what, []).append(is_said)
+        where = {"cell": design.name, "speakers": people.height, "datasets": datasets}
+        yield [
+            where | {"of": what} | mean(np.array(values, dtype=np.float64), "said")
+            for what, values in said.items()
+        ]
+
+
+def _said(audit: Audit) -> dict[str, bool]:
+    """Whether anything is said: by grouping at the first point, then in more and more of all."""
+    every = list(scopes(audit))
+    found: dict[str, bool] = {}
+    verdicts, own, sums = False, False, False
+    for scope in every:
+        for i, point in enumerate(points(audit, scope.where)):
+            at = {"operating_point": point["operating_point"], "group": "", "metric": "fpr+fnr"}
+            (row,) = audit.verdicts.where(**scope.where, **at).rows()
+            is_said = row["verdict"] == "differs"
+            verdicts |= is_said
+            if not i:
+                found[scope.grouping] = is_said
+        own |= any(
+            words.startswith(("harder:", "easier:"))
+            or (what == "the harder group" and not words.startswith("not resolved"))
+            for what, words in findings.own_thresholds(audit, scope.where)
+        )
+        sums |= any(True for _ in findings.interactions(audit, scope.where))
+    return found | {
+        "three groupings, two points": verdicts,
+        "and EER": verdicts or own,
+        "and whether attributes add up": verdicts or own or sums,
+    }

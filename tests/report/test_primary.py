@@ -1,0 +1,97 @@
+"""Reports say what is confirmatory and what is exploratory, and tell the primary question first."""
+
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import parivox as pv
+from parivox.report.findings import EXPLORED
+from parivox.report.notebook import html
+from parivox.report.page import page
+from parivox.report.sheets.paper import markdown
+
+pytestmark = pytest.mark.slow
+
+OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
+
+
+def plain(text):
+    """Words alone, as a reader sees them."""
+    return " ".join(re.sub(r"<[^>]*>", " ", text).replace("\\", "").split())
+
+
+@pytest.fixture(scope="module")
+def audit(audited):
+    by = ["gender", "nation", "gender+nation"]
+    return audited(by=by, operating_points=["fpr=0.01", "eer"])
+
+
+@pytest.fixture(scope="module")
+def named(audited):
+    by = ["gender", "nation"]
+    return audited(by=by, operating_points=["fpr=0.01", "eer"], primary="nation@eer")
+
+
+@pytest.fixture(params=["terminal", "page", "markdown", "notebook"])
+def told(request, seen, printed):
+    """What each medium tells of an audit."""
+    media = {"page": page, "markdown": markdown, "notebook": html}
+    media["terminal"] = lambda audit: printed(audit) + seen(audit)
+    return lambda audit: plain(media[request.param](audit))
+
+
+def test_what_holds_is_said_once_with_the_figure(audit, told):
+    words = told(audit)
+    assert words.count("Confirmatory: verdicts by gender at fpr=0.01. Of systems") == 1
+    assert words.count(EXPLORED) == 1
+
+
+def test_one_heading_is_confirmatory_and_all_others_are_exploratory(audit, told):
+    headings = re.findall(r"(?:At|at) (\S+), (confirmatory|exploratory)", told(audit))
+    assert headings[0] == ("fpr=0.01", "confirmatory")
+    assert [standing for _, standing in headings[1:]] == ["exploratory"] * 5
+
+
+def test_the_summary_says_which_groupings_are_exploratory(audit, seen):
+    words = plain(seen(audit))
+    assert "Exploratory: of 3 groups by nation, " in words
+    assert "Exploratory: of 6 groups by gender+nation, " in words
+    assert "groups by gender, " not in words
+
+
+def test_each_groups_own_threshold_is_exploratory(audit, printed):
+    assert "own (EER), exploratory, to see whom" in plain(printed(audit))
+    assert "own (EER), exploratory, to see whom" in plain(page(audit))
+    assert "At thresholds of their own, exploratory: how hard" in plain(page(audit))
+
+
+def test_what_is_named_leads(named, told):
+    words = told(named)
+    assert "Confirmatory: verdicts by nation at eer." in words
+    headings = re.findall(r"(?:At|at) (\S+), (confirmatory|exploratory)", words)
+    assert headings[0] == ("eer", "confirmatory")
+
+
+def test_the_page_says_whether_it_was_named(audit, named):
+    assert "Primary: gender at fpr=0.01, the first of all, as none was named." in plain(page(audit))
+    assert "Primary: nation at eer, named for the audit." in plain(page(named))
+    assert "--primary nation@eer" in plain(page(named))
+
+
+def test_a_named_point_without_a_threshold_leaves_nothing_confirmatory(audited, told):
+    points = ["fpr=0.0001", "eer"]
+    words = told(audited(by="gender", operating_points=points, primary="gender@fpr=0.0001"))
+    assert (
+        "Exploratory: all that is said, as the primary operating point has no threshold." in words
+    )
+    assert not re.search(r"at \S+, confirmatory", words, re.IGNORECASE)
+
+
+def test_audits_that_did_not_tell_have_no_marks(told, tmp_path):
+    zipfile.ZipFile(OLD).extractall(tmp_path)
+    words = told(pv.load(tmp_path))
+    assert ", confirmatory" not in words
+    assert ", exploratory" not in words
+    assert EXPLORED not in words
