@@ -133,3 +133,50 @@ def test_names_and_values_are_no_markup_in_a_terminal(tmp_path):
     assert b"[red].csv" in told
     assert b"[bold]f" in told
     assert b":smile:" in told
+
+
+WINDOWS = r"""enrol,test,score,label
+anna\a\0.wav,anna\b\1.wav,2,1
+anna\a\0.wav,bob\c\2.wav,0.1,0
+bob\c\2.wav,bob\d\3.wav,1.9,1
+"""
+
+
+def test_ids_with_backslashes_begin_with_their_speaker(parivox, tmp_path):
+    (tmp_path / "s.csv").write_text(WINDOWS)
+    (tmp_path / "p.csv").write_text("speaker,gender\nanna,f\nbob,m\n")
+    seen = parivox("inspect", "s.csv", "p.csv", cwd=tmp_path).stdout
+    assert "the speaker is the first component (2 of them), as the labels say" in seen
+    found = parivox("audit", "s.csv", "--speakers", "p.csv", "--quiet", cwd=tmp_path)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_the_speaker_within_a_path_with_backslashes_is_found(parivox, tmp_path):
+    rows = WINDOWS.replace("anna", "all\\anna").replace("bob", "all\\bob")
+    (tmp_path / "s.csv").write_text(rows)
+    (tmp_path / "p.csv").write_text("speaker,gender\nanna,f\nbob,m\n")
+    found = parivox("audit", "s.csv", "--speakers", "p.csv", cwd=tmp_path)
+    assert "seems to be the second component of the path (100% of the ids)" in found.stderr
+
+
+def test_kaldis_utt2spk_tells_speakers_without_a_header(parivox, tmp_path):
+    (tmp_path / "s.csv").write_text(WINDOWS.replace("\\", "-"))
+    (tmp_path / "p.csv").write_text("speaker,gender\nanna,f\nbob,m\n")
+    ids = ("anna-a-0.wav", "anna-b-1.wav", "bob-c-2.wav", "bob-d-3.wav")
+    (tmp_path / "utt2spk").write_text("".join(f"{one} {one.split('-')[0]}\n" for one in ids))
+    hint = parivox("audit", "s.csv", "--speakers", "p.csv", cwd=tmp_path).stderr
+    assert "give the speakers with --utterances, as Kaldi's utt2spk has them" in hint
+    seen = parivox("inspect", "s.csv", "p.csv", "utt2spk", cwd=tmp_path).stdout
+    assert "utt2spk: a table of utterances" in seen
+    assert "join: all 4 utterances of s.csv are in utt2spk" in seen
+    (line,) = [line for line in seen.splitlines() if line.startswith("  next: ")]
+    found = parivox(*shlex.split(line)[2:], "--quiet", cwd=tmp_path)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_tables_of_nist_are_models_and_segments(parivox, tmp_path):
+    (tmp_path / "models").write_text("modelid segmentid side\nm1 s1.sph a\nm2 s2.sph b\n")
+    (tmp_path / "segments.tsv").write_text("segmentid\tsubjectid\ns1.sph\tp1\ns2.sph\tp1\n")
+    seen = parivox("inspect", "models", "segments.tsv", cwd=tmp_path).stdout
+    assert "models: a table of enrolment models" in seen
+    assert "segments.tsv: a table of utterances" in seen

@@ -126,9 +126,12 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
     paths = found.table["path"].unique(maintain_order=True)
     missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
     if missing:
+        mend = "check the paths, which are relative to the table, or take the rows out"
+        if os.path.isfile(missing[0].replace("\\", "/")):  # noqa: PTH113
+            mend = "it is there with slashes in the place of backslashes, so write slashes"
         msg = (
             f"{name}: {len(missing):,} of {len(paths):,} files are missing, first {missing[0]!r}; "
-            "check the paths, which are relative to the table, or take the rows out"
+            f"{mend}"
         )
         raise DataError(msg)
     return found

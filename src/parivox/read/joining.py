@@ -49,6 +49,7 @@ DIFFERENCES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
         _ENDING, ""
     ),
     "in upper and lower case": lambda ids: ids.str.to_lowercase(),
+    "in slashes and backslashes": lambda ids: ids.str.replace_all("\\", "/", literal=True),
 }
 """What ids of two files may differ in, and what makes them alike."""
 _PAIRS_SHOWN = 2
@@ -168,7 +169,7 @@ def utterance_speakers(
     """
     if utterances is not None and utterances.tell_speakers:
         return speaker_indices(utterances.speakers(ids, name), speakers, utterances.name)
-    components = ids.str.split_exact("/", 1).struct.field("field_0")
+    components = first_components(ids)
     place = speakers.places(components) if known else None
     if place is not None and not place.null_count():
         return place.to_numpy().astype(np.int32)
@@ -240,6 +241,23 @@ def _damage_of_speakers(found: pl.Series, speakers: Speakers, share: float) -> s
     return spreadsheet_damage(found.unique().sort(), there, speakers.name)
 
 
+def first_components(ids: pl.Series) -> pl.Series:
+    r"""What stands before the first slash, in ids of Windows a backslash; the id if there is none.
+
+    Examples
+    --------
+    >>> first_components(pl.Series(["a/1.wav", r"b\2.wav", "c"])).to_list()
+    ['a', 'b', 'c']
+    """
+    return with_slashes(ids).str.split_exact("/", 1).struct.field("field_0")
+
+
+def with_slashes(ids: pl.Series) -> pl.Series:
+    """Ids with slashes for the backslashes of Windows."""
+    is_windows = ids.str.contains("\\", literal=True).any()
+    return ids.str.replace_all("\\", "/", literal=True) if is_windows else ids
+
+
 def listed_ids(missing: pl.Series, every: pl.Series, what: str) -> str:
     """How many of the ids are missing, and which, for messages."""
     shown = ", ".join(repr(one) for one in missing[:_EXAMPLES])
@@ -249,7 +267,9 @@ def listed_ids(missing: pl.Series, every: pl.Series, what: str) -> str:
 
 def mend_of_ids(missing: pl.Series, known: pl.Series) -> str:
     """The mend: alike, if folders in front or an ending are all that sets each of them apart."""
-    ours, theirs = (ids.str.replace(_ENDING, "") for ids in (missing, known))
+    ours, theirs = (with_slashes(ids).str.replace(_ENDING, "") for ids in (missing, known))
+    if with_slashes(missing).is_in(with_slashes(known).implode()).all():
+        return "they differ in slashes and backslashes only, so make them alike"
 
     def behind(ids: pl.Series) -> list[pl.Series]:
         """The ids, each time with one folder more at most."""
@@ -282,6 +302,7 @@ def _case_hint(found: pl.Series, speakers: Speakers) -> str:
 
 def _parts_of_ids(ids: pl.Series, columns: Iterable[pl.Series]) -> dict[str, pl.Series]:
     """Parts of the ids that may be speakers; null where an id has no such part."""
+    ids = with_slashes(ids)
     path = ids.str.split("/")
     found = {
         "the text before the first '-'": ids.str.extract(r"^([^-]*)-"),
@@ -320,7 +341,8 @@ def pattern_of_speakers(
     mend = (
         f"add the column 'speaker' that {utterances} lacks"
         if utterances
-        else "give the speakers with --utterances, or as columns enrol_speaker and test_speaker"
+        else "give the speakers with --utterances, as Kaldi's utt2spk has them, or as columns "
+        "enrol_speaker and test_speaker"
     )
     if best and most >= _MOST:
         return f"the speaker seems to be {best} ({most:.0%} of the ids); {mend}"

@@ -223,7 +223,7 @@ def _without_slashes(ids: pl.Series) -> pl.Series | None:
     is_odd |= ids.str.starts_with("./") | ids.str.starts_with("/")
     if not is_odd.any():
         return None
-    one = ids.str.replace_all("\\", "/", literal=True).str.replace_all("/+", "/")
+    one = ids.str.replace_all(r"[/\\]+", "/")
     return one.str.replace(r"^(\./|/)", "")
 
 

@@ -257,10 +257,30 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     blank = pl.all_horizontal(pl.all().exclude("row").is_null())
     numbers = pl.Series("row", range(1, text.height + 1) if rows is None else rows, pl.Int64)
     text = text.insert_column(0, numbers).filter(~blank)
+    if provenance.get("separator") == " " and what in {"table", "utterances"}:
+        text = _utt2spk(text)
     if not text.height:
         msg = f"{name}: holds no row; give a file with rows below its header"
         raise DataError(msg)
     return text, name, provenance
+
+
+def _utt2spk(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with names of its columns, if it is one of Kaldi's, which have no header.
+
+    The first speaker then stands where a name should, and again below it.
+
+    Examples
+    --------
+    >>> _utt2spk(pl.DataFrame({"row": [2], "a-1": ["a-2"], "a": ["a"]})).rows()
+    [(1, 'a-1', 'a'), (2, 'a-2', 'a')]
+    """
+    _, *names = table.columns
+    are_known = any(plain(name) in {*UTTERANCE, *SPEAKER} for name in names)
+    if len(names) != 2 or are_known or names[1] not in table[names[1]]:
+        return table
+    first = pl.DataFrame({"row": [1], "utterance": names[:1], "speaker": names[1:]})
+    return pl.concat((first, table.rename({names[0]: "utterance", names[1]: "speaker"})))
 
 
 def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:

@@ -14,7 +14,7 @@ from parivox.read.checks import ACQUIRE, ENROL
 from parivox.read.columns import SPEAKER
 from parivox.read.formats import NO_SIDE, are_segments, on_side
 from parivox.read.ids import places_in
-from parivox.read.joining import listed_ids, mend_of_ids, spreadsheet_damage
+from parivox.read.joining import first_components, listed_ids, mend_of_ids, spreadsheet_damage
 from parivox.read.people import (
     UTTERANCE,
     by_role,
@@ -362,11 +362,11 @@ class Failures:
             odd = recordings.filter(~recordings.is_in(there.implode()))
             mend = spreadsheet_damage(odd, there, utterances.name)
         elif speakers is not None:
-            whose = recordings.str.split_exact("/", 1).struct.field("field_0")
+            whose = first_components(recordings)
             known = list(speakers.ids if speakers.choose_id(whose) else ())
             odd = recordings.filter(~whose.is_in(pl.Series([known], dtype=pl.List(pl.String))))
         else:
-            odd = recordings.filter(~recordings.str.contains("/", literal=True))
+            odd = recordings.filter(~recordings.str.contains(r"[/\\]"))
         if not len(odd):
             return
         at = self.table.filter(pl.col("recording").is_in(odd.implode())).sort("row").row(0)

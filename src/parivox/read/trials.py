@@ -25,6 +25,7 @@ from parivox.read.formats import scan
 from parivox.read.ids import places_in
 from parivox.read.joining import (
     check_speaker_columns,
+    first_components,
     listed_ids,
     speaker_indices,
     utterance_speakers,
@@ -438,7 +439,7 @@ def _names(
     for start, part in ids.parts():
         of = files[start : start + len(part)]
         first = part.gather(np.flatnonzero(of >= 0))
-        bare = first.filter(~first.str.contains("/", literal=True))
+        bare = first.filter(~first.str.contains(r"[/\\]"))
         if len(bare):
             if tables.failures is not None:
                 mine = part.gather(np.flatnonzero(of == _FAILURES))
@@ -449,5 +450,5 @@ def _names(
                 "enrol_speaker and test_speaker"
             )
             raise DataError(msg)
-        found.append(first.str.split_exact("/", 1).struct.field("field_0").unique())
+        found.append(first_components(first).unique())
     return pl.concat([one.alias("speaker") for one in found]).unique().sort()

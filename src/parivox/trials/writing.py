@@ -22,7 +22,7 @@ from parivox.read.cells import labels, scores
 from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.content import in_encoding_given
 from parivox.read.formats import scan
-from parivox.read.joining import listed_ids, utterance_speakers
+from parivox.read.joining import first_components, listed_ids, utterance_speakers
 from parivox.read.people import read_speakers
 from parivox.read.recordings import read_utterances
 from parivox.read.trial_rows import chunks_of_trials
@@ -371,7 +371,7 @@ def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None)
         people = read_speakers(speakers, id=id_)
         owner = pl.Series(utterance_speakers(ids, people, table, scanned.name))
     elif table is None:
-        bare = ids.filter(~ids.str.contains("/", literal=True))
+        bare = ids.filter(~ids.str.contains(r"[/\\]"))
         if len(bare):
             msg = (
                 f"{scanned.name}: has no column of labels{scanned.columns_shown}, and "
@@ -379,7 +379,7 @@ def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None)
                 "speakers or utterances, or name the labels with --columns label=..."
             )
             raise DataError(msg)
-        owner = ids.str.split_exact("/", 1).struct.field("field_0")
+        owner = first_components(ids)
     elif table.tell_speakers:
         owner = table.speakers(ids, scanned.name)
     else:

@@ -29,6 +29,7 @@ from parivox.read.formats import scan_again
 from parivox.read.ids import Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
 from parivox.read.inspection.tables import Cells, reading_facts
+from parivox.read.joining import first_components
 from parivox.read.oddities import Odd, odd_ids, odd_scores
 from parivox.read.spill import concatenated
 
@@ -276,9 +277,9 @@ class _TrialInspector:
 
     def _speakers(self, ids: pl.Series, place: NDArray[np.int32]) -> tuple[pl.Series, str]:
         """Speaker of each id, and how it is known."""
-        first = ids.str.split_exact("/", 1).struct.field("field_0")
+        first = first_components(ids)
         if not self.owners:
-            return first, "component" if 2 * ids.str.contains("/").sum() > len(ids) else "id"
+            return first, "component" if 2 * ids.str.contains(r"[/\\]").sum() > len(ids) else "id"
         names, place_of_name = self.speakers.sorted()
         of = np.full(len(ids), -1, dtype=np.int64)
         for codes, owner in reversed(self.owners):
