@@ -40,7 +40,7 @@ def test_check_prints_a_line_for_each_check(parivox, listed):
 def test_check_tells_what_each_check_found_on_request(parivox, listed):
     words = ("trials", "check", "list.txt")
     assert "Worth knowing" not in parivox(*words, cwd=listed).stdout
-    told = parivox(*words, "--verbose", cwd=listed).stdout
+    told = parivox(*words, "-v", cwd=listed).stdout
     assert "Worth knowing" in told
     assert "how often things are used" in told
 
@@ -101,7 +101,7 @@ def test_one_of_a_kind_is_told_in_the_singular(parivox, listed):
     done = parivox("trials", "convert", "one.txt", "--to", "kaldi", "--out", "k.txt", cwd=listed)
     assert done.stdout.startswith("1 trial in k.txt")
     words = ("one.txt", "--speakers", "people.csv", "--by", "gender")
-    done = parivox("trials", "check", *words, "--verbose", cwd=listed)
+    done = parivox("trials", "check", *words, "-v", cwd=listed)
     assert "1 trial (0 target, 1 nontarget) of 2 speakers, 2 utterances" in done.stdout
     assert "gender (1 group)." in done.stdout
     assert "there is one group only" in done.stdout

@@ -180,7 +180,11 @@ class CheckCommand(DescribeCommand):
 
     strict: bool = option(WRITTEN, "exit code 1 if a check fails", Flag, False)
     verbose: bool = option(
-        WRITTEN, "what each check found, and what else is worth knowing", Flag, False
+        WRITTEN,
+        "what each check found, and what else is worth knowing",
+        Flag,
+        False,
+        letter="v",
     )
 
 

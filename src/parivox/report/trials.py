@@ -55,7 +55,7 @@ def check_in_lines(found: Checked) -> Iterator[RenderableType]:
         yield text("To do", style="bold", apart=True)
         yield mends
     yield from _speakers(found)
-    yield text("What each check found, and what else is worth knowing: --verbose.", apart=True)
+    yield text("What each check found, and what else is worth knowing: -v.", apart=True)
 
 
 @group()
