@@ -46,7 +46,7 @@ def test_more_groups_than_can_be_compared_are_refused(option, monkeypatch):
 def test_more_groups_than_one_audit_holds_are_refused(monkeypatch):
     trials, people = of_cities(11)
     many = people | {f"question {i}": people["sex"] for i in range(50)}
-    told = r"--by: 51 groupings \(every .* values\) are more than 25, the most of one audit; name"
+    told = r"--by: 51 groupings \(every .* values\) are more than 20, the most of one audit; name"
     with pytest.raises(pv.ConfigError, match=told):
         pv.audit(trials, speakers=many)
     monkeypatch.setattr("parivox.auditing.run.MOST_GROUPS", 30)

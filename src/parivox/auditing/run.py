@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     Metric = Callable[[Curve], ArrayLike]
 
 ENTRY_POINTS = "parivox.metrics"
-MOST_GROUPINGS = 25
+MOST_GROUPINGS = 20
 """Groupings of one audit: of each, all trials are counted and resampled."""
 
 
