@@ -84,6 +84,9 @@ def check_bands(audit):
         (at,) = np.flatnonzero(band["threshold"] == row["threshold"])
         found = [band[metric + end][at] for end in ("", "_low", "_high")]
         wanted = [number(row[name]) for name in ("value", "low", "high")]
+        if "found on these trials, varies" in row["note"]:  # bands take the threshold as it is
+            assert (found[0], found[1] < found[0] < found[2]) == (wanted[0], True)
+            continue
         np.testing.assert_array_equal(found, wanted)
     for key, band in bands.items():
         assert set(band["threshold"]) <= set(bins[key]["threshold"])
