@@ -1,0 +1,127 @@
+"""What a page shows first, and every group at the first operating point: ratios as strips."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from parivox.report import findings
+from parivox.report.overview import lines as every_line
+from parivox.report.overview import overview, plain
+from parivox.report.scopes import RATES, VERDICTS, systems
+from parivox.report.strips import TICKS, place
+from parivox.report.words import capital, number, percent, short, span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.auditing.result import Audit
+    from parivox.report.overview import Caveat, Judged, Line, Overview, Sentence
+
+EVENTS = {"fnr": "Locked out: own voice rejected", "fpr": "Impostors in: other voice accepted"}
+"""Both errors as the heads of columns."""
+SIGNS = {"worse": "▲", "better": "▼", "no_difference": "=", "cannot_tell": "?"}
+_SHAPES = {
+    "worse": "M-5 4L0 -5L5 4Z",
+    "better": "M-5 -4L0 5L5 -4Z",
+    "no_difference": "M-5 -3H5V-1H-5ZM-5 1H5V3H-5Z",
+    "cannot_tell": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+}
+_MOST_SHOWN = 12
+"""Groups in the first figure."""
+
+
+def first(audit: Audit, more: Sequence[Caveat] = ()) -> dict[str, Any]:
+    """What is seen first, as ``first.html.j2`` takes it; `more` caveats are of the page alone."""
+    of = overview(audit)
+    proven = of.proven
+    shown = (proven or of.lines)[:_MOST_SHOWN]
+    n_other = len(of.lines) - len(shown)
+    what = "Groups shown to fare worse or better" if proven else "Groups, none shown to differ"
+    others = f"; {n_other} others in the table below" if n_other else ""
+    margin = audit.record["options"]["margin"]
+    level = 100 * audit.record["options"]["confidence"]
+    return {
+        **of._asdict(),
+        "bar": _bar(of),
+        "shown": [_line(audit, one) for one in shown],
+        "caption": f"{what}, in times {findings.reference_in_words(audit)}{others}",
+        "caveats": [*of.caveats, *more],
+        "legend": (
+            f"Lines: {level:g} % intervals over speakers. Grey strip: differences below {margin:g} "
+            f"times, which do not matter. ▲ worse ▼ better = alike ○ ? can’t tell"
+        ),
+    }
+
+
+def words_of_page(audit: Audit) -> dict[str, Any]:
+    """Words and functions that templates of ratios use."""
+    return {
+        "rates": RATES,
+        "verdicts": VERDICTS,
+        "events": EVENTS,
+        "signs": SIGNS,
+        "ticks": [(round(100 * place(ratio), 1), words) for ratio, words in TICKS.items()],
+        "several": len(systems(audit)) > 1,
+        "capital": capital,
+        "percent": percent,
+    }
+
+
+def headline(audit: Audit) -> tuple[Sentence, str]:
+    """The finding, and without its marks, for the title."""
+    found = overview(audit).headline
+    return found, plain(found)
+
+
+def every_group(audit: Audit) -> list[dict[str, Any]]:
+    """All groups of each grouping, as ``all.html.j2`` takes them."""
+    return [
+        {
+            "title": f"By {grouping}, at the first threshold",
+            "lines": [_line(audit, one) for one in of],
+        }
+        for grouping, of in groupby(every_line(audit), key=lambda line: line.grouping)
+    ]
+
+
+def _line(audit: Audit, line: Line) -> dict[str, Any]:
+    of = {metric: [_drawn(audit, one) for one in judged] for metric, judged in line.of.items()}
+    return {
+        "group": line.group,
+        "speakers": None if line.speakers is None else number(line.speakers),
+        "systems": [one.system for one in line.of["fnr"]],
+        "n": len(line.of["fnr"]),
+        "of": of,
+    }
+
+
+def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
+    """A ratio and its interval in percent of the axis, and in words."""
+    margin = audit.record["options"]["margin"]
+    strip = [round(100 * place(end), 1) for end in (1 / margin, margin)]
+    ends = [None if end is None else round(100 * place(end), 1) for end in (one.low, one.high)]
+    is_known = None not in ends
+    code = one.verdict or "none"
+    times = "–" if one.ratio is None else f"{short(one.ratio)}×"
+    return {
+        "code": code,
+        "margin": (strip[0], round(strip[1] - strip[0], 1)),
+        "low": ends[0] if is_known else None,
+        "high": ends[1],
+        "at": None if one.ratio is None else round(100 * place(one.ratio), 1),
+        "shape": _SHAPES.get(code, _SHAPES["cannot_tell"]),
+        "times": f"{SIGNS.get(code, '')} {times}".strip(),
+        "span": "" if one.high is None else span(one.low, one.high),
+        "rate": percent(one.rate),
+    }
+
+
+def _bar(of: Overview) -> list[tuple[float, float, str]]:
+    """The share of each verdict, one after the other, in percent."""
+    total, x, made = sum(of.tally.values()), 0.0, []
+    for code, n in of.tally.items():
+        width = 100 * n / total if total else 0
+        made += [(round(x, 2), round(width, 2), code)] * bool(n)
+        x += width
+    return made
