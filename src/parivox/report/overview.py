@@ -20,6 +20,7 @@ from parivox.report.scopes import (
     points,
     rates_of,
     scopes,
+    small_groups,
     systems,
     verdicts_of,
 )
@@ -456,6 +457,7 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
 def _caveats(audit: Audit) -> Iterator[Caveat]:
     """What a reader must know before relying on the finding."""
     yield from _of_trials(audit)
+    yield from _of_groups(audit)
     for words in findings.odd_points(audit):
         yield Caveat(words.partition(":")[2].strip(), words, "points")
     known = [row for one in systems(audit) for row in points(audit, one)]
@@ -470,7 +472,6 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
 
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
     """What of the trials and their speakers weakens what they show."""
-    every = list(scopes(audit))
     for name in systems(audit):
         for words in findings.of_counts(audit, name):
             yield Caveat(words.removesuffix("."), words.removesuffix("."), "data")
@@ -479,6 +480,11 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
             if one["id"] in findings.SET_APART:
                 words = f"The trials of groups are unlike on {', '.join(names)}: {one['sentence']}"
                 yield Caveat(one["sentence"], words, "list")
+
+
+def _of_groups(audit: Audit) -> Iterator[Caveat]:
+    """What of groups weakens what is found of them."""
+    every = list(scopes(audit))
     sentences = (words for scope in every for words, _ in findings.confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
@@ -486,3 +492,12 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(f"{number(count)} speakers are in no trial", capital(words), "data")
     for words in findings.oddities(audit):
         yield Caveat(words, capital(words), "data")
+    for of in by_grouping(every):
+        at = first_point(audit, of[0].where)
+        asked = ({**scope.where, "operating_point": at} for scope in of)
+        small = set().union(*(small_groups(audit, where) for where in asked))
+        if small:
+            n = len(rates_of(audit, of[0].where).keys() - {POOLED})
+            words = f"{len(small)} of {n} groups by {of[0].of} are small"
+            gates = findings.gates_in_words(audit)
+            yield Caveat(words, f"{words}: {gates} at {at}, for one error or both", "groups")

@@ -59,7 +59,7 @@ _MOST_OF_SPEAKERS = 80
 """Groups drawn at most."""
 
 
-@chart("answer", per="list", asks=OF_ONE)
+@chart("said", per="list", asks=OF_ONE)
 def speakers(chosen: Chosen, theme: Theme) -> Drawing:
     """Bars of speakers, target trials and nontarget trials of each group."""
     inks = theme.inks

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
 from parivox.report.charts import DARK, LIGHT, draw, figures
-from parivox.report.page.answer import answer
 from parivox.report.page.context import read_context
 from parivox.report.page.explorer import IN_SCRIPT, explorer
+from parivox.report.page.first import every_group, first, headline, words_of_page
 from parivox.report.page.groups import (
     by_system,
     checked,
@@ -30,6 +30,7 @@ from parivox.report.page.groups import (
 )
 from parivox.report.page.layout import abreast
 from parivox.report.page.method import method
+from parivox.report.page.said import caveats, said
 from parivox.report.scopes import check_speaker_ids, name_of, systems
 
 if TYPE_CHECKING:
@@ -39,17 +40,20 @@ if TYPE_CHECKING:
     from parivox.report.charts import Figure
 
 SECTIONS = {
-    "answer": "The answer",
-    "groups": "Groups",
-    "explorer": "Threshold explorer",
-    "det": "Error curves",
-    "pairs": "Who is taken for whom",
-    "measures": "Measures of fairness",
-    "compared": "Systems or lists compared",
-    "list": "The list of trials",
-    "method": "Method and provenance",
+    "all": "All groups",
+    "explorer": "What if the threshold moves?",
+    "compared": "Which system is better?",
+    "said": "What can be said at each threshold, and who chose it",
+    "groups": "Every figure of every group",
+    "det": "How do errors trade off? Error curves",
+    "pairs": "Who is taken for whom?",
+    "measures": "How unlike are the groups in one number? Measures of fairness",
+    "list": "Are groups tested alike? The list of trials",
+    "method": "How was it done? Method, definitions, provenance",
 }
-"""Anchors and headings, in order."""
+"""Anchors and headings below what is seen first, in order."""
+_OPEN = ("all", "explorer", "compared")
+"""Sections that are seen before anything is opened."""
 _STYLES = ("page.css", "explorer.css")
 _SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
 
@@ -90,18 +94,27 @@ def page(
     style = _style()
     names = ", ".join(name_of(*one.values()) for one in systems(audit))
     by_default = f"Fairness audit of {names} by {', '.join(audit.record['groupings'])}"
+    told = compared(audit)
+    sections = {
+        name: words for name, words in SECTIONS.items() if name != "compared" or told["pairs"]
+    }
     return template.render(
+        words_of_page(audit),
         title=shown(title) if title else by_default,
-        sections=SECTIONS,
+        headline=headline(audit),
+        sections=sections,
+        is_open=_OPEN,
         figures=drawn,
-        answer=answer(audit, known),
+        first=first(audit, caveats(known)),
+        every=every_group(audit),
+        said=said(audit, known),
         groups=groups(audit),
         explorer=explorer(audit),
         crosstabs=crosstabs(audit),
         by_system=by_system(audit),
         pairs=pairs(audit),
         measures=measures(audit),
-        compared=compared(audit),
+        compared=told,
         checked=checked(audit),
         method=method(audit, known),
         offenders=offenders(audit) if speaker_ids == "offenders" else None,

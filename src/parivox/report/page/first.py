@@ -46,6 +46,7 @@ def first(audit: Audit, more: Sequence[Caveat] = ()) -> dict[str, Any]:
         "bar": _bar(of),
         "shown": [_line(audit, one) for one in shown],
         "caption": f"{what}, in times {findings.reference_in_words(audit)}{others}",
+        "holds": findings.what_holds(audit),
         "caveats": [*of.caveats, *more],
         "legend": (
             f"Lines: {level:g} % intervals over speakers. Grey strip: differences below {margin:g} "

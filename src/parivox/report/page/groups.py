@@ -1,4 +1,4 @@
-"""Sections 2 to 8: groups, attributes crossed, pairs, measures, comparisons, the list of trials."""
+"""Groups, attributes crossed, pairs, measures, comparisons, the list of trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 9: how the figures were made, of what, what they cannot show, where each item is found.
+"""How the figures were made, of what, what they cannot show, where each item is found.
 
 Sources of harm are those of Suresh and Guttag, in the order in which data and systems are made;
 see docs/references.md#paper-001. Items are in the words of what is publicly known of ISO/IEC
@@ -48,6 +48,7 @@ REFERENCES = {
 
 
 _NONE = "none given"
+_EVERY = "every figure of every group"
 
 
 def method(audit: Audit, context: Context | None) -> dict[str, Any]:
@@ -286,7 +287,7 @@ def _learning(audit: Audit) -> Iterator[str]:
     if n == 1:
         yield "One system was audited, so nothing is known of what another design would do."
     else:
-        yield f"{n} systems were audited: section 7 and the tables by system show how they differ."
+        yield f"{n} systems were audited: tables by system show how they differ."
     yield "What a system was trained on, and how, is not in its scores."
 
 
@@ -348,7 +349,7 @@ def places(audit: Audit, context: Context | None) -> dict[str, list[Place]]:
         (ACT, _of_act(audit, context)),
     ):
         found[asked_in] = [
-            Place(item, asked_in, f"section {where}" if where[0].isdigit() else where, anchor)
+            Place(item, asked_in, where, anchor)
             if is_there
             else Place(item, asked_in, NOT_SUPPLIED, "")
             for item, where, anchor, is_there in rows
@@ -367,40 +368,60 @@ def _of_standard(audit: Audit, context: Context) -> list[Item]:
     sources = {row["source"] for row in audit.operating_points.rows()} or {"these trials"}
     is_in_use = context.threshold != Choice() or "these trials" not in sources
     has_intervals = any(audit.groups.to_dict()["interval"])
-    shifts = "9, definitions; the figures: groups.csv of the audit"
+    shifts = "definitions; the figures: groups.csv of the audit"
     return [
-        ("Who was tested: speakers, groups, trials", "1, the data", "data", True),
+        ("Who was tested: speakers, groups, trials", "the data", "data", True),
         (
             "How the speakers were recruited, and of which population",
-            *("1, the context", "context", is_of_known_people),
+            *("the context", "context", is_of_known_people),
         ),
-        ("Failures to enrol, by group", "1", "failures", _has(audit, "fte")),
-        ("Failures to acquire, by group", "1", "failures", _has(audit, "fta")),
-        ("Error rates by group", "2", "groups", _has(audit, "fnr", "fpr")),
+        ("Failures to enrol, by group", "recordings that failed", "failures", _has(audit, "fte")),
+        ("Failures to acquire, by group", "recordings that failed", "failures", _has(audit, "fta")),
+        (
+            "Error rates by group",
+            _EVERY,
+            "groups",
+            _has(audit, "fnr", "fpr"),
+        ),
         (
             "Differences of comparison scores by group (score shifts)",
             *(shifts, "definitions", has_shifts),
         ),
-        ("Time per trial, by group", "1", "failures", _has(audit, "seconds")),
-        ("Threshold in operation", "1, the operating point", "points", is_in_use),
-        ("Uncertainty of what is reported", "2, intervals", "groups", has_intervals),
-        ("Differential measures", "2, ratios", "groups", len(audit.bias) > 0),
-        ("Aggregate measures", "6", "measures", len(audit.meta) > 0),
+        ("Time per trial, by group", "recordings that failed", "failures", _has(audit, "seconds")),
+        ("Threshold in operation", "the operating point", "points", is_in_use),
+        ("Uncertainty of what is reported", _EVERY, "groups", has_intervals),
+        ("Differential measures", _EVERY, "groups", len(audit.bias) > 0),
+        ("Aggregate measures", "measures of fairness", "measures", len(audit.meta) > 0),
     ]
 
 
 def _of_act(audit: Audit, context: Context) -> list[Item]:
     has_rates = _has(audit, "fnr") or _has(audit, "fpr")
     has_reasons = bool(context.threshold.why or context.margin.why)
-    file, outside = ("1, context file", "context"), ("", "", False)
+    file, outside = ("the context file", "context"), ("", "", False)
     tested = "2 Validation and testing: "
     return [
         ("1 General description: intended purpose", *file, bool(context.purpose)),
         ("1 General description: system and its version", *file, bool(context.system)),
         ("2 Development: methods, design, training data, human oversight", *outside),
-        (f"{tested}data used and their characteristics", "1 and 8", "data", has_rates),
-        (f"{tested}measures of accuracy", "2, 6 and 9", "groups", has_rates),
-        (f"{tested}potentially discriminatory impacts", "1, 2 and 5", "answer", has_rates),
+        (
+            f"{tested}data used and their characteristics",
+            "the data; the list",
+            "data",
+            has_rates,
+        ),
+        (
+            f"{tested}measures of accuracy",
+            f"{_EVERY}; measures",
+            "groups",
+            has_rates,
+        ),
+        (
+            f"{tested}potentially discriminatory impacts",
+            "the finding",
+            "answer",
+            has_rates,
+        ),
         (
             "2 Test reports, dated and signed",
             *("the end, to be signed by hand", "signature", has_rates),
@@ -408,16 +429,16 @@ def _of_act(audit: Audit, context: Context) -> list[Item]:
         ("2 Robustness and cybersecurity", *outside),
         (
             "3 Accuracy for specific groups of persons, and overall",
-            *("1 and 2", "groups", has_rates),
+            *(_EVERY, "groups", has_rates),
         ),
         ("3 Persons on whom the system is meant to be used", *file, bool(context.population)),
         (
             "3 Limitations, and sources of risk of discrimination",
-            *("9, limits", "harms", has_rates),
+            *("limits of this audit", "harms", has_rates),
         ),
         (
             "4 Why the measures suit the system",
-            *("9, definitions; the reasons: context file", "context", has_reasons),
+            *("definitions; the reasons: context file", "context", has_reasons),
         ),
         ("5 Risk management", *outside),
         ("6 Changes over the life cycle", *outside),

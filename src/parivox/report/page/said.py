@@ -1,4 +1,4 @@
-"""Section 1: what can be said, what cannot and why, at whose operating point, on whose data."""
+"""What can be said at every operating point, what cannot and why, who chose what, on whose data."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.core import verdict
 from parivox.report import findings
+from parivox.report.overview import Caveat
 from parivox.report.page.context import Choice, Context
 from parivox.report.page.layout import NOT_SUPPLIED, abreast, point_in_words
 from parivox.report.scopes import (
@@ -19,22 +20,20 @@ from parivox.report.scopes import (
     points,
     rates_of,
     scopes,
-    small_groups,
     systems,
     verdicts_of,
     why_no_rate,
-    with_standing,
 )
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
-from parivox.report.sheets.sheet import Cell, Sheet
-from parivox.report.words import capital, listed, number, percent, short, span
+from parivox.report.words import capital, listed, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.scopes import Rates, Scope, Verdicts
+    from parivox.report.sheets.sheet import Sheet
     from parivox.report.words import Row
 
 _MOST_TOLD = 6
@@ -53,71 +52,23 @@ _ASKED = {
 }
 
 
-def answer(audit: Audit, context: Context | None) -> dict[str, Any]:
-    """What a reader learns first, as ``answer.html.j2`` takes it."""
+def said(audit: Audit, context: Context | None) -> dict[str, Any]:
+    """What can be said of every grouping, and on what it rests, as ``said.html.j2`` takes it."""
     every = list(scopes(audit))
-    unsure = {findings.why_unsure(audit, one): name_of(*one.values()) for one in systems(audit)}
     about = _about(context or Context())
-    said = [[_said(audit, one) for one in of] for of in by_grouping(every)]
+    groupings = [[_said(audit, one) for one in of] for of in by_grouping(every)]
     deployed = {tuple(one.values()): findings.deployed_at(audit, one) for one in systems(audit)}
-    glance, example = _glance(audit, every)
     return {
-        "glance": glance,
-        "example": example,
-        "holds": findings.what_holds(audit),
-        "is_counted": not any(scope["points"] for of in said for scope in of),
-        "unsure": [f"{name}: {why}" for why, name in unsure.items() if why],
-        "limits": list(_limits(audit, every, about)),
         "points": operating_points(audit, deployed),
         "chosen": list(_chosen(audit, context or Context())),
         "systems": [_system(audit, one) for one in systems(audit)],
-        "said": abreast(said),
+        "said": abreast(groupings),
         "context": [(label, words) for label, words in about.items() if words],
         "lacking": [label for label, words in about.items() if not words],
         "context_sha256": context.sha256 if context else "",
         "failures": list(_failures(audit, every)),
         "gates": findings.gates_in_words(audit),
     }
-
-
-def _limits(
-    audit: Audit, every: Sequence[Scope], about: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """What a reader must know before relying on the answer, and the section that tells more."""
-    for names, failed in findings.failed_checks(audit):
-        apart = [one["sentence"] for one in failed if one["id"] in findings.SET_APART]
-        if apart:
-            yield f"Groups are not compared alike on {', '.join(names)}: {'; '.join(apart)}", "list"
-    sentences = (words for scope in every for words, _ in findings.confounded(audit, scope.where))
-    for words in dict.fromkeys(sentences):
-        yield words.removesuffix("."), "groups"
-    for words in findings.odd_points(audit):
-        yield words, "points"
-    for words in (*findings.groups_without_trials(audit), *findings.oddities(audit)):
-        yield capital(words), "data"
-    yield from _too_small(audit, every)
-    sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
-    if "these trials" in sources:
-        yield "Thresholds were found on the audited trials themselves, not taken from use", "points"
-    if not len(audit.groups.where(metric="fta")):
-        yield "People whose recordings the system refuses are not counted", "failures"
-    missing = [f"{label[:1].lower()}{label[1:]}" for label, words in about.items() if not words]
-    if missing:
-        yield f"Not supplied: {'; '.join(missing)}", "context"
-
-
-def _too_small(audit: Audit, every: Sequence[Scope]) -> Iterator[tuple[str, str]]:
-    for of in by_grouping(every):
-        at = first_point(audit, of[0].where)
-        small = {
-            group
-            for scope in of
-            for group in small_groups(audit, {**scope.where, "operating_point": at})
-        }
-        if small:
-            n = len(rates_of(audit, of[0].where).keys() - {"pooled"})
-            words = f"{len(small)} of {n} groups by {of[0].of} are too small to count at {at}"
-            yield f"{words} for one error or both ({findings.gates_in_words(audit)})", "groups"
 
 
 def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
@@ -133,7 +84,7 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
         why = findings.why_unsure(audit, {"system": scope.system, "list": scope.list})
         reference = audit.record["options"]["reference"][0]
         missing = (
-            f"No verdicts: {why}. Section 2 has the rates as they were counted."
+            f"No verdicts: {why}. Rates are told as they were counted."
             if why
             else "No verdicts: no operating point has a threshold."
             if not known
@@ -146,13 +97,7 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
     ]
     first = next((words for _, words in findings.own_thresholds(audit, scope.where)), "")
     own = "; ".join(filter(None, (", ".join(harder), first)))
-    head = with_standing(audit, "Each group at a threshold of its own (EER)", scope.where)
-    return {
-        "label": scope.label,
-        "points": at_points,
-        "own": own and f"{head}, to see whom the system finds harder: {own}",
-        "missing": missing,
-    }
+    return {"label": scope.label, "points": at_points, "own": own, "missing": missing}
 
 
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
@@ -175,7 +120,6 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
         sentences.append((f"{capital(words)} ({metric.upper()})", sentence))
     return {
         "at": at,
-        "head": with_standing(audit, f"At {at}", scope.where, at),
         "where": point_in_words(point),
         "short": "; ".join(summary),
         "sentences": sentences,
@@ -221,9 +165,6 @@ def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     points = options["operating_points"]
     how = f"given to the audit: {', '.join(points)}" if points else "left to Parivox's defaults"
     yield f"Operating points: {how}; {_who(context.threshold)}."
-    if primary := findings.primary_in_words(audit):
-        how = "named for the audit" if options["primary"] else "the first of all, as none was named"
-        yield f"Primary: {primary}, {how}."
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
         yield "Thresholds were found on the audited trials themselves" + (
@@ -248,6 +189,15 @@ def _who(choice: Choice) -> str:
     if not words:
         return f"who chose it: {NOT_SUPPLIED}"
     return f"the context file says: chosen by {words}"
+
+
+def caveats(context: Context | None) -> list[Caveat]:
+    """What is not known of the audit, as no context file says it."""
+    missing = [label for label, words in _about(context or Context()).items() if not words]
+    if not missing:
+        return []
+    sentence = "Not supplied: " + "; ".join(f"{one[:1].lower()}{one[1:]}" for one in missing)
+    return [Caveat("context not supplied", sentence, "context")]
 
 
 def _choice(choice: Choice) -> str:
@@ -280,91 +230,3 @@ def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
         f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: {findings.headline(whole)}"
     )
     return name_of(*name.values()), said, findings.set_aside(audit, name)
-
-
-# ---- at a glance
-
-
-def _glance(audit: Audit, every: Sequence[Scope]) -> tuple[Sheet, tuple[str, ...]]:
-    """Who is shown to fare worse at the first operating point, a line for each grouping.
-
-    With it a ratio of the table and its limits, to say how it is read, if there is one.
-    """
-    heads = ("Of", "At", "Locked out more", "More exposed to impostors")
-    made = Sheet.headed(
-        "At a glance: who is shown to fare worse, at the first operating point",
-        (*heads, "How many groups cannot be told"),
-        words=(1, 2, 3, 4, 5),
-        wide=(3, 4, 5),
-        is_stacked=True,
-    )
-    example: tuple[str, ...] = ()
-    for scope in (one for of in by_grouping(every) for one in of):
-        at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
-        of = verdicts_of(audit, {**scope.where, "operating_point": at})
-        if at is None or not of:
-            continue
-        cells, unknown = [], []
-        for metric, words in {"fnr": "lock-outs", "fpr": "impostors"}.items():
-            if not has_rate(metric, at, rates):
-                cells.append(Cell(why_no_rate(metric, at, rates)))
-                continue
-            rows = list(of.get(metric, {}).values())
-            worse = [row for row in rows if row["verdict"] == "worse"]
-            worse.sort(key=lambda row: -float(row["ratio"]))
-            if worse and not example:
-                example = tuple(short(worse[0][name]) for name in ("ratio", "low", "high"))
-            cells.append(_worse(worse, rows))
-            n = sum(row["verdict"] == "cannot_tell" for row in rows)
-            unknown.append(f"{words}: {n or 'none'} of {len(rows)}")
-        made.add(scope.label, with_standing(audit, at, scope.where, at), *cells, "; ".join(unknown))
-    return (made, example) if made.rows else (_counted_worst(audit, every), ())
-
-
-def _worse(worse: Sequence[Row], rows: Sequence[Row]) -> Cell:
-    """Groups that fare worse, with their figures."""
-    names = [
-        f"{row['group']}{'*' if row['gates'] else ''}: {short(row['ratio'])} times "
-        f"{span(row['low'], row['high'])}"
-        for row in worse
-    ]
-    if names:
-        return Cell("; ".join(listed(names, most=_MOST_TOLD)), verdict="worse")
-    if not rows:
-        return Cell("–")
-    reasons = {row["reason"] for row in rows}
-    if reasons <= {"too_common", "undefined_ratio"}:
-        return Cell(f"cannot be told: {'; '.join(verdict.WHY[one] for one in sorted(reasons))}")
-    is_known = all(row["verdict"] != "cannot_tell" for row in rows)
-    return Cell("no group" if is_known else "no group is shown to")
-
-
-def _counted_worst(audit: Audit, every: Sequence[Scope]) -> Sheet:
-    """Who was counted to fare worst, where nothing is known of chance."""
-    made = Sheet.headed(
-        "At a glance: who was counted to fare worst, which chance alone may explain",
-        ("Of", "At", "Locked out most", "Most exposed to impostors"),
-        words=(1, 2, 3, 4),
-        wide=(3, 4),
-        is_stacked=True,
-    )
-    for scope in every:
-        at, rates = first_point(audit, scope.where), rates_of(audit, scope.where)
-        if at is not None:
-            made.add(scope.label, at, *(_highest(rates, metric, at) for metric in RATES))
-    return made
-
-
-def _highest(rates: Rates, metric: str, at: str) -> str:
-    """The group with the highest rate, its counts, and how it stands to all together."""
-    if not has_rate(metric, at, rates):
-        return why_no_rate(metric, at, rates)
-    rows = {group: one[metric, at] for group, one in rates.items()}
-    pooled = rows.pop("pooled", {"value": None})["value"]
-    known = [row for row in rows.values() if row["value"]]
-    if not known:
-        return "no group: no errors"
-    most = max(known, key=lambda row: float(row["value"]))
-    counts = "" if most["trials"] is None else f" ({most['errors']:,} of {most['trials']:,} trials)"
-    times = f", {short(most['value'] / pooled)} times everyone together" if pooled else ""
-    return f"{most['group']}: {percent(most['value'])}{counts}{times}"
