@@ -96,7 +96,8 @@ class Whole(NamedTuple):
     """One error of all trials together in every system, and how two systems compare in it."""
 
     metric: str
-    rates: list[tuple[str, float | None]]
+    rates: list[tuple[str, str]]
+    """Of each system, or why there is none."""
     compared: str
 
 
@@ -418,7 +419,10 @@ def _whole(audit: Audit) -> Iterator[Whole]:
             at = first_point(audit, one)
             asked = {**one, "grouping": "all", "within": "", "metric": metric}
             rows = audit.groups.where(**asked, operating_point=at, definition="").rows()
-            rates.append((name_of(*one.values()), rows[0]["value"] if rows and at else None))
+            name, row = name_of(*one.values()), rows[0] if rows and at else None
+            why = "no threshold" if row is None else verdict.WHY.get(row["reason"], row["reason"])
+            rate = None if row is None else row["value"]
+            rates.append((name, why if rate is None else percent(rate)))
         yield Whole(metric, rates, _between(audit, metric))
 
 

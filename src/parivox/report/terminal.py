@@ -102,7 +102,7 @@ def _whole(of: Overview) -> RenderableType:
         cells = [text(RATES[one.metric])]
         for name, rate in one.rates:
             whose = f"{name} " if len(one.rates) > 1 else ""
-            cells.append(text(f"{whose}{percent(rate)}"))
+            cells.append(text(f"{whose}{rate}"))
         made.add_row(*cells, text(one.compared))
     return made
 

@@ -39,6 +39,7 @@
   for (const table of document.querySelectorAll("table.s")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, place) => {
+      if (head.classList.contains("axis")) return; // of pictures
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);

@@ -65,7 +65,6 @@ def words_of_page(audit: Audit) -> dict[str, Any]:
         "ticks": [(round(100 * place(ratio), 1), words) for ratio, words in TICKS.items()],
         "several": len(systems(audit)) > 1,
         "capital": capital,
-        "percent": percent,
     }
 
 
