@@ -23,6 +23,7 @@ from parivox.report.scopes import (
     systems,
     verdicts_of,
     why_no_rate,
+    with_standing,
 )
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
@@ -97,7 +98,13 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
     ]
     first = next((words for _, words in findings.own_thresholds(audit, scope.where)), "")
     own = "; ".join(filter(None, (", ".join(harder), first)))
-    return {"label": scope.label, "points": at_points, "own": own, "missing": missing}
+    head = with_standing(audit, "Each group at a threshold of its own (EER)", scope.where)
+    return {
+        "label": scope.label,
+        "points": at_points,
+        "own": own and f"{head}, to see whom the system finds harder: {own}",
+        "missing": missing,
+    }
 
 
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
@@ -120,6 +127,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
         sentences.append((f"{capital(words)} ({metric.upper()})", sentence))
     return {
         "at": at,
+        "head": with_standing(audit, f"At {at}", scope.where, at),
         "where": point_in_words(point),
         "short": "; ".join(summary),
         "sentences": sentences,
@@ -165,6 +173,9 @@ def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     points = options["operating_points"]
     how = f"given to the audit: {', '.join(points)}" if points else "left to Parivox's defaults"
     yield f"Operating points: {how}; {_who(context.threshold)}."
+    if primary := findings.primary_in_words(audit):
+        how = "named for the audit" if options["primary"] else "the first of all, as none was named"
+        yield f"Primary: {primary}, {how}."
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
         yield "Thresholds were found on the audited trials themselves" + (
