@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from parivox.auditing.account import ODDITIES, POINTS, WITHOUT_TRIALS
 from parivox.auditing.options import parse_gates
@@ -16,15 +16,7 @@ from parivox.read.checks import FAILED, UNSCORED
 from parivox.report.scopes import (
     RATES,
     VERDICTS,
-    differing,
-    has_rate,
     name_of,
-    points,
-    rates_of,
-    scopes,
-    systems,
-    verdicts_of,
-    with_standing,
 )
 from parivox.report.words import chance, number, percent, share_of_people, short, span
 
@@ -62,30 +54,6 @@ _LIMITS = {"met": "met", "not_met": "not met", "cannot_tell": "cannot tell"}
 # ---- the answer
 
 
-class Answer(NamedTuple):
-    """What can be said of a system, a grouping of it at an operating point, or the list."""
-
-    heading: str
-    sentences: list[str]
-
-
-def answers(audit: Audit) -> Iterator[Answer]:
-    """The answer in sentences, system by system."""
-    for system in systems(audit):
-        name = name_of(system["system"], system["list"])
-        yield Answer(name, list(_of_system(audit, system)))
-        for scope in scopes(audit):
-            if (scope.system, scope.list) != (system["system"], system["list"]):
-                continue
-            rates = rates_of(audit, scope.where)
-            for point in points(audit, scope.where):
-                at = point["operating_point"]
-                sentences = list(_verdicts(audit, {**scope.where, "operating_point": at}, rates))
-                if sentences:
-                    heading = f"{name}: {scope.grouping} at {at}"
-                    yield Answer(with_standing(audit, heading, scope.where, at), sentences)
-
-
 def of_data(audit: Audit, name: Row) -> str:
     """How many trials of how many speakers, and what all of them together come to."""
     whole = audit.groups.where(**name, grouping="all", within="").rows()
@@ -95,28 +63,6 @@ def of_data(audit: Audit, name: Row) -> str:
         f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials"
         f"{of_whom}. {headline(whole)}"
     )
-
-
-def _of_system(audit: Audit, system: Row) -> Iterator[str]:
-    yield of_data(audit, system)
-    if unsure := why_unsure(audit, system):
-        yield (
-            f"Nothing is said of chance: {unsure}. Groups of few speakers or few errors differ by "
-            "chance alone, often by a factor of two or more."
-        )
-    if not points(audit, system):
-        yield "No operating point has a threshold, so no group has rates."
-    if system == systems(audit)[0] and (holds := what_holds(audit)):
-        yield holds
-    twin, failed = list_checks(audit, system)
-    if twin:
-        yield f"The list of trials fails what that of {twin} fails."
-        return
-    unscored = trials_without_score(audit, system)
-    what = f" without its {unscored:,} trials that have no score" if unscored else ""
-    for check in failed:
-        said = f"The list of trials{what} fails {check['id']}"
-        yield f"{said} ({check['what']}): {check['sentence']}."
 
 
 def primary_in_words(audit: Audit) -> str:
@@ -144,20 +90,6 @@ def what_holds(audit: Audit) -> str:
         else "Exploratory: all that is said, as the primary operating point has no threshold"
     )
     return f"{held}. {EXPLORED}."
-
-
-def _verdicts(audit: Audit, where: Row, rates: Rates) -> Iterator[str]:
-    """What is said of a grouping at an operating point, and of each group that differs."""
-    at = where["operating_point"]
-    whole = {row["metric"]: row for row in audit.verdicts.where(**where, group="").rows()}
-    if not whole:
-        return
-    for metric, words in RATES.items():
-        if has_rate(metric, at, rates):
-            yield f"{metric.upper()} ({words}): {whole[metric]['sentence']}."
-    of = verdicts_of(audit, where)
-    for group in differing(of):
-        yield f"{group}: {figures(of, group, rates, at)}."
 
 
 def differing_in_words(of: Mapping[str, Row]) -> str:

@@ -1,4 +1,4 @@
-"""Results as notebooks show them: an audit's verdicts and groups, other results in their words."""
+"""Results as notebooks show them: of an audit what is seen first, other results in their words."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.result import Audit
 from parivox.errors import shown
-from parivox.report.findings import answers
+from parivox.report.findings import reference_in_words
+from parivox.report.overview import overview
+from parivox.report.scopes import RATES
 from parivox.report.sheets.paper import first_rates
+from parivox.report.strips import SIGNS, in_svg
+from parivox.report.words import capital, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from parivox.report.overview import Judged, Overview
     from parivox.report.sheets.sheet import Sheet
 
 _IN_WORDS = {
@@ -29,6 +34,7 @@ _IN_WORDS = {
 }
 """What tells each result in the terminal: a module of this package and its function."""
 _WIDTH = 100
+_MOST_FOUND, _MOST_GROUPS = 5, 12
 
 
 def Charts(audit: Audit) -> Any:  # noqa: N802 - as the class it makes
@@ -44,17 +50,52 @@ def html(result: Any) -> str:
 
 
 def _audit(audit: Audit) -> Iterator[str]:
-    """Each system's verdicts, and its groups at the first operating point."""
-    for answer in answers(audit):
-        yield f"<p><strong>{_safe(answer.heading)}</strong></p><ul>"
-        yield "".join(f"<li>{_safe(sentence)}</li>" for sentence in answer.sentences)
-        yield "</ul>"
-    for place, table in enumerate(first_rates(audit)):
-        yield f"<details{'' if place else ' open'}><summary>{_safe(table.title)}</summary>"
+    """What is seen first, and folded below it the groups at the first operating point."""
+    of = overview(audit)
+    headline, *others = of.found[:_MOST_FOUND]
+    yield f"<p><small>{_safe(of.data)}</small></p><p><strong>{_safe(headline)}</strong></p><ul>"
+    yield from (f"<li>{_safe(sentence)}</li>" for sentence in (*others, *of.counted))
+    yield "</ul>"
+    yield from _ratios(audit, of)
+    if of.holds:
+        yield f"<p>{_safe(of.holds)}</p>"
+    if of.caveats:
+        yield f"<p>Weakened by: {_safe('; '.join(one.short for one in of.caveats))}.</p>"
+    for table in first_rates(audit):
+        yield f"<details><summary>{_safe(table.title)}</summary>"
         yield f"<p>{_safe(table.reading)}</p>"
         yield from _table(table)
         yield "".join(f"<p>{_safe(note)}</p>" for note in table.notes)
         yield "</details>"
+
+
+def _ratios(audit: Audit, of: Overview) -> Iterator[str]:
+    """Groups that are shown to differ, or else all, with both errors in every system."""
+    lines = (of.proven or of.lines)[:_MOST_GROUPS]
+    times = f"times {_safe(reference_in_words(audit))}"
+    heads = "".join(
+        f'<th scope="col">{capital(words)}</th><th scope="col" colspan="2">{times}</th>'
+        for words in RATES.values()
+    )
+    yield f'<table><thead><tr><th scope="col">group</th><th scope="col">system</th>{heads}</tr>'
+    yield "</thead><tbody>"
+    margin = audit.record["options"]["margin"]
+    for line in lines:
+        for place, of_system in enumerate(zip(*(line.of[one] for one in RATES), strict=True)):
+            group = f"<th>{_safe('' if place else line.group)}</th>"
+            cells = "".join(f"<td>{cell}</td>" for one in of_system for cell in _cells(one, margin))
+            yield f"<tr>{group}<td>{_safe(of_system[0].system)}</td>{cells}</tr>"
+    yield "</tbody></table>"
+    if len(lines) < len(of.lines):
+        yield f"<p>{number(len(of.lines) - len(lines))} other groups are in the tables below.</p>"
+
+
+def _cells(one: Judged, margin: float) -> Iterator[str]:
+    """The rate, the ratio as drawn, and the ratio in figures."""
+    yield percent(one.rate)
+    yield in_svg(one.ratio, one.low, one.high, one.verdict, margin=margin)
+    interval = f" {span(one.low, one.high)}" if one.high is not None else ""
+    yield f"{SIGNS.get(one.verdict, '')} {short(one.ratio)}{interval}".strip()
 
 
 def _safe(text: str) -> str:

@@ -100,6 +100,13 @@ class Whole(NamedTuple):
     """Of each system, or why there is none."""
     compared: str
 
+    @property
+    def sentence(self) -> str:
+        """The error in every system."""
+        several = len(self.rates) > 1
+        told = ", ".join(f"{name} {rate}" if several else rate for name, rate in self.rates)
+        return f"{capital(RATES[self.metric])}: {told}{self.compared and f' ({self.compared})'}"
+
 
 class Caveat(NamedTuple):
     """What weakens a finding: in a few words, in a sentence, and the section that tells more."""
@@ -121,9 +128,30 @@ class Overview(NamedTuple):
     """How many comparisons came to each verdict; none where nothing was judged."""
     compared: str
     """How many comparisons there are, and of what."""
+    holds: str
+    """What is confirmatory, and what comes of all the rest; empty where there are no verdicts."""
     lines: list[Line]
     """Every group: those shown to differ first, the worst of all first."""
     caveats: list[Caveat]
+
+    @property
+    def found(self) -> list[str]:
+        """The finding, and what else is shown, in plain sentences."""
+        return [f"{plain(one)}." for one in (self.headline, *self.below)]
+
+    @property
+    def counted(self) -> list[str]:
+        """Both errors of everyone, and how many comparisons came to which verdict."""
+        made = [one.sentence for one in self.whole]
+        if self.tally:
+            verdicts = ", ".join(f"{number(n)} {VERDICTS[code]}" for code, n in self.tally.items())
+            made.append(f"{capital(verdicts)}, of {self.compared}")
+        return [f"{one}." for one in made]
+
+    @property
+    def data(self) -> str:
+        """How much was audited, and at which threshold."""
+        return f"{' · '.join((*self.size, f'one threshold for all: {self.threshold}'))}."
 
     @property
     def proven(self) -> list[Line]:
@@ -147,6 +175,7 @@ def overview(audit: Audit) -> Overview:
         whole=list(_whole(audit)),
         tally=tally if judged else {},
         compared=_compared(audit, every, len(judged)),
+        holds=findings.what_holds(audit),
         lines=every,
         caveats=list(_caveats(audit)),
     )

@@ -1,4 +1,4 @@
-"""A ratio with its interval on a fixed axis: where it stands from a quarter to sixteen times."""
+"""A ratio with its interval on a fixed axis from a quarter to sixteen times: as signs, as SVG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ import math
 LOWEST, HIGHEST = 1 / 4, 16
 TICKS = {1 / 4: "1/4", 1: "1", 4: "4", 16: "16"}
 """Marks of the axis and what stands at them."""
-_POINTS = {"worse": "▲", "better": "▼", "no_difference": "=", "cannot_tell": "○"}
+SIGNS = {"worse": "▲", "better": "▼", "no_difference": "=", "cannot_tell": "?"}
+"""What stands for a verdict beside a number."""
+SHAPES = {
+    "worse": "M-5 4L0 -5L5 4Z",
+    "better": "M-5 -4L0 5L5 -4Z",
+    "no_difference": "M-5 -3H5V-1H-5ZM-5 1H5V3H-5Z",
+    "cannot_tell": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+}
+"""What stands for a verdict on an axis, as paths around its place."""
+_POINTS = SIGNS | {"cannot_tell": "○"}
+_INKS = {"worse": "#d04a00", "better": "#00855f"}
+"""Read on light and on dark ground alike."""
+_WIDTH, _HEIGHT = 160, 14
 
 
 def place(ratio: float) -> float:
@@ -54,3 +66,35 @@ def axis(width: int = 19) -> str:
         start = min(round(place(ratio) * (width - 1)), width - len(words))
         signs[start : start + len(words)] = words
     return "".join(signs)
+
+
+def in_svg(
+    ratio: float | None, low: float | None, high: float | None, verdict: str, *, margin: float
+) -> str:
+    """A strip as SVG that needs no stylesheet: grey within the margin, the rest in the ink of text.
+
+    Examples
+    --------
+    >>> in_svg(2, 1, 4, "worse", margin=1.25).count("<path")
+    3
+    """
+
+    def at(value: float) -> float:
+        return round(place(value) * _WIDTH, 1)
+
+    ink, middle = _INKS.get(verdict, "currentColor"), _HEIGHT / 2
+    start, end, one = at(1 / margin), at(margin), at(1)
+    grey = 'fill="gray" fill-opacity="0.25"'
+    drawn = [
+        f'<rect x="{start}" width="{end - start:.1f}" height="{_HEIGHT}" {grey}/>',
+        f'<path d="M{one} 0V{_HEIGHT}" stroke="currentColor"/>',
+    ]
+    if low is not None and high is not None:
+        drawn.append(f'<path d="M{at(low)} {middle:g}H{at(high)}" stroke="{ink}"/>')
+    if ratio is not None:
+        shape = SHAPES.get(verdict, SHAPES["cannot_tell"])
+        fill = ink if verdict in SHAPES and verdict != "cannot_tell" else "none"
+        moved = f'transform="translate({at(ratio)} {middle:g})"'
+        drawn.append(f'<path d="{shape}" {moved} fill="{fill}" stroke="{ink}"/>')
+    box = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="-6 0 {_WIDTH + 12} {_HEIGHT}"'
+    return f'<svg {box} aria-hidden="true">{"".join(drawn)}</svg>'

@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from parivox.errors import shown
-from parivox.report.findings import read_as, reference_in_words, what_holds
+from parivox.report.findings import read_as, reference_in_words
 from parivox.report.grids import Grid
 from parivox.report.overview import overview
 from parivox.report.scopes import RATES, VERDICTS
-from parivox.report.strips import axis, in_signs
+from parivox.report.strips import SIGNS, axis, in_signs
 from parivox.report.words import capital, chance, number, percent, short, show, span, text
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _MORE_OFTEN = {"fnr": "Locked out more often", "fpr": "Impostors get in more often"}
 _STYLES = {"worse": "red", "better": "green", "no_difference": "", "cannot_tell": "dim"}
-_SIGNS = {"worse": "▲", "better": "▼", "no_difference": "=", "cannot_tell": "?"}
 _MOST_LINES = 6
 """Groups that are shown to fare worse in one error."""
 _WITH_STRIPS = 76
@@ -79,8 +78,8 @@ def _parts(
             f"speakers; p: allows for all groups; ? can't tell",
             style="dim",
         )
-    if holds := what_holds(audit):
-        yield text(holds, style="dim")
+    if of.holds:
+        yield text(of.holds, style="dim")
     if page is not None:
         yield text(f"The page, which opens in any browser: {page}")
     if out is not None:
@@ -111,7 +110,7 @@ def _tally(of: Overview) -> Text:
     words = Text()
     for code, n in of.tally.items():
         words.append("  ")
-        words.append(f"{_SIGNS[code]} {number(n)} {VERDICTS[code]}", style=_STYLES[code])
+        words.append(f"{SIGNS[code]} {number(n)} {VERDICTS[code]}", style=_STYLES[code])
     return words
 
 
@@ -146,7 +145,7 @@ class _Ratios:
                 cells += [text(one.system)] if several else []
                 cells += [
                     text(percent(one.rate)),
-                    text(f"{_SIGNS.get(one.verdict, '')} {times}", style=style),
+                    text(f"{SIGNS.get(one.verdict, '')} {times}", style=style),
                     text(span(one.low, one.high), style=style),
                     text(f"p {chance(one.p)}" if one.is_proven else "", style="dim"),
                 ]

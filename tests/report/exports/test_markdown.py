@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from parivox.report.overview import overview
 from parivox.report.sheets.paper import markdown, markdown_escaped
 
 
@@ -34,13 +35,18 @@ def test_no_name_becomes_markup(odd):
     assert r"a\|b" in text
 
 
-def test_the_answer_comes_first_with_figures_and_counts(odd):
+def test_what_is_seen_first_comes_first(odd):
     text = markdown(odd)
-    first = text.index("### ")
-    assert text.index("target and") < text.index("### Tables")
-    assert "A\\|B" in text[first:]
-    assert re.search(r"FNR \(locked out\): ", text)
-    (groups,) = [rows for rows in tables(text) if rows[0][0].strip() == "group"][:1]
+    of = overview(odd)
+    places = [text.index(markdown_escaped(words)) for words in (of.found[0], of.counted[0])]
+    weak = [text.index(f"- {markdown_escaped(one.sentence)}.") for one in of.caveats]
+    assert [*places, *weak] == sorted([*places, *weak])
+    assert max(places) < text.index("### What weakens it") < weak[0]
+    assert weak[-1] < text.index("### Tables")
+
+
+def test_tables_have_figures_and_counts(odd):
+    (groups,) = [rows for rows in tables(markdown(odd)) if rows[0][0].strip() == "group"][:1]
     heads = [cell.strip() for cell in groups[0]]
     assert "locked out (FNR): errors/trials" in heads
     assert "impostors in (FPR): times" in heads
@@ -64,7 +70,8 @@ def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(odd)
 
 def test_without_intervals_it_says_so_and_gives_counts(unsure):
     text = markdown(unsure)
-    assert "Nothing is said of chance: --no-intervals was given." in text
+    assert "only seems to by chance" in text
+    assert "- --no-intervals was given." in text
     assert "[" not in text.partition("-->")[2]
     assert "errors/trials" in text
 

@@ -9,7 +9,7 @@ from parivox.report import findings
 from parivox.report.overview import lines as every_line
 from parivox.report.overview import overview, plain
 from parivox.report.scopes import RATES, VERDICTS, systems
-from parivox.report.strips import TICKS, place
+from parivox.report.strips import SHAPES, SIGNS, TICKS, place
 from parivox.report.words import capital, number, percent, short, span
 
 if TYPE_CHECKING:
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 
 EVENTS = {"fnr": "Locked out: own voice rejected", "fpr": "Impostors in: other voice accepted"}
 """Both errors as the heads of columns."""
-SIGNS = {"worse": "▲", "better": "▼", "no_difference": "=", "cannot_tell": "?"}
-_SHAPES = {
-    "worse": "M-5 4L0 -5L5 4Z",
-    "better": "M-5 -4L0 5L5 -4Z",
-    "no_difference": "M-5 -3H5V-1H-5ZM-5 1H5V3H-5Z",
-    "cannot_tell": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
-}
 _MOST_SHOWN = 12
 """Groups in the first figure."""
 
@@ -46,7 +39,6 @@ def first(audit: Audit, more: Sequence[Caveat] = ()) -> dict[str, Any]:
         "bar": _bar(of),
         "shown": [_line(audit, one) for one in shown],
         "caption": f"{what}, in times {findings.reference_in_words(audit)}{others}",
-        "holds": findings.what_holds(audit),
         "caveats": [*of.caveats, *more],
         "legend": (
             f"Lines: {level:g} % intervals over speakers. Grey strip: differences below {margin:g} "
@@ -110,7 +102,7 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
         "low": ends[0] if is_known else None,
         "high": ends[1],
         "at": None if one.ratio is None else round(100 * place(one.ratio), 1),
-        "shape": _SHAPES.get(code, _SHAPES["cannot_tell"]),
+        "shape": SHAPES.get(code, SHAPES["cannot_tell"]),
         "times": f"{SIGNS.get(code, '')} {times}".strip(),
         "span": "" if one.high is None else span(one.low, one.high),
         "rate": percent(one.rate),

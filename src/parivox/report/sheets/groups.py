@@ -28,6 +28,7 @@ from parivox.report.scopes import (
     name_of,
     rates_of,
     verdicts_of,
+    with_standing,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import chance, number, percent, short, span
@@ -203,7 +204,7 @@ def rates_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     name = name_of(where["system"], where["list"])
     how = "" if where["allocation"] == "both" else f", allocated by {where['allocation']}"
     return Sheet(
-        f"{name}: {where['grouping']}{how} at {at}",
+        with_standing(audit, f"{name}: {where['grouping']}{how} at {at}", where, at),
         columns,
         [*of_group.values()],
         _reading(audit, where),

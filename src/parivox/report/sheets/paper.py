@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from parivox.errors import shown
-from parivox.report.findings import answers
+from parivox.report.overview import overview
 from parivox.report.scopes import points, scopes, systems
 from parivox.report.sheets.comparison import by_system, crosstabs
 from parivox.report.sheets.groups import operating_points, rates_on_paper
@@ -97,7 +97,7 @@ def _scopes_at_points(
 
 
 def markdown(audit: Audit) -> str:
-    """A section of a model card: the answer in sentences, then the tables; headings from ``##``."""
+    """A section of a model card: what is seen first, then the tables; headings from ``##``."""
     return "\n".join(_section(audit)) + "\n"
 
 
@@ -120,9 +120,14 @@ def _section(audit: Audit) -> Iterator[str]:
         "How each group of people fares at a common threshold: who is locked out (their own trials "
         "are rejected, FNR) and whose account impostors enter (their trials are accepted, FPR)."
     )
-    for answer in answers(audit):
-        yield from ("", f"### {markdown_escaped(answer.heading)}", "")
-        yield from (f"- {markdown_escaped(sentence)}" for sentence in answer.sentences)
+    of = overview(audit)
+    headline, *others = map(markdown_escaped, (*of.found, *of.counted))
+    yield from ("", f"**{headline}**", "")
+    yield from (f"- {sentence}" for sentence in others)
+    yield from ("", markdown_escaped(" ".join(filter(None, (of.data, of.holds)))))
+    if of.caveats:
+        yield from ("", "### What weakens it", "")
+        yield from (f"- {markdown_escaped(one.sentence)}." for one in of.caveats)
     yield from ("", "### Tables")
     for table in paper(audit):
         title, reading = markdown_escaped(table.title), markdown_escaped(table.reading)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.schema import CURVES
 from parivox.errors import shown
-from parivox.report.findings import answers
+from parivox.report.overview import overview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +63,13 @@ def workbook(audit: Audit) -> bytes:
 def _about(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, ...]]:
     yield (f"Parivox {audit.record['versions']['parivox']}", "Audit by groups of people")
     yield ("",)
-    for answer in answers(audit):
-        for place, sentence in enumerate(answer.sentences):
-            yield (answer.heading if not place else "", sentence)
+    of = overview(audit)
+    for heading, sentences in (
+        ("what is found", [*of.found, *of.counted, of.data, of.holds]),
+        ("what weakens it", [f"{one.sentence}." for one in of.caveats]),
+    ):
+        for place, sentence in enumerate(sentences):
+            yield (heading if not place else "", sentence)
     yield ("",)
     yield ("sheet", "what a row is")
     for name, table in tables.items():
