@@ -53,6 +53,9 @@ def test_more_groups_than_one_audit_holds_are_refused(monkeypatch):
     told = r"--by: 33 groups by every allocation and within every level are more than 30, the most"
     with pytest.raises(pv.ConfigError, match=told):
         pv.audit(trials, speakers=people, by="city", within="sex")
+    found = pv.audit(trials, speakers=people, by="city", within="sex", intervals=False).groups
+    rows = [row for row in found.rows() if row["grouping"] == "city" and row["group"] != "pooled"]
+    assert len({(row["within"], row["group"]) for row in rows}) == 33
 
 
 @pytest.mark.slow

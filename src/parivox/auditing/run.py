@@ -26,7 +26,7 @@ from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import Audit, system_name
 from parivox.auditing.schema import TABLES, Rows
-from parivox.auditing.system import measure_system, measured_cells
+from parivox.auditing.system import measure_system, measured_cells, why_no_intervals
 from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "parivox.metrics"
 MOST_GROUPINGS = 20
-"""Groupings of one audit: of each, all trials are counted and resampled."""
+"""Groupings of one audit with intervals: of each, all trials are counted and resampled."""
 
 
 @in_encoding_given
@@ -307,7 +307,10 @@ def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCo
 
 
 def _check_groups(read: Gathered, options: Options) -> None:
-    """Refuse more groups than an audit can hold in memory, and references that are none."""
+    """Refuse references that are no groups, and more groups than intervals can be held of."""
+    _check_references(options, read.groupings)
+    if not options.intervals or all(why_no_intervals(one) for one in read.sets):
+        return
     named = "" if options.by else f" ({read.chosen_by})"
     times = len(options.allocate) * (1 + sum(len(one.groups) for one in read.levels))
     n = times * sum(len(one.groups) for one in read.groupings)
@@ -317,9 +320,11 @@ def _check_groups(read: Gathered, options: Options) -> None:
         each = " by every allocation and within every level" if times > 1 else ""
         problem = f"{n:,} groups{each}{named} are more than {MOST_GROUPS:,}"
     else:
-        _check_references(options, read.groupings)
         return
-    msg = f"--by: {problem}, the most of one audit; name fewer, or audit them one after the other"
+    msg = (
+        f"--by: {problem}, the most of one audit; name fewer, audit them one after the other, or "
+        "give --no-intervals"
+    )
     raise ConfigError(msg)
 
 

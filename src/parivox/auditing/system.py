@@ -154,16 +154,19 @@ def measure_system(
     if trials.is_scored and is_along:
         audited = [one.threshold for one in points.found if _is_exact_at(trials, one)]
         shared = shared_thresholds(everything, audited)
-    why_none, sample = "", None
-    if options.intervals and not trials.has_speakers:
-        why_none = "counts do not tell who the speakers are"
-    elif options.intervals and trials.n_trials > MOST_TRIALS:
-        why_none = f"more than {MOST_TRIALS:,} trials"
+    why_none, sample = why_no_intervals(trials) if options.intervals else "", None
     if trials.has_speakers and options.intervals and not why_none:
         sample = sample_speakers(trials, design, tally, points, nodes(shared, trials.n_trials))
     return System(
         *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
     )
+
+
+def why_no_intervals(trials: TrialSet | TrialCounts) -> str:
+    """Why nothing can be said of the uncertainty of some trials; empty if it can."""
+    if not trials.has_speakers:
+        return "counts do not tell who the speakers are"
+    return f"more than {MOST_TRIALS:,} trials" if trials.n_trials > MOST_TRIALS else ""
 
 
 def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
