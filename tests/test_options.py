@@ -39,6 +39,7 @@ COMMANDS = {
         *(recordings.ScoreCommand, recordings.ScoredOptions, recordings.ScoreOptions),
         *(recordings.VerifyOptions, LAST[1]),
     ),
+    "show": (described.ShowCommand,),
     "systems list": (recordings.SystemsListCommand,),
     "systems check": (recordings.SystemOptions, recordings.SystemsCheckCommand),
     "trials describe": (lists.DescribeOptions, lists.DescribeCommand),
@@ -55,7 +56,7 @@ COMMANDS = {
 SIGNED = {
     name: [one for one in options if not one.__name__.endswith("Command")]
     for name, options in COMMANDS.items()
-    if name not in {"report", "systems list", "systems check", "trials build"}
+    if name not in {"report", "show", "systems list", "systems check", "trials build"}
 }
 """What describes the options of the function that a command is in the library."""
 SIGNED["embed"] = [recordings.EmbedOptions]
@@ -63,6 +64,7 @@ SIGNED["score"] = [recordings.ScoredOptions, recordings.ScoreOptions]
 NEEDED = {
     "inspect": ["s.csv"],
     "report": ["a"],
+    "show": ["a"],
     "score": ["t.csv", "--out", "s.parquet"],
     "systems check": ["ge2e"],
     "audit": ["s.csv"],

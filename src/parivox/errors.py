@@ -14,6 +14,7 @@ and what was asked for is done.
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 __all__ = [
     "ConfigError",
@@ -21,6 +22,7 @@ __all__ = [
     "EncodingGuessed",
     "ParivoxError",
     "UndefinedMetric",
+    "nearest",
     "shown",
     "storable",
 ]
@@ -33,6 +35,8 @@ _IN_EMOJI = re.compile(f"((?<={_PICTURE})\u200d|(?<={_PICTURE}\ufe0f)\u200d)(?={
 """A joiner that makes one emoji of two; any other is not seen, and may hide in a name."""
 
 _LONG_WORD = re.compile(r"\S{300,}")
+_FEW = 12
+"""Names that are all listed where one is not known."""
 _LONG = 2_000
 """Characters of a sentence that can still be read."""
 
@@ -70,6 +74,26 @@ def _escaped(character: str) -> str:
 def storable(text: str) -> str:
     r"""Text that UTF-8 can hold: a byte of a file's name that is not UTF-8 becomes ``\xNN``."""
     return re.sub("[\ud800-\udfff]", lambda found: shown(found[0]), text)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What may be meant by a name that is not known; of few names, all there are.
+
+    Examples
+    --------
+    >>> nearest("Gender", ["gender", "age"]), nearest("x", ["fpr=0.01"])
+    ('did you mean gender? there are gender, age', 'there is fpr=0.01')
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
+
+    names = list(known)
+    lower = {one.lower(): one for one in reversed(names)}
+    near = [lower[one] for one in get_close_matches(name.lower(), lower, n=3)]
+    if len(names) > _FEW and near:
+        return f"did you mean {' or '.join(near)}?"
+    rest = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    all_ = f"there {'is' if len(names) == 1 else 'are'} {', '.join(names[:_FEW]) or 'none'}{rest}"
+    return f"did you mean {near[0]}? {all_}" if near else all_
 
 
 def _shortened(sentence: str) -> str:

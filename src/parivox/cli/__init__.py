@@ -27,6 +27,7 @@ COMMANDS = {
     "plan": "how many speakers and trials an audit needs; what today's data can detect",
     "report": "the page of an audit, its figures and tables for papers",
     "score": "score a list of trials, from embeddings or with a system that compares itself",
+    "show": "a written audit again: its finding, any group, every table",
     "systems": "which speaker encoders can run here; whether one answers the same twice",
     "trials": "check, describe, grade, convert and build trial lists",
 }

@@ -12,6 +12,7 @@ from parivox.options.audit import NEVER, PageCommand, QuietCommand, ReportComman
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from parivox.auditing.result import Audit
 
@@ -49,9 +50,23 @@ def page_options(given: argparse.Namespace) -> dict[str, Any]:
     return found | {"context": read_context(given.context)}
 
 
-def _run(given: argparse.Namespace) -> None:
+def loaded(folder: str, tell: Callable[[str], None]) -> Audit:
+    """The audit of a folder; what another version of Parivox wrote is told."""
     from parivox.auditing.result import load  # noqa: PLC0415 - what takes time to load
-    from parivox.report.files import check_page, check_tables, tables_as  # noqa: PLC0415
+
+    audit = load(folder)
+    if other := audit.record.get("other_version"):
+        parts = "; ".join(map(": ".join, other.items()))
+        tell(f"written by another version of Parivox: {parts}")
+    return audit
+
+
+def _run(given: argparse.Namespace) -> None:
+    from parivox.report.files import (  # noqa: PLC0415 - what takes time to load
+        check_page,
+        check_tables,
+        tables_as,
+    )
     from parivox.report.scopes import check_speaker_ids  # noqa: PLC0415
 
     kind = _kind(given)
@@ -62,11 +77,8 @@ def _run(given: argparse.Namespace) -> None:
     page = page_options(given) if kind == "page" else {}
     formats = _formats(given)
     with Progress(quiet=given.quiet) as tell:
-        audit = load(given.audit)
+        audit = loaded(given.audit, tell)
         check_speaker_ids(audit, given.speaker_ids or NEVER)
-        if other := audit.record.get("other_version"):
-            parts = "; ".join(map(": ".join, other.items()))
-            tell(f"written by another version of Parivox: {parts}")
         lines = _write(audit, given, kind, page, formats, tell)
     print_lines(lines)
     if given.out is None and kind:

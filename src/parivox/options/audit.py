@@ -34,6 +34,7 @@ COUNTED = "how it is counted"
 UNCERTAINTY = "how sure it is"
 READ = "how files are read"
 WRITTEN = "what comes out"
+SHOWN = "what is shown"
 
 REFERENCES = ("others", "pooled", "macro", "geomean", "best")
 INTERVALS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
@@ -552,3 +553,25 @@ class ReportCommand(Options):
         WRITTEN, "of the figures: `svg` (default), `png`, `pdf`; `svg,pdf`", Text, metavar="KINDS"
     )
     speaker_ids: str = same_as(AuditOptions, "speaker_ids")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowCommand(Options):
+    """The command line of `show`."""
+
+    audit: Any = same_as(ReportCommand, "audit", section=SHOWN)
+    group: Any = option(
+        SHOWN,
+        "groups of which to tell both errors at every operating point, as in `f` or `m+Norway`; "
+        "without any, the summary",
+        metavar="GROUP",
+        position="*",
+    )
+    by: str | None = option(
+        SHOWN, "of this grouping alone: `gender+nationality`", Text, metavar="GROUPING"
+    )
+    system: str | None = option(SHOWN, "of this system alone: `V2`, or `V2@H`", Text)
+    operating_point: str | None = option(
+        SHOWN, "at this operating point alone: `fpr=0.001`", Text, metavar="POINT"
+    )
+    verbose: bool = same_as(AuditCommand, "verbose", section=SHOWN)

@@ -82,7 +82,7 @@ _POINTS = {
     "cost": "cost",
     "source": "found on",
 }
-_GROUP_RATES = {
+GROUP_RATES = {
     "group": "group",
     "speakers": "speakers",
     "rate": "",
@@ -93,6 +93,7 @@ _GROUP_RATES = {
     "p": f"{GAP}p",
     "verdict": "verdict",
 }
+"""Heads of a table of groups, or of one group, at an operating point."""
 
 
 def every_table(audit: Audit) -> Group:
@@ -277,7 +278,7 @@ def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator
     for metric in RATES:
         if has_rate(metric, at, rates):
             sheet = group_rates(audit, here, metric, at)
-            heads = {**_GROUP_RATES, "rate": metric.upper()}
+            heads = {**GROUP_RATES, "rate": metric.upper()}
             if sheet.has("best_guess"):
                 heads["best_guess"] = f"{GAP}best guess"
             sheet = sheet.select(heads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -72,19 +73,25 @@ def _parts(
             yield text(f"! {capital(one.short)}", style="yellow")
     yield Text()
     if of.tally:
-        level = 100 * audit.record["options"]["confidence"]
-        yield text(
-            f"x: times as often as {reference_in_words(audit)}; [ ]: {level:g} % interval over "
-            f"speakers; p: allows for all groups; ? can't tell",
-            style="dim",
-        )
+        yield how_to_read(audit)
     if of.holds:
         yield text(of.holds, style="dim")
     if page is not None:
         yield text(f"The page, which opens in any browser: {page}")
     if out is not None:
         yield text(f"Every number: {out}, as tables and as audit.json")
-    yield text("Every group: -v")
+    yield text("Every group: -v" if out is None else f"Any group: parivox show {quote(str(out))}")
+
+
+def how_to_read(audit: Audit) -> Text:
+    """What stands for what beside a rate."""
+    options = audit.record["options"]
+    sure = (
+        f"; [ ]: {100 * options['confidence']:g} % interval over speakers; p: allows for all "
+        "groups; ? can't tell"
+    )
+    times = f"x: times as often as {reference_in_words(audit)}"
+    return text(times + sure * options["intervals"], style="dim")
 
 
 def _sentence(sentence: Sentence, style: str = "") -> Text:

@@ -1,0 +1,83 @@
+"""``parivox show``: what an audit found, read again without auditing again."""
+
+import pytest
+
+pytestmark = pytest.mark.minimal
+
+
+@pytest.fixture(scope="module")
+def audited(parivox, tmp_path_factory):
+    """What was printed when the audit was made, and the folder that it is in."""
+    folder = tmp_path_factory.mktemp("show") / "my audit"
+    done = parivox("audit", "A=scores.csv", "B=other.csv", "--speakers", "speakers.csv",
+                   "--by", "gender", "--by", "nation", "--operating-point", "fpr=0.2",
+                   "--operating-point", "eer", "--out", folder, "--quiet")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout, folder
+
+
+@pytest.fixture
+def show(parivox, audited):
+    def run(*words):
+        done = parivox("show", audited[1], *words)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return run
+
+
+def test_the_summary_is_that_of_the_audit_and_names_the_command(audited, show):
+    told, folder = audited
+    assert show() == told
+    assert told.splitlines()[-1].endswith(f"parivox show '{folder}'")
+    assert show("-v").endswith(told)
+
+
+def test_a_group_is_told_at_every_point_in_every_system_with_why(show):
+    told = show("f", "C")
+    assert "f, of gender" in told
+    assert "C, of nation" in told
+    for words in ("A, fpr=0.2", "B, fpr=0.2", "A, eer", "B, eer"):
+        assert len([line for line in told.splitlines() if line.startswith(f"  {words} ")]) == 4
+    assert "A, fpr=0.2; A, eer; B, fpr=0.2; B, eer: fewer than 5 speakers" in told
+    assert "m, of gender" not in told
+
+
+def test_one_system_grouping_and_point_can_be_chosen(show):
+    told = show("--system", "B", "--by", "nation", "--operating-point", "eer")
+    assert "both errors equally frequent (eer)" in told
+    assert "fpr=0.2" not in told
+    assert "by gender" not in told
+    tables = show("--system", "B", "--by", "nation", "-v")
+    assert "nation: 3 groups" in tables
+    assert "gender: 2 groups" not in tables
+    group = show("f", "--operating-point", "eer")
+    assert "A, eer" in group
+    assert "fpr=0.2" not in group
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("F",), "group 'F' is not of this audit; did you mean f? there are f, m, A, B, C"),
+        (("--by", "sex"), "--by 'sex' is not of this audit; there are gender, nation"),
+        (("--system", "V2"), "--system 'V2' is not of this audit; there are A, B"),
+        (("f", "-v"), "-v is of the summary, and a group is told whole; leave one of them out"),
+    ],
+)
+def test_what_the_audit_has_not_is_told_with_what_it_has(parivox, audited, words, told):
+    done = parivox("show", audited[1], *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_point_that_is_not_there(parivox, audited):
+    done = parivox("show", audited[1], "--operating-point", "fpr=0.02")
+    assert done.returncode == 2
+    assert "did you mean fpr=0.2? there are fpr=0.2, eer" in done.stderr
+
+
+def test_a_folder_that_holds_no_audit(parivox, tmp_path):
+    done = parivox("show", tmp_path)
+    assert done.returncode == 2
+    assert "does not hold an audit" in done.stderr
