@@ -53,7 +53,7 @@ def test_one_system_grouping_and_point_can_be_chosen(show):
     assert "gender: 2 groups" not in tables
     group = show("f", "--operating-point", "eer")
     assert "A, eer" in group
-    assert "fpr=0.2" not in group
+    assert "A, fpr=0.2" not in group
 
 
 @pytest.mark.parametrize(
