@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,15 +31,32 @@ def test_help(parivox):
         assert ESCAPE not in found.stdout
 
 
-def test_help_names_every_option_of_the_audit(parivox):
-    told = parivox("audit", "--help").stdout
+COMMON = {
+    *("--speakers", "--by", "--trials", "--utterances", "--operating-point", "--limit"),
+    *("--compare", "--out", "--report", "--verbose"),
+}
+
+
+def test_help_lists_the_ten_most_used_options_and_help_all_every_one(parivox):
+    listed = re.compile(r"^  (?:-v, )?(--[a-z-]+)", re.MULTILINE)
+    few, every = (
+        listed.findall(parivox("audit", each).stdout) for each in ("--help", "--help-all")
+    )
+    assert {*few} == COMMON | {"--help-all"}
+    assert len(every) > 50
     for option in (
-        *("--speakers", "--by", "--trials", "--utterances", "--operating-point", "--zero"),
-        *("--threshold-from", "--allocate", "--cost", "--eer", "--rule", "--reference"),
+        *("--zero", "--threshold-from", "--allocate", "--cost", "--eer", "--rule", "--reference"),
         *("--alpha", "--sweep", "--llr", "--compat", "--columns", "--id", "--distance"),
-        *("--similarity", "--conflicts", "--out", "--format", "--json", "--quiet"),
+        *("--similarity", "--conflicts", "--format", "--json", "--quiet", *few),
     ):
-        assert option in told
+        assert option in every
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("command", ["audit", "report"])
+def test_help_fits_the_terminal(parivox, command, width):
+    told = parivox(*command.split(), "--help", COLUMNS=str(width)).stdout
+    assert max(map(len, told.splitlines())) <= width
 
 
 def test_version(parivox):

@@ -66,7 +66,7 @@ def home(tmp_path_factory):
 
 def test_help_names_the_command_and_its_options(parivox):
     assert "score" in parivox("--help").stdout
-    told = parivox("score", "--help").stdout
+    told = parivox("score", "--help-all").stdout
     for option in ("--embeddings", "--as-norm", "--top", "--s-norm", "--subtract-mean", "--models",
                    "--system", "--recordings", "--overwrite", "--scoring"):  # fmt: skip
         assert option in told

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.errors import ConfigError
 from parivox.options.kinds import Direction, Flag, Value, options_of, sections_of
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from parivox.options.kinds import Option, Options
 
+_FEW = 18
+"""Options of a command that `--help` lists whole; of more, the common ones."""
 TABLES = ("speakers", "trials", "utterances", "models", "failures")
 """Options that name a table beside the scores."""
 
@@ -41,6 +44,41 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+class _Words(argparse.HelpFormatter):
+    """Help of which no line is wider than the terminal: usage and examples are wrapped as well."""
+
+    def _format_usage(self, *how: Any) -> str:
+        lines = super()._format_usage(*how).rstrip().split("\n")
+        return "\n".join(self._wrapped(line, " " * 10, "") for line in lines) + "\n\n"
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if not text.startswith("examples:"):
+            return super()._fill_text(text, width, indent)
+        return "\n".join(self._wrapped(line, " " * 4, " \\") for line in text.split("\n"))
+
+    def _wrapped(self, line: str, indent: str, end: str) -> str:
+        """A line as several, not parted within quotes and brackets; all but the last end so."""
+        lines, words = [""], re.findall(r"\s*(?:\"[^\"]*\"|\[[^]]*\]|[^\s\"])+", line)
+        for word in words:
+            if len(lines[-1] + word) + len(end) > self._width and lines[-1].strip():
+                lines[-1] += end
+                lines.append(indent + word.lstrip())
+            else:
+                lines[-1] += word
+        return "\n".join(lines)
+
+
+class _Every(argparse.Action):
+    """Print help with every option."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> NoReturn:
+        """Print it, and end."""
+        for option, words in self.const.items():
+            option.help = words
+        parser.print_help()
+        parser.exit()
+
+
 def add_command(
     commands: Any,
     name: str,
@@ -51,35 +89,39 @@ def add_command(
 ) -> Any:
     """Add a command with every option that is described, under the headings of their sections."""
     command = commands.add_parser(
-        name,
-        epilog=examples or None,
-        formatter_class=(
-            argparse.RawDescriptionHelpFormatter if examples else argparse.HelpFormatter
-        ),
-        allow_abbrev=False,
-        **texts,
+        name, epilog=examples or None, formatter_class=_Words, allow_abbrev=False, **texts
     )
     if run is not None:
         command.set_defaults(run=run)
-    for section, options in sections_of(*described).items():
+    sections, others = sections_of(*described), dict[Any, str | None]()
+    every = [one for options in sections.values() for one in options]
+    if len(every) > _FEW:
+        command.add_argument(
+            "--help-all", action=_Every, nargs=0, const=others, help="list every option and exit"
+        )
+    for section, options in sections.items():
         group = command.add_argument_group(section)
         for one in sorted(options, key=lambda one: not one.position):
-            add_option(group, one)
+            made = add_option(group, one)
+            if len(every) > _FEW and not (one.is_common or one.position):
+                others |= {option: option.help for option in made}
+    for option in others:
+        option.help = argparse.SUPPRESS
     return command
 
 
-def add_option(group: Any, one: Option) -> None:
-    """Add one option as it is described."""
+def add_option(group: Any, one: Option) -> list[Any]:
+    """Add one option as it is described; what argparse makes of it."""
     if one.command is None:
-        return
+        return []
     if one.position:
         how: dict[str, Any] = {} if one.position == "1" else {"nargs": one.position}
-        group.add_argument(one.name, metavar=one.metavar, help=one.plain, **how)
-        return
+        return [group.add_argument(one.name, metavar=one.metavar, help=one.plain, **how)]
     if isinstance(one, Direction):
-        for word, words in one.each.items():
+        return [
             group.add_argument(f"--{word}", action="store_true", help=words)
-        return
+            for word, words in one.each.items()
+        ]
     words = one.plain + (f" (default: {one.fallback})" if one.fallback else "").replace("`", "")
     how = {"dest": one.name, "metavar": one.metavar}
     if isinstance(one, Flag):
@@ -95,7 +137,7 @@ def add_option(group: Any, one: Option) -> None:
     if one.is_needed:
         how["required"] = True
     letters = [f"-{one.letter}"] if one.letter else []
-    group.add_argument(*letters, one.flag, help=words, **how)
+    return [group.add_argument(*letters, one.flag, help=words, **how)]
 
 
 def given_options(given: argparse.Namespace, described: type[Options]) -> dict[str, Any]:

@@ -50,6 +50,7 @@ class ReadOptions(Options):
         TRIALS,
         "table of speakers, a row each, with any attributes; not needed to group by attributes of "
         "recordings or trials",
+        is_common=True,
     )
     by: tuple[str, ...] | None = option(
         TRIALS,
@@ -58,6 +59,7 @@ class ReadOptions(Options):
         Texts,
         metavar="ATTRIBUTES",
         without="every attribute of speakers and recordings with 2 to 50 values",
+        is_common=True,
     )
     within: tuple[str, ...] | None = option(
         TRIALS,
@@ -67,11 +69,14 @@ class ReadOptions(Options):
         example="channel",
     )
     trials: Any = option(
-        TRIALS, "separate trial list (labels), joined on the pair of ids, never on line order"
+        TRIALS,
+        "separate trial list (labels), joined on the pair of ids, never on line order",
+        is_common=True,
     )
     utterances: Any = option(
         TRIALS,
         "table of recordings: the speaker, where the id does not begin with it, and any attributes",
+        is_common=True,
     )
     models: Any = option(
         TRIALS,
@@ -170,6 +175,7 @@ class AuditOptions(ReadOptions):
         without="`deployed` if there is any, `fpr=0.01` and, with 30,000 nontarget trials, "
         "`fpr=0.001`",
         example="eer",
+        is_common=True,
     )
     threshold_from: Any = option(
         MEASURED,
@@ -340,6 +346,7 @@ class AuditOptions(ReadOptions):
         metavar="RATE",
         python="limits",
         may_be_empty=True,
+        is_common=True,
     )
     attempts: int | None = option(
         UNCERTAINTY,
@@ -375,6 +382,7 @@ class AuditOptions(ReadOptions):
         "compare the systems and lists [with each other](uncertainty.md#two-systems-two-lists)",
         Flag,
         False,
+        is_common=True,
     )
     speaker_ids: str = option(
         WRITTEN,
@@ -425,6 +433,7 @@ class CountOptions(ReadOptions):
         metavar="WIDTH",
         without="each score",
         annotated="float | str | None",
+        is_common=True,
     )
     thresholds: Any = option(
         COUNTED,
@@ -445,6 +454,7 @@ class CountOptions(ReadOptions):
         low=0,
         high=2**63 - 1,
         wanted="the fewest speakers of a group, as in 5, or 0 for none",
+        is_common=True,
     )
     llr: bool = option(COUNTED, _LLR, Flag, False)
 
@@ -484,11 +494,15 @@ class AuditCommand(Options):
         metavar="SCORES",
         position="+",
     )
-    out: Any = option(WRITTEN, "folder for the [tables](output.md) and audit.json", metavar="DIR")
+    out: Any = option(
+        WRITTEN, "folder for the [tables](output.md) and audit.json", metavar="DIR", is_common=True
+    )
     format: str = option(WRITTEN, "of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND")
-    report: Any = option(WRITTEN, "[page](report.md) that opens anywhere (HTML)")
+    report: Any = option(WRITTEN, "[page](report.md) that opens anywhere (HTML)", is_common=True)
     json: bool = option(WRITTEN, "print audit.json, not the summary", Flag, False)
-    verbose: bool = option(WRITTEN, "print every table before the summary", Flag, False, letter="v")
+    verbose: bool = option(
+        WRITTEN, "print every table before the summary", Flag, False, letter="v", is_common=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -500,7 +514,7 @@ class CountCommand(Options):
     scores: Any = option(
         TRIALS, "score file, or - for standard input; or NAME=FILE", metavar="SCORES", position="1"
     )
-    out: Any = option(WRITTEN, "file of counts", is_needed=True)
+    out: Any = option(WRITTEN, "file of counts", is_needed=True, is_common=True)
 
 
 @dataclass(frozen=True, kw_only=True)

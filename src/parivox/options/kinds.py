@@ -52,6 +52,8 @@ class Option:
     """Whether the command line takes it several times."""
     is_needed: bool = False
     """Whether the command line asks for it."""
+    is_common: bool = False
+    """Whether it is among the few that `--help` lists of a command with many."""
     is_recorded: bool = True
     """Whether the record of an audit names it."""
     reads: Callable[[Any], Any] | None = None

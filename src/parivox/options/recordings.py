@@ -129,15 +129,16 @@ class SystemsCheckCommand(SystemsListCommand):
 class ScoredOptions(Options):
     """What is scored, by embeddings or by a system that compares itself."""
 
-    out: Any = option(SCORED, "Parquet file to write", is_needed=True)
+    out: Any = option(SCORED, "Parquet file to write", is_needed=True, is_common=True)
     overwrite: bool = option(
-        SCORED, "replace the file if it is there", Flag, False, without="it is kept"
+        SCORED, "replace the file if it is there", Flag, False, without="it is kept", is_common=True
     )
     models: Any = option(
         SCORED,
         "table of model and recording: "
         "[what is enrolled](recordings.md#models-of-several-recordings)",
         without="each is a recording",
+        is_common=True,
     )
     format: str | None = option(
         READ, "format of the list", Text, command="trials-format", without="by content"
@@ -154,6 +155,7 @@ class ScoreOptions(Options):
         SCORED,
         "of `parivox embed`; or a file of embeddings: npy, npz, Parquet, ark, scp",
         metavar="DIR",
+        is_common=True,
     )
     scoring: str | None = option(
         COMPARED,
@@ -169,18 +171,27 @@ class ScoreOptions(Options):
     )
     subtract_mean: Any = option(COMPARED, "subtract its mean embedding first", metavar="COHORT")
     as_norm: Any = option(
-        COMPARED, "normalise by the nearest strangers: ids or embeddings", metavar="COHORT"
+        COMPARED,
+        "normalise by the nearest strangers: ids or embeddings",
+        metavar="COHORT",
+        is_common=True,
     )
-    top: int | None = option(COMPARED, "so many of them", Number, without="300", **_COUNT)
+    top: int | None = option(
+        COMPARED, "so many of them", Number, without="300", **_COUNT, is_common=True
+    )
     s_norm: Any = option(COMPARED, "normalise by all strangers", metavar="COHORT")
-    speakers: Any = option(COMPARED, "table of speakers: tells the groups of the cohort")
+    speakers: Any = option(
+        COMPARED, "table of speakers: tells the groups of the cohort", is_common=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions(Options):
     """A system that enrols and verifies, and its recordings."""
 
-    recordings: Any = option(VERIFIED, "folder or table, as `parivox embed` has it", metavar="PATH")
+    recordings: Any = option(
+        VERIFIED, "folder or table, as `parivox embed` has it", metavar="PATH", is_common=True
+    )
     channel: int | str | None = same_as(
         EmbedOptions,
         "channel",
@@ -206,4 +217,5 @@ class ScoreCommand(Options):
         "`package.module:name`, or an entry point; see "
         "[systems that compare themselves](recordings.md#systems-that-compare-themselves)",
         Text,
+        is_common=True,
     )
