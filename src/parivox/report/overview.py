@@ -238,7 +238,7 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
         yield from ([Said(words.removesuffix("."))] for words in why)
         return
     if not any(one.verdict for line in every for one in line.every()):
-        yield [Said("Of no group can be told whether it differs, or only seems to by chance")]
+        yield [Said("Whether groups differ beyond chance can't be told")]
         unsure = dict.fromkeys(findings.why_unsure(audit, one) for one in systems(audit))
         reference = audit.record["options"]["reference"][0]
         yield [Said(capital("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
@@ -247,11 +247,11 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
     groupings = list(dict.fromkeys(line.grouping for line in every))
     for grouping in groupings:
         of = [line for line in every if line.grouping == grouping]
-        said = list(_of_grouping(audit, of))
-        if grouping == groupings[0]:
-            yield from said
-        else:
-            yield _in_short(of, "Exploratory: of" if findings.what_holds(audit) else "Of")
+        standing = "exploratory, " if findings.what_holds(audit) else ""
+        prefix = "" if grouping == groupings[0] else capital(f"{standing}by {grouping}: ")
+        for first, *rest in _of_grouping(audit, of):
+            start = f"{first.text[:1].lower()}{first.text[1:]}" if prefix else first.text
+            yield [*([Said(prefix)] if prefix else []), first._replace(text=start), *rest]
 
 
 def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
@@ -277,7 +277,7 @@ def _of_grouping(audit: Audit, of: Sequence[Line]) -> Iterator[Sentence]:
         return
     by = f"by {of[0].grouping}"
     codes = [one.verdict for line in of for one in line.every() if one.verdict]
-    unknown = f"of {codes.count('cannot_tell')} of {len(codes)} comparisons it can't be told"
+    unknown = f"{codes.count('cannot_tell')} of {len(codes)} comparisons can't be told"
     better = [metric for metric in order if _with(of, metric, "better")]
     if better:
         for metric in better:
@@ -315,23 +315,27 @@ def _more_often(
     words: Sentence = []
     for place, (line, judged) in enumerate(named):
         before = "" if not place else " and " if place == len(named) - 1 and left <= 0 else ", "
-        times = "" if len(who) == 1 else f" ({_times(judged, len(line.of[metric]))})"
+        times = "" if len(who) == 1 else f" ({in_times(judged, len(line.of[metric]))})"
         words += [Said(before), Said(line.group, code), Said(times)]
     if left > 0:
-        words.append(Said(f" and {left} more groups"))
-    rest = f": {_times(who[0][1], len(who[0][0].of[metric]))}" if len(who) == 1 else ""
+        words.append(Said(f" and {left} more group{'s' * (left > 1)}"))
+    rest = f": {in_times(who[0][1], len(who[0][0].of[metric]))}" if len(who) == 1 else ""
     if metric == "fpr":
-        whom = f" than for {than}" if than else ""
-        return [Said(f"Impostors get in {how} often for "), *words, Said(f"{whom}{rest}")]
+        whom = f" than among {than}" if than else ""
+        return [Said(f"Impostors get in {how} often among "), *words, Said(f"{whom}{rest}")]
     whom = f" than {than}" if than else ""
     is_are = "is" if len(who) == 1 else "are"
     return [*words, Said(f" {is_are} locked out {how} often{whom}{rest}")]
 
 
-def _times(judged: Sequence[Judged], n_systems: int) -> str:
-    """How many times as often, with each system where there are several."""
+def in_times(judged: Sequence[Judged], n_systems: int) -> str:
+    """How many times as often, with each system where there are several; of many, the range."""
     if n_systems == 1:
         return f"{short(judged[0].ratio)} times"
+    if len(judged) > _MOST_NAMED:
+        ratios = [one.ratio for one in judged if one.ratio is not None]
+        most = f" to {short(max(ratios))}" if max(ratios) > min(ratios) else ""
+        return f"{short(min(ratios))}{most} times with {len(judged)} of {n_systems} systems"
     first, *others = (f"{short(one.ratio)}" for one in judged)
     names = [one.system for one in judged]
     return ", ".join(
@@ -350,36 +354,6 @@ def _shown_together(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
         rows = audit.verdicts.where(**scope.where, operating_point=at, group="").rows()
         if any(row["p_holm"] is not None and row["p_holm"] < level for row in rows):
             yield name_of(scope.system, scope.list)
-
-
-def _in_short(of: Sequence[Line], first: str) -> Sentence:
-    """Who fares worse of a further grouping, system by system, in one sentence."""
-    n, by = len(of), of[0].grouping
-    names = list(dict.fromkeys(one.system for line in of for one in line.every()))
-    parts: list[Sentence] = []
-    for name in names:
-        groups = [
-            line.group
-            for line in of
-            if any(one.verdict == "worse" and one.system == name for one in line.every())
-        ]
-        if groups:
-            with_ = f" with {name}" if len(names) > 1 else ""
-            shown: Sentence = []
-            for place, group in enumerate(groups[:_MOST_NAMED]):
-                shown += [Said(", " if place else ""), Said(group, "worse")]
-            if len(groups) > _MOST_NAMED:
-                shown.append(Said(f" and {len(groups) - _MOST_NAMED} more"))
-            verb = "fares" if len(groups) == 1 else "fare"
-            said = f"{len(groups)}{'' if parts else f' {verb} worse'}{with_}"
-            parts.append([Said(f"{said} ("), *shown, Said(")")])
-    if not parts:
-        return [Said(f"{first} {n} groups by {by}, none is shown to fare worse")]
-    joined: Sentence = [Said(f"{first} {n} groups by {by}, ")]
-    for place, part in enumerate(parts):
-        before = "" if not place else " and " if place == len(parts) - 1 else ", "
-        joined += [Said(before), *part]
-    return joined
 
 
 # ---- what was audited
@@ -479,7 +453,8 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
     n_systems, n_errors = len(systems(audit)), len(RATES)
     others = findings.reference_in_words(audit)
     whole = n_systems * len(every) * n_errors == n
-    parts = [f"{n_systems} systems"] * (n_systems > 1) + [f"{len(every)} groups", "2 errors"]
+    groups = f"{len(every)} group{'s' * (len(every) > 1)}"
+    parts = [f"{n_systems} systems"] * (n_systems > 1) + [groups, "2 kinds of error"]
     of = f": {' × '.join(parts)}" if whole else ""
     return f"{number(n)} comparisons{of}, each against {others}"
 
@@ -500,7 +475,8 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(words, f"{capital(words)}, not taken from use", "points")
     if not len(audit.groups.where(metric="fta")):
         words = "people whose recordings the system refuses are not counted"
-        yield Caveat("no failures supplied", capital(words), "failures")
+        short_ = "failed recordings were not supplied, so they are not counted"
+        yield Caveat(short_, capital(words), "failures")
 
 
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
@@ -522,7 +498,9 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
     for words in dict.fromkeys(sentences):
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
     for words, count in findings.groups_without_trials(audit).items():
-        yield Caveat(f"{number(count)} speakers are in no trial", capital(words), "data")
+        yield Caveat(
+            f"{number(count)} more speakers of the table are in no trial", capital(words), "data"
+        )
     for words in findings.oddities(audit):
         yield Caveat(words, capital(words), "data")
     for of in by_grouping(every):

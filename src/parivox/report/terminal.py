@@ -12,7 +12,7 @@ from rich.text import Text
 from parivox.errors import shown
 from parivox.report.findings import read_as, reference_in_words
 from parivox.report.grids import Grid
-from parivox.report.overview import overview
+from parivox.report.overview import in_times, overview
 from parivox.report.scopes import RATES, VERDICTS
 from parivox.report.strips import SIGNS, axis, in_signs
 from parivox.report.words import capital, chance, number, percent, short, show, span, text
@@ -30,6 +30,8 @@ _MORE_OFTEN = {"fnr": "Locked out more often", "fpr": "Impostors get in more oft
 _STYLES = {"worse": "red", "better": "green", "no_difference": "", "cannot_tell": "dim"}
 _MOST_LINES = 6
 """Groups that are shown to fare worse in one error."""
+_MOST_BESIDE = 3
+"""Systems whose rates stand beside each other."""
 _WITH_STRIPS = 76
 """Columns of a terminal from which on ratios are drawn."""
 
@@ -104,6 +106,11 @@ def _sentence(sentence: Sentence, style: str = "") -> Text:
 def _whole(of: Overview) -> RenderableType:
     """Both errors of everyone, a line each."""
     made = _grid(n_left=1)
+    if len(of.whole[0].rates) > _MOST_BESIDE:
+        made.add_row(text(""), *(text(RATES[one.metric]) for one in of.whole))
+        for same in zip(*(one.rates for one in of.whole), strict=True):
+            made.add_row(text(same[0][0]), *(text(rate) for _, rate in same))
+        return made
     for one in of.whole:
         cells = [text(RATES[one.metric])]
         for name, rate in one.rates:
@@ -145,7 +152,10 @@ class _Ratios:
         if is_drawn:
             made.add_row(text(""), *[text("")] * (4 + several), text(axis(), style="dim"))
         for line in self.lines:
-            for place, one in enumerate(line.of[self.metric]):
+            judged = line.of[self.metric]
+            if len(judged) > _MOST_BESIDE:  # the others behind -v
+                judged = [one for one in judged if one.is_proven][:_MOST_BESIDE]
+            for place, one in enumerate(judged):
                 style = _STYLES.get(one.verdict, "dim")
                 times = "–" if one.ratio is None else f"{short(one.ratio)}x"
                 cells = [text("" if place else line.group, style="" if place else "bold")]
@@ -170,11 +180,8 @@ def _better(proven: Sequence[Line]) -> Iterator[RenderableType]:
         found = []
         for line in proven:
             named = [one for one in line.of[metric] if one.verdict == "better"]
-            several = len(line.of[metric]) > 1
-            times = ", ".join(
-                f"{one.system + ' ' if several else ''}{short(one.ratio)}x" for one in named
-            )
-            found += [f"{line.group} ({times})"] * bool(named)
+            if named:
+                found.append(f"{line.group} ({in_times(named, len(line.of[metric]))})")
         if found:
             yield Text()
             yield text(f"{capital(words)} less often: {', '.join(found)}", style="green")

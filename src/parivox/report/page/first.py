@@ -9,7 +9,7 @@ from parivox.report import findings
 from parivox.report.overview import lines as every_line
 from parivox.report.overview import overview, plain
 from parivox.report.scopes import RATES, VERDICTS, systems
-from parivox.report.strips import SHAPES, SIGNS, TICKS, place
+from parivox.report.strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, place
 from parivox.report.words import capital, number, percent, short, span
 
 if TYPE_CHECKING:
@@ -30,20 +30,22 @@ def first(audit: Audit, more: Sequence[Caveat] = ()) -> dict[str, Any]:
     proven = of.proven
     shown = (proven or of.lines)[:_MOST_SHOWN]
     n_other = len(of.lines) - len(shown)
-    what = "Groups shown to fare worse or better" if proven else "Groups, none shown to differ"
-    others = f"; {n_other} others in the table below" if n_other else ""
+    what = "Groups that are shown to differ" if proven else "Groups, none shown to differ"
+    others = f". {n_other} others: in the table below" if n_other else ""
     margin = audit.record["options"]["margin"]
     level = 100 * audit.record["options"]["confidence"]
     return {
         **of._asdict(),
         "bar": _bar(of),
         "shown": [_line(audit, one) for one in shown],
-        "caption": f"{what}, in times {findings.reference_in_words(audit)}{others}",
+        "caption": f"{what}, against {findings.reference_in_words(audit)}{others}",
         "caveats": [*of.caveats, *more],
-        "legend": (
-            f"Lines: {level:g} % intervals over speakers. Grey strip: differences below {margin:g} "
-            f"times, which do not matter. ▲ worse ▼ better = alike ○ ? can’t tell"
-        ),
+        "legend": [
+            "▲ worse ▼ better: shown to differ, by however little, allowing for all groups",
+            "○ ? can’t tell: too few speakers or errors, or not shown allowing for all groups",
+            f"lines: {level:g} % intervals over speakers, each by itself",
+            f"grey: within {margin:g} times, the margin chosen",
+        ],
     }
 
 
@@ -100,6 +102,7 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
         "code": code,
         "margin": (strip[0], round(strip[1] - strip[0], 1)),
         "low": ends[0] if is_known else None,
+        "cut": _cut(one) if is_known else [],
         "high": ends[1],
         "at": None if one.ratio is None else round(100 * place(one.ratio), 1),
         "shape": SHAPES.get(code, SHAPES["cannot_tell"]),
@@ -107,6 +110,13 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
         "span": "" if one.high is None else span(one.low, one.high),
         "rate": percent(one.rate),
     }
+
+
+def _cut(one: Judged) -> list[tuple[int, str]]:
+    """Arrows where an interval goes on beyond the axis."""
+    is_below = one.low is not None and one.low < LOWEST
+    is_above = one.high is not None and one.high > HIGHEST
+    return [(0, "M6 -4L0 0L6 4Z")] * is_below + [(100, "M-6 -4L0 0L-6 4Z")] * is_above
 
 
 def _bar(of: Overview) -> list[tuple[float, float, str]]:

@@ -208,7 +208,7 @@ def caveats(context: Context | None) -> list[Caveat]:
     if not missing:
         return []
     sentence = "Not supplied: " + "; ".join(f"{one[:1].lower()}{one[1:]}" for one in missing)
-    return [Caveat("context not supplied", sentence, "context")]
+    return [Caveat("what it is for, and on whom, was not supplied", sentence, "context")]
 
 
 def _choice(choice: Choice) -> str:
