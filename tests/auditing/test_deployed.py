@@ -2,11 +2,13 @@
 
 from collections import Counter
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
+from parivox.auditing.account import LONG
 from parivox.errors import ConfigError, DataError
 from parivox.read import spill
 
@@ -412,7 +414,8 @@ def test_beyond_memory_decisions_count_the_same(bank, audit_of, large, monkeypat
             one, two = one.filter(~of_costs), two.filter(~of_costs)
         assert one.height
         assert one.equals(two, null_equal=True)
-    assert parts.data.to_polars().equals(whole.data.to_polars(), null_equal=True)
+    read = parts.data.to_polars().filter(pl.col("item") != LONG)
+    assert read.equals(whole.data.to_polars(), null_equal=True)
 
 
 @pytest.mark.slow
