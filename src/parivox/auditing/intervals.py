@@ -7,7 +7,7 @@ over speakers (:mod:`~parivox.auditing.draws`), and beside them stand the draws 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 THRESHOLD_VARIES = "the threshold, found on these trials, varies with them"
 _THRESHOLD_STAYS = "the threshold, found on these trials, is taken as it is"
+_NUMBERS = ("low", "high", "deff", "n_eff", "df", "se")
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
 
 
@@ -72,8 +73,6 @@ def rate_intervals(
     pooled: SpeakerErrors,
     options: Options,
     draws: Mapping[str, FloatArray] | None = None,
-    *,
-    in_blocks: bool = False,
 ) -> RateIntervals:
     """Intervals of both rates, and of the ratios of each group to all others.
 
@@ -83,8 +82,6 @@ def rate_intervals(
         Errors and trials by speaker and by pair, of each group and of all of them.
     draws
         The rates in each draw, ``[draw, point, cell]``, where these are to tell the variance.
-    in_blocks
-        Whether speakers are taken in blocks, of which there are very many.
     """
     confidence, gates = options.confidence, options.gates
     are_disjoint = {metric: disjoint(groups.of(metric)) for metric in RATES}
@@ -93,18 +90,19 @@ def rate_intervals(
     for metric in RATES:
         own, whole = (moments(one.of(metric)) for one in (groups, pooled))
         floored = other_kappa2(own) if metric == "fnr" and options.pooled_floor else None
-        found = _joined(rate_interval(own, confidence, floored), rate_interval(whole, confidence))
+        both = rate_interval(own, confidence, floored), rate_interval(whole, confidence)
+        columns = zip(*(vars(one).values() for one in both), strict=True)
+        found = Interval(*(np.concatenate(pair, axis=-1) for pair in columns))
         n = np.concatenate([one.of(metric).speakers for one in (groups, pooled)])
         trials = np.concatenate((own.trials, whole.trials), axis=-1)
         if options.interval in _NAIVE:
             errors = np.concatenate((own.errors, whole.errors), axis=-1)
             low, high = _NAIVE[options.interval](errors, trials, confidence)
-            name = np.full(low.shape, f"{options.interval} (takes trials as independent)")
-            found = replace(found, low=low, high=high, note=np.full(low.shape, ""), method=name)
+            name = f"{options.interval} (takes trials as independent)"
+            method, note = np.where(np.isnan(high), "", name), np.full(low.shape, "")
+            found = replace(found, low=low, high=high, note=note, method=method)
         elif options.interval == "bootstrap" and draws is not None:
             found = _from_spread(found, spread_of_draws(draws[metric]), trials, n, confidence)
-        name = np.where(found.method == "speakers", _of_speakers(in_blocks), found.method)
-        found = replace(found, method=np.where(np.isnan(found.high), "", name))
         found = found.without(n < gates.inference, gates.too_few)
         if options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]:
             to_others[metric] = _to_others(groups.of(metric), found, options)
@@ -120,20 +118,9 @@ def _to_others(tally: BySpeaker | ByPair, rates: Interval, options: Options) -> 
     return ratio_interval(_cells(rates, slice(0, tally.n_cells)), found)
 
 
-def _of_speakers(in_blocks: bool) -> str:  # noqa: FBT001 - what it is about
-    """What intervals over speakers are called."""
-    return "speakers in blocks" if in_blocks else "speakers"
-
-
-def _joined(own: Interval, whole: Interval) -> Interval:
-    """The cells of one interval, then those of another."""
-    both = ((getattr(own, field.name), getattr(whole, field.name)) for field in fields(Interval))
-    return Interval(*(np.concatenate(pair, axis=-1) for pair in both))
-
-
 def _cells(found: Interval, cells: slice) -> Interval:
     """Some of the cells."""
-    return Interval(*(getattr(found, field.name)[..., cells] for field in fields(Interval)))
+    return Interval(*(column[..., cells] for column in vars(found).values()))
 
 
 def _from_spread(
@@ -154,7 +141,8 @@ def _from_spread(
     made["deff"] = over(np.broadcast_to(trials, se.shape), n_eff)
     zero = found.method == "zero-errors"
     made = {k: np.where(zero, getattr(found, k), one) for k, one in made.items()}
-    return replace(found, **made, method=np.where(zero, found.method, "bootstrap"))
+    name = np.where(np.isnan(made["high"]), "", "bootstrap")
+    return replace(found, **made, method=np.where(zero, found.method, name))
 
 
 def spread_of_draws(drawn: FloatArray) -> FloatArray:
@@ -177,6 +165,13 @@ def _rates_of(metric: str) -> Sequence[str]:
     if one.needs not in {"points", "attempts"} or one.of == "both":
         return RATES
     return ["fnr" if one.of == "target" else "fpr"]
+
+
+def _put(found: Interval, at: int, table: Columns, row: int, cells: slice = slice(None)) -> None:
+    """Fill an interval at a point into some cells of a row, of which it may have more before."""
+    for name, column in table.items():
+        own = getattr(found, "method" if name == "interval" else name)[at]
+        column[row, cells] = own[own.size - column[row, cells].size :]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -265,21 +260,21 @@ class Uncertainty:
         """
         if self.options.interval != "speakers":
             return found
-        (rate,), last = _rates_of(metric), _cells(found, slice(-1, None))
-        moves = self.moving[rate][:, None] & ~np.isnan(last.high)
-        se = np.full(moves.shape, np.nan)
+        (rate,), n = _rates_of(metric), found.rate.shape[-1]
+        moves = self.moving[rate][:, None] & (np.arange(n) == n - 1) & ~np.isnan(found.high)
+        se: FloatArray = np.full((len(moves), 1), np.nan)
         if self.draws is not None:
             keys = [(metric, definition, text) for text in self.points]
             se = spread_of_draws(self.draws.cells(-1, None).having(keys).values)
-        again = moves & (last.method == "speakers") & (se > 0)
+        again = moves & (found.method == "speakers") & (se > 0)
         variance = np.where(again, se**2, np.nan)
-        low, high = limits(last.rate, variance, last.df, self.options.confidence)
+        low, high = limits(found.rate, variance, found.df, self.options.confidence)
         told = {"low": low, "high": high, "se": se}
-        made = {name: np.where(again, of, getattr(last, name)) for name, of in told.items()}
+        made = {name: np.where(again, of, getattr(found, name)) for name, of in told.items()}
         said = np.where(again, THRESHOLD_VARIES, np.where(moves, _THRESHOLD_STAYS, ""))
-        link = np.where((last.note == "") | (said == ""), "", "; ")
-        note = np.strings.add(np.strings.add(last.note, link), said)
-        return _joined(_cells(found, slice(-1)), replace(last, **made, note=note))
+        link = np.where((found.note == "") | (said == ""), "", "; ")
+        note = np.strings.add(np.strings.add(found.note, link), said)
+        return replace(found, **made, note=note)
 
     def columns(self, data: Estimates) -> Columns:
         """The columns of uncertainty of base metrics, each ``[key, cell]``.
@@ -288,63 +283,50 @@ class Uncertainty:
         """
         keys, values = data.keys, data.values
         n = values.shape[1]
-        table: Columns = {
-            name: np.full(values.shape, np.nan)
-            for name in ("low", "high", "deff", "n_eff", "df", "se")
-        }
-        words = {name: np.full(values.shape, "", dtype=object) for name in ("interval", "note")}
-        self._from_draws(keys, values, table, words)
+        table: Columns = {name: np.full(values.shape, np.nan) for name in _NUMBERS}
+        table |= {name: np.full(values.shape, "", dtype=object) for name in ("interval", "note")}
+        self._from_draws(keys, values, table)
         for i, key in enumerate(keys):
             metric, at = key[0], place_of_rate(key, self.points)
             if at is not None:
-                found = self.rates[metric]
-                for name, numbers in table.items():
-                    numbers[i] = getattr(found, name)[at, -n:]
-                words["interval"][i], words["note"][i] = found.method[at, -n:], found.note[at, -n:]
+                _put(self.rates[metric], at, table, i)
             elif metric in STAGES or key[1] == ATTEMPTS:
-                self._of_failures(i, metric, self.points.get(key[2], 0), table, words)
+                self._of_failures(metric, self.points.get(key[2], 0), table, i)
             elif base_metric(metric).needs == "pooled" and self.draws is not None:
-                words["note"][i, -1] = "the reference itself"
+                table["note"][i, -1] = "the reference itself"
             elif key[1] == SHARES and metric.endswith("far"):
                 # where nobody was let in, FAR is at most what FPR may be
                 found = _cells(self.rates["fpr"], slice(-n, None))
                 at = self.points[key[2]]
                 none = (values[i] == 0) & (found.rate[at] == 0) & ~np.isnan(found.high[at])
                 table["low"][i][none], table["high"][i][none] = 0.0, found.high[at][none]
-                words["interval"][i][none] = found.method[at][none]
-                words["note"][i][none] = "as of FPR"
+                table["interval"][i][none] = found.method[at][none]
+                table["note"][i][none] = "as of FPR"
+        if self.in_blocks:
+            table["interval"][table["interval"] == "speakers"] = "speakers in blocks"
         table |= self.guesses.of_rates(keys, values.shape)
         unknown = np.isnan(values)
-        for numbers in table.values():
-            numbers[unknown] = np.nan
-        for texts in words.values():
-            texts[unknown] = ""
-        return {**table, **words}
+        for column in table.values():
+            column[unknown] = "" if column.dtype == object else np.nan
+        return table
 
-    def _of_failures(self, row: int, metric: str, at: int, table: Columns, words: Columns) -> None:
+    def _of_failures(self, metric: str, at: int, table: Columns, row: int) -> None:
         """Fill in the interval of a rate of failed recordings, or of attempts at a point."""
         confidence, gates = self.options.confidence, self.options.gates
-        for one, cells in zip(self.failed, (slice(0, -1), slice(-1, None)), strict=True):
-            interval = one.interval(metric, confidence, gates)
-            if interval is None:
-                continue
-            if one is self.failed[1] and metric not in STAGES:
-                interval = self._with_threshold(interval, metric, ATTEMPTS)
-            for name, numbers in table.items():
-                numbers[row, cells] = getattr(interval, name)[at]
-            is_closed = interval.method == "speakers"
-            named = np.where(is_closed, _of_speakers(self.in_blocks), interval.method)
-            words["interval"][row, cells] = named[at]
-            words["note"][row, cells] = interval.note[at]
+        of_groups, of_all = (one.interval(metric, confidence, gates) for one in self.failed)
+        if of_groups is not None:
+            _put(of_groups, at, table, row, slice(0, -1))
+        if of_all is not None:
+            if metric not in STAGES:
+                of_all = self._with_threshold(of_all, metric, ATTEMPTS)
+            _put(of_all, at, table, row, slice(-1, None))
 
-    def _from_draws(
-        self, keys: Sequence[Key], values: FloatArray, table: Columns, words: Columns
-    ) -> None:
+    def _from_draws(self, keys: Sequence[Key], values: FloatArray, table: Columns) -> None:
         """Fill in what the draws tell."""
         if self.draws is None:
-            words["note"][:] = f"no interval: {self.why}"
+            table["note"][:] = f"no interval: {self.why}"
             return
-        words["note"][:] = "no interval: not resampled"
+        table["note"][:] = "no interval: not resampled"
         n = values.shape[1]
         place = {key: i for i, key in enumerate(self.draws.keys)}
         gates, confidence = self.options.gates, self.options.confidence
@@ -368,12 +350,12 @@ class Uncertainty:
             table["high"][rows] = np.where(known, np.minimum(high, most), high)
             table["se"][rows] = np.where(known, spread_of_draws(drawn), np.nan)
             table["df"][rows] = np.where(known, df, np.nan)
-            words["interval"][rows] = np.where(known, "bootstrap", "")
+            table["interval"][rows] = np.where(known, "bootstrap", "")
             none = np.strings.add("no interval: ", found.reason)
             reason = np.where(np.isnan(df), gates.too_few, none)
             share = np.round(100 * found.dropped, 1).astype(np.str_)
             lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
-            words["note"][rows] = np.where(known, np.where(found.dropped > 0, lost, ""), reason)
+            table["note"][rows] = np.where(known, np.where(found.dropped > 0, lost, ""), reason)
 
     # --- gates -----------------------------------------------------------------------------------
 

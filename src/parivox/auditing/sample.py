@@ -140,7 +140,7 @@ def _uncertainty(
         grid = [one.level(at) for one in of_cells.grid]
         rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}
         crossed = of_cells.crossed[:, first:last]
-    intervals = rate_intervals(groups, pooled, options, rates, in_blocks=everyone.are_blocks)
+    intervals = rate_intervals(groups, pooled, options, rates)
     rank = None if draws is None else draws.rank
     are_valid = {} if layout.grouping is None else intervals.are_disjoint
     nulls = draw_nulls(groups, intervals.moments, points.found, options, rank, are_valid)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from parivox.core.tallies import ByPair, BySpeaker, max_by_cell, moments, over, sum_by_cell
+from parivox.core.tallies import ByPair, BySpeaker, by_cell, moments, over
 from parivox.core.verdict import permutation_p
 from parivox.errors import ConfigError
 
@@ -214,7 +214,7 @@ def _variance(known: _Known, level: FloatArray, slope: FloatArray) -> tuple[Floa
     powers = [np.ones(x.shape), x, x**2]
 
     def summed(values: FloatArray) -> FloatArray:
-        return sum_by_cell(values, cell, n_cells)
+        return by_cell(values, cell, n_cells)
 
     whole = [tally.by_cell(information * power) for power in powers]
     own = [tally.by_speaker(information * power) for power in powers]
@@ -242,7 +242,7 @@ def _variance(known: _Known, level: FloatArray, slope: FloatArray) -> tuple[Floa
 
 def _highest(tally: BySpeaker | ByPair, values: FloatArray) -> FloatArray:
     """Largest of the values of each cell's entries; -inf without entries."""
-    return max_by_cell(values, tally.cell, tally.n_cells, -np.inf)
+    return by_cell(values, tally.cell, tally.n_cells, np.maximum, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,10 +337,10 @@ def _on_groups(
 
     def joined(values: NDArray[np.generic]) -> FloatArray:
         scaled = values * (by_trial[cell] * counts_as[group[cell]])
-        return sum_by_cell(scaled[..., order], where[order], codes.size)
+        return by_cell(scaled[..., order], where[order], codes.size)
 
     def over_strata(values: FloatArray) -> FloatArray:
-        return sum_by_cell(values[..., by_group], group[by_group], n_groups)
+        return by_cell(values[..., by_group], group[by_group], n_groups)
 
     total = tally.by_cell(tally.trials)
     rate, share = over(tally.by_cell(tally.errors), total, 0), by_trial * total

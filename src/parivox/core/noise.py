@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from parivox.core.tallies import over, sum_by_cell
+from parivox.core.tallies import over
 from parivox.core.verdict import permutation_p
 from parivox.errors import ConfigError
 
@@ -170,17 +170,15 @@ def permuted(
     # Seats are entries in order of strata: whoever is j-th in a shuffle within strata takes the
     # seat, and so the group, of the j-th entry. The seats are then put in order of groups.
     seats = np.argsort(stratum, kind="stable")
-    by_cell = np.argsort(tally.cell[seats], kind="stable")
+    in_order = np.argsort(tally.cell[seats], kind="stable")
     errors, trials = _same_axes(tally.errors, tally.trials)
     found = [np.empty((replicates, *each.shape[:-1], tally.n_cells)) for each in (errors, trials)]
     step = max(1, _AT_ONCE // max(1, errors[..., :1].size * n))
     for first in range(0, replicates, step):
         here = slice(first, min(first + step, replicates))
-        shuffled = np.argsort(stratum + rng.random((here.stop - first, n)), axis=-1)[:, by_cell]
+        shuffled = np.argsort(stratum + rng.random((here.stop - first, n)), axis=-1)[:, in_order]
         for values, into in zip((errors, trials), found, strict=True):
-            into[here] = np.moveaxis(
-                sum_by_cell(values[..., shuffled], tally.cell, tally.n_cells), -2, 0
-            )
+            into[here] = np.moveaxis(tally.by_cell(values[..., shuffled]), -2, 0)
     free = np.unique(np.stack((stratum, tally.cell)), axis=1)[0]
     fixed = np.unique(free).size == free.size
     reason = np.select([errors.sum(axis=-1) == 0, fixed], ["no_errors", "fixed_groups"], default="")

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core.intervals import rate_interval
-from parivox.core.tallies import moments, sum_by_cell
+from parivox.core.tallies import by_cell, moments
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> F
             betainc(count, np.maximum(trials - count + 1, 1e-9), rate[..., cell]),
             0.0,
         )
-        share = np.clip(sum_by_cell(reach * alike, cell, tally.n_cells) / people, 0.0, 1.0)
+        share = np.clip(by_cell(reach * alike, cell, tally.n_cells) / people, 0.0, 1.0)
         # mean of min(tenth, M), where M speakers of `people` have that count
         found += step * (
             people * share * bdtr(tenth - 1, people - 1, share)

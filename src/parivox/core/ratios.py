@@ -16,11 +16,10 @@ from parivox.core.intervals import level
 from parivox.core.tallies import (
     ByPair,
     Moments,
+    by_cell,
     by_point,
-    max_by_cell,
     over,
     rest_of,
-    sum_by_cell,
 )
 from parivox.errors import ConfigError
 
@@ -156,9 +155,9 @@ def _others(tally: BySpeaker | ByPair) -> Moments:
     e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
     errors, trials = _sum_of_others(tally.by_cell(e)), _sum_of_others(tally.by_cell(n))
     taken, own = tally.by_speaker(e), tally.by_speaker(n)
-    largest = _max_of_others(max_by_cell(taken, cell, n_cells))
+    largest = _max_of_others(by_cell(taken, cell, n_cells, np.maximum))
     speakers, trial_squares = (
-        _sum_of_others(sum_by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
+        _sum_of_others(by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
     )
     per_speaker = [np.asarray(own > 0, np.float64)]
     of_pairs = [np.full(n_cells, np.nan)] * 3
@@ -243,8 +242,8 @@ class _Kinds(NamedTuple):
         ]
 
 
-def _sum_of_others(by_cell: FloatArray) -> FloatArray:
-    return np.asarray(by_cell.sum(axis=-1, keepdims=True) - by_cell)
+def _sum_of_others(values: FloatArray) -> FloatArray:
+    return np.asarray(values.sum(axis=-1, keepdims=True) - values)
 
 
 def _max_of_others(values: FloatArray) -> FloatArray:

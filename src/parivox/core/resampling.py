@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from parivox.core.tallies import BySpeaker, sum_by_cell
+from parivox.core.tallies import BySpeaker, by_cell
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class _Sums:
         if self.speaker is None:
             return np.asarray(found)
         found *= of_speaker[self.speaker]
-        return sum_by_cell(found.T, self.cell, self.rows).T
+        return by_cell(found.T, self.cell, self.rows).T
 
 
 @dataclass(frozen=True, eq=False)

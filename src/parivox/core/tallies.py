@@ -45,17 +45,13 @@ class _Tally:
 
     def by_cell(self, values: NDArray[np.generic]) -> FloatArray:
         """Sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
-        return sum_by_cell(values, self.cell, self.n_cells)
+        return by_cell(values, self.cell, self.n_cells)
 
-    def chosen(self, entries: slice | NDArray[Any], **changed: Any) -> Self:
+    def chosen(self, entries: slice | NDArray[Any] = slice(None), **changed: Any) -> Self:
         """Some of the entries, with other fields as they are given."""
         names = [name for name in ("cell", *self.who, "errors", "trials") if name not in changed]
         kept = {name: getattr(self, name)[..., entries] for name in names}
-        return self.changed(**kept, **changed)
-
-    def changed(self, **fields: Any) -> Self:
-        """The tally with other fields."""
-        made: Self = replace(cast("Any", self), **fields)
+        made: Self = replace(cast("Any", self), **kept, **changed)
         return made
 
     def part(self, start: int, stop: int) -> Self:
@@ -66,13 +62,13 @@ class _Tally:
     def at_point(self, point: int) -> Self:
         """One operating point of those on the only leading axis."""
         trials = self.trials if self.trials.ndim == 1 else np.asarray(self.trials[point])
-        return self.changed(errors=self.errors[point], trials=trials)
+        return self.chosen(errors=self.errors[point], trials=trials)
 
     def without(self, cell: NDArray[np.integer[Any]]) -> Self:
         """Without the errors and trials of one cell, another one at each operating point."""
         gone = self.cell == cell[:, None]
         kept = {name: np.where(gone, 0, getattr(self, name)) for name in ("errors", "trials")}
-        return self.changed(**kept)
+        return self.chosen(**kept)
 
     def __getitem__(self, cell: int) -> Self:
         """One cell by itself."""
@@ -208,37 +204,27 @@ def numbered(
     return np.flatnonzero(occurs), number[codes]
 
 
-def sum_by_cell(values: ArrayLike, cell: NDArray[np.integer[Any]], n_cells: int) -> FloatArray:
-    """Sums over the entries of each cell.
+def by_cell(
+    values: ArrayLike,
+    cell: NDArray[np.integer[Any]],
+    n_cells: int,
+    of: np.ufunc = np.add,
+    empty: float = 0.0,
+) -> FloatArray:
+    """Sums over the entries of each cell, or what else joins them, such as ``np.maximum``.
 
-    From values ``[..., entry]``, whose cells rise, to ``[..., cell]``; 0 for cells without entries.
+    From values ``[..., entry]``, whose cells rise, to ``[..., cell]``; `empty` without entries.
 
     Examples
     --------
-    >>> sum_by_cell([1, 2, 4], np.array([0, 0, 2]), 3).tolist()
+    >>> by_cell([1, 2, 4], np.array([0, 0, 2]), 3).tolist()
     [3.0, 0.0, 4.0]
     """
-    return _reduced(np.add, np.asarray(values, dtype=np.float64), cell, n_cells, 0.0)
-
-
-def max_by_cell(
-    values: NDArray[np.generic], cell: NDArray[np.integer[Any]], n_cells: int, least: float = 0.0
-) -> FloatArray:
-    """Largest of each cell's values ``[..., entry]``, `least` without entries; `cell` rises."""
-    return _reduced(np.maximum, values, cell, n_cells, least)
-
-
-def _reduced(
-    of: np.ufunc,
-    values: NDArray[np.generic],
-    cell: NDArray[np.integer[Any]],
-    n_cells: int,
-    empty: float,
-) -> FloatArray:
-    found = np.full((*values.shape[:-1], n_cells), empty)
+    entries = np.asarray(values, dtype=np.float64)
+    found = np.full((*entries.shape[:-1], n_cells), empty)
     if cell.size:
         first = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
-        found[..., cell[first]] = of.reduceat(values, first, axis=-1)
+        found[..., cell[first]] = of.reduceat(entries, first, axis=-1)
     return found
 
 
@@ -399,16 +385,16 @@ def moments(tally: BySpeaker | ByPair) -> Moments:
     r = over(tally.by_speaker(scaled), trials[..., cell], 0)
     own = tally.by_speaker(n)
     left = rest_of(trials[..., cell], own)
-    sums = [sum_by_cell(each, cell, n_cells) for each in (own > 0, r**2, r**4, own**2)]
-    deleted = sum_by_cell(over(r, left, 0) ** 2, cell, n_cells)
-    largest = max_by_cell(tally.by_speaker(e), cell, n_cells)
-    shared = max_by_cell((left == 0) & (own > 0), cell, n_cells) > 0
+    sums = [by_cell(each, cell, n_cells) for each in (own > 0, r**2, r**4, own**2)]
+    deleted = by_cell(over(r, left, 0) ** 2, cell, n_cells)
+    largest = by_cell(tally.by_speaker(e), cell, n_cells, np.maximum)
+    shared = by_cell((left == 0) & (own > 0), cell, n_cells, np.maximum) > 0
     of_pairs = [np.array(np.nan)] * 4
     if isinstance(tally, ByPair):
         squares = over(scaled, trials[..., tally.cell], 0) ** 2
         parts = (n > 0, squares, n**2)
         halves = over(tally.by_speaker(squares), 2 * left**2, 0)
-        of_pairs = [*map(tally.by_cell, parts), sum_by_cell(halves, cell, n_cells)]
+        of_pairs = [*map(tally.by_cell, parts), by_cell(halves, cell, n_cells)]
     shape = np.broadcast_shapes(errors.shape, trials.shape)
     every = (errors, trials, *sums, deleted, largest, shared, *of_pairs)
     return Moments(
