@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import io
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +125,25 @@ def test_on_paper_there_are_figures_and_tables_but_no_controls(opened, h_page):
         assert not page.is_visible("#x-controls")
         assert not page.is_visible("nav")
         assert page.evaluate(UNSEEN, "table, figure .chart > svg") == []
-        assert len(page.pdf()) > 10_000
+
+
+def test_paper_begins_with_what_is_signed_and_tells_page_and_hash_in_its_foot(
+    opened, h_audit, h_page, optional
+):
+    digest = hashlib.sha256(h_audit.to_json().encode()).hexdigest()
+    with opened(h_page) as page:
+        paper = page.pdf(prefer_css_page_size=True)
+    sheets = [one.extract_text() for one in optional("pypdf").PdfReader(io.BytesIO(paper)).pages]
+    signed = next(n for n, text in enumerate(sheets, 1) if "To be signed" in text)
+    assert signed <= 4
+    summary = " ".join(" ".join(sheets[:signed]).split())
+    for words in ("caveats weaken this", "All groups", "What was audited, and how"):
+        assert words in summary
+    assert "Annex A." not in summary
+    assert "Annex A." in sheets[signed]
+    for n, text in enumerate(sheets, 1):
+        assert digest in text
+        assert f"{n} / {len(sheets)}" in text
 
 
 def test_everything_that_answers_can_be_reached_and_used_by_keyboard(opened, h_page):

@@ -54,6 +54,8 @@ SECTIONS = {
 """Anchors and headings below what is seen first, in order."""
 _OPEN = ("all", "explorer", "compared")
 """Sections that are seen before anything is opened."""
+_MOST_SIGNED = 90
+"""Rows of all groups in what is signed on paper, about two pages; more are an annex."""
 _STYLES = ("page.css", "explorer.css")
 _SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
 
@@ -91,10 +93,12 @@ def page(
     is_live = any(one.spec for rows in drawn.values() for row in rows for one in row)
     scripts = [_asset(name) for name in _SCRIPTS]
     vega = _vega() if is_live else ""
-    style = _style()
+    how = method(audit, known)
+    style = _style(how["sha256"])
     names = ", ".join(name_of(*one.values()) for one in systems(audit))
     by_default = f"Fairness audit of {names} by {', '.join(audit.record['groupings'])}"
     told = compared(audit)
+    every = every_group(audit)
     sections = {
         name: words for name, words in SECTIONS.items() if name != "compared" or told["pairs"]
     }
@@ -106,7 +110,8 @@ def page(
         is_open=_OPEN,
         figures=drawn,
         first=first(audit, caveats(known)),
-        every=every_group(audit),
+        every=every,
+        is_long=sum(line["n"] for one in every for line in one["lines"]) > _MOST_SIGNED,
         said=said(audit, known),
         groups=groups(audit),
         explorer=explorer(audit),
@@ -116,7 +121,7 @@ def page(
         measures=measures(audit),
         compared=told,
         checked=checked(audit),
-        method=method(audit, known),
+        method=how,
         offenders=offenders(audit) if speaker_ids == "offenders" else None,
         style=style,
         scripts=scripts,
@@ -193,8 +198,8 @@ def _asset(name: str) -> str:
     return resources.files("parivox.report").joinpath("assets", name).read_text("utf-8")
 
 
-def _style() -> str:
-    """The stylesheet, with the inks of charts for light, dark and print."""
+def _style(sha256: str) -> str:
+    """The stylesheet, with the inks of charts for light, dark and print, and the foot of paper."""
     light, dark = (
         "".join(f"--{name}:{ink};" for name, ink in inks.named().items()) for inks in (LIGHT, DARK)
     )
@@ -202,7 +207,8 @@ def _style() -> str:
         f":root{{color-scheme:light dark;{light}}}\n"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     )
-    return inks + "".join(map(_asset, _STYLES))
+    foot = f'@page{{@bottom-left{{content:"{sha256}"}}}}\n'
+    return inks + foot + "".join(map(_asset, _STYLES))
 
 
 def _policy(scripts: list[str], style: str) -> str:
