@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from parivox.read.inspection.findings import Inspection
     from parivox.report.figures import write_figures
     from parivox.report.files import write_page, write_tables
+    from parivox.report.labels import labelled
     from parivox.scoring.run import score
 
 _HOMES = {
@@ -110,6 +111,7 @@ _HOMES = {
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
     "parivox.report.figures": ("write_figures",),
     "parivox.report.files": ("write_page", "write_tables"),
+    "parivox.report.labels": ("labelled",),
     "parivox.scoring.run": ("score",),
     "parivox.read.inspection.findings": ("Inspection",),
 }
@@ -156,6 +158,7 @@ __all__ = [
     "hter",
     "inspect",
     "ir",
+    "labelled",
     "load",
     "max_geomean",
     "max_mean",

@@ -134,7 +134,7 @@ def test_figures_and_page_may_be_asked_for_at_once(parivox, home, optional):
         (("--format", "docx"), "choose from markdown, latex, xlsx"),
         (("--format", "xlsx"), "name a file with --out"),
         (("--format", "latex", "--title", "T"), "--title is of a page"),
-        (("--out", "a2.md", "--context", "c.yaml"), "--context is of a page"),
+        (("--out", "a2.md", "--context", "c.yaml"), "c.yaml"),
         (("--figures", "g", "--speaker-ids", "never"), "--speaker-ids is of a page"),
         (("--out", "a2.md", "--formats", "svg"), "--formats is of figures"),
         (("--figures", "g", "--formats", "jpg"), "'jpg' is no format of figures"),
@@ -183,7 +183,7 @@ def test_a_folder_that_holds_no_whole_audit_is_refused(parivox, home, tmp_path, 
         (("--report", "new/a.html", "--out", "new"), "lies in --out"),
         (("--report", "a.html", "--context", "none.yaml"), "none.yaml"),
         (("--title", "T"), "--title is of a page; give --report FILE"),
-        (("--context", "c.yaml"), "--context is of a page"),
+        (("--context", "c.yaml"), "c.yaml"),
         (("--speaker-ids", "offenders", "--no-intervals"), "needs intervals"),
     ],
 )
@@ -216,3 +216,19 @@ def test_speakers_are_named_only_if_that_is_asked_for_twice(parivox, files, tmp_
     parivox("report", tmp_path / "audit", "--out", tmp_path / "b.html")
     body = (tmp_path / "b.html").read_text(encoding="utf-8").split("<main>")[1]
     assert not named.search(re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL))
+
+
+def test_labels_are_shown_by_every_command_and_not_written(parivox, files, home):
+    (home / "labels.yaml").write_text("labels: {f: women, gender: sex, fpr=0.2: strict, g: x}\n")
+    own = "--context", "labels.yaml"
+    audit = parivox("audit", *scores(files), "--operating-point", "fpr=0.2", "--out", "own", *own,
+                    cwd=home)  # fmt: skip
+    shown = parivox("show", "audit", *own, cwd=home)
+    table = parivox("report", "audit", "--format", "markdown", *own, cwd=home)
+    for done in (audit, shown, table):
+        assert done.returncode == 0, done.stderr
+        assert "labels that name nothing in this audit: 'g'\n" in done.stderr
+        assert "women" in done.stdout
+        assert "gender" not in done.stdout
+    groups = (home / "own" / "groups.csv").read_text()
+    assert groups == (home / "audit" / "groups.csv").read_text()

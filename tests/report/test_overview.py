@@ -27,7 +27,7 @@ def test_the_headline_names_the_groups_that_are_called_worse_and_no_other(audit)
     worse = {row["group"] for row in audit.verdicts.where(**where).rows()}
     named = {part.text for part in found.headline if part.verdict == "worse"}
     assert worse == named == {"f"}
-    assert plain(found.headline) == "f is locked out more often than m: 2.1 times"
+    assert plain(found.headline) == "f are locked out more often than m: 2.1 times"
 
 
 def test_every_comparison_is_counted_once(audit):
@@ -61,5 +61,5 @@ def test_names_are_whole_at_any_width(audit, width):
     told = drawn(audit, width)
     assert max(map(len, told.splitlines())) <= width
     assert "…" not in told
-    assert "f is locked out more often than m" in " ".join(told.split())
+    assert "f are locked out more often than m" in " ".join(told.split())
     assert len(told.splitlines()) <= 45

@@ -14,7 +14,7 @@ from parivox.cli.options import (
     given_options,
 )
 from parivox.cli.process import Progress, print_json, printing
-from parivox.cli.report import page_options
+from parivox.cli.report import context_of, labelled_by, page_options
 from parivox.errors import ConfigError
 from parivox.options.audit import AuditCommand, AuditOptions, PageCommand, QuietCommand
 
@@ -57,7 +57,7 @@ def _run(given: argparse.Namespace) -> None:
         check_folder(given.out)
     for name in ("trial_table", "report"):
         _check_apart(given.out, name, getattr(given, name))
-    page = _page(given)
+    page, context = _page(given), context_of(given)
     sources = [*given.scores, *(given.threshold_from or ())]
     tables = [getattr(given, name) for name in (*TABLES, "groups")]
     check_standard_input([*(text.rpartition("=")[2] for text in sources), *tables])
@@ -74,7 +74,7 @@ def _run(given: argparse.Namespace) -> None:
             from parivox.report.files import write_page  # noqa: PLC0415 - on request
 
             tell(f"writing {given.report}")
-            write_page(result, given.report, **page)
+            write_page(result, given.report, context=context, **page)
     if given.json:
         with printing():
             print_json(result.to_json())
@@ -84,7 +84,7 @@ def _run(given: argparse.Namespace) -> None:
     with printing():
         written = {"out": given.out, "page": given.report}
         where = {name: Path(path) for name, path in written.items() if path is not None}
-        print_summary(result, **where, details=given.verbose)
+        print_summary(labelled_by(result, context), **where, details=given.verbose)
 
 
 def _check_apart(out: str | None, name: str, file: str | None) -> None:
@@ -100,10 +100,9 @@ def _check_apart(out: str | None, name: str, file: str | None) -> None:
 def _page(given: argparse.Namespace) -> dict[str, Any]:
     """Options of the page, if there is to be one and it can be written."""
     if given.report is None:
-        for name in ("title", "context"):
-            if getattr(given, name) is not None:
-                msg = f"--{name} is of a page; give --report FILE, or leave --{name} out"
-                raise ConfigError(msg)
+        if given.title is not None:
+            msg = "--title is of a page; give --report FILE, or leave --title out"
+            raise ConfigError(msg)
         return {}
     from parivox.report.files import check_page  # noqa: PLC0415 - on request
 

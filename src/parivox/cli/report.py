@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named
-from parivox.cli.process import Progress, print_lines, printing
+from parivox.cli.process import Progress, print_lines, printing, say
 from parivox.errors import ConfigError
 from parivox.options.audit import NEVER, PageCommand, QuietCommand, ReportCommand
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parivox.auditing.result import Audit
+    from parivox.report.context import Context
 
 EXAMPLES = """\
 examples:
@@ -23,7 +24,8 @@ examples:
   parivox report audit/ --format markdown > model-card-section.md
   parivox report audit/ --out annex.xlsx
 """
-_OF_PAGE = ("title", "context", "speaker_ids")
+_OF_PAGE = ("title", "speaker_ids")
+_MOST_NAMED = 6
 
 
 def add_to(commands: Any, words: str) -> None:
@@ -42,12 +44,30 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def page_options(given: argparse.Namespace) -> dict[str, Any]:
-    """Options of a page, its context read, so that it is refused before anything is done."""
-    from parivox.report.page.context import read_context  # noqa: PLC0415 - on request
-
+    """Options of a page that were given."""
     found = {name: getattr(given, name) for name in _OF_PAGE}
-    found = {name: value for name, value in found.items() if value is not None}
-    return found | {"context": read_context(given.context)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def context_of(given: argparse.Namespace) -> Context | None:
+    """What the context file says, so that it is refused before anything is done."""
+    from parivox.report.context import read_context  # noqa: PLC0415 - on request
+
+    return read_context(given.context)
+
+
+def labelled_by(audit: Audit, context: Context | None) -> Audit:
+    """The audit with the labels of a context; those that name nothing in it are told."""
+    if context is None or not context.labels:
+        return audit
+    from parivox.report.labels import labelled  # noqa: PLC0415 - on request
+
+    made = labelled(audit, context)
+    unused = [repr(name) for name in context.labels if name not in made.record["labels"]]
+    if unused:
+        left = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
+        say(f"labels that name nothing in this audit: {', '.join(unused[:_MOST_NAMED])}{left}")
+    return made
 
 
 def loaded(folder: str, tell: Callable[[str], None]) -> Audit:
@@ -74,12 +94,11 @@ def _run(given: argparse.Namespace) -> None:
         check_page(given.out)
     elif given.out is not None:
         check_tables(given.out, kind)
-    page = page_options(given) if kind == "page" else {}
-    formats = _formats(given)
+    page, context, formats = page_options(given), context_of(given), _formats(given)
     with Progress(quiet=given.quiet) as tell:
-        audit = loaded(given.audit, tell)
+        audit = labelled_by(loaded(given.audit, tell), context)
         check_speaker_ids(audit, given.speaker_ids or NEVER)
-        lines = _write(audit, given, kind, page, formats, tell)
+        lines = _write(audit, given, kind, page | {"context": context}, formats, tell)
     print_lines(lines)
     if given.out is None and kind:
         with printing():

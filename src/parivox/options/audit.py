@@ -468,15 +468,16 @@ class QuietCommand(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class PageCommand(Options):
-    """What is told of a page."""
+    """What is told of a page, and of whatever else shows an audit."""
 
     title: str | None = option(
         WRITTEN, "title of the page", Text, metavar="TEXT", without="the systems and groupings"
     )
     context: Any = option(
         WRITTEN,
-        "[what only you know](report.md#what-only-you-know), for the page (YAML): purpose, "
-        "population, who chose the threshold, the groups and the margin",
+        "[what only you know](report.md#what-only-you-know) (YAML): [labels](report.md#labels) of "
+        "groups, systems and operating points; for the page purpose, population, who chose the "
+        "threshold, the groups and the margin",
         without='"not supplied" stands in its place',
     )
 
@@ -588,4 +589,5 @@ class ShowCommand(Options):
     operating_point: str | None = option(
         SHOWN, "at this operating point alone: `fpr=0.001`", Text, metavar="POINT"
     )
+    context: Any = same_as(PageCommand, "context", section=SHOWN)
     verbose: bool = same_as(AuditCommand, "verbose", section=SHOWN)

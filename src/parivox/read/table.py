@@ -149,6 +149,28 @@ class Table:
         asked = [pl.col(name).eq_missing(pl.lit(value)) for name, value in values.items()]
         return Table(self._frame.filter(*asked))
 
+    def renamed(
+        self, column: str, names: Mapping[Any, str], *, by: str = "", to: str = ""
+    ) -> Table:
+        """Texts of a column as `names` say, in its place or in that of a new one, `to`.
+
+        With `by`, names are of pairs: the text in that column, and that in this one.
+
+        Examples
+        --------
+        >>> table = Table.of({"group": ["f", "m"]}, {"group": "str"})
+        >>> table.renamed("group", {"f": "women"}).to_dict()
+        {'group': ['women', 'm']}
+        """
+        parts = [pl.col(name) for name in (by, column) if name]
+        keys = {"\0".join(key) if by else key: label for key, label in names.items()}
+        found = pl.concat_str(parts, separator="\0").replace_strict(
+            keys, default=pl.col(column), return_dtype=pl.String
+        )
+        return Table(
+            self._frame.with_columns((found if keys else pl.col(column)).alias(to or column))
+        )
+
     def rows(self) -> list[dict[str, Any]]:
         """Every row as a dictionary."""
         return self._frame.rows(named=True)

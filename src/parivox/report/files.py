@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parivox.auditing.result import Audit
+    from parivox.report.context import Context
 
 TABLES = {"markdown": ".md", "latex": ".tex", "xlsx": ".xlsx"}
 """What tables are written as, and how names of such files end."""
@@ -37,7 +38,7 @@ def write_page(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    context: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    context: str | os.PathLike[str] | Mapping[str, Any] | Context | None = None,
     speaker_ids: str = "never",
 ) -> None:
     """Write an audit as one self-contained HTML page.
@@ -51,7 +52,8 @@ def write_page(
     title
         Of the page.
     context
-        What only its owner knows of the audit: a YAML file, or a mapping that holds the same.
+        What only its owner knows of the audit, and labels: a YAML file, or a mapping that holds the
+        same.
     speaker_ids : {"never", "offenders"}
         Whether the speakers behind most errors are named, if the audit has them.
 

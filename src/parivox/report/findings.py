@@ -396,7 +396,8 @@ def confounded(audit: Audit, where: Row) -> Iterator[tuple[str, bool]]:
             continue
         settled |= {other, *(kin for one, kin in of_one_kind if one == other)}
         is_within = other in (options["within"] or ()) or other in options["standardise"]
-        mend = "" if is_within else f"; compare --within {other}, or --standardise {other}"
+        name = row.get("as_given", other)
+        mend = "" if is_within else f"; compare --within {name}, or --standardise {name}"
         yield f"{row['sentence']}{mend}.", True
 
 

@@ -16,6 +16,7 @@ from parivox.report.scopes import (
     VERDICTS,
     by_grouping,
     first_point,
+    given_as,
     name_of,
     points,
     rates_of,
@@ -324,8 +325,7 @@ def _more_often(
         whom = f" than among {than}" if than else ""
         return [Said(f"Impostors get in {how} often among "), *words, Said(f"{whom}{rest}")]
     whom = f" than {than}" if than else ""
-    is_are = "is" if len(who) == 1 else "are"
-    return [*words, Said(f" {is_are} locked out {how} often{whom}{rest}")]
+    return [*words, Said(f" are locked out {how} often{whom}{rest}")]
 
 
 def in_times(judged: Sequence[Judged], n_systems: int) -> str:
@@ -402,7 +402,7 @@ def point_in_short(row: Row) -> str:
     >>> point_in_short({"operating_point": "fpr=0.01"}), point_in_short({"operating_point": "eer"})
     ('1 % of impostors get in', 'both errors equally frequent')
     """
-    point = str(row["operating_point"])
+    point = given_as(row)
     kind, _, rest = point.partition("=")
     if kind in {"fpr", "fnr"}:
         what = "of impostors get in" if kind == "fpr" else "of people are locked out"
@@ -431,13 +431,14 @@ def _whole(audit: Audit) -> Iterator[Whole]:
 
 def _between(audit: Audit, metric: str) -> str:
     """Which of two systems has fewer errors at the first operating point, if they were compared."""
-    at = first_point(audit, systems(audit)[0])
+    at = points(audit, systems(audit)[0])[:1]
     asked = {"grouping": "all", "metric": metric, "measure": "value", "within": ""}
-    rows = audit.comparison.where(**asked, operating_point=at, definition="").rows()
-    if len(rows) != 1 or at is None:
+    asked |= {"operating_point": at[0]["operating_point"]} if at else {}
+    rows = audit.comparison.where(**asked, definition="").rows()
+    if len(rows) != 1 or not at:
         return ""
     row = rows[0]
-    if at.startswith(f"{metric}="):
+    if given_as(at[0]).startswith(f"{metric}="):
         return "set equal"
     if row["p"] is None or row["low"] is None:
         return ""

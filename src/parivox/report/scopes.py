@@ -98,6 +98,11 @@ def points(audit: Audit, where: Row) -> list[Row]:
     return [row for row in audit.operating_points.where(**asked).rows() if not row["reason"]]
 
 
+def given_as(row: Row) -> str:
+    """An operating point as the audit was given it, also where it is called by a label."""
+    return str(row.get("as_given") or row["operating_point"])
+
+
 def first_point(audit: Audit, where: Row) -> str | None:
     """The first of them, at which everything is told."""
     return next((str(row["operating_point"]) for row in points(audit, where)), None)

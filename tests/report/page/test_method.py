@@ -3,7 +3,7 @@ import shlex
 import pytest
 
 import parivox as pv
-from parivox.report.page.context import read_context
+from parivox.report.context import read_context
 from parivox.report.page.method import command, harms, places
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
 from parivox.report.charts import DARK, LIGHT, draw, figures
-from parivox.report.page.context import read_context
+from parivox.report.context import read_context
+from parivox.report.labels import labelled
 from parivox.report.page.explorer import IN_SCRIPT, explorer
 from parivox.report.page.first import every_group, first, headline, words_of_page
 from parivox.report.page.groups import (
@@ -88,6 +89,7 @@ def page(
     """
     known = read_context(context)
     check_speaker_ids(audit, speaker_ids)
+    audit = labelled(audit, known)
     template = _environment().get_template("page.html.j2")
     drawn = _drawn(audit)
     is_live = any(one.spec for rows in drawn.values() for row in rows for one in row)

@@ -17,7 +17,7 @@ from parivox.auditing.operating_points import is_far
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.charts.curves import binned
-from parivox.report.scopes import RATES, by_grouping, has_rate, points, rates_of, scopes
+from parivox.report.scopes import RATES, by_grouping, given_as, has_rate, points, rates_of, scopes
 from parivox.report.sheets.comparison import audited_points
 from parivox.report.words import chance
 
@@ -182,7 +182,7 @@ def _points(audit: Audit, of: Binned) -> Iterator[dict[str, Any]]:
         k = place.get(row["threshold"])
         if k is None:
             continue
-        head, _, level = row["operating_point"].partition("=")
+        head, _, level = given_as(row).partition("=")
         hold, at = "threshold", None
         reached = row.get(head)
         if head in {"fpr", "fnr"} and (reached is None or not is_far(float(level), reached)):

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from parivox.auditing.operating_points import is_far
+from parivox.report.scopes import given_as
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def point_in_words(row: Row) -> str:
     >>> point_in_words({"operating_point": "threshold=0.5"})
     'at one threshold, given as 0.5'
     """
-    point = str(row["operating_point"])
+    point = given_as(row)
     kind, _, rest = point.partition("=")
     if kind in {"fpr", "fnr"}:
         of = "impostor trials are let in" if kind == "fpr" else "own trials are locked out"

@@ -16,7 +16,8 @@ from parivox.auditing.result import system_name
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
 from parivox.report import findings
-from parivox.report.page.context import Choice, Context
+from parivox.report.context import Choice, Context
+from parivox.report.labels import with_ids
 from parivox.report.page.layout import NOT_SUPPLIED
 from parivox.report.scopes import first_point, name_of, scopes, small_groups, verdicts_of
 from parivox.report.sheets.sheet import Sheet
@@ -56,14 +57,14 @@ def method(audit: Audit, context: Context | None) -> dict[str, Any]:
     definitions = audit.record["definitions"]
     return {
         "definitions": [(_words(name), list(_flat(value))) for name, value in definitions.items()],
-        "options": _options(audit),
+        "options": _options(with_ids(audit)),
         "hashes": _hashes(audit, context),
         "versions": [
             *((_words(name), str(one)) for name, one in audit.record["versions"].items()),
             *audit.record.get("other_version", {}).items(),
         ],
         "references": REFERENCES,
-        "command": command(audit),
+        "command": command(with_ids(audit)),
         "standard": places(audit, context),
         "harms": harms(audit, context),
         "sha256": hashlib.sha256(audit.to_json().encode()).hexdigest(),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.core import verdict
 from parivox.report import findings
+from parivox.report.context import Choice, Context
 from parivox.report.overview import Caveat
-from parivox.report.page.context import Choice, Context
 from parivox.report.page.layout import NOT_SUPPLIED, abreast, point_in_words
 from parivox.report.scopes import (
     RATES,
@@ -64,12 +64,18 @@ def said(audit: Audit, context: Context | None) -> dict[str, Any]:
         "chosen": list(_chosen(audit, context or Context())),
         "systems": [_system(audit, one) for one in systems(audit)],
         "said": abreast(groupings),
-        "context": [(label, words) for label, words in about.items() if words],
+        "context": [(label, words) for label, words in (*about.items(), *_names(audit)) if words],
         "lacking": [label for label, words in about.items() if not words],
         "context_sha256": context.sha256 if context else "",
         "failures": list(_failures(audit, every)),
         "gates": findings.gates_in_words(audit),
     }
+
+
+def _names(audit: Audit) -> Iterator[tuple[str, str]]:
+    """What labels stand for in the files of the audit."""
+    labels = audit.record.get("labels", {})
+    yield "Names in the audit's files", "; ".join(f"{to}: {name}" for name, to in labels.items())
 
 
 def _said(audit: Audit, scope: Scope) -> dict[str, Any]:

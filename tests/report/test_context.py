@@ -3,7 +3,7 @@ import hashlib
 import pytest
 
 from parivox.errors import ConfigError, DataError
-from parivox.report.page.context import Choice, read_context
+from parivox.report.context import Choice, read_context
 
 YAML = """\
 purpose: unlocking a phone

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 20
 _CHOICES = ("threshold", "groups", "margin")
 _EXAMPLE = "purpose: unlocking a phone"
+_EXAMPLE_LABEL = "f: women"
+_LONGEST_LABEL, _JOINING = 60, "+=@"
 _EXAMPLE_CHOICE = "chosen_by: the product team"
 
 
@@ -41,6 +43,9 @@ class Context:
         audit came to take part.
     threshold, groups, margin : Choice
         Who chose the operating point, the groups and the margin of what does not matter.
+    labels : dict
+        What groups, values of attributes, groupings, systems, lists and operating points are
+        called wherever they are shown, by their names.
     prepared_by, date, notes : str
         Of the file itself.
     sha256 : str
@@ -55,6 +60,7 @@ class Context:
     threshold: Choice = Choice()
     groups: Choice = Choice()
     margin: Choice = Choice()
+    labels: Mapping[str, str] = field(default_factory=dict)
     prepared_by: str = ""
     date: str = ""
     notes: str = ""
@@ -123,13 +129,16 @@ def _context(node: Node, sha256: str) -> Context:
             names = [one.name for one in fields(Choice)]
             entries = _entries(held, key, names, _EXAMPLE_CHOICE)
             values[key] = Choice(**{k: _text(one, f"{k} of {key}") for k, one in entries.items()})
+        elif key == "labels":
+            entries = _entries(held, key, None, _EXAMPLE_LABEL)
+            values[key] = {name: _label(one, name) for name, one in entries.items()}
         else:
             values[key] = _text(held, key)
     return Context(**values, sha256=sha256)
 
 
-def _entries(node: Node, what: str, known: list[str], example: str) -> dict[str, Node]:
-    """Entries of a mapping, if all of them are known."""
+def _entries(node: Node, what: str, known: list[str] | None, example: str) -> dict[str, Node]:
+    """Entries of a mapping, if all of them are known; None knows any."""
     if not isinstance(node.value, dict):
         kind = "a list" if isinstance(node.value, list) else "one text"
         msg = f"{node.where}: {what} is {kind}; write lines as in '{example}'"
@@ -137,7 +146,7 @@ def _entries(node: Node, what: str, known: list[str], example: str) -> dict[str,
     if not node.value:
         raise ConfigError(_nothing(node.where))
     for key, held in node.value.items():
-        if key not in known:
+        if known is not None and key not in known:
             near = get_close_matches(key.lower(), known, n=3, cutoff=0.5) or known
             msg = f"{held.where}: {what} holds no {key!r}; nearest: {', '.join(near)}"
             raise ConfigError(msg)
@@ -150,6 +159,22 @@ def _text(node: Node, what: str) -> str:
     kind = "a list" if isinstance(node.value, list) else "a mapping"
     msg = f"{node.where}: {what} is {kind}; write it as one text"
     raise ConfigError(msg)
+
+
+def _label(node: Node, name: str) -> str:
+    """What a name is called, if it can stand wherever names do."""
+    words = _text(node, f"the label of {name!r}")
+    if not words or len(words) > _LONGEST_LABEL:
+        found = f"has {len(words)} characters" if words else "is empty"
+        msg = f"{node.where}: the label of {name!r} {found}; write 1 to {_LONGEST_LABEL}"
+        raise ConfigError(msg)
+    if odd := next((sign for sign in words if sign in _JOINING), ""):
+        msg = (
+            f"{node.where}: the label of {name!r} holds {odd!r}, which joins names; write it in "
+            "words"
+        )
+        raise ConfigError(msg)
+    return words
 
 
 def _plain(node: Node) -> object:
