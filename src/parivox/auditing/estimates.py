@@ -524,11 +524,6 @@ class Estimates:
 # --- the draws along a grid of operating points ---------------------------------------------------
 
 
-def grid_keys(grid: Sequence[Found]) -> list[Key]:
-    """FPR at each operating point, then FNR."""
-    return [(metric, "", one.point.text) for metric in RATES for one in grid]
-
-
 class GridDraws(NamedTuple):
     """Both rates of groups at each point of a grid in some of the draws.
 

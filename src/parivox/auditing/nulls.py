@@ -5,7 +5,7 @@ See docs/methods/noise-floors.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,13 +207,7 @@ def _ranked(tally: BySpeaker, rank: NDArray[np.intp] | None) -> BySpeaker:
     """Speakers of each group in an order that names do not change."""
     if rank is None:
         return tally
-    order = np.lexsort((rank[tally.speaker], tally.cell))
-    return replace(
-        tally,
-        speaker=tally.speaker[order],
-        errors=tally.errors[:, order],
-        trials=tally.trials[..., order],
-    )
+    return tally.chosen(np.lexsort((rank[tally.speaker], tally.cell)))
 
 
 def _few(n_groups: NDArray[np.int64], least: int) -> NDArray[np.object_]:

@@ -88,12 +88,10 @@ def tally_errors(
             cells[i].add(classes[id(own)], at.cells, accepted)
             if apart[i]:
                 levels[i].add(classes[id(whole)], [at.level], accepted)
-    made = []
     for one, many, few, is_apart in zip(layouts, cells, levels, apart, strict=True):
         if not is_apart:
-            few.pieces = many.pieces if one.groups == 1 else many.rolled_up(one.groups)
-        made.append((many.finish(), few.finish()))
-    return made
+            few.pieces = many.rolled_up(one.groups)
+    return [(many.finish(), few.finish()) for many, few in zip(cells, levels, strict=True)]
 
 
 class Matrix(NamedTuple):
@@ -235,36 +233,31 @@ def _by_class(trials: TrialSet | Tally, here: PlacedTrials, members: Members) ->
 
 
 class _Piece(NamedTuple):
-    """Trials and errors of (cell, member), in rising order; of one block or of all."""
+    """Trials and errors by the code of (cell, member); of one block or, joined, of all."""
 
     code: IntArray
     trials: IntArray
     errors: IntArray
 
     @classmethod
-    def of(cls, code: IntArray, trials: IntArray, errors: IntArray) -> _Piece:
-        """Add up what has one code."""
-        order = np.argsort(code, kind="stable")
-        code = code[order]
-        first = np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))[: code.size]
-        if first.size == code.size:
-            return cls(code, trials[..., order], errors[:, order])
-        n, wrong = (np.add.reduceat(a[..., order], first, axis=-1) for a in (trials, errors))
-        return cls(code[first], n, wrong)
-
-    @classmethod
     def joined(cls, pieces: Sequence[_Piece]) -> _Piece:
-        """The sum of several."""
-        if len(pieces) == 1:
-            return pieces[0]
+        """The sum of several, or of one in which a code occurs more than once."""
+        first = pieces[0]
+        if len(pieces) == 1 and (first.code[1:] > first.code[:-1]).all():
+            return first
         trials = [one.trials for one in pieces]
         if len({one.ndim for one in trials}) > 1:  # some decisions are known of all trials
             trials = [np.broadcast_to(one.trials, one.errors.shape) for one in pieces]
-        return cls.of(
-            np.concatenate([one.code for one in pieces]),
-            np.concatenate(trials, axis=-1),
-            np.concatenate([one.errors for one in pieces], axis=-1),
+        code = np.concatenate([one.code for one in pieces])
+        sums = trials, [one.errors for one in pieces]
+        order = np.argsort(code, kind="stable")
+        code = code[order]
+        starts = np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))[: code.size]
+        n, wrong = (
+            np.add.reduceat(np.concatenate(one, axis=-1)[..., order], starts, axis=-1)
+            for one in sums
         )
+        return cls(code[starts], n, wrong)
 
 
 class _Gathering:
@@ -303,7 +296,7 @@ class _Gathering:
     def rolled_up(self, groups: int) -> tuple[list[_Piece], list[_Piece]]:
         """The same by level, of which each has so many cells."""
         nontarget, target = (
-            [_Piece.of(code // n // groups * n + code % n, *sums) for code, *sums in pieces]
+            [one._replace(code=one.code // n // groups * n + one.code % n) for one in pieces]
             for n, pieces in zip(np.maximum(self.reach, 1).tolist(), self.pieces, strict=True)
         )
         return nontarget, target

@@ -5,7 +5,6 @@ The speakers behind most errors are told by their ids, and only where that is as
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -387,10 +386,7 @@ def _of_people(
             found.append([getattr(measure(tally), name) for name in names])
             continue
         # decisions are known of other trials than scores are
-        rows = [
-            measure(replace(tally, errors=errors, trials=trials))
-            for errors, trials in zip(tally.errors, tally.trials, strict=True)
-        ]
+        rows = [measure(tally.at_point(i)) for i in range(len(tally.errors))]
         found.append([np.stack([getattr(row, name) for row in rows]) for name in names])
     return [np.concatenate(both, axis=-1) for both in zip(*found, strict=True)]
 

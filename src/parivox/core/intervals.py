@@ -18,27 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.tallies import Moments, moments, over
+from parivox.core.tallies import over
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray, IntArray
-
-__all__ = [
-    "Interval",
-    "Moments",
-    "clopper_pearson",
-    "jeffreys",
-    "kappa2",
-    "level",
-    "limits",
-    "moments",
-    "other_kappa2",
-    "rate_interval",
-    "wilson",
-]
+    from parivox.core.tallies import Moments
 
 # Speaker variance grows with the rate as [R (1 - R)] ** 1.5
 # (docs/methods/uncertainty.md#intervals-of-rates).
@@ -119,14 +106,13 @@ def rate_interval(
 
     Examples
     --------
-    >>> from parivox.core.tallies import BySpeaker
+    >>> from parivox.core.tallies import BySpeaker, moments
     >>> errors, trials = np.array([12, 0, 3, 41, 7, 1, 0, 9]), np.full(8, 230)
     >>> told = moments(BySpeaker(np.zeros(8, int), np.arange(8), errors, trials, 1))
     >>> found = rate_interval(told)
     >>> found.low.round(6).tolist(), found.high.round(6).tolist()
     ([0.013105], [0.227884])
     """
-    _check(confidence)
     m, variance = moments, moments.variance
     raised = np.zeros(m.rate.shape, dtype=np.bool_)
     if pooled_floor is not None:
@@ -135,10 +121,12 @@ def rate_interval(
     low, high = limits(m.rate, variance, m.df, confidence)
     low, high = _at_least_exact(m, low, high, confidence)
     same = (variance == 0) & (m.trials > 0)
-    lent = _pooled_deff(m, variance)
+    # Cells without spread add nothing to the pooled design effect: it is that of the others.
+    weight = np.where(variance > 0, m.trials**2, 0)
+    spread = (np.where(weight > 0, weight * v, 0) for v in (variance, m.variance_binomial))
+    lent = over(*(each.sum(axis=-1, keepdims=True) for each in spread))
     most = np.maximum(m.fs * m.trials / m.sides, 1)
     deff = np.where(same, np.fmin(np.maximum(lent, 1), most), over(variance, m.variance_binomial))
-    # Cells without spread add nothing to the pooled design effect: it is that of the others.
     n_eff = over(m.trials, deff)
     reach = np.minimum(over(_reach(confidence), n_eff), 1)
     low = np.where(same, np.where(m.rate > 0, 1 - reach, 0), low)
@@ -189,7 +177,9 @@ def limits(
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
-    _check(confidence)
+    if not 0 < confidence < 1:
+        msg = f"confidence is {confidence}; it lies between 0 and 1, such as 0.95"
+        raise ConfigError(msg)
     r, v, d = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (rate, variance, df)))
     reach = stdtrit(d, 0.5 + confidence / 2) * over(np.sqrt(v), _growth(r))
     out = np.stack((np.zeros(r.shape), np.ones(r.shape)))
@@ -359,13 +349,6 @@ def _floored(m: Moments, kappa2: FloatArray) -> FloatArray:
     return np.where(np.isnan(drawn), m.variance, np.maximum(m.variance, drawn))
 
 
-def _pooled_deff(m: Moments, variance: FloatArray) -> FloatArray:
-    """Variance of the errors of all cells in units of the binomial one; NaN if there are none."""
-    weight = np.where(variance > 0, m.trials**2, 0)
-    sums = (np.where(weight > 0, weight * v, 0) for v in (variance, m.variance_binomial))
-    return over(*(each.sum(axis=-1, keepdims=True) for each in sums))
-
-
 def _growth(rate: FloatArray) -> FloatArray:
     """[R (1 - R)] ** 0.75, how the standard error of a rate grows with it."""
     root = np.sqrt(rate * (1 - rate))
@@ -380,12 +363,6 @@ def _reach(confidence: float) -> float:
 def _check_target(m: Moments) -> None:
     if m.sides != 1:
         msg = "pooled speaker variance is asked for nontarget trials; it is for target trials only"
-        raise ConfigError(msg)
-
-
-def _check(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        msg = f"confidence is {confidence}; it lies between 0 and 1, such as 0.95"
         raise ConfigError(msg)
 
 

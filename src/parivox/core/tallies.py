@@ -70,10 +70,6 @@ class _Tally:
         kept = {name: np.where(gone, 0, getattr(self, name)) for name in ("errors", "trials")}
         return self.chosen(**kept)
 
-    def __getitem__(self, cell: int) -> Self:
-        """One cell by itself."""
-        return self.part(cell, cell + 1)
-
 
 @dataclass(frozen=True, eq=False)
 class BySpeaker(_Tally):
