@@ -87,8 +87,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
 
     names = list(known)
-    lower = {one.lower(): one for one in reversed(names)}
-    near = [lower[one] for one in get_close_matches(name.lower(), lower, n=3)]
+    lower = {one.lower().lstrip("-"): one for one in reversed(names)}
+    near = [lower[one] for one in get_close_matches(name.lower().lstrip("-"), lower, n=3)]
     if len(names) > _FEW and near:
         return f"did you mean {' or '.join(near)}?"
     rest = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""

@@ -81,7 +81,7 @@ def is_one_sentence(found, words):
     assert "Traceback" not in found.stderr
     told = [line for line in found.stderr.splitlines() if not is_progress(line)]
     assert len(told) == 1
-    assert told[0].startswith("parivox: ")
+    assert told[0].startswith("parivox: error: ")
     assert words in told[0]
 
 

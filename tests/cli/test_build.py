@@ -85,7 +85,7 @@ def test_help_names_the_kinds_and_their_options(build):
     ("words", "told"),
     [
         (("--out", "x"), "what is to be built?"),
-        (("square", "--out", "x"), "see parivox trials build --help"),
+        (("square", "--out", "x"), "there are inclusive, balanced, cross"),
         (("--from", "m.json", "--out", "x", "--seed", "3"), "--seed is an option of a kind"),
         (("--by", "gender", "inclusive", "--out", "x"), "--by is an option of a kind"),
         (("--out", "x", "inclusive", "--out", "x"), "--per-speaker"),
@@ -134,7 +134,7 @@ def test_tables_may_stand_before_the_kind_but_not_twice(parivox, home):
     assert (home / "before" / "inclusive.txt").exists()
     done = parivox("trials", "build", *before, *after, "--out", "after", cwd=home)
     assert done.returncode == 2
-    assert done.stderr == "parivox: --out is given twice; give it once\n"
+    assert done.stderr == "parivox: error: --out is given twice; give it once\n"
 
 
 def test_one_group_is_one_group(build):

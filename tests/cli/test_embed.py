@@ -149,7 +149,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(embed, words, told):
     found = embed(*words)
     assert (found.returncode, found.stdout) == (2, "")
     last = found.stderr.splitlines()[-1]
-    assert last.startswith("parivox: ")
+    assert last.startswith("parivox: error: ")
     assert told in last
     assert "Traceback" not in found.stderr
 

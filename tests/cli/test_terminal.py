@@ -42,7 +42,7 @@ def sentence(found, words=""):
     assert "Traceback" not in text
     assert "Exception ignored" not in text
     last = text.splitlines()[-1]
-    assert last.startswith("parivox: ")
+    assert last.startswith("parivox: error: ")
     assert words in last
 
 
@@ -313,3 +313,32 @@ def test_commands_cut_no_word_in_a_terminal_of_any_width(files, width):
         assert "…" not in told
         wide = [line for line in lines if len(line) > width]
         assert all("parivox audit" in line for line in wide)
+
+
+# ---- mistakes
+
+
+def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(files):
+    code, told = in_terminal(("audit", "scores.csv", "--by", "gender", "--quiet"), files)
+    assert code == 2
+    error, hint = re.sub(r"\x1b\[[0-9;]*m", "", told).splitlines()
+    assert error == "error: --by 'gender' is no attribute of the trials, scores.csv"
+    assert hint == "hint: add the table of speakers that has it, with --speakers FILE"
+    assert "\x1b[1;31merror" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("audi",), "'audi' is no command of parivox; did you mean audit? there are audit, count"),
+        (("trials", "gradde"), "'gradde' is no command of parivox trials; did you mean grade?"),
+        (("audit", "s.csv", "--speaker=s"), "no option of parivox audit; did you mean --speakers"),
+        (("audit", "s.csv", "--xyz"), "no option of parivox audit; see parivox audit --help"),
+        (("inspect", "s.csv", "--jso"), "did you mean --json? there are --help, --columns"),
+    ],
+)
+def test_what_is_mistyped_is_told_with_what_may_be_meant(parivox, words, told):
+    done = parivox(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("parivox: error: ")
+    assert told in done.stderr

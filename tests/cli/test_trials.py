@@ -149,7 +149,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(parivox, listed, words, told)
     done = parivox("trials", *words, cwd=listed)
     assert done.returncode == 2
     assert not done.stdout
-    assert done.stderr.startswith("parivox: ")
+    assert done.stderr.startswith("parivox: error: ")
     assert done.stderr.count("\n") == 1
     assert told in done.stderr
     assert sorted(listed.iterdir()) == before

@@ -44,7 +44,7 @@ def refused(capsys, monkeypatch):
         assert ended.value.code == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert said.err.startswith("parivox: ")
+        assert said.err.startswith("parivox: error: ")
         assert said.err.count("\n") == 1
         return said.err
 
@@ -71,7 +71,7 @@ def test_a_nonsense_option_leaves_no_traceback_and_no_folder(parivox, files):
         *("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender"),
         *("--replicates", "few", "--out", "never"),
     )
-    told = "parivox: --replicates is 'few'; give a whole number\n"
+    told = "parivox: error: --replicates is 'few'; give a whole number\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
     assert not (files / "never").exists()
 

@@ -12,8 +12,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.cli.options import Once
-from parivox.cli.process import Ended, prepare, printing, say, set_up, silence, warnings_told
-from parivox.errors import ConfigError, ParivoxError
+from parivox.cli.process import (
+    Ended,
+    prepare,
+    printing,
+    say,
+    say_error,
+    set_up,
+    silence,
+    warnings_told,
+)
+from parivox.errors import ConfigError, ParivoxError, nearest
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -44,6 +53,23 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         msg = f"{message}; see {self.prog} --help"
         raise ConfigError(msg)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; an option that is not known is told with those that are near."""
+        found, others = super().parse_known_args(args, namespace)
+        for option in (one.partition("=")[0] for one in others if one.startswith("--")):
+            mend = nearest(option, [one for one in self._option_string_actions if one[:2] == "--"])
+            if not mend.startswith("did"):
+                mend = f"see {self.prog} --help"
+            msg = f"{option} is no option of {self.prog}; {mend}"
+            raise ConfigError(msg)
+        return found, others
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action.choices, dict) and value not in action.choices:
+            kind, mend = str(action.metavar).lower(), nearest(value, action.choices)
+            msg = f"{value!r} is no {kind} of {self.prog}; {mend}"
+            raise ConfigError(msg)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse would swallow that the text of --help or --version cannot be written
@@ -85,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with warnings_told():
             chosen.run(chosen)
     except ParivoxError as error:
-        say(str(error))
+        say_error(str(error))
         sys.exit(2)
     except KeyboardInterrupt as stopped:
         say(f"stopped; {chosen.outcome}")

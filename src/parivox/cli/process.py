@@ -79,6 +79,24 @@ def say(text: str) -> None:
         sys.stderr.write(f"parivox: {shown(text)}\n")
 
 
+def say_error(sentence: str) -> None:
+    """Tell a mistake on standard error: in a terminal in colour, its mend on a line of its own."""
+    if not sys.stderr.isatty():
+        say(f"error: {sentence}")
+        return
+    what, separator, mend = sentence.rpartition("; ")
+    if not separator or mend.count(")") > mend.count("("):  # that which is no mend
+        what, mend = sentence, ""
+    from rich.console import Console  # noqa: PLC0415 - what takes time to load
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(stderr=True, soft_wrap=True)
+    with contextlib.suppress(OSError):
+        console.print(Text("error: ", style="bold red").append(what, style="not bold default"))
+        if mend:
+            console.print(Text("hint: ", style="bold").append(mend, style="not bold"))
+
+
 @contextlib.contextmanager
 def warnings_told() -> Iterator[None]:
     """Tell what was guessed on standard error, each once."""

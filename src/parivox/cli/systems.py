@@ -33,7 +33,7 @@ def add_to(commands: Any, words: str) -> None:
         "the same in several ways.",
         examples=EXAMPLES,
     )
-    inner = whole.add_subparsers(title="what to do", metavar="WHAT", required=True)
+    inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     words = "systems that can be named, and why not"
     add_command(inner, "list", _list, SystemsListCommand, help=words)
     add_command(

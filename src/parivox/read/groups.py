@@ -352,10 +352,10 @@ class AttributeLookup:
         if self.sets:
             names = [where, *([self.table.name] if self.table is not None else [])]
             where = ", ".join(dict.fromkeys([*names, *(one.name for one in self.sets)]))
-        return ConfigError(
-            f"{self.option} {shown_as!r} {problem} of {where}; "
-            f"nearest: {', '.join(repr(c) for c in shown) or 'none'}"
-        )
+        mend = f"nearest: {', '.join(repr(c) for c in shown) or 'none'}"
+        if not near and not self.speakers.provenance:
+            mend = "add the table of speakers that has it, with --speakers FILE"
+        return ConfigError(f"{self.option} {shown_as!r} {problem} of {where}; {mend}")
 
     def _read(self, one: Attribute, level: str) -> OfAttribute:
         if level == "trial":
