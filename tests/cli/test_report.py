@@ -232,3 +232,11 @@ def test_labels_are_shown_by_every_command_and_not_written(parivox, files, home)
         assert "gender" not in done.stdout
     groups = (home / "own" / "groups.csv").read_text()
     assert groups == (home / "audit" / "groups.csv").read_text()
+
+
+def test_the_context_file_to_fill_in_can_be_used_as_it_is(parivox, home):
+    made = parivox("context", cwd=home)
+    assert (made.returncode, made.stderr) == (0, "")
+    (home / "empty.yaml").write_text(made.stdout)
+    done = parivox("report", "audit", "--format", "markdown", "--context", "empty.yaml", cwd=home)
+    assert (done.returncode, done.stderr) == (0, "")

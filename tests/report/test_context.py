@@ -1,9 +1,11 @@
 import hashlib
+import re
+from dataclasses import fields
 
 import pytest
 
 from parivox.errors import ConfigError, DataError
-from parivox.report.context import Choice, read_context
+from parivox.report.context import Choice, Context, read_context, starter
 
 YAML = """\
 purpose: unlocking a phone
@@ -27,6 +29,20 @@ def test_a_context_file_tells_what_it_says_with_the_hash_of_its_bytes(tmp_path):
     assert found.notes == "no"
     assert found.margin == Choice()
     assert found.sha256 == hashlib.sha256(YAML.encode()).hexdigest()
+
+
+def test_the_file_to_fill_in_reads_back_and_names_every_entry(tmp_path):
+    path = tmp_path / "context.yaml"
+    path.write_text(starter(), encoding="utf-8")
+    found = read_context(path)
+    assert found == Context(sha256=found.sha256)
+    filled = re.sub(r":  # (.*)", r": \1", starter()).replace("why:", "why: a reason")
+    path.write_text(filled.replace("#  ", "  "), encoding="utf-8")
+    found = read_context(path)
+    empty = {one.name for one in fields(Context) if not getattr(found, one.name)}
+    assert empty == set()
+    assert found.margin == Choice(chosen_by="the product team", when="2026-03-01", why="a reason")
+    assert found.labels == {"f": "women", "fpr=0.01": "strict"}
 
 
 def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,22 @@ _LONGEST_LABEL, _JOINING = 60, "+=@"
 _EXAMPLE_CHOICE = "chosen_by: the product team"
 
 
+def _about(heading: str, example: str = "") -> dict[str, str]:
+    """What an item of a context file is, and an example of what may be said."""
+    return {"heading": heading, "example": example}
+
+
+def _item(heading: str, example: str = "") -> Any:
+    return field(default="", metadata=_about(heading, example))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """Who chose something, when, and why; empty where the file does not say."""
 
-    chosen_by: str = ""
-    when: str = ""
-    why: str = ""
+    chosen_by: str = _item("Who", "the product team")
+    when: str = _item("When", "2026-03-01")
+    why: str = _item("Why")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +61,48 @@ class Context:
         Of the file's bytes; of a mapping, of its JSON with sorted keys.
     """
 
-    purpose: str = ""
-    deployer: str = ""
-    system: str = ""
-    population: str = ""
-    recruitment: str = ""
-    threshold: Choice = Choice()
-    groups: Choice = Choice()
-    margin: Choice = Choice()
+    purpose: str = _item("Purpose", "unlocking the front doors of flats")
+    deployer: str = _item("Deployer", "a housing association")
+    system: str = _item("System", "the vendor's encoder 3.1, scores normalised")
+    population: str = _item("Population", "tenants, 18 to 95 years old")
+    recruitment: str = _item("How the speakers came to take part", "volunteers, asked by letter")
+    threshold: Choice = field(default=Choice(), metadata=_about("Who chose the operating point"))
+    groups: Choice = field(default=Choice(), metadata=_about("Who chose the groups"))
+    margin: Choice = field(default=Choice(), metadata=_about("Who chose the margin"))
     labels: Mapping[str, str] = field(default_factory=dict)
-    prepared_by: str = ""
-    date: str = ""
-    notes: str = ""
+    prepared_by: str = _item("Prepared by", "A. Auditor")
+    date: str = _item("Date of the context file", "2026-04-02")
+    notes: str = _item("Notes", "the block in the north joined late")
     sha256: str = ""
+
+
+HEADINGS = {one.name: one.metadata["heading"] for one in fields(Context) if one.metadata}
+"""What each item is, in the order of the page."""
+_STARTER = """\
+# What only you know of an audit, for --context of parivox audit, show and report.
+# What is left empty is told as not supplied. Behind each # stands an example.
+
+# Names for people, wherever the audit is shown: before the colon as the data have it
+labels:
+#  f: women
+#  fpr=0.01: strict
+"""
+
+
+def starter() -> str:
+    """A context file to fill in, which reads back as one that says nothing."""
+    lines = [_STARTER]
+    for one in fields(Context):
+        if one.metadata:
+            inner = fields(Choice) if one.name in _CHOICES else ()
+            lines += [f"# {one.metadata['heading']}", _to_fill_in(one)]
+            lines += [*(f"  {_to_fill_in(each)}" for each in inner), ""]
+    return "\n".join(lines)
+
+
+def _to_fill_in(one: Field[Any]) -> str:
+    example = one.metadata["example"]
+    return f"{one.name}:" + (f"  # {example}" if example else "")
 
 
 def read_context(source: object) -> Context | None:
@@ -125,6 +163,8 @@ def _context(node: Node, sha256: str) -> Context:
     values: dict[str, Any] = {}
     known = [one.name for one in fields(Context) if one.name != "sha256"]
     for key, held in _entries(node, "a context", known, _EXAMPLE).items():
+        if held.value == "":
+            continue
         if key in _CHOICES:
             names = [one.name for one in fields(Choice)]
             entries = _entries(held, key, names, _EXAMPLE_CHOICE)

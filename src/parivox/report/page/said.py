@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.core import verdict
 from parivox.report import findings
-from parivox.report.context import Choice, Context
+from parivox.report.context import HEADINGS, Choice, Context
 from parivox.report.overview import Caveat
 from parivox.report.page.layout import NOT_SUPPLIED, abreast, point_in_words
 from parivox.report.scopes import (
@@ -38,19 +38,6 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 _MOST_TOLD = 6
-_ASKED = {
-    "purpose": "Purpose",
-    "deployer": "Deployer",
-    "system": "System",
-    "population": "Population",
-    "recruitment": "How the speakers came to take part",
-    "threshold": "Who chose the operating point",
-    "groups": "Who chose the groups",
-    "margin": "Who chose the margin",
-    "prepared_by": "Prepared by",
-    "date": "Date of the context file",
-    "notes": "Notes",
-}
 
 
 def said(audit: Audit, context: Context | None) -> dict[str, Any]:
@@ -227,7 +214,7 @@ def _choice(choice: Choice) -> str:
 
 def _about(context: Context) -> dict[str, str]:
     """Each item of a context with what is known of it."""
-    values = {label: getattr(context, name) for name, label in _ASKED.items()}
+    values = {label: getattr(context, name) for name, label in HEADINGS.items()}
     return {
         label: _choice(value) if isinstance(value, Choice) else value
         for label, value in values.items()

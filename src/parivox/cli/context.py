@@ -1,0 +1,38 @@
+"""``parivox context``: a context file to fill in."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import add_command
+from parivox.cli.process import printing
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+examples:
+  parivox context > context.yaml
+"""
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command."""
+    add_command(
+        commands,
+        "context",
+        _run,
+        help=words,
+        usage="parivox context > FILE",
+        description="Print a context file to fill in: what only you know of an audit, and what its "
+        "groups, systems and operating points are to be called.",
+        examples=EXAMPLES,
+    )
+
+
+def _run(_: argparse.Namespace) -> None:
+    from parivox.report.context import starter  # noqa: PLC0415 - on request
+
+    with printing():
+        sys.stdout.write(starter())
