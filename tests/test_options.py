@@ -27,6 +27,7 @@ PAGE = ROOT / "docs" / "cli.md"
 LAST = (described.PageCommand, described.QuietCommand)
 COMMANDS = {
     "audit": (AuditOptions, described.AuditCommand, *LAST),
+    "completion": (described.CompletionCommand,),
     "count": (CountOptions, described.CountCommand, LAST[1]),
     "embed": (
         *(recordings.EmbedCommand, recordings.EmbedOptions, recordings.SystemOptions),
@@ -56,7 +57,7 @@ COMMANDS = {
 SIGNED = {
     name: [one for one in options if not one.__name__.endswith("Command")]
     for name, options in COMMANDS.items()
-    if name not in {"report", "show", "systems list", "systems check", "trials build"}
+    if name not in {"completion", "report", "show", "systems list", "systems check", "trials build"}
 }
 """What describes the options of the function that a command is in the library."""
 SIGNED["embed"] = [recordings.EmbedOptions]
@@ -65,6 +66,7 @@ NEEDED = {
     "inspect": ["s.csv"],
     "report": ["a"],
     "show": ["a"],
+    "completion": ["bash"],
     "score": ["t.csv", "--out", "s.parquet"],
     "systems check": ["ge2e"],
     "audit": ["s.csv"],

@@ -68,7 +68,7 @@ class _Words(argparse.HelpFormatter):
         return "\n".join(lines)
 
 
-class _Every(argparse.Action):
+class Every(argparse.Action):
     """Print help with every option."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> NoReturn:
@@ -97,7 +97,7 @@ def add_command(
     every = [one for options in sections.values() for one in options]
     if len(every) > _FEW:
         command.add_argument(
-            "--help-all", action=_Every, nargs=0, const=others, help="list every option and exit"
+            "--help-all", action=Every, nargs=0, const=others, help="list every option and exit"
         )
     for section, options in sections.items():
         group = command.add_argument_group(section)

@@ -591,3 +591,10 @@ class ShowCommand(Options):
     )
     context: Any = same_as(PageCommand, "context", section=SHOWN)
     verbose: bool = same_as(AuditCommand, "verbose", section=SHOWN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletionCommand(Options):
+    """The command line of `completion`."""
+
+    shell: Any = option(SHOWN, "bash, zsh or fish", metavar="SHELL", position="1")
