@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.registry import ZeroPolicy
 
-__all__ = [
-    "META_MEASURES",
-    "Meta",
-    "au_fdr",
-    "eo_diff",
-    "eo_ratio",
-    "fdr",
-    "garbe",
-    "ir",
-]
-
 
 def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
     """Fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
