@@ -123,13 +123,14 @@ def alone(optional):
     ).get_template("explorer.html.j2")
 
     def made(audit):
-        style, *scripts = (
+        page_style, style, *scripts = (
             (files / "assets" / name).read_text("utf-8")
-            for name in ("explorer.css", "arithmetic.js", "explorer.js")
+            for name in ("page.css", "explorer.css", "arithmetic.js", "explorer.js")
         )
         told = "".join(f"<script>{script}</script>" for script in scripts)
         return (
-            f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><style>{style}</style>"
+            f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'>"
+            f"<style>{page_style}{style}</style>"
             f"{template.render(explorer=explorer(audit))}{told}"
         )
 

@@ -197,46 +197,18 @@ def test_limits_of_a_ratio_to_all_others_are_those_to_everyone_too(script, ends,
 
 
 @OFTEN
-@given(
-    st.lists(
-        st.tuples(
-            st.one_of(st.just(0.0), st.just(math.nan), st.just(1.0), st.floats(1e-11, 1)),
-            st.floats(1, 50),
-            st.floats(1, 50),
-            st.booleans(),
-        ),
-        max_size=6,
+@given(st.integers(3, 9), st.lists(st.one_of(st.sampled_from([0, 1]), st.floats(1e-12, 1))))
+def test_rates_stand_on_an_axis_of_decades_that_ends_at_all(script, decades, rates):
+    places = script("x[1].map((rate) => N.place(x[0], rate))", [decades, rates])
+    assert numbers(places) == pytest.approx(
+        [max(100 + 100 * math.log10(max(rate, 1e-99)) / decades, 0) for rate in rates], abs=1e-9
     )
-)
-def test_axes_fit_their_dots_between_round_rates(script, rates):
-    seen = [
-        (rate, rate / down, min(rate * up, 1)) if has else (rate, math.nan, math.nan)
-        for rate, down, up, has in rates
-    ]
-    axis, ticks, places = script(
-        "((seen, axis) =>"
-        " [axis, N.ticks(axis), seen.map((one) => one.map((rate) => N.place(axis, rate)))])"
-        "(...((seen) => [seen, N.fitted(seen)])(x.map((one) => one.map(Number))))",
-        [[str(cell) for cell in one] for one in seen],
-    )
-    low, high = axis["low"], axis["high"]
-    assert all(f"{end:e}"[0] in "125" for end in (low, high))
-    assert 2 <= len(ticks) <= 10
-    assert (ticks[0], ticks[-1]) == (low, high)
-    assert ticks == sorted(ticks)
-    above = [one for one in seen if one[0] > 0]
-    for rate, *ends in above:
-        assert low <= max(rate, 1e-9)
-        assert rate <= high
-        least, most = min(one[0] for one in above), max(one[0] for one in above)
-        if least / 2 <= ends[0]:
-            assert low <= max(ends[0], 1e-9)
-        if ends[1] <= 2 * most:
-            assert min(ends[1], 1) <= high
-    for one, drawn in zip(seen, places, strict=True):
-        for rate, place in zip(one, numbers(drawn), strict=True):
-            inside = math.log(max(rate, low) / low) / math.log(high / low)
-            assert place == pytest.approx(min(100 * inside, 100), abs=1e-9, nan_ok=True)
+
+
+def test_rates_are_told_as_people_count(script):
+    rates = {0: "none", 1: "all", 0.01: "1 in 100", 2754 / 275406: "1 in 100", 1 / 75: "1 in 75"}
+    rates |= {4e-6: "1 in 250,000", 0.1: "10 in 100", 0.4321: "43.2 in 100"}
+    assert script("x.map(N.oneIn)", list(rates)) == list(rates.values())
 
 
 def test_rows_of_measures_that_the_page_cannot_compute_are_known(script):

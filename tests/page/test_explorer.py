@@ -21,14 +21,16 @@ READ = """() => {
     .filter((one) => one.tagName !== 'svg')
     .map((one) => [one.dataset.x, [one.textContent, exact(one)]]));
   const rows = (id) => [...document.querySelectorAll(`#${id} tbody tr, #${id} tfoot tr`)];
+  const gaps = rows('x-gaps').map(cells);
   return {
     k: Number(document.getElementById('x-slider').value),
     threshold: Number(document.getElementById('x-threshold').exact),
-    common: rows('x-common').map(cells),
+    common: rows('x-common').map((row, i) => ({...gaps[i], ...cells(row)})),
     own: rows('x-own').map(cells),
     measures: Object.fromEntries(rows('x-measures').map((row) => [row.dataset.row, cells(row)])),
     sentence: document.getElementById('x-sentence').textContent,
     message: document.getElementById('x-message').textContent,
+    said: document.getElementById('x-slider').getAttribute('aria-valuetext'),
   };
 }"""
 VOXSRC = parse_cost("voxsrc")
@@ -37,7 +39,20 @@ RATES = ("fpr", "fnr")
 
 
 def read(page):
-    return page.evaluate(READ)
+    """What the explorer shows, its groups by name."""
+    found = page.evaluate(READ)
+    for table in ("common", "own"):
+        found[table].sort(key=lambda row: (row["group"][0] == "pooled", row["group"][0]))
+    return found
+
+
+def advanced(page):
+    """Open what is folded."""
+    page.evaluate("() => { document.getElementById('x-advanced').open = true; }")
+
+
+def times(value):
+    return f"{short(value)}×"
 
 
 def figure(value):
@@ -56,7 +71,7 @@ def same(cell, value, text):
         assert shown.startswith("∞")
         return
     assert float(exact) == pytest.approx(value, rel=1e-12, abs=1e-15)
-    assert shown.split(" (")[0] == text(value)
+    assert shown.split(" (")[0].removesuffix("*") == text(value)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +102,7 @@ def expect_rates(rows, groups, threshold, cost=VOXSRC):
     """Every rate and cost of a table, from the scores."""
     false, missed = rates_at(groups, threshold)
     costs = costs_at(groups, threshold, cost)
-    assert [row["group"][0].removesuffix("*") for row in rows] == list(groups)
+    assert [row["group"][0] for row in rows] == list(groups)
     for i, row in enumerate(rows):
         for metric, (errors, trials) in (("fpr", false[i]), ("fnr", missed[i])):
             same(row[metric], errors / trials, percent)
@@ -102,10 +117,10 @@ def expect_references(rows, groups, threshold, *, reference="others", zero="none
         against = counts[-1] - counts[:-1] if reference == "others" else counts[-1:]
         values = bias.smoothed(*counts[:-1].T, above)
         refs = bias.smoothed(*against.T, below)
-        times = bias.ratio(values[:, None], refs).flat
+        ratios = bias.ratio(values[:, None], refs).flat
         gaps = bias.difference(values[:, None], refs).flat
         for i, row in enumerate(rows[:-1]):
-            same(row[f"{metric}_ratio"], float(times.value[i]), short)
+            same(row[f"{metric}_ratio"], float(ratios.value[i]), times)
             gap = float(gaps.value[i])
             sign = "+" if gap > 0 else "−" if gap < 0 else ""
             points = percent(abs(gap)).removesuffix(" %")
@@ -182,16 +197,16 @@ def test_the_audited_point_is_exact_with_its_intervals(opened, h_page, h_audit, 
             button.click()
             assert button.get_attribute("aria-pressed") == "true"
             found = read(page)
-            point = button.inner_text()
+            point = button.get_attribute("data-point")
             where = {"system": "V2", "grouping": "gender+nationality", "operating_point": point}
             expect_rates(found["common"], groups, found["threshold"])
             for metric in ("fpr", "fnr"):
                 rows = h_audit.groups.where(**where, metric=metric, within="").rows()
                 audited = {row["group"]: row for row in rows}
                 for cells in found["common"]:
-                    row = audited[cells["group"][0].removesuffix("*")]
+                    row = audited[cells["group"][0]]
                     assert row["threshold"] == found["threshold"]
-                    assert cells[metric][0] == percent(row["value"])
+                    assert cells[metric][0].removesuffix("*") == percent(row["value"])
                     ends = row["low"], row["high"]
                     if "found on these trials, varies" in row["note"]:  # here it is as it is
                         at = {**where, "group": row["group"], "threshold": row["threshold"]}
@@ -225,9 +240,10 @@ def told_in(metric):
 
 def test_ratios_have_the_intervals_of_the_audited_point(opened, h_page, h_audit):
     with opened(h_page) as page:
+        advanced(page)
         for button in page.locator("#x-points button").all():
             button.click()
-            point = button.inner_text()
+            point = button.get_attribute("data-point")
             for reference in ("pooled", "others"):
                 page.locator("#x-reference").select_option(reference)
                 rows = h_audit.bias.where(
@@ -242,7 +258,7 @@ def test_ratios_have_the_intervals_of_the_audited_point(opened, h_page, h_audit)
                 audited = {(row["metric"], row["group"]): row for row in rows}
                 for cells in read(page)["common"][:-1]:
                     for metric in ("fpr", "fnr"):
-                        row = audited[metric, cells["group"][0].removesuffix("*")]
+                        row = audited[metric, cells["group"][0]]
                         told = span(row["low"], row["high"]).replace("–", "")
                         assert cells[f"{metric}_ratio_span"][0] == told
 
@@ -261,12 +277,13 @@ def floors_of(found, rows):
 def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(opened, h_page, h_audit):
     where = {"system": "V2", "grouping": "gender+nationality", "zero": "none", "within": ""}
     with opened(h_page) as page:
+        advanced(page)
         for button in page.locator("#x-points button").all():
             button.click()
             for gated in (False, True):
                 page.locator("#x-gated").set_checked(gated)
                 rows = h_audit.meta.where(
-                    **where, operating_point=button.inner_text(), gated=gated
+                    **where, operating_point=button.get_attribute("data-point"), gated=gated
                 ).rows()
                 pairs = [*floors_of(read(page), (row for row in rows if row["value"] is not None))]
                 assert len(pairs) > 15
@@ -397,6 +414,7 @@ def test_under_another_rule_for_zero_errors_ratios_have_no_interval(opened, h_pa
     with opened(h_page) as page:
         page.locator("#x-points button").first.click()
         assert all(row["fpr_ratio_span"][0] for row in read(page)["common"][:-1])
+        advanced(page)
         page.locator("#x-zero").select_option("1")
         assert not any(row["fpr_ratio_span"][0] for row in read(page)["common"][:-1])
 
@@ -445,6 +463,7 @@ def place(curve, kind, level):
 
 
 def hold(page, kind, typed):
+    advanced(page)
     page.select_option("#x-hold", kind)
     page.fill("#x-at", typed)
     page.keyboard.press("Enter")
@@ -453,6 +472,7 @@ def hold(page, kind, typed):
 def test_the_smallest_cost_and_a_cost_at_most(opened, h_page, groups, thresholds):
     costs = cdet(groups["pooled"].at(thresholds), VOXSRC)
     with opened(h_page) as page:
+        advanced(page)
         page.select_option("#x-hold", "least")
         found = read(page)
         assert found["k"] == int(np.flatnonzero(costs == costs.min())[-1])
@@ -517,11 +537,12 @@ def test_alpha_zero_policy_and_reference_are_followed(opened, h_page, groups):
         page.select_option("#x-reference", "pooled")
         found = read(page)["common"]
         expect_references(found, groups, threshold, reference="pooled", zero="nist")
-        assert "times pooled" in page.inner_text("#x-common thead")
+        assert "Times pooled" in page.inner_text("#x-common thead")
 
 
 def test_groups_that_fail_a_gate_are_left_out_as_in_the_audit(opened, h_page, h_audit):
     with opened(h_page) as page:
+        advanced(page)
         page.check("#x-gated")
         found = read(page)["measures"]
         where = {"system": "V2", "grouping": "gender+nationality", "operating_point": "fpr=0.01"}
@@ -546,6 +567,7 @@ def test_another_system_cost_model_and_grouping(opened, h_page, h_scores, vox1_s
     with opened(h_page) as page:
         page.select_option("#x-list", "1")
         page.select_option("#x-grouping", "1")
+        advanced(page)
         page.select_option("#x-model", "1")
         assert page.inner_text("#x-costs") == "C_fa 1, C_miss 10, P_target 0.01"
         move(page, 3)
@@ -556,15 +578,92 @@ def test_another_system_cost_model_and_grouping(opened, h_page, h_scores, vox1_s
 
 def test_the_sentence_and_the_slider_say_what_the_threshold_does(opened, h_page):
     with opened(h_page) as page:
-        said = read(page)["sentence"]
-        assert said.startswith(
-            "At -1.06464, 1.00 % of impostors come in and 4.75 % of own trials are locked out. "
-            "Verdicts at fpr=0.01. Locked out (FNR): "
-        )
-        told = page.get_attribute("#x-slider", "aria-valuetext")
-        assert told == "-1.06464: impostors in 1.00 %, locked out 4.75 %"
+        found = read(page)
+        start = "Audited here: 1 % of impostors get in. Locked out (FNR): "
+        assert found["sentence"].startswith(start)
+        told = "impostors let in: 1 in 100, locked out: 1 in 21.1, score -1.06464"
+        assert found["said"] == told
+        assert page.inner_text("#x-controls label") == "Impostors let in: 1 in 100"
         move(page, 2)
-        assert read(page)["sentence"] != said
+        after = read(page)
+        assert after["sentence"] != found["sentence"]
+        assert after["said"] != found["said"]
+
+
+def test_the_slider_stays_in_sight_while_its_table_is_and_no_longer(opened, h_page):
+    with opened(h_page, viewport={"width": 1280, "height": 500}) as page:
+        seen = "() => document.getElementById('x-slider').getBoundingClientRect().top"
+        page.locator("#x-common tfoot th").scroll_into_view_if_needed()
+        assert 0 <= page.evaluate(seen) < 60
+        page.locator("#x-common thead th").first.evaluate("(one) => one.scrollIntoView()")
+        assert 0 <= page.evaluate(seen) < 60
+        page.locator("#signature").scroll_into_view_if_needed()
+        assert page.evaluate(seen) < 0
+
+
+DRAWN = """() => ({
+  ticks: [...document.querySelectorAll('#x-common .x-axis text')]
+    .map((one) => [one.textContent, one.getAttribute('x')]),
+  rows: [...document.querySelectorAll('#x-common tbody tr')].map((row) => ({
+    group: row.cells[0].textContent,
+    ...Object.fromEntries(['fnr', 'fpr'].map((metric) => {
+      const strip = row.querySelector(`svg[data-x=${metric}]`);
+      const [bar, dot] = strip.children;
+      return [metric, {
+        look: strip.getAttribute('class'), at: parseFloat(dot.getAttribute('x')),
+        text: row.querySelector(`span[data-x=${metric}]`).textContent,
+        verdict: row.querySelector(`[data-x=${metric}_verdict]`).textContent.trim(),
+      }];
+    })),
+  })),
+})"""
+
+
+def test_marks_move_and_axes_do_not(opened, h_page):
+    with opened(h_page) as page:
+        before = page.evaluate(DRAWN)
+        assert [words for words, _ in before["ticks"]][:5] == ["0.01", "0.1", "1", "10", "100"]
+        for i in range(0, 10, 3):
+            move(page, i)
+            found = page.evaluate(DRAWN)
+            assert found["ticks"] == before["ticks"]
+            for row in found["rows"]:
+                for metric in RATES:
+                    rate = float(row[metric]["text"].split()[0])
+                    place = 25 * math.log10(rate / 0.01) if rate > 0.01 else 0
+                    assert row[metric]["at"] == pytest.approx(place, abs=0.2)
+
+
+def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(opened, h_page, h_audit):
+    codes = {"▲ worse": "worse", "▼ better": "better", "= alike": "no_difference"}
+    with opened(h_page) as page:
+        page.select_option("#x-list", "1")
+        for button in page.locator("#x-points button").all():
+            button.click()
+            found = page.evaluate(DRAWN)["rows"]
+            where = {"system": "L", "grouping": "gender+nationality", "within": ""}
+            point = button.get_attribute("data-point")
+            rows = h_audit.verdicts.where(**where, operating_point=point).rows()
+            audited = {(row["metric"], row["group"]): row for row in rows}
+            seen = set()
+            for row in found:
+                for metric in RATES:
+                    told, shown = audited[metric, row["group"]], row[metric]
+                    is_small = bool(told["gates"])
+                    verdict = "cannot_tell" if told["because_of"] else told["verdict"]
+                    assert codes.get(shown["verdict"], "cannot_tell") == verdict
+                    assert shown["look"].split()[1] == f"v-{verdict}"
+                    assert shown["text"].endswith("*") == is_small
+                    assert ("x-small" in shown["look"]) == is_small
+                    seen.add(verdict)
+            assert {"worse", "better", "cannot_tell"} <= seen
+            assert not any(found[0][metric]["text"].endswith("*") for metric in RATES)
+        page.focus("#x-slider")
+        page.keyboard.press("ArrowLeft")
+        for row in page.evaluate(DRAWN)["rows"]:
+            for metric in RATES:
+                assert row[metric]["verdict"] == ""
+                assert row[metric]["look"].split()[1] == "v-counted"
 
 
 def test_without_javascript_every_audited_point_stands_in_a_table(opened, h_page, h_audit, groups):

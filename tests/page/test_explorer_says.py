@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from parivox.report.scopes import RATES, has_rate, rates_of
@@ -12,13 +13,13 @@ READ = """(k) => {
   const slider = document.getElementById('x-slider');
   slider.value = k;
   slider.dispatchEvent(new Event('input'));
-  const cells = (row) => Object.fromEntries([...row.querySelectorAll('[data-x]:not(svg)')]
-    .map((one) => [one.dataset.x, one.textContent]));
+  const cells = (row) => Object.fromEntries([...row.querySelectorAll('[data-x]')]
+    .map((one) => [one.dataset.x, one.tagName === 'svg' ? '' : one.textContent.trim()]));
   return {
     said: document.getElementById('x-sentence').textContent,
     rows: [...document.querySelectorAll('#x-common tbody tr')].map(cells),
-    here: [...document.querySelectorAll('#x-points button[aria-pressed=true]')]
-      .map((one) => one.textContent),
+    here: Object.fromEntries([...document.querySelectorAll('#x-points [aria-pressed=true]')]
+      .map((one) => [one.textContent, one.dataset.point])),
   };
 }"""
 TOLD = re.compile(r"(locked out|impostors in) \((FNR|FPR)\) (.*?), ([\d.]+ %)")
@@ -34,10 +35,21 @@ AUDITS = {
     },
     "no impostors": {"nontarget": 0},
     "no intervals": {"intervals": False},
+    "one group is worse": {
+        "groups": tuple("abcd"),
+        "change": lambda score, label: (
+            score - 2.5 * label * (np.arange(label.size) < label.size / 4)
+        ),
+        "nontarget": 60,
+    },
+    "against pooled": {"groups": tuple("abc"), "reference": ["pooled"], "seed": 7},
+    "no audited point": {"at": ["fpr=0.0001"]},
+    "several points": {"groups": tuple("ab"), "at": ["eer", "fnr=0.1", "min-cdet"], "seed": 3},
 }
+SIGNS = {"▲ worse": "worse", "▼ better": "better", "= alike": "no_difference"}
 
 
-def positions(shown, n=60):
+def positions(shown, n=200):
     """Every so many positions of the slider, and those of all audited points."""
     most = int(shown.get_attribute("#x-slider", "max"))
     yield from range(0, most + 1, max(1, most // n))
@@ -48,12 +60,13 @@ def positions(shown, n=60):
 
 def expect_no_other_claim(audit, where, found, last):
     """What is said here is a verdict of this very point, or a count that says that it is one."""
-    said = found["said"].partition(". ")[2].removesuffix(".")
+    expect_verdicts(audit, where, found)
+    said = found["said"].removesuffix(".")
     if not said:
         return last
-    if said.startswith("Verdicts at "):
-        at = said.removeprefix("Verdicts at ").partition(". ")[0]
-        assert at in found["here"]
+    if said.startswith("Audited here: "):
+        point = said.removeprefix("Audited here: ").partition(". ")[0]
+        at = found["here"][point]
         rates = rates_of(audit, {**where, "within": ""})
         system = audit.verdicts.where(**where, operating_point=at, within="", group="").rows()
         sentences = {row["metric"]: row["sentence"] for row in system}
@@ -62,7 +75,7 @@ def expect_no_other_claim(audit, where, found, last):
             for m, words in RATES.items()
             if has_rate(m, at, rates)
         ]
-        assert said == ". ".join([f"Verdicts at {at}", *expected])
+        assert said == ". ".join([f"Audited here: {point}", *expected])
         return at
     assert not found["here"] or not len(audit.verdicts.where(**where))
     head, _, told = said.partition(": ")
@@ -76,9 +89,9 @@ def expect_no_other_claim(audit, where, found, last):
     for _, metric, group, rate in claims:
         assert not gates.get((metric.lower(), group))
         counted = {
-            row["group"].removesuffix("*"): row[metric.lower()]
+            row["group"]: row[metric.lower()]
             for row in found["rows"]
-            if not gates.get((metric.lower(), row["group"].removesuffix("*")))
+            if not gates.get((metric.lower(), row["group"]))
         }
         assert counted[group] == rate
         numbers = {
@@ -90,13 +103,31 @@ def expect_no_other_claim(audit, where, found, last):
     return last
 
 
+def expect_verdicts(audit, where, found):
+    """Words beside a rate are the audit's verdict on it here, and there are none elsewhere."""
+    points = list(found["here"].values())
+    rows = [
+        row
+        for at in points
+        for row in audit.verdicts.where(**where, operating_point=at, within="").rows()
+    ]
+    for row in found["rows"]:
+        for metric in RATES:
+            of = [one for one in rows if (one["metric"], one["group"]) == (metric, row["group"])]
+            codes = {"cannot_tell" if one["because_of"] else one["verdict"] for one in of}
+            told = row[f"{metric}_verdict"]
+            assert bool(told) == bool(codes - {"none"}) or len(points) > 1
+            if told:
+                assert SIGNS.get(told, "cannot_tell") in codes
+
+
 @pytest.mark.parametrize("name", AUDITS)
 def test_no_sentence_contradicts_the_verdicts(opened, alone, audited, name):
     audit = audited(**AUDITS[name])
     where = {"system": "made", "grouping": "group", "allocation": "both"}
     with opened(alone(audit)) as shown:
         points = shown.locator("#x-points button")
-        last = points.first.inner_text() if points.count() else ""
+        last = points.first.get_attribute("data-point") if points.count() else ""
         for k in positions(shown):
             last = expect_no_other_claim(audit, where, shown.evaluate(READ, k), last)
 
@@ -111,12 +142,12 @@ def test_no_sentence_contradicts_the_verdicts_on_real_systems(
     with opened(h_page) as shown:
         shown.select_option("#x-list", label=system)
         shown.select_option("#x-grouping", label=grouping)
-        last, kinds = shown.locator("#x-points button").first.inner_text(), set()
+        last, kinds = shown.locator("#x-points button").first.get_attribute("data-point"), set()
         for k in positions(shown, 100):
             found = shown.evaluate(READ, k)
             last = expect_no_other_claim(h_audit, where, found, last)
-            kinds.add(found["said"].partition(". ")[2].partition(" ")[0])
-        assert {"Verdicts", "Highest"} <= kinds
+            kinds.add(found["said"].partition(" ")[0])
+        assert {"Audited", "Highest"} <= kinds
 
 
 def test_a_group_shown_to_be_locked_out_is_named_whatever_marks_it_for_impostors(opened, h_page):

@@ -148,6 +148,8 @@ def test_paper_begins_with_what_is_signed_and_tells_page_and_hash_in_its_foot(
 
 def test_everything_that_answers_can_be_reached_and_used_by_keyboard(opened, h_page):
     with opened(h_page) as page:
+        page.focus("#x-advanced > summary")
+        page.keyboard.press("Enter")
         page.focus("#x-list")
         wanted = {f"x-{name}" for name in ("grouping", "slider", "hold", "at", "alpha", "gated")}
         met = set()

@@ -155,39 +155,10 @@ const explorerNumbers = (() => {
   const isRough = (nodes, k, errors, trials) =>
     !nodes.includes(k) && Math.min(errors, trials - errors) <= 20;
 
-  // ---- axes of rates
-
-  const ENDS = [-9, -8, -7, -6, -5, -4, -3, -2, -1]
-    .flatMap((power) => [1, 2, 5].map((step) => Number(`${step}e${power}`)))
-    .concat(1);
-
-  /** Ends of an axis around all dots, and around the bars that are not much longer. */
-  function fitted(seen) {
-    const above = seen.filter(([value]) => value > 0);
-    if (!above.length) return { low: 0.0001, high: 1 };
-    const rates = above.map(([value]) => value);
-    const [first, last] = [Math.min(...rates), Math.max(...rates)];
-    const lows = above.map(([, low]) => low).filter((low) => low >= first / 2);
-    const highs = above.map(([, , high]) => high).filter((high) => high <= last * 2);
-    const [from, to] = [Math.min(first, ...lows), Math.min(Math.max(last, ...highs), 1)];
-    let i = Math.max(ENDS.findLastIndex((end) => end <= from), 0);
-    let j = ENDS.findIndex((end) => end >= to);
-    if (i === j) [i, j] = [Math.max(i - 1, 0), Math.min(j + 1, ENDS.length - 1)];
-    return { low: ENDS[i], high: ENDS[j] };
-  }
-
-  /** Both ends, and between them round rates: three of a decade, or one where they are many. */
-  function ticks({ low, high }) {
-    const inside = ENDS.filter((end) => low <= end && end <= high);
-    if (inside.length <= 5) return inside;
-    return [low, ...inside.slice(2, -2).filter((end) => ENDS.indexOf(end) % 3 === 0), high];
-  }
-
-  /** Where a rate stands from 0 to 100; what is beyond an end stands at it. */
-  function place({ low, high }, value) {
+  /** Where a rate stands, from 0 to 100, on an axis of so many decades that ends at 100 %. */
+  function place(decades, value) {
     if (Number.isNaN(value)) return NaN;
-    if (value <= low) return 0;
-    return Math.min((100 * Math.log(value / low)) / Math.log(high / low), 100);
+    return value > 0 ? 100 * Math.max(1 + Math.log10(value) / decades, 0) : 0;
   }
 
   // ---- a group against a reference
@@ -396,6 +367,14 @@ const explorerNumbers = (() => {
     return `${significant(100 * value, 3)} %`;
   }
 
+  /** A rate as people count: 1 in 100, 43.2 in 100. */
+  function oneIn(rate) {
+    if (Number.isNaN(rate)) return "–";
+    if (rate === 0 || rate === 1) return rate ? "all" : "none";
+    if (rate >= 0.1) return `${general(100 * rate, 3)} in 100`;
+    return `1 in ${count(Number((1 / rate).toPrecision(3)))}`;
+  }
+
   /** Two digits. */
   function short(value) {
     if (Number.isNaN(value)) return "–";
@@ -421,6 +400,6 @@ const explorerNumbers = (() => {
   return Object.freeze({
     RATES, unpacked, curves, bands, rate, smoothed, costOf, costAt, nearest, held, limitsAt,
     ratioLimits, isRough, ratio, thresholdBias, measures, knows, count, significant, general, fixed,
-    percent, short, span, sized, points, figure, fitted, ticks, place,
+    percent, oneIn, short, span, sized, points, figure, place,
   });
 })();

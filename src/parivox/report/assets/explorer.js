@@ -15,7 +15,8 @@
       this.pictures = {};
       for (const found of element.querySelectorAll("[data-x]")) {
         if (found.tagName.toLowerCase() === "svg") {
-          this.pictures[found.dataset.x] = { bar: found.children[0], dot: found.children[1] };
+          const [bar, dot] = found.children;
+          this.pictures[found.dataset.x] = { svg: found, bar, dot, mark: dot.firstChild };
         } else {
           const text = found.textContent;
           found.textContent = text || " "; // so that there is a node to write to
@@ -30,14 +31,21 @@
       cell.found.exact = value; // all digits, for who looks closer
     }
 
-    /** Draw a dot and its bar, at parts of the width. */
-    draw(name, [place, low, high]) {
-      const { bar, dot } = this.pictures[name];
-      const isBar = !Number.isNaN(low + high);
-      set(bar, "x1", isBar ? part(low) : "0%");
-      set(bar, "x2", isBar ? part(high) : "0%");
-      set(dot, "cx", Number.isNaN(place) ? "0%" : part(place));
-      set(dot, "r", Number.isNaN(place) ? "0" : "3.5");
+    /** Show a verdict, or none, in the colours of its code. */
+    judge(name, code, words) {
+      this.put(name, words);
+      set(this.cells[name].found, "class", `v-${code}`);
+    }
+
+    /** Draw a mark and its bar, at parts of the width. */
+    draw(name, [place, low, high], look, shape) {
+      const { svg, bar, dot, mark } = this.pictures[name];
+      const [from, to] = Number.isNaN(low + high) ? [0, 0] : [low, high];
+      set(svg, "class", `strip ${look}`);
+      set(bar, "x1", part(from));
+      set(bar, "x2", part(to));
+      set(dot, "x", part(place || 0));
+      set(mark, "d", Number.isNaN(place) ? "" : shape);
     }
   }
 
@@ -47,21 +55,15 @@
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
 
-  function shape(name, attributes) {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
-  }
-
   function start() {
     if (!at("data")) return;
     const data = JSON.parse(at("data").textContent);
     at("still").replaceWith(at("live").content);
     const state = {
       list: 0, grouping: 0, model: 0, k: data.lists[0].start, hold: "threshold", at: NaN,
-      alpha: data.alpha, zero: data.zero[0], reference: "others", isGated: false, point: "",
+      alpha: data.alpha, zero: data.zero[0], reference: "others", isGated: false, point: "", order: "",
     };
-    const tables = { common: rowsOf("common"), own: rowsOf("own") };
+    const tables = { common: rowsOf("common"), gaps: rowsOf("gaps"), own: rowsOf("own") };
     const measured = new Map(measureRows());
     const known = new Map();
 
@@ -87,9 +89,8 @@
 
     function rowsOf(id) {
       const table = at(id);
-      const axes = [...table.querySelectorAll("[data-axis]")].map((one) => [one.dataset.axis, one]);
-      const template = table.tBodies[0].rows[0];
-      return { table, template, axes: Object.fromEntries(axes), rows: [] };
+      table.style.setProperty("--decades", data.decades);
+      return { table, template: table.tBodies[0].rows[0], rows: [] };
     }
 
     /** A row for each measure that can be computed here, by id. */
@@ -140,18 +141,22 @@
       };
     }
 
-    const marks = (i) => lacks("fpr")(i) || lacks("fnr")(i);
+    /** The verdict on a group's rate at the audited point that stands here; empty elsewhere. */
+    function verdict(metric, i) {
+      const point = pointHere();
+      return ((point && (grouping().codes[point.text] || {})[metric]) || [])[i] || "";
+    }
 
-    function fillRates(row, i, k) {
+    function fillRates(row, spans, i, k) {
       const { curves, bands } = numbers(grouping());
       const curve = curves[i];
       N.RATES.forEach((metric, m) => {
         const [errors, trials] = m ? [curve.fn, curve.targets] : [curve.fp, curve.nontargets];
         if (k < 0) {
           row.put(metric, "–");
-          row.put(`${metric}_span`, "");
+          spans.put(`${metric}_span`, "");
           row.put(`${metric}_counts`, "–");
-          row.drawn[metric] = [NaN, NaN, NaN];
+          row.draw(metric, [NaN, NaN, NaN], "v-counted", "");
           return;
         }
         const value = N.rate(errors[k], trials);
@@ -160,18 +165,28 @@
           grouping().nodes, thresholds(), bands[2 * m][i], bands[2 * m + 1][i], k,
         );
         const [low, high] = [Math.min(below, value), Math.max(above, value)];
-        row.put(metric, told({ value, reason }, N.percent), value);
+        const isSmall = lacks(metric)(i);
+        row.put(metric, `${told({ value, reason }, N.percent)}${isSmall ? "*" : ""}`, value);
         const isRough = N.isRough(grouping().nodes, k, errors[k], trials);
-        row.put(`${metric}_span`, N.span(low, high, 100, isRough));
+        spans.put(`${metric}_span`, N.span(low, high, 100, isRough));
         row.put(`${metric}_counts`, `${N.count(errors[k])}/${N.count(trials)}`);
-        row.drawn[metric] = [value, low, high];
+        const code = row.cells[`${metric}_verdict`] ? verdict(metric, i) : "";
+        row.draw(
+          metric,
+          [value, low, high].map((rate) => N.place(data.decades, rate)),
+          `v-${code || "counted"}${isSmall ? " x-small" : ""}`,
+          data.shapes[code] || data.shapes.cannot_tell,
+        );
       });
-      const cost = k < 0 ? NaN : N.costAt(curve, model(), k);
+    }
+
+    function fillCost(row, i, k) {
+      const cost = k < 0 ? NaN : N.costAt(numbers(grouping()).curves[i], model(), k);
       row.put("cost", Number.isNaN(cost) ? "–" : N.figure(cost), cost);
     }
 
     /** A group against all others, or against pooled, both under the zero policy. */
-    function fillReferences(row, i) {
+    function fillReferences(row, gaps, i) {
       const { curves } = numbers(grouping());
       const [own, pooled, k] = [curves[i], curves[curves.length - 1], state.k];
       const less = state.reference === "others" ? 1 : 0;
@@ -195,10 +210,14 @@
         const times = N.ratio(above, ref);
         const gap = above - ref;
         const size = m < 2 ? N.points(gap) : N.sized(gap, N.figure(Math.abs(gap)));
-        row.put(`${metric}_ratio`, told(times, N.short), times.value);
-        const isTold = m < 2 && state.zero === "none";
-        row.put(`${metric}_ratio_span`, isTold ? ratioSpan(i, m, times.value, pairs[m]) : "");
-        row.put(`${metric}_difference`, size, gap);
+        gaps.put(`${metric}_difference`, size, gap);
+        const ratio = told(times, (value) => `${N.short(value)}×`);
+        (m < 2 ? row : gaps).put(`${metric}_ratio`, ratio, times.value);
+        if (m === 2) return;
+        const span = state.zero === "none" ? ratioSpan(i, m, times.value, pairs[m]) : "";
+        row.put(`${metric}_ratio_span`, span);
+        const code = verdict(metric, i);
+        row.judge(`${metric}_verdict`, code, data.verdicts[code] || "");
       });
     }
 
@@ -222,8 +241,10 @@
       row.put("own", text, there);
       row.put("shift", N.sized(shift, N.general(Math.abs(shift), 4)), shift);
       const place = Number.isFinite(shift) ? 50 + (widest ? (45 * shift) / widest : 0) : NaN;
-      row.draw("shift", [place, Math.min(place, 50), Math.max(place, 50)]);
-      fillRates(row, i, found.k);
+      const ends = [place, Math.min(place, 50), Math.max(place, 50)];
+      row.draw("shift", ends, "v-counted", data.shapes.cannot_tell);
+      fillRates(row, row, i, found.k);
+      fillCost(row, i, found.k);
       const common = N.costAt(numbers(grouping()).curves[i], model(), state.k);
       const least = (grouping().minima[model().name] || [])[i] ?? NaN;
       const isOne = model().p_target.length === 1;
@@ -231,31 +252,6 @@
       row.put("common_cost", Number.isNaN(common) ? "–" : N.figure(common), common);
       row.put("least", Number.isNaN(least) ? "–" : N.figure(least), least);
       row.put("bias", told(bias, N.short), bias.value);
-    }
-
-    /** Draw a rate of all groups in both tables on an axis that fits it. */
-    function drawRates(metric) {
-      const both = [tables.common.rows, tables.own.rows];
-      const axis = N.fitted(both.flat().map((row) => row.drawn[metric]));
-      both.forEach((rows, of) => {
-        for (const row of rows) {
-          row.draw(metric, row.drawn[metric].map((rate) => N.place(axis, rate)));
-        }
-        const svg = tables[of ? "own" : "common"].axes[metric];
-        const pooled = N.place(axis, rows[rows.length - 1].drawn[metric][0]);
-        const key = `${axis.low} ${axis.high}`;
-        if (svg.dataset.ends !== key) {
-          svg.dataset.ends = key;
-          svg.replaceChildren(...N.ticks(axis).flatMap((tick) => {
-            const x = part(N.place(axis, tick));
-            const text = shape("text", { x, y: 11 });
-            text.textContent = N.general(100 * tick, 6);
-            return [shape("rect", { x, y: 16 }), text];
-          }), shape("rect", { class: "x-pooled", y: 16 }));
-        }
-        const line = svg.lastElementChild;
-        line.setAttribute("x", Number.isNaN(pooled) ? "-99" : part(pooled));
-      });
     }
 
     function fillMeasures() {
@@ -300,19 +296,6 @@
       return (point && isAsAudited && (grouping().floors[point.text] || [])[Number(state.isGated)]) || {};
     }
 
-    function sentence(rows) {
-      const pooled = rows[rows.length - 1].cells;
-      const does = [];
-      if (!Number.isNaN(pooled.fpr.found.exact)) does.push(`${pooled.fpr.text} of impostors come in`);
-      if (!Number.isNaN(pooled.fnr.found.exact)) {
-        does.push(`${pooled.fnr.text} of own trials are locked out`);
-      }
-      const where = N.general(thresholds()[state.k], 6);
-      const first = `At ${where}, ${does.length ? does.join(" and ") : "no trials"}.`;
-      const last = judged() || counted(rows.slice(0, -1));
-      return last ? `${first} ${last}.` : first;
-    }
-
     /** What the audit says at its point: its own sentences, as nothing else was tested. */
     function judged() {
       const point = pointHere();
@@ -322,7 +305,7 @@
       const sentences = words.map(([metric, [first, ...rest]]) =>
         `${first.toUpperCase()}${rest.join("")}: ${said[metric]}`,
       );
-      return [`Verdicts at ${point.text}`, ...sentences].join(". ");
+      return `${[`Audited here: ${point.words}`, ...sentences].join(". ")}.`;
     }
 
     /** Who has most of either error, of groups that are large enough for it; none of several. */
@@ -335,7 +318,7 @@
         const isTold = second && rate(first) && first.cells[metric].text !== second.cells[metric].text;
         if (isTold) most.push(`${words} ${first.group}, ${first.cells[metric].text}`);
       }
-      return most.length ? `Highest counted, not tested: ${most.join("; ")}` : "";
+      return most.length ? `Highest counted, not tested: ${most.join("; ")}.` : "";
     }
 
     // ---- the page follows
@@ -346,10 +329,10 @@
         each.rows = one.groups.map((group, i) => {
           const row = new Row(each.template.cloneNode(true));
           row.group = group;
-          row.put("group", marks(i) ? `${group}*` : group);
+          row.put("group", group);
           return row;
         });
-        const elements = each.rows.map((row) => row.element);
+        const elements = one.order[state.order].map((i) => each.rows[i].element);
         const foot = elements.length > 1 ? [elements.pop()] : [];
         each.table.tBodies[0].replaceChildren(...elements);
         if (each.table.tFoot) each.table.tFoot.replaceChildren(...foot);
@@ -360,11 +343,12 @@
       const system = list().list ? `${list().system} on ${list().list}` : list().system;
       all("[data-x-where]", `${system}, ${one.name}${how}`);
       at("slider").max = list().thresholds.length - 1;
-      all("#x-positions", String(list().thresholds.length));
+      all("[data-x-positions]", String(list().thresholds.length));
+      all("[data-x-nodes]", String(one.nodes.length));
     }
 
     const all = (selector, text) => {
-      for (const one of at("controls").parentElement.querySelectorAll(selector)) {
+      for (const one of document.querySelectorAll(`#x ${selector}`)) {
         if (one.textContent !== text) one.textContent = text;
       }
     };
@@ -378,50 +362,65 @@
       const { curves } = numbers(grouping());
       const k = state.k;
       tables.common.rows.forEach((row, i) => {
-        fillRates(row, i, k);
-        if (i < curves.length - 1) return fillReferences(row, i);
-        for (const metric of [...N.RATES, "cost"]) {
-          for (const name of ["ratio", "ratio_span", "difference"]) row.put(`${metric}_${name}`, "");
-        }
+        const gaps = tables.gaps.rows[i];
+        fillRates(row, gaps, i, k);
+        fillCost(gaps, i, k);
+        if (i < curves.length - 1) fillReferences(row, gaps, i);
       });
       const goal = aim();
       const own = curves.map((curve) => N.held(curve, goal.hold, goal.at, model()));
       const shifts = own.map((one) => Math.abs(thresholds()[one.k] - thresholds()[k]));
       const widest = Math.max(0, ...shifts.filter(Number.isFinite));
       tables.own.rows.forEach((row, i) => fillOwn(row, i, own[i], widest));
-      N.RATES.forEach(drawRates);
       fillMeasures();
 
       const where = N.general(thresholds()[k], 6);
       const pooled = tables.common.rows[curves.length - 1].cells;
       at("slider").value = k;
+      const rates = N.RATES.map((metric) => pooled[metric].found.exact);
+      const isOfImpostors = !Number.isNaN(rates[0]);
+      const common = N.oneIn(rates[isOfImpostors ? 0 : 1]);
+      all("#x-event", isOfImpostors ? "Impostors let in" : "Locked out");
+      all("#x-rate", common);
       at("slider").setAttribute(
         "aria-valuetext",
-        `${where}: impostors in ${pooled.fpr.text}, locked out ${pooled.fnr.text}`,
+        `impostors let in: ${N.oneIn(rates[0])}, locked out: ${N.oneIn(rates[1])}, score ${where}`,
       );
+      for (const { table } of Object.values(tables)) {
+        N.RATES.forEach((metric, m) => {
+          const line = N.place(data.decades, rates[m]);
+          table.style.setProperty(`--${metric}`, Number.isNaN(line) ? "-9rem" : part(line));
+        });
+      }
       at("threshold").value = where;
       at("threshold").exact = thresholds()[k];
       all("[data-x-threshold]", where);
       all("[data-x-target]", aimed(goal));
       all("[data-x-alpha]", String(state.alpha));
-      all("[data-x-ratio]", `times ${state.reference}`);
-      all("[data-x-difference]", `points above ${state.reference}`);
-      all("[data-x-above]", `above ${state.reference}`);
-      all("#x-sentence", sentence(tables.common.rows));
-      all("#x-note", note(grouping().groups.some((_, i) => marks(i))));
+      all("[data-x-ratio]", `Times ${state.reference}`);
+      all("[data-x-difference]", `Points above ${state.reference}`);
+      all("[data-x-above]", `Above ${state.reference}`);
+      all("#x-sentence", judged() || counted(tables.common.rows.slice(0, -1)));
+      all("#x-note", note());
       for (const button of at("points").querySelectorAll("button")) {
-        const point = list().points[button.dataset.point];
-        button.setAttribute("aria-pressed", String(point.k === k));
+        const { k: there } = list().points.find((one) => one.text === button.dataset.point);
+        button.setAttribute("aria-pressed", String(there === k));
       }
     }
 
-    function note(isAnyMarked) {
-      const { nodes } = grouping();
-      const here = nodes.includes(state.k) ? ", this one among them" : "";
-      const how = nodes.length
-        ? `Intervals were computed at ${nodes.length} thresholds${here}; between them, limits are interpolated. ≈ marks rough ones, of 20 errors or fewer: they may be off by half, or more.`
-        : "The audit computed no intervals.";
-      return isAnyMarked ? `${how} * under-represented at ${state.point}: see “Groups”.` : how;
+    /** How the table is read. */
+    function note() {
+      const { groups, nodes } = grouping();
+      const line = nodes.length ? `${data.confidence} % interval over speakers` : "none computed";
+      const isAnySmall = N.RATES.some((metric) => groups.some((_, i) => lacks(metric)(i)));
+      const { words } = list().points.find((one) => one.text === state.point) || {};
+      return [
+        `Mark: rate; line: ${line}; upright line: all groups together.`,
+        "The axes never move; 0 stands at their left edge.",
+        `Only where the audit tested there are verdicts: ${Object.values(data.verdicts).join(", ")}.`,
+        ...(nodes.length && !nodes.includes(state.k) ? ["≈ is rough."] : []),
+        ...(isAnySmall ? [`* Hollow: too few speakers or errors to count (${words}).`] : []),
+      ].join(" ");
     }
 
     // ---- controls
@@ -461,7 +460,7 @@
 
     function toPoint(point) {
       Object.assign(state, {
-        k: point.k, hold: point.hold, at: point.at ?? NaN, point: point.text,
+        k: point.k, hold: point.hold, at: point.at ?? NaN, point: point.text, order: point.text,
       });
       say("");
       refill();
@@ -493,12 +492,14 @@
       options(at("grouping"), one.groupings.map((g) =>
         many(g.name) ? `${g.name}, nontarget trials by ${g.allocation}` : g.name,
       ));
+      const label = document.createElement("span");
+      label.textContent = one.points.length ? "Back to what was audited:" : "";
       at("points").replaceChildren(
-        ...(one.points.length ? [document.createTextNode("Back to the audited point ")] : []),
+        label,
         ...one.points.map((point, i) => {
           const button = document.createElement("button");
-          Object.assign(button, { type: "button", textContent: point.text });
-          button.dataset.point = i;
+          Object.assign(button, { type: "button", textContent: point.words });
+          button.dataset.point = point.text;
           button.addEventListener("click", () => toPoint(one.points[i]));
           return button;
         }),
@@ -518,7 +519,7 @@
       const found = list().points.find((one) => one.text === point) || list().points[0];
       if (found) toPoint(found);
       else {
-        Object.assign(state, { k: list().start, hold: "threshold", at: NaN, point: "" });
+        Object.assign(state, { k: list().start, hold: "threshold", at: NaN, point: "", order: "" });
         refill();
         showHeld();
         render();
@@ -565,7 +566,7 @@
       at("at").disabled = at("hold").value === "least";
       if (at("hold").value === "least") hold("least", NaN);
     });
-    at("controls").addEventListener("submit", submit);
+    at("form").addEventListener("submit", submit);
     at("model").addEventListener("change", () => {
       toModel();
       if (state.hold === "least" || state.hold === "cost") hold(state.hold, state.at);

@@ -101,9 +101,7 @@ def page(
     by_default = f"Fairness audit of {names} by {', '.join(audit.record['groupings'])}"
     told = compared(audit)
     every = every_group(audit)
-    sections = {
-        name: words for name, words in SECTIONS.items() if name != "compared" or told["pairs"]
-    }
+    sections = {name: words for name, words in SECTIONS.items() if name != "compared" or told}
     return template.render(
         words_of_page(audit),
         title=shown(title) if title else by_default,

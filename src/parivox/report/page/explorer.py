@@ -17,8 +17,20 @@ from parivox.auditing.operating_points import is_far
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.charts.curves import binned
-from parivox.report.scopes import RATES, by_grouping, given_as, has_rate, points, rates_of, scopes
+from parivox.report.overview import lines, point_in_short
+from parivox.report.scopes import (
+    RATES,
+    VERDICTS,
+    Scope,
+    by_grouping,
+    given_as,
+    has_rate,
+    points,
+    rates_of,
+    scopes,
+)
 from parivox.report.sheets.comparison import audited_points
+from parivox.report.strips import SHAPES, SIGNS
 from parivox.report.words import chance
 
 if TYPE_CHECKING:
@@ -72,15 +84,23 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     if not by_list:
         return None
     options = audit.record["options"]
-    lists = [_list(audit, several) for several in by_list.values()]
+    order = {(line.grouping, line.group): i for i, line in enumerate(lines(audit))}
+    lists = [_list(audit, several, order) for several in by_list.values()]
+    decades = _decades(audit)
+    confidence = f"{100 * options['confidence']:g}"
+    errors = {m: f"{words} ({m.upper()})" for m, words in RATES.items()}
     data = {
         "lists": lists,
+        "decades": decades,
         "models": [_model(parse_cost(name)) for name in options["cost"]],
         "alpha": _weight(options["alpha"]),
         "zero": options["zero"],
         "reasons": REASONS,
         "rows": [one.packed() for one in EXPLORED],
-        "errors": {m: f"{words} ({m.upper()})" for m, words in RATES.items()},
+        "errors": errors,
+        "verdicts": {code: f"{SIGNS[code]} {words}" for code, words in VERDICTS.items()},
+        "shapes": SHAPES,
+        "confidence": confidence,
     }
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     audited = []
@@ -92,8 +112,20 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
         "json": text.translate(IN_SCRIPT),
         "audited": audited,
         "positions": len(lists[0]["thresholds"]),
-        "confidence": f"{100 * options['confidence']:g}",
+        "errors": errors,
+        "confidence": confidence,
+        "ticks": [
+            (round(100 * i / decades, 2), f"{10.0 ** (i + 2 - decades):g}")
+            for i in range(decades + 1)
+        ],
     }
+
+
+def _decades(audit: Audit) -> int:
+    """How far down the axis of rates reaches: a tenth of the smallest rate at audited points."""
+    rows = audit.operating_points.where(within="").rows()
+    rates = [row[metric] for row in rows for metric in RATES if row[metric]]
+    return max(3, 1 + round(-math.log10(min(rates, default=0.01))))
 
 
 def _weight(asked: Sequence[float]) -> float:
@@ -153,7 +185,9 @@ def _code(limit: float) -> int:
     return 2 - 9000 * int(exponent) + int(mantissa.replace(".", "")) - 1000
 
 
-def _list(audit: Audit, several: list[Binned]) -> dict[str, Any]:
+def _list(
+    audit: Audit, several: list[Binned], order: Mapping[tuple[str, str], int]
+) -> dict[str, Any]:
     """One system on one list: thresholds that its groupings share, and these; or only the whole."""
     whole = [one for one in several if one.grouping == _ALL]
     parts = [one for one in several if one.grouping != _ALL] or whole
@@ -171,7 +205,7 @@ def _list(audit: Audit, several: list[Binned]) -> dict[str, Any]:
         "points": audited,
         "start": start,
         "everyone": _counts(everyone),
-        "groupings": [_grouping(audit, one, audited) for one in parts],
+        "groupings": [_grouping(audit, one, audited, order) for one in parts],
     }
 
 
@@ -189,10 +223,17 @@ def _points(audit: Audit, of: Binned) -> Iterator[dict[str, Any]]:
             hold, at = head, float(level)
         elif head.startswith("min-cdet"):
             hold = "least"
-        yield {"text": row["operating_point"], "k": k, "hold": hold, "at": at}
+        name = row["operating_point"]
+        words = point_in_short(row) if name == given_as(row) else name
+        yield {"text": name, "words": words, "k": k, "hold": hold, "at": at}
 
 
-def _grouping(audit: Audit, one: Binned, audited: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _grouping(
+    audit: Audit,
+    one: Binned,
+    audited: Sequence[Mapping[str, Any]],
+    order: Mapping[tuple[str, str], int],
+) -> dict[str, Any]:
     """One way to split the trials of a list, with all that is known of its groups."""
     where = {**one.where, "within": ""}
     names = [point["text"] for point in audited]
@@ -200,6 +241,7 @@ def _grouping(audit: Audit, one: Binned, audited: Sequence[Mapping[str, Any]]) -
     size = len(one.groups)
     gates: dict[str, dict[str, list[str]]] = {}
     verdicts: dict[str, dict[str, str]] = {}
+    codes: dict[str, dict[str, list[str]]] = {}
     rates = rates_of(audit, where)
     for row in audit.verdicts.where(**where).rows():
         metric, at = row["metric"], row["operating_point"]
@@ -210,6 +252,8 @@ def _grouping(audit: Audit, one: Binned, audited: Sequence[Mapping[str, Any]]) -
         elif row["group"] in place:
             lacks = gates.setdefault(at, {}).setdefault(metric, [""] * size)
             lacks[place[row["group"]]] = row["gates"] or ""
+            judged = codes.setdefault(at, {}).setdefault(metric, ["none"] * size)
+            judged[place[row["group"]]] = "cannot_tell" if row.get("because_of") else row["verdict"]
     minima: dict[str, list[float | None]] = {}
     for row in audit.groups.where(**where, metric="min_cdet_norm").rows():
         least = minima.setdefault(row["definition"], [None] * size)
@@ -222,15 +266,39 @@ def _grouping(audit: Audit, one: Binned, audited: Sequence[Mapping[str, Any]]) -
         "name": one.grouping,
         "allocation": one.allocation,
         "groups": list(one.groups),
+        "order": {
+            at: _order(one, order, gates.get(at, {}), codes.get(at, {})) for at in names or [""]
+        },
         **_counts(one),
         "nodes": bands.nodes.tolist(),
         "limits": packed(bands.codes()),
         "exact": bands.exact({point["k"] for point in audited}),
         "gates": gates,
+        "codes": codes,
         "verdicts": verdicts,
         "minima": minima,
         "floors": _floors(audit.meta.where(**where).rows(), names, *weighed),
     }
+
+
+def _order(
+    one: Binned,
+    order: Mapping[tuple[str, str], int],
+    gates: Mapping[str, Sequence[str]],
+    codes: Mapping[str, Sequence[str]],
+) -> list[int]:
+    """Groups as the report orders them, those that are too small behind, pooled last.
+
+    A group that is shown to differ is not behind for what it lacks of the other error.
+    """
+    of = Scope(one.system, one.list, one.grouping, one.allocation).of
+
+    def key(i: int) -> tuple[bool, bool, int]:
+        shown = any(codes[m][i] in {"worse", "better"} and not gates[m][i] for m in codes)
+        is_small = any(lacks[i] for lacks in gates.values()) and not shown
+        return i == len(one.groups) - 1, is_small, order.get((of, one.groups[i]), 0)
+
+    return sorted(range(len(one.groups)), key=key)
 
 
 def _floors(

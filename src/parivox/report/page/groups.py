@@ -267,12 +267,9 @@ def measures(audit: Audit) -> dict[str, Any]:
 _RANKS = {"more accurate": "fewer errors"}
 
 
-def compared(audit: Audit) -> dict[str, Any]:
-    """Every pair that was compared, or why there is none."""
-    pairs = [_pair(one) for one in comparison.pairs(audit)]
-    n = len(audit.record["inputs"])
-    why = "one system on one list was audited" if n == 1 else "--compare was not asked for"
-    return {"pairs": pairs, "missing": "" if pairs else f"Nothing was compared: {why}."}
+def compared(audit: Audit) -> list[dict[str, Any]]:
+    """Every pair that was compared."""
+    return [_pair(one) for one in comparison.pairs(audit)]
 
 
 def _pair(pair: Pair) -> dict[str, Any]:
