@@ -169,7 +169,7 @@ def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
         yield text(contradictions(audit, name))
     twin, failed = list_checks(audit, name)
     if twin:
-        yield text(f"The list fails what that of {twin} fails.")
+        yield text(f"The list fails the same checks as that of {twin}.")
     elif failed:
         apart = [row for row in failed if row["id"] in SET_APART]
         words = [f"Groups are not alike ({row['id']}): {row['sentence']}." for row in apart]

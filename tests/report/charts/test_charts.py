@@ -17,6 +17,7 @@ from parivox.report.charts.grammar import ticks
 from parivox.report.charts.groups import forest
 from parivox.report.charts.matrix import matrix
 from parivox.report.charts.sweep import crossings
+from parivox.report.overview import overview
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +87,7 @@ def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair):
             row
             for row in drawn
             if row["group"].rstrip("*") == group
-            and row["n"] == f"{rows[group]['errors']:,} / {rows[group]['trials']:,}"
+            and row["told"] == f"{rows[group]['errors']:,} / {rows[group]['trials']:,}"
         ]
         assert float(row["v"]) == pytest.approx(rows[group]["value"], rel=1e-4)
         assert float(row["h"]) == pytest.approx(rows[group]["high"], rel=1e-4)
@@ -94,7 +95,7 @@ def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair):
 
 def test_a_dot_is_hollow_only_for_the_rate_that_has_too_little(small):
     audit = small(["f", "m"], each=6, gates=["speakers=2", "errors=0", "pairs=1000"])
-    drawn = {row["n"]: row["is"] for row in marks(forest(audit)) if row.get("is")}
+    drawn = {row["told"]: row["is"] for row in marks(forest(audit)) if row.get("is")}
     for metric, few in (("fnr", False), ("fpr", True)):
         asked = {"grouping": "group", "metric": metric, "definition": "", "within": ""}
         at = audit.operating_points.rows()[0]["operating_point"]
@@ -105,13 +106,14 @@ def test_a_dot_is_hollow_only_for_the_rate_that_has_too_little(small):
             if row["group"] != "pooled"
         ]
         assert len(told) == 2
-        assert all((words == "too few to say") == few for words in told)
+        assert all((words == "can't tell, too few") == few for words in told)
 
 
-def test_an_order_of_groups_is_by_value_or_by_name(of):
-    with pytest.raises(ConfigError, match="sort is 'size'; it is value or name"):
-        of.forest(sort="size")
-    assert of.forest(by="group", sort="name").to_dict()
+def test_charts_have_groups_in_the_order_of_the_report(pair):
+    order = [line.group for line in overview(pair).lines if line.grouping == "group+nation"]
+    rows = marks(forest(pair, by="group+nation"))
+    drawn = [row["group"].rstrip("*") for row in rows if "group" in row]
+    assert list(dict.fromkeys(drawn)) == order
 
 
 def test_a_det_curve_passes_through_the_audited_point(pair):

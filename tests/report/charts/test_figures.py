@@ -14,7 +14,7 @@ from parivox.report.charts.comparison import _name as name_groups
 
 pytestmark = pytest.mark.slow
 
-SECTIONS = ["answer", "groups", "explorer", "det", "pairs", "measures", "compared", "list"]
+SECTIONS = ["explorer", "compared", "said", "groups", "det", "pairs", "measures"]
 ODD = [
     '<b>"bold" & co</b>',
     "</script><script>alert(1)</script>",

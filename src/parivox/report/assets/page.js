@@ -37,6 +37,7 @@
   }
 
   for (const table of document.querySelectorAll("table.s")) {
+    if (table.tBodies[0].rows.length - Number(table.dataset.last || 0) < 3) continue;
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, place) => {
       if (head.classList.contains("axis")) return; // of pictures

@@ -50,8 +50,8 @@ __all__ = [
 ]
 
 _KINDS = (
-    *(speakers, forest, levels, failures, thresholds, together, det, distributions, matrix),
-    *(measures, over_alpha, over_fpr, accuracy, against, differences, ranks),
+    *(thresholds, accuracy, against, differences, ranks, speakers, forest, levels, failures),
+    *(together, det, distributions, matrix, measures, over_alpha, over_fpr),
 )
 """Every kind of chart, in the order of the page."""
 _MOST_LIVE = 40

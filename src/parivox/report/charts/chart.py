@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from parivox.auditing.result import system_name
 from parivox.errors import ConfigError, shown
 from parivox.report.charts.theme import PAPER
+from parivox.report.overview import lines
+from parivox.report.scopes import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.charts.grammar import Spec
     from parivox.report.charts.theme import Theme
+    from parivox.report.overview import Line
 
 Per = Literal["list", "system", "widest", "audit", "several", "grouping", "pair"]
 """What there is one figure for: each list, or each system and list, by grouping; the same of the
@@ -42,7 +45,7 @@ class Figure:
     id: str
     """Fit for a file name and an anchor."""
     section: str
-    """Of the page: answer, groups, explorer, det, pairs, measures, compared or list."""
+    """Of the page: explorer, compared, said, groups, det, pairs or measures."""
     chart: Spec
     """What Vega-Lite draws it from; :func:`parivox.report.charts.svg` and its kin take it."""
     title: str
@@ -132,8 +135,11 @@ class Chosen:
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """Every group, in the audit's order, without the pooled row."""
-        return _groups(self.audit, self.where)
+        """Every group, in the one order of a report, without the pooled row."""
+        of = Scope(self.system, self.list, self.grouping, self.allocation).of
+        place = {line.group: n for n, line in enumerate(_lines(self.audit)) if line.grouping == of}
+        known = _groups(self.audit, self.where)
+        return tuple(sorted(known, key=lambda group: place.get(group, len(place) + len(known))))
 
     @cached_property
     def gates(self) -> set[str]:
@@ -182,6 +188,12 @@ def subjects(audit: Audit) -> list[Subject]:
 def _answers(_audit: Audit) -> dict[tuple[Any, ...], list[Row]]:
     """Answers of one audit, as charts of several widths ask for the same."""
     return {}
+
+
+@lru_cache(maxsize=1)
+def _lines(audit: Audit) -> list[Line]:
+    """Every group of every grouping, in order."""
+    return lines(audit)
 
 
 def rows_of(audit: Audit, table: str, **where: object) -> list[Row]:
@@ -259,7 +271,7 @@ def short_name(of: Subject, most: int = _SHORT) -> str:
 
 
 def kept(chosen: Chosen, most: int) -> list[str]:
-    """Groups to draw, in the audit's order: of very many those with the most speakers."""
+    """Groups to draw, in their order: of very many those with the most speakers."""
     if len(chosen.groups) <= most:
         return [*chosen.groups]
     rows = rows_of(chosen.audit, "groups", **chosen.where)

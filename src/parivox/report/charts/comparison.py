@@ -25,6 +25,7 @@ from parivox.report.charts.chart import (
     short_name,
 )
 from parivox.report.charts.theme import room
+from parivox.report.scopes import VERDICTS
 from parivox.report.words import percent, short, span
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _name(rows: Sequence[Row], ends: tuple[float, float], side: float, size: flo
     places = [[scale * (math.log(row[axis]) - least) for axis in "xy"] for row in rows]
     taken = [(x - _DOT, x + _DOT, y - _DOT, y + _DOT) for x, y in places]
     order = sorted(range(len(rows)), key=lambda i: -max(abs(math.log(rows[i][a])) for a in "xy"))
-    for i in (i for i in order if not rows[i]["few"]):
+    for i in order:
         (x, y), long = places[i], room([rows[i]["group"]], size)
         for align, start in (("left", x + _OFF), ("right", x - _OFF - long)):
             box = (start, start + long, y + _OFF - size / 2, y + _OFF + size / 2)
@@ -203,7 +204,7 @@ def _meet(one: Box, other: Box) -> bool:
 
 
 _ROW = 17
-_UNSURE = "no sure difference"
+_UNSURE = VERDICTS["cannot_tell"]
 
 
 @chart("compared", per="pair", asks=OF_ALL)

@@ -43,6 +43,8 @@ _OWN = "own smallest cost"
 _AT = "threshold at"
 _LABELS = 46
 """Room for the labels at the left of panels."""
+_EDGE = 0.03
+"""Of an axis: half a mark in a small panel."""
 _SHAPES = ("square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
 
 
@@ -80,7 +82,7 @@ def det(chosen: Chosen, theme: Theme) -> Drawing:
         "steps back: a limit at one threshold holds for stricter ones too, or for looser ones. "
         "Filled marks are the audited thresholds; where marks of one shape lie apart, one "
         "threshold does not treat groups alike. Hollow circles are where a group would cost least. "
-        "Marks on the edge lie beyond it." + left_out(chosen, MOST),
+        "Marks at the edge lie there or beyond." + left_out(chosen, MOST),
         _points_in_words(audit, subject),
     )
 
@@ -171,9 +173,16 @@ def _rows(audit: Audit, of: Binned, at: int, panel: str, name: str, domain: Doma
             f"FNR {percent(float(fnr[k]))} ({of.fn[at, k]:,} of {of.n_target[at]:,})"
         )
         kind = {"k": "own" if what == _OWN else "at", **where, "m": cut(what)}
-        px, py = (curves.place(one[k : k + 1], domain) for one in (fpr, fnr))
+        px, py = (_within(curves.place(one[k : k + 1], domain), domain) for one in (fpr, fnr))
         made.append({**kind, "x": px, "y": py, "t": rates})
     return made
+
+
+def _within(places: Sequence[float], domain: Domain) -> list[float]:
+    """Places so far from the edge that a mark lies within its panel, whose title keeps its own."""
+    least, most = vl.probit(domain)
+    off = _EDGE * (most - least)
+    return [float(one) for one in np.clip(places, least + off, most - off).round(4)]
 
 
 def _drawn(

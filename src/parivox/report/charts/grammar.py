@@ -20,6 +20,7 @@ WITHIN = "within"
 _PROBIT_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8)
 _LEAST = 1e-7
 _ACROSS = 4
+_NO_LINES = {"ticks": False, "domain": False, "grid": False}
 
 
 # ---- channels: what shows a field
@@ -56,7 +57,7 @@ def names_down(names: Iterable[str], ink: str, field: str = "group") -> Spec:
 
     The names are cut already: nothing is measured to cut them.
     """
-    axis = {"labelColor": ink, "ticks": False, "domain": False, "grid": False} if ink else None
+    axis = {"labelColor": ink, "labelPadding": 5, **_NO_LINES} if ink else None
     return word(field, title=None, axis=axis, scale={"domain": [*names]})
 
 

@@ -20,6 +20,7 @@ from parivox.report.charts.chart import (
     rows_of,
 )
 from parivox.report.charts.theme import room
+from parivox.report.scopes import VERDICTS
 from parivox.report.words import number, percent, span
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def speakers(chosen: Chosen, theme: Theme) -> Drawing:
         theme.of(vl.in_a_row(panels, 10), view=_BARE),
         f"Who was tested, by {cut(chosen.grouping)}",
         "Longer bars mean more people and more trials. Hollow bars, marked *, are groups with "
-        "too few speakers or errors for a firm statement." + left_out(chosen, _MOST_OF_SPEAKERS),
+        "too few speakers or errors for a firm statement, of one error or both."
+        + left_out(chosen, _MOST_OF_SPEAKERS),
         "; ".join(parts) + ".",
     )
 
@@ -123,20 +125,15 @@ def speakers(chosen: Chosen, theme: Theme) -> Drawing:
 _MOST_OF_FOREST = 60
 """Groups drawn at most."""
 _ROW_OF_FOREST = 18
-_COUNTED = 92
-"""Room for the counts beside a panel."""
-_VERDICTS = {
-    "worse": "worse",
-    "better": "better",
-    "": "no sure difference",
-    "*": "too few to say",
-}
-_SHAPES = ("triangle-right", "triangle-left", "circle", "circle", "triangle-left")
+_FIGURES = 104
+"""Room for the rates beside a panel."""
+_FEW = "can't tell, too few"
+_SHAPES = ("triangle-right", "triangle-left", "circle", "circle", "circle", "triangle-left")
 _BECAUSE = "better, not without the worst"
 
 
 @chart("groups", per="system", asks=(*OF_ONE, "operating_point"), is_live=True)
-def forest(chosen: Chosen, theme: Theme, *, sort: str = "value") -> Drawing:
+def forest(chosen: Chosen, theme: Theme) -> Drawing:
     """FNR and FPR of every group with intervals, the pooled rate and the noise floor."""
     rates = {metric: chosen.rates(metric) for metric in RATES}
     known = {
@@ -148,10 +145,10 @@ def forest(chosen: Chosen, theme: Theme, *, sort: str = "value") -> Drawing:
         where = chosen.point or "any operating point"
         msg = f"no group has an error rate at {where}: nothing to draw"
         raise ConfigError(msg)
-    order = _order(chosen, next(iter(rates.values())), sort)
+    order = kept(chosen, _MOST_OF_FOREST)
     names = [*map(chosen.marked, order)]
     n = 1 if theme.is_narrow else len(rates)
-    width = (theme.width - 24 - room(names, theme.size)) // n - _COUNTED
+    width = (theme.width - 24 - room(names, theme.size)) // n - _FIGURES
     panels, parts = [], []
     for place, (metric, of) in enumerate(rates.items()):
         ink = theme.inks.ink if place == 0 or theme.is_narrow else ""
@@ -169,22 +166,12 @@ def forest(chosen: Chosen, theme: Theme, *, sort: str = "value") -> Drawing:
         "A dot is a group's rate, its line the interval, on a logarithmic axis; further right is "
         "worse. The dashed line is the rate of all. Within the grey band a group of a fair "
         "system would lie 95 times in 100. Triangles point where a group surely differs; hollow "
-        "dots are rates of too few people or errors, and * marks their groups. An arrow from the "
-        "left says that there was no error: the rate is at most so much. Groups with the highest "
-        "FNR come first." + left_out(chosen, _MOST_OF_FOREST),
+        "dots are rates of too few people or errors, and * marks groups with such a rate, in "
+        "one error or both. An arrow from the "
+        "left says that there was no error: the rate is at most so much."
+        + left_out(chosen, _MOST_OF_FOREST),
         "; ".join(parts) + ".",
     )
-
-
-def _order(chosen: Chosen, rates: Mapping[str, Row], sort: str) -> list[str]:
-    if sort not in {"value", "name"}:
-        msg = f"sort is {sort!r}; it is value or name"
-        raise ConfigError(msg)
-    names = kept(chosen, _MOST_OF_FOREST)
-    if sort == "name":
-        return names
-    values = {name: row["value"] for name, row in rates.items() if row["value"] is not None}
-    return sorted(names, key=lambda name: -values.get(name, -1.0))
 
 
 def _forest_panel(
@@ -212,8 +199,8 @@ def _forest_panel(
     x = vl.as_logs("%", low, high, labelOverlap=True)
     x["scale"]["range"] = [0, width]
     same = {"title": "%"}  # one layer tells the axis, the others share it
-    states = [*_VERDICTS.values()]
-    colours = [inks.series[1], inks.series[0], inks.ink, inks.muted]
+    states = [*VERDICTS.values(), _FEW]
+    colours = [inks.bad, inks.good, inks.ink, inks.muted, inks.muted]
     fills = [*colours[:-1], inks.paper]
     if any(row.get("because_of") for row in judged):
         states, colours, fills = [*states, _BECAUSE], [*colours, colours[1]], [*fills, inks.paper]
@@ -232,8 +219,8 @@ def _forest_panel(
     ]
     tooltip = [
         vl.word("g" if any("g" in row for row in rows) else "group", title="group"),
-        vl.word("told", title=metric.upper()),
-        vl.word("n", title="errors / trials"),
+        vl.word("n", title=metric.upper()),
+        vl.word("told", title="errors / trials"),
         vl.amount("s", title="speakers", format=","),
         vl.word("is", title="verdict"),
     ]
@@ -244,7 +231,7 @@ def _forest_panel(
     if pooled:
         layers.append(vl.dashed({"x": vl.datum(float(f"{pooled:.5g}"), **same)}, inks.ink))
     layers.append({"layer": marks, "encoding": {"y": y, "tooltip": tooltip}})
-    size = {"width": width + _COUNTED, "height": _ROW_OF_FOREST * len(order)}
+    size = {"width": width + _FIGURES, "height": _ROW_OF_FOREST * len(order)}
     return vl.panel(layers, rows, RATES[metric], **size)
 
 
@@ -271,15 +258,15 @@ def _forest_row(
         made["g"] = shown(group)
     if row is None or row["value"] is None:
         why = "no trials" if row is None else row["reason"]
-        return {**made, "n": "–", "told": f"– ({why})", "is": _VERDICTS["*"]}
-    state = verdict["verdict"] if verdict else ""
-    if state not in {"worse", "better"}:
-        state = "*" if verdict and verdict["gates"] else ""
+        return {**made, "n": "–", "told": f"– ({why})", "is": _FEW}
+    state = VERDICTS[(verdict and verdict["verdict"]) or "cannot_tell"]
+    if verdict and verdict["gates"] and verdict["verdict"] not in {"worse", "better"}:
+        state = _FEW
     made |= {
         "v": float(row["value"]),
-        "n": f"{row['errors']:,} / {row['trials']:,}",
-        "told": _in_words(row),
-        "is": _BECAUSE if verdict and verdict.get("because_of") else _VERDICTS[state],
+        "n": _in_words(row),
+        "told": f"{row['errors']:,} / {row['trials']:,}",
+        "is": _BECAUSE if verdict and verdict.get("because_of") else state,
     }
     if row["speakers"] is not None:
         made["s"] = row["speakers"]

@@ -110,17 +110,14 @@ def _in_words(cells: Cells, n: int) -> str:
         f"({row['errors']:,} of {row['trials']:,})"
         for row in ranked[:3]
     )
-    pairs = f"{len(ranked)} of {n * n} pairs of groups have trials"
-    if all(row["enrol_group"] == row["test_group"] for row in ranked):
-        pairs += ", none of them between different groups"
-    return f"{pairs}. Most often taken: {highest}."
+    return f"{len(ranked)} of {n * n} pairs of groups have trials. Most often taken: {highest}."
 
 
 def _cells(chosen: Chosen) -> dict[tuple[str, str], Row]:
     asked = {name: value for name, value in chosen.at.items() if name != "allocation"}
     rows = [row for row in rows_of(chosen.audit, "matrix", **asked) if row["value"] is not None]
-    if not rows:
-        msg = f"no trials compare different speakers of known {chosen.grouping}: nothing to draw"
+    if all(row["enrol_group"] == row["test_group"] for row in rows):
+        msg = f"no nontarget trials between groups of {chosen.grouping}: nothing to draw"
         raise ConfigError(msg)
     return {(row["enrol_group"], row["test_group"]): row for row in rows}
 

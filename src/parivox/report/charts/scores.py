@@ -144,7 +144,7 @@ def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
     rows, common = _own_thresholds(chosen)
     parts = [f"common threshold {common:.4g}"] + [
         f"{cut(row['g'])}: own threshold {row['t']:.4g}, cost {short(row['v'])} times {row['s']}"
-        for row in [row for row in rows if "v" in row][:3]
+        for row in sorted((row for row in rows if "v" in row), key=lambda row: -float(row["v"]))[:3]
     ]
     lacking = "; ".join(dict.fromkeys(row["why"] for row in rows if "why" in row))
     common = float(f"{common:.5g}")
@@ -159,30 +159,34 @@ def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
     ends = [float(f"{end:.5g}") for end in (min(places) - pad, max(places) + pad)]
     domain = {"domain": ends, "nice": False, "zero": False}
     x = vl.amount("t", title="score", scale=domain, axis={"tickCount": 4})
+    hollow = {"test": "datum.few", "value": inks.paper}
+    fill = {"condition": hollow, "value": inks.series[0]}
+    dot: vl.Spec = {"size": 42, "strokeWidth": 1.3, "stroke": inks.series[0], "opacity": 1}
     to_common = {"y": y, "x": x, "x2": {"datum": common}}
     left = [
         vl.dashed({"x": vl.datum(common, title="score")}, inks.ink),
         vl.mark("rule", to_common, color=inks.muted),
-        vl.dots({"y": y, "x": x}, 46, color=inks.series[0], shape="diamond"),
+        vl.mark("point", {"y": y, "x": x, "fill": fill}, **dot, shape="diamond"),
     ]
     costs = [row[n] for row in rows for n in ("v", "l", "h", "cv") if n in row]
     low, high = vl.log_domain([*costs, 1.0])
     cost = vl.as_logs("times", max(low, 0.2), max(min(high, 20), 1.5), percent=False)
     cost["scale"]["range"] = [0, width]
     found = [
-        {"group": row["group"], "x": row[field], "kind": kind}
+        {"group": row["group"], "x": row[field], "kind": kind, "few": row["few"]}
         for field, kind in _ON.items()
         for row in rows
         if field in row
     ]
     legend = {"columns": theme.columns([*_ON.values()], beside=beside + room([_FOUND], theme.size))}
-    ways = ("circle", "diamond"), (inks.ink, inks.series[1])
-    shape, colour = vl.drawn_as("kind", _ON.values(), *ways, title=_FOUND, legend=legend)
-    costly = {"y": bare, "x": vl.amount("x", **cost), "shape": shape, "color": colour}
+    ways = ("circle", "diamond"), *2 * [(inks.ink, inks.series[1])]
+    shape, stroke, full = vl.drawn_as("kind", _ON.values(), *ways, title=_FOUND, legend=legend)
+    costly = {"y": bare, "x": vl.amount("x", **cost), "shape": shape, "stroke": stroke}
+    costly["fill"] = {**full, "condition": hollow}
     right = [
         vl.dashed({"x": vl.datum(1, title="times")}, inks.ink),
         vl.interval({"y": bare, "x": vl.amount("l", **cost)}, width=1.2, color=inks.ink),
-        vl.dots(costly, 46, rows=found),
+        vl.mark("point", costly, rows=found, size=42, strokeWidth=1.3, opacity=1),
         vl.words_beside("s", {"y": bare}, width, theme),
     ]
     panels = [
@@ -201,7 +205,8 @@ def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
         "cost a group has at the common one, with "
         "interval; 1 means that the common threshold costs it nothing. Dots are at least 1 by "
         "construction, and further right for small groups; diamonds, with the own threshold found "
-        "on other people of the group, are free of that."
+        "on other people of the group, are free of that. Hollow, marked *: too few people or "
+        "errors."
         + (f" Without interval where it is {lacking}." if lacking else "")
         + left_out(chosen, _MOST_OWN),
         "; ".join(parts) + ".",
@@ -209,7 +214,7 @@ def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
 
 
 def _own_thresholds(chosen: Chosen) -> tuple[list[Row], float]:
-    """Groups with their own thresholds, the highest cost of the common one first; that one."""
+    """Groups with their own thresholds, and the common one."""
     model = chosen.audit.record["options"]["cost"][0]
     own = chosen.metric("min_cdet_norm", model)
     asked = {"system": chosen.system, "list": chosen.list, "grouping": "all", "within": ""}
@@ -230,6 +235,7 @@ def _own_thresholds(chosen: Chosen) -> tuple[list[Row], float]:
         if own.get(group, {}).get("threshold") is None:
             continue
         row: Row = {"g": group, "group": chosen.marked(group), "s": "–"}
+        row["few"] = group in chosen.gates
         row["t"] = float(f"{own[group]['threshold']:.5g}")
         if group in bias:
             of = bias[group]
@@ -246,5 +252,4 @@ def _own_thresholds(chosen: Chosen) -> tuple[list[Row], float]:
     if common is None or not rows:
         msg = f"no group of {chosen.grouping} has a smallest cost at a threshold: nothing to draw"
         raise ConfigError(msg)
-    rows.sort(key=lambda row: -row.get("v", 0))
     return rows, float(common)

@@ -117,7 +117,7 @@ def over_fpr(chosen: Chosen, theme: Theme, *, alpha: float | None = None) -> Dra
     return Drawing(
         theme.of({**drawn, "resolve": {"scale": {"strokeWidth": "independent"}}}),
         f"What the threshold does to the measures: {cut(chosen.grouping)}",
-        "Above: each measure at every threshold, told by the share of impostors that come in. "
+        "Above: each measure at every threshold, from few impostors let in to many. "
         "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
         "other, so that the measure tells of another error to its right than to its left. Thin "
         "vertical lines are the audited points. FDR: higher is fairer; all others: lower is "

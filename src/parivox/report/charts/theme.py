@@ -36,6 +36,9 @@ def room(words: Iterable[str], size: float) -> float:
     return _LETTER * size * max(letters, default=0)
 
 
+_NAMED = ("ink", "muted", "grid", "paper", "band", "bad", "good")
+
+
 @dataclass(frozen=True)
 class Inks:
     """What is drawn in which ink."""
@@ -48,6 +51,9 @@ class Inks:
     paper: str
     band: str
     """What a fair system would show."""
+    bad: str
+    """Verdicts, and nothing else."""
+    good: str
     series: tuple[str, ...]
     """Groups, systems or lists, in order. Never the only difference: shape, dash or place too."""
     heat: tuple[str, ...]
@@ -55,7 +61,7 @@ class Inks:
 
     def named(self) -> dict[str, str]:
         """Every ink by the name of its variable, without the dashes before it."""
-        plain = {name: getattr(self, name) for name in ("ink", "muted", "grid", "paper", "band")}
+        plain = {name: getattr(self, name) for name in _NAMED}
         numbered = {
             f"{name}-{i}": ink
             for name in ("series", "heat")
@@ -70,7 +76,9 @@ LIGHT = Inks(
     grid="#dde0e5",
     paper="#ffffff",
     band="#e3e6eb",
-    series=("#0072b2", "#c44e00", "#007a5a", "#a23b80", "#6b5b00", "#3d3d8f"),
+    bad="#a02c00",
+    good="#00654b",
+    series=("#0072b2", "#a23b80", "#6b5b00", "#3d3d8f", "#7a6a9c", "#4d5560"),
     heat=("#fdf1c9", "#f9d58b", "#f2ad5c", "#dd7c4e", "#b94f55", "#83305f", "#45195a"),
 )
 """Every series and word has a contrast of at least 4.5 on its ground."""
@@ -81,7 +89,9 @@ DARK = Inks(
     grid="#3a404a",
     paper="#16191e",
     band="#2b3038",
-    series=("#5cb3ee", "#f28e4b", "#3cc49a", "#e58cc6", "#d6c24a", "#a6a6f5"),
+    bad="#ff9d72",
+    good="#5cd3ad",
+    series=("#5cb3ee", "#e58cc6", "#d6c24a", "#a6a6f5", "#b9a6d6", "#c3c9d1"),
     heat=("#33254a", "#5a2d6b", "#8b3a72", "#bd5168", "#e27a56", "#f5ae5b", "#fde7a0"),
 )
 
@@ -92,6 +102,8 @@ INKS = Inks(
     grid="var(--grid)",
     paper="var(--paper)",
     band="var(--band)",
+    bad="var(--bad)",
+    good="var(--good)",
     series=tuple(f"var(--series-{i})" for i in range(1, 1 + len(LIGHT.series))),
     heat=tuple(f"var(--heat-{i})" for i in range(1, 1 + len(LIGHT.heat))),
 )

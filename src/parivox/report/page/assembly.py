@@ -67,16 +67,10 @@ class Drawn:
 
     id: str
     title: str
-    reading: str
+    caption: str
+    """How to read it; in its first sentence where an earlier figure is read the same way."""
     svg: str
     spec: str
-    like: tuple[str, str] = ("", "")
-    """Id and title of an earlier figure that is read the same way."""
-
-    @property
-    def in_short(self) -> str:
-        """How to read it, in its first sentence."""
-        return f"{self.reading.removesuffix('.').partition('. ')[0]}."
 
 
 def page(
@@ -160,24 +154,25 @@ def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
     names = sorted((name_of(*one.values()) for one in systems(audit)), key=len, reverse=True)
     system = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
     for section, of_section in groupby(figures(audit), key=lambda one: one.section):
-        read: dict[str, tuple[str, str]] = {}
+        read: set[str] = set()
         rows = []
         for _, same in groupby(of_section, key=lambda one: system.sub("", one.title)):
             row = []
             for one in same:
-                row.append(_figure(one, read.get(one.reading, ("", ""))))
-                read.setdefault(one.reading, (one.id, one.title))
+                in_short = f"{one.reading.removesuffix('.').partition('. ')[0]}."
+                row.append(_figure(one, in_short if one.reading in read else one.reading))
+                read.add(one.reading)
             rows.append(row)
         made[section] = abreast(rows)
     return made
 
 
-def _figure(one: Figure, like: tuple[str, str] = ("", "")) -> Drawn:
+def _figure(one: Figure, caption: str) -> Drawn:
     text = ""
     if one.live:
         text = json.dumps(draw.spec(one.chart), ensure_ascii=False, separators=(",", ":"))
     svg = draw.svg(one.chart, id=one.id, title=one.title, description=one.description)
-    return Drawn(one.id, one.title, one.reading, svg, text.translate(IN_SCRIPT), like)
+    return Drawn(one.id, one.title, caption, svg, text.translate(IN_SCRIPT))
 
 
 @cache

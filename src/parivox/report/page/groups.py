@@ -178,7 +178,7 @@ def pairs(audit: Audit) -> list[Sheet]:
         for grouping in audit.record["groupings"]:
             asked = {**name, "grouping": grouping, "operating_point": at, "within": ""}
             rows = [row for row in audit.matrix.where(**asked).rows() if row["trials"]]
-            if not rows:
+            if all(row["enrol_group"] == row["test_group"] for row in rows):
                 continue
             rows.sort(key=lambda row: -(row["value"] or 0))
             left = len(rows) - _MOST_PAIRS

@@ -272,9 +272,9 @@ def _aggregation(audit: Audit) -> Iterator[str]:
                             "largest"
                         )
                 yield (
-                    f"{scope.label}: next to a threshold of its own, the common one costs "
-                    f"{most['group']} most, {short(most['value'])} times as much{interval} (the "
-                    f"largest of {len(own)} groups{alone})."
+                    f"{scope.label}: the common threshold costs {most['group']} "
+                    f"{short(most['value'])} times what its own would{interval}, the most of "
+                    f"{len(own)} groups{alone}."
                 )
                 break
     sentences = (
@@ -297,7 +297,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         if failed:
             apart = [one["sentence"] for one in failed if one["id"] in findings.SET_APART]
             ids = ", ".join(one["id"] for one in failed)
-            unlike = f" Groups are not compared alike: {'; '.join(apart)}." if apart else ""
+            unlike = f" The trials of groups are unlike: {'; '.join(apart)}." if apart else ""
             yield f"The list of {', '.join(names)} fails the checks {ids}.{unlike}"
     sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
     if "these trials" in sources:
