@@ -64,7 +64,7 @@ def test_what_the_audit_does_not_have_is_refused_with_what_it_has(of, asked, tol
 
 
 def test_a_chart_that_is_not_there_is_told_with_those_that_are(of):
-    with pytest.raises(AttributeError, match="no chart 'pie'; there are speakers"):
+    with pytest.raises(AttributeError, match="no chart 'pie'; there are thresholds"):
         of.pie()
 
 
