@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 DATASETS = 500
 POINT = 0.01  # FPR of all trials at which the real speakers are judged
 RAISED = 88  # speakers of the real group that differs
-_TIMES = {3.0: "at 3 times", 1 / 3: "at a third", 1.0: "none"}
+_TIMES = {3.0: "at 3 times", 1.5: "at 1.5 times", 1 / 3: "at a third", 1.0: "none"}
 DESIGNS = tuple(
     Design(f"{n} x {size}", kind, rate, n, size, times=times, raised=size)
     for kind, rate in (("fnr", 0.05), ("fpr", 0.01))
     for n, size, times in (
         *((4, 100, times) for times in _TIMES),
-        *((9, 100, times) for times in (3.0, 1 / 3)),
-        (18, 30, 3.0),
+        *((9, 100, times) for times in (3.0, 1.5, 1 / 3)),
+        *((18, 30, times) for times in (3.0, 1.5)),
     )
 )
 
@@ -81,14 +81,14 @@ def _shares(drawn: Iterator[Tally], unlike: int, times: float, datasets: int) ->
     is_own = (np.arange(said.shape[-1]) == unlike) & (times != 1)
     made: Row = {"unlike": _TIMES[times], "datasets": datasets}
     for who, of in (("equal", ~is_own), ("own", is_own)):
-        for i, what in enumerate(("better", "plainly", "worse")):
+        for i, what in enumerate(("better", "plainly", "worse", "alike")):
             named = said[:, i, of].any(axis=-1) if of.any() else np.full(len(said), np.nan)
             made |= mean(np.asarray(named, dtype=np.float64), f"{who}_{what}")
     return made
 
 
 def _said(data: Tally) -> NDArray[np.bool_]:
-    """Whether each group is called better, plainly so, and worse; of one rate."""
+    """Whether each group is called better, plainly so, worse, and alike; of one rate."""
     own = rate_interval(moments(data))
     ratio = ratio_interval(own, rate_interval(others(data)))
     code = verdicts(ratio.value, ratio.low, ratio.high, holm(ratio.p)).code
@@ -97,4 +97,5 @@ def _said(data: Tally) -> NDArray[np.bool_]:
     rest = ratio_interval(own.without(np.arange(data.n_cells) == at, "left out"), left)
     lower = verdicts(rest.value, rest.low, rest.high, holm(of_lower(rest.p, rest.value))).code
     better = code == "better"
-    return np.stack((better, better & (lower == "better"), code == "worse"))
+    worse, alike = code == "worse", code == "no_difference"
+    return np.stack((better, better & (lower == "better"), worse, alike))

@@ -391,9 +391,25 @@ def _better(results: dict[str, list[Row]]) -> list[str]:
             ),
         )
         for row in _rows(results, "better")
+        if row["unlike"] != "at 1.5 times"
     ]
     head = ("groups", "error", "rate", "one is", "an equal one better", "plainly", "worse")
     return _table((*head, "that one better", "plainly", "worse"), lines)
+
+
+def _reassurance(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            row["design"],
+            KINDS[row["kind"]],
+            _percent(row["rate"]),
+            f"{row['datasets']:,}",
+            *(_share(row[name], row[f"{name}_error"]) for name in ("own_alike", "own_worse")),
+        )
+        for row in _rows(results, "better")
+        if row["unlike"] == "at 1.5 times"
+    ]
+    return _table(("groups", "error", "rate", "data sets", "called alike", "worse"), lines)
 
 
 def _asked_together(results: dict[str, list[Row]]) -> list[str]:
@@ -569,6 +585,7 @@ TABLES = {
     "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
     "asked together": _asked_together,
     "better": _better,
+    "reassurance": _reassurance,
     "findings": _findings,
     "spread": _spread,
     "best guesses": _best_guesses,
