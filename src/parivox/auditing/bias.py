@@ -1,6 +1,6 @@
 """Groups against references: the rows of ``bias.csv``.
 
-A measure is a function of :class:`~parivox.auditing.estimates.Estimates` with any leading axes, so
+A measure is a function of `parivox.auditing.estimates.Estimates` with any leading axes, so
 that one call serves every row of its kind, and the same call every draw of it. Intervals are told
 from the draws of the bootstrap over speakers, or in closed form where there is one; floors from
 draws of a fair system.
@@ -87,7 +87,7 @@ def bias_blocks(
     data, draws
         Base metrics that are errors, and the same in each draw.
     cheapest
-        Of each cost, :func:`at_cheapest`, and its threshold bias cross-fitted over speakers
+        Of each cost, `at_cheapest`, and its threshold bias cross-fitted over speakers
         ``[group]`` or None.
     groups
         Their names.

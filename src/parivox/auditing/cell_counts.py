@@ -1,7 +1,7 @@
 """Trials counted by cell: their scores, who takes part in them, what became of them.
 
 Trials held in memory give exact counts per distinct score; trials in partitions are counted in
-:data:`~parivox.auditing.score_counts.BINS` bins whose lower edges are the thresholds of the curve,
+`parivox.auditing.score_counts.BINS` bins whose lower edges are the thresholds of the curve,
 so that every count at such a threshold is exact as well.
 """
 

@@ -1,6 +1,6 @@
 """Systems and lists against each other: the rows of ``comparison.csv``.
 
-One draw of speakers serves all sets (:func:`~parivox.auditing.draws.draw_speakers`), so that
+One draw of speakers serves all sets (`parivox.auditing.draws.draw_speakers`), so that
 the same replicate of two of them is resampled jointly where they share speakers, and
 independently where they do not. What is told of a pair is told from these differences.
 """

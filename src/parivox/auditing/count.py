@@ -68,7 +68,7 @@ def count(
 ) -> TrialCounts:
     """Count trials by group and score, so that others can audit them without their rows.
 
-    Counts hold no ids. Those of several files add up in :func:`parivox.audit`.
+    Counts hold no ids. Those of several files add up in `parivox.audit`.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def count(
         A path, ``-`` for standard input, a dataframe, a mapping of arrays, or a mapping from one
         ``system`` or ``system@list`` to one of these.
     speakers, by, within, groups
-        As in :func:`parivox.audit`.
+        As in `parivox.audit`.
     step
         Width of the bins that scores are counted in; without it, each score is counted.
     thresholds
@@ -85,7 +85,7 @@ def count(
         Groups of fewer speakers are withheld; 0 withholds none.
     **options
         Every other option by name: see
-        :class:`parivox.options.typed.OtherCountOptions`.
+        `parivox.options.typed.OtherCountOptions`.
 
     Returns
     -------

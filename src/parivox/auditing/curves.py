@@ -168,7 +168,7 @@ def bands(
     Parameters
     ----------
     trials, walk, members
-        As in :func:`~parivox.auditing.speaker_errors.tally_errors`.
+        As in `parivox.auditing.speaker_errors.tally_errors`.
     layouts
         Without levels; the first is of all trials.
     pairs

@@ -145,7 +145,7 @@ def _crossfitted(
 ) -> list[FloatArray]:
     """Threshold bias with own thresholds of the other half, of each block ``[cost, cell]``.
 
-    `weights` are :func:`halves` of the speakers, `cheapest` the common threshold of each cost. NaN
+    `weights` are `halves` of the speakers, `cheapest` the common threshold of each cost. NaN
     where no half has both classes.
     """
     ((_, counted),) = curves.replicates(weights, chunk=len(weights))

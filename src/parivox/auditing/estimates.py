@@ -1,7 +1,7 @@
 """Base metrics of every cell, of the data and of each draw of speakers.
 
-A cell's metrics are computed once, by the functions of :mod:`parivox.core.measures`, which take
-leading axes: the data have none, the draws of the bootstrap one. :class:`Estimates` holds either,
+A cell's metrics are computed once, by the functions of `parivox.core.measures`, which take
+leading axes: the data have none, the draws of the bootstrap one. `Estimates` holds either,
 ``[key, cell]`` or ``[draw, key, cell]``; bias measures, meta-measures and comparisons are functions
 of it.
 """
@@ -322,7 +322,7 @@ def _rows_of_counts(cell: _Cell, points: Points, options: Options) -> Iterator[t
 def shifts(
     counts: Counts, reference: Mapping[tuple[str, str], FloatArray], *, no_curve: str = ""
 ) -> dict[Key, Base]:
-    """How a cell's scores lie against :func:`locations` of the pooled row, in units of score.
+    """How a cell's scores lie against `locations` of the pooled row, in units of score.
 
     `no_curve` says why nothing can be told of scores; empty if it can.
     """

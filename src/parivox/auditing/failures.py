@@ -82,7 +82,7 @@ def tally_failures(
 ) -> list[tuple[SpeakerFailures, SpeakerFailures]]:
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
-    As :func:`~parivox.auditing.speaker_errors.tally_errors` does, which gives `scored`, the trials
+    As `parivox.auditing.speaker_errors.tally_errors` does, which gives `scored`, the trials
     that have a score; `counts` tell what was attempted, and what failed.
     """
     attempts, failed = counts.attempts, counts.levels[0].outcomes.failed

@@ -142,7 +142,7 @@ def _holds_audit(folder: Path) -> bool:
 def read_folder(
     folder: str | os.PathLike[str],
 ) -> tuple[dict[str, Table], dict[str, Any], list[dict[str, Any]]]:
-    """Read what :func:`write_folder` wrote: the tables, the record, the provenance.
+    """Read what `write_folder` wrote: the tables, the record, the provenance.
 
     Where another version of Parivox wrote it, columns, tables and options that it lacks are empty,
     those that are not known here are set aside, and ``other_version`` in the record says which

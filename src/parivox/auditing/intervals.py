@@ -1,8 +1,8 @@
 """How certain the numbers of one grouping's cells are: intervals of every base metric, gates.
 
 Rates have intervals in closed form over speakers; all else is told from the draws of the bootstrap
-over speakers (:mod:`~parivox.auditing.draws`), and beside them stand the draws of a fair system
-(:mod:`~parivox.auditing.nulls`).
+over speakers (`parivox.auditing.draws`), and beside them stand the draws of a fair system
+(`parivox.auditing.nulls`).
 """
 
 from __future__ import annotations

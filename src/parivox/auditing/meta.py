@@ -1,6 +1,6 @@
 """One number for all groups: the rows of ``meta.csv`` and of the sweep.
 
-A measure is a function of :class:`~parivox.auditing.estimates.Estimates` with any leading axes:
+A measure is a function of `parivox.auditing.estimates.Estimates` with any leading axes:
 of the data, of draws of the bootstrap over speakers (which tell how much it varies), and of draws
 of a fair system (its noise floor).
 """

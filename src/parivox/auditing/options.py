@@ -119,12 +119,12 @@ class Options(AuditOptions):
 
     @property
     def area_text(self) -> str:
-        """The grid of :meth:`area_points` as written."""
+        """The grid of `area_points` as written."""
         return self.sweep_text if self.sweep_text.strip().startswith("fpr") else SWEEP
 
     @property
     def sweep_text(self) -> str:
-        """The grid of :meth:`sweep_points` as written."""
+        """The grid of `sweep_points` as written."""
         return self.sweep or SWEEP
 
     def recorded(self) -> dict[str, Any]:

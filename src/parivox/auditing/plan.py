@@ -1,7 +1,7 @@
 """How many speakers and trials an audit needs, and what the data at hand can detect.
 
 Each group stands against all others together, as in a verdict. How alike the trials of a speaker
-are is taken from a pilot, an audit with intervals, or given; see :mod:`parivox.core.planning`.
+are is taken from a pilot, an audit with intervals, or given; see `parivox.core.planning`.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Audit(Shown):
         """Write every table, ``audit.json``, ``provenance.json`` and hashes: all or nothing.
 
         A run that is stopped or killed leaves the earlier audit or this one whole, as
-        :func:`load` reads it, and the next audit written there clears up.
+        `load` reads it, and the next audit written there clears up.
 
         Parameters
         ----------

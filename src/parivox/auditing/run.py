@@ -113,7 +113,7 @@ def audit(
         Compare the systems and lists with each other.
     **options
         Every other option by name: see
-        :class:`parivox.options.typed.OtherAuditOptions`.
+        `parivox.options.typed.OtherAuditOptions`.
 
     Returns
     -------

@@ -64,7 +64,7 @@ def tally_errors(
     trials
         The encoded trials, or a tally of them whose thresholds include those of the points.
     layouts, blocks
-        What the cells are of, the first of all trials; :func:`~parivox.auditing.layout.walk`.
+        What the cells are of, the first of all trials; `parivox.auditing.layout.walk`.
     found
         Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
         Where a point was not found, errors mean nothing.

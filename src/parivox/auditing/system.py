@@ -1,9 +1,9 @@
 """One system on one list, stage by stage: from its encoded trials to the rows of every table.
 
-1. :func:`measure_system`: count the trials, find the common thresholds, tally errors by speaker,
+1. `measure_system`: count the trials, find the common thresholds, tally errors by speaker,
    draw replicates, make intervals.
-2. :func:`measured_cells`: base metrics of the data and of each draw, grouping by grouping.
-3. :func:`parivox.auditing.system_rows.add_rows`: bias, meta-measures, verdicts and all else.
+2. `measured_cells`: base metrics of the data and of each draw, grouping by grouping.
+3. `parivox.auditing.system_rows.add_rows`: bias, meta-measures, verdicts and all else.
 """
 
 from __future__ import annotations

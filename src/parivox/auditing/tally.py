@@ -135,7 +135,7 @@ class Tally:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Tally:
-        """Read what :meth:`write` wrote.
+        """Read what `write` wrote.
 
         Raises
         ------
@@ -169,7 +169,7 @@ def tally_trials(
     Parameters
     ----------
     thresholds : float64 ndarray of shape (threshold,)
-        Rising; at most :data:`MOST_THRESHOLDS`.
+        Rising; at most `MOST_THRESHOLDS`.
     n_speakers
         Of the table of speakers, which others of the list's tallies are numbered by too.
     groupings

@@ -37,7 +37,7 @@ class TauLog(NamedTuple):
     value: FloatArray
     """At least 0, lower is fairer."""
     p: FloatArray
-    """:func:`~parivox.core.verdict.permutation_p`"""
+    """`parivox.core.verdict.permutation_p`"""
 
 
 class Between(NamedTuple):
@@ -63,7 +63,7 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
     `value` = sqrt(max(0, var ln b - mean of var ln b over null draws)), about the standard
     deviation of ln rates between groups: 0.3 says that groups typically differ from their middle
     by a third. `p` is that of the uncorrected spread. Rates are above 0
-    (:func:`~parivox.core.noise.without_zeros`); null draws, ``[replicate, ..., group]``, are the
+    (`parivox.core.noise.without_zeros`); null draws, ``[replicate, ..., group]``, are the
     same of a fair system, for instance ``gamma_multinomial(...).lifted``. NaN with fewer than three
     groups, a rate of 0 or without null draws.
 
@@ -78,7 +78,7 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
 
 
 def tau_log_null(null: ArrayLike) -> FloatArray:
-    """:func:`tau_log` of each draw of a fair system, which its noise floor is made of.
+    """`tau_log` of each draw of a fair system, which its noise floor is made of.
 
     Of shape (replicate, ...), 0 or above, lower is fairer; NaN with fewer than three groups or a
     rate of 0.
@@ -112,7 +112,7 @@ def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
         `value` = sum w (rate - weighted mean)^2 / (groups - 1), w = 1 / variance of the group's
         rate over the draws: at least 0, about 1 for a fair system, lower is fairer. Large groups
         weigh most, as theirs are the differences that can be told. `draws` are the same of each
-        draw; :func:`~parivox.core.noise.floor` of both has p. Groups whose rate does not vary in
+        draw; `parivox.core.noise.floor` of both has p. Groups whose rate does not vary in
         the draws are left out; NaN with fewer than two groups, or without draws.
 
     Examples
@@ -212,7 +212,7 @@ def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
 def double_corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
     """Variance of rates drawn about rates, less both layers of noise.
 
-    Of rates that :func:`resampled_rates` drew from the observed ones, and effective trials. May be
+    Of rates that `resampled_rates` drew from the observed ones, and effective trials. May be
     negative. Lum, Zhang and Bower (2022).
 
     Examples
@@ -241,8 +241,8 @@ def resampled_rates(
 def spread_of_draws(drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Spread:
     """Uncertainty of the noise-corrected variance, by a parametric bootstrap.
 
-    Of :func:`double_corrected_variance` over the draws ``[replicate, ..., group]`` that
-    :func:`resampled_rates` made of the same trials. Lum, Zhang and Bower (2022).
+    Of `double_corrected_variance` over the draws ``[replicate, ..., group]`` that
+    `resampled_rates` made of the same trials. Lum, Zhang and Bower (2022).
 
     Examples
     --------

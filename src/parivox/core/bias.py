@@ -1,7 +1,7 @@
 """Bias measures: each group's base metric against a reference (docs/methods/bias-measures.md).
 
-Values are ``[..., group]``, what they are compared with (`to`: pooled, :func:`reference`, or one
-group's values) is ``[...]``; measures give :class:`Measured`. One that the data leave undefined is
+Values are ``[..., group]``, what they are compared with (`to`: pooled, `reference`, or one
+group's values) is ``[...]``; measures give `Measured`. One that the data leave undefined is
 NaN, one that grows without bound is +-inf; both carry a reason, as do values fixed by
 convention:
 
@@ -170,7 +170,7 @@ def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
 
     Of values at least 0, in [0, inf]; 1 is fair, above 1 is worse than the reference. inf for a
     reference of 0, NaN for 0 / 0. Under the policy ``nist`` the reference is the one adjusted by
-    :func:`smoothed`. docs/methods/bias-measures.md#ratio.
+    `smoothed`. docs/methods/bias-measures.md#ratio.
 
     Examples
     --------

@@ -10,7 +10,7 @@ They differ from the exact rules in four ways; nothing is rounded in either.
 * Among equal minima the smallest threshold counts (the exact rules take the largest).
 * Differences, costs and minima are compared as floats, which can break ties of integers.
 
-Each function takes the :class:`~parivox.core.counts.Counts` of one cell (no leading axes) and
+Each function takes the `parivox.core.counts.Counts` of one cell (no leading axes) and
 repeats bt4vt's order of float operations, so that values agree to the last digit. bt4vt
 refuses infinite scores and cells with one class only; here the latter are NaN. bt4vt prints
 the EER in per cent and costs raw, that is, not normalised. Cost models have one prior; bt4vt
@@ -147,7 +147,7 @@ def bt4vt_rates_at(counts: Counts, threshold: float) -> RatesAt:
 def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> AtThreshold:
     """Raw detection cost at the point of the cut curve whose threshold is nearest.
 
-    At least 0. In bt4vt, `threshold` is that of :func:`bt4vt_min_cdet` over all trials, and counts
+    At least 0. In bt4vt, `threshold` is that of `bt4vt_min_cdet` over all trials, and counts
     are one group's.
 
     Examples

@@ -145,7 +145,7 @@ COST_MODELS: dict[str, CostModel] = {
 
 
 def parse_cost(text: str) -> CostModel:
-    """Cost model from a name of :data:`COST_MODELS` or from ``p_target,c_miss,c_fa``.
+    """Cost model from a name of `COST_MODELS` or from ``p_target,c_miss,c_fa``.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def act_cdet(
     """Detection cost at the Bayes threshold of scores that are natural-log likelihood ratios.
 
     At least the minimum cost; lower is better. NaN without targets or nontargets. With several
-    priors: the mean over them, each at its own threshold. Arguments are as in :func:`min_cdet`.
+    priors: the mean over them, each at its own threshold. Arguments are as in `min_cdet`.
 
     Examples
     --------

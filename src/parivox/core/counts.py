@@ -1,7 +1,7 @@
 """The waist: integer counts of target and nontarget trials per score value.
 
-Everything above this module turns files into :class:`Counts`; everything below reads
-:class:`Counts` and the :class:`Curve` cumulated from them, and knows no files, tables or
+Everything above this module turns files into `Counts`; everything below reads
+`Counts` and the `Curve` cumulated from them, and knows no files, tables or
 names. Counts of disjoint sets of trials add up.
 
 Axes: ``[..., group, value]`` and ``[..., group, threshold]``; leading axes are free.

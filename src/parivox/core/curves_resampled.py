@@ -1,6 +1,6 @@
 """Score counts of each replicate of the vertex bootstrap, for measures that read whole curves.
 
-:class:`ResampledCurves` turns weights of speakers into :class:`~parivox.core.counts.Counts`
+`ResampledCurves` turns weights of speakers into `parivox.core.counts.Counts`
 with a leading axis of replicates, so that every function above them - EER, minimum cost,
 thresholds found on the data - answers for all replicates at once.
 """
@@ -118,7 +118,7 @@ class ResampledCurves:
         Where trials count: one or two integer arrays of shape (trial,), -1 for nowhere, and
         how many cells there are. A trial counts once in each of the cells named.
     edges : ndarray of shape (edge,) or None
-        Lower edges of the bins (:func:`curve_edges`), the first at or below every score; None
+        Lower edges of the bins (`curve_edges`), the first at or below every score; None
         counts every distinct score, which takes as long as there are scores.
     times : integer ndarray of shape (trial,), optional
         How many trials each row stands for.

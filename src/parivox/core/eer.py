@@ -61,7 +61,7 @@ def eer(
     labels : array_like of shape (trial,), optional
         Needed unless `scores` is a Counts.
     definition : str
-        One of :data:`DEFINITIONS`; compare only within one definition.
+        One of `DEFINITIONS`; compare only within one definition.
 
     Returns
     -------

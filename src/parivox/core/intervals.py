@@ -1,11 +1,11 @@
 """Intervals of error rates: over speakers, and over trials for comparison.
 
-:func:`rate_interval` is the closed form over speakers; its rule was found by simulation
+`rate_interval` is the closed form over speakers; its rule was found by simulation
 (docs/methods/uncertainty.md#intervals-of-rates) and is studied again in ``benchmarks/coverage``.
 What no interval can see is a kind of speaker that the sample lacks; notes say so. Arrays are
 ``[..., cell]``, leading axes are free.
 
-:func:`wilson`, :func:`clopper_pearson` and :func:`jeffreys` take trials to be independent
+`wilson`, `clopper_pearson` and `jeffreys` take trials to be independent
 (docs/methods/uncertainty.md#intervals-over-trials). They are far too short for speaker
 verification, where trials share speakers (docs/methods/uncertainty.md#why-speakers), unless they
 are given effective numbers: errors / deff of trials / deff.
@@ -86,7 +86,7 @@ def rate_interval(
     confidence : float
         In (0, 1).
     pooled_floor : array_like of shape (..., cell), optional
-        :func:`other_kappa2`: variances are drawn up to what the other groups' speakers show, by
+        `other_kappa2`: variances are drawn up to what the other groups' speakers show, by
         a weight of two degrees of freedom. Target trials only; NaN leaves a cell as it is.
 
     Returns
@@ -231,7 +231,7 @@ def kappa2(moments: Moments) -> FloatArray:
 
 
 def other_kappa2(moments: Moments) -> FloatArray:
-    """:func:`kappa2` of the other cells of each, the pooled floor of :func:`rate_interval`.
+    """`kappa2` of the other cells of each, the pooled floor of `rate_interval`.
 
     Of target trials; of shape (..., cell), NaN unless at least 3 other cells have errors and
     successes.

@@ -2,7 +2,7 @@
 
 ``cllr`` measures calibration and discrimination together, ``min_cllr`` discrimination alone
 (any order-keeping recalibration leaves it unchanged), ``calibration_loss`` their difference. They
-take :class:`~parivox.core.counts.Counts` of shape ``[...]``, or scores and labels of trials; NaN
+take `parivox.core.counts.Counts` of shape ``[...]``, or scores and labels of trials; NaN
 without targets or nontargets.
 """
 

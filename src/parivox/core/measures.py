@@ -1,8 +1,8 @@
 """Every measure: what each is called, what it needs, how it is read, what computes it.
 
-What an entry says is explained in :mod:`parivox.core.registry`. Base metrics are listed here, bias
-measures in :data:`parivox.core.bias.BIAS_MEASURES`, meta-measures in
-:data:`parivox.core.meta.META_MEASURES`. To add one, write a pure function of counts or of rates
+What an entry says is explained in `parivox.core.registry`. Base metrics are listed here, bias
+measures in `parivox.core.bias.BIAS_MEASURES`, meta-measures in
+`parivox.core.meta.META_MEASURES`. To add one, write a pure function of counts or of rates
 ``[..., group]``, and add an entry to one of these lists; or, from outside, register it:
 
 >>> import numpy as np

@@ -1,13 +1,13 @@
 """Meta-measures: one number for how a system's groups differ (docs/methods/meta-measures.md).
 
 Here are those of both error rates at once, and the list of all; those of one base metric are in
-:mod:`parivox.core.spread`, spread beyond noise in :mod:`parivox.core.beyond_noise`.
+`parivox.core.spread`, spread beyond noise in `parivox.core.beyond_noise`.
 
-They take rates ``[..., group]`` of all groups at one common threshold and give a :class:`Meta` of
+They take rates ``[..., group]`` of all groups at one common threshold and give a `Meta` of
 shape ``[...]``. Groups whose value is NaN are left out of a measure's group set (for measures that
 join FPR and FNR: if either is NaN); ``groups`` counts the rest. `alpha`, the weight of FPR in
 [0, 1], puts its own axes in front of all others. Which direction is fairer, and which zero policies
-apply, stands in :data:`META_MEASURES`.
+apply, stands in `META_MEASURES`.
 
 Zero policies: under ``jeffreys`` pass rates from ``bias.smoothed(errors, trials, "jeffreys")``;
 under ``nist`` pass raw rates, and those of ``bias.smoothed(errors, trials, "nist")`` as

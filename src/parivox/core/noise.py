@@ -2,13 +2,13 @@
 
 Groups that a system serves alike still differ in their error rates, and measures of spread only
 ever add such differences up. A floor is the distribution of a measure over draws of a system that
-treats all groups alike (a :class:`Null`), on the speakers and trials at hand
+treats all groups alike (a `Null`), on the speakers and trials at hand
 (docs/methods/noise-floors.md). All draws assume that speakers vary alike in all groups. A measure
 that does not rise above its floor is not shown to be fair: with few speakers little can be seen.
 
 Arrays are ``[..., cell]``, draws ``[replicate, ..., cell]``; the cells are the groups of one
 grouping. Draws depend on the seed and on their own operating point alone, not on which others
-are asked for. :func:`permuted` and :func:`gamma_multinomial` make them.
+are asked for. `permuted` and `gamma_multinomial` make them.
 
 Reasons of a refusal: ``no_errors``; ``few_errors`` (fewer than 20 errors, or fewer than 20
 trials without one); ``few_groups`` (with enough speakers to tell how they vary);
@@ -62,7 +62,7 @@ class Null:
 
     @cached_property
     def lifted(self) -> FloatArray:
-        """:attr:`rates` by :func:`without_zeros`, for measures of logarithms and ratios."""
+        """`rates` by `without_zeros`, for measures of logarithms and ratios."""
         return self._where_drawn(without_zeros(self.errors, self.trials))
 
     def _where_drawn(self, values: FloatArray) -> FloatArray:
@@ -133,7 +133,7 @@ def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
 def null_method(tally: BySpeaker) -> Literal["permutation", "gamma_multinomial"]:
     """How null draws of FNR are best made.
 
-    Permutation (:func:`permuted`) where each speaker is in one group and groups have about as many
+    Permutation (`permuted`) where each speaker is in one group and groups have about as many
     trials to a speaker, up to 2 : 1 in the mean (a guess of
     docs/methods/noise-floors.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there are
     up to 20,000 speakers.
@@ -155,7 +155,7 @@ def permuted(
     only; so differences between strata are no part of what is tested. Each group keeps its number
     of speakers, in each stratum; an operating point keeps its errors and trials in all. The same
     permutations serve all operating points. docs/methods/noise-floors.md#permutation: rejects 0.03
-    to 0.08 at 0.05 where :func:`null_method` names it.
+    to 0.08 at 0.05 where `null_method` names it.
 
     Raises
     ------

@@ -3,10 +3,10 @@
 See docs/methods/verdicts.md#people-behind-a-rate and docs/methods/verdicts.md#attempts.
 
 A rate of 5 % can be everyone sometimes or some people always. Arrays are ``[..., cell]``; leading
-axes, such as operating points, are free. All results but :func:`attempts_until` are shares or
+axes, such as operating points, are free. All results but `attempts_until` are shares or
 chances in [0, 1]; times 10,000 they are people per 10,000.
 
-:func:`share_above` and :func:`locked_out_people` take the speakers of a cell to have error rates
+`share_above` and `locked_out_people` take the speakers of a cell to have error rates
 of their own, drawn from a beta distribution whose mean and spread are those of the cell (the rate,
 and the analysis-of-variance estimate of the correlation of errors within speakers). Each speaker's
 own errors and trials turn it into what is known of that one speaker; the cell's figure is the mean
@@ -112,7 +112,7 @@ def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95)
     """Share of people rejected in each of N genuine attempts, when people differ.
 
     The mean over speakers of p ** N: attempts of one person are independent, but a person who
-    is often rejected stays so. :func:`locked_out` takes people to be all
+    is often rejected stays so. `locked_out` takes people to be all
     alike; the difference is what unequal service adds.
 
     Lower is better. `high` allows for kinds of people who are not among the speakers, and is large

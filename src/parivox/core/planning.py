@@ -7,11 +7,11 @@ groups, its variance over speakers, t quantiles for the number of speakers
 * any two trials that share a speaker correlate by ``icc``, so that a rate varies by its *design
   effect*, ``1 + sides * (trials_per_speaker - 1) * icc`` times as much as that of independent
   trials. A target trial has one speaker (``sides`` 1), a nontarget trial two (``sides`` 2);
-* a group with a higher rate varies more between its speakers, too (:func:`icc_at`);
+* a group with a higher rate varies more between its speakers, too (`icc_at`);
 * few speakers make most of the errors, as where their rates are beta distributed; of that, a sample
   of few speakers shows little.
 
-:func:`least_speakers` is the textbook form without the last two
+`least_speakers` is the textbook form without the last two
 (docs/methods/planning.md#textbook-forms), which promises more power than few speakers keep.
 
 Throughout, `ratio` is the group's true rate over that of the others, above 1 if it fares worse;
@@ -73,7 +73,7 @@ class Sample(NamedTuple):
 def design_effect(trials_per_speaker: ArrayLike, icc: ArrayLike, *, sides: int = 1) -> FloatArray:
     """Variance of a rate in units of that of independent trials.
 
-    At least 1; of what :class:`Sample` has.
+    At least 1; of what `Sample` has.
 
     Examples
     --------
@@ -214,8 +214,8 @@ def speakers_needed(
 ) -> FloatArray:
     """Speakers that each group needs for a ratio to be detected with a stated power.
 
-    Whole numbers, at least :data:`FEWEST_SPEAKERS`; NaN where a rate is not in (0, 1) or the ratio
-    is 1. Trials per speaker and correlation, as in :class:`Sample`, are alike in all groups;
+    Whole numbers, at least `FEWEST_SPEAKERS`; NaN where a rate is not in (0, 1) or the ratio
+    is 1. Trials per speaker and correlation, as in `Sample`, are alike in all groups;
     `others` is how many groups the group is compared with, each of as many speakers.
 
     Examples
@@ -256,7 +256,7 @@ def least_speakers(
     power: float = 0.8,
     confidence: float = 0.95,
 ) -> FloatArray:
-    """As :func:`speakers_needed`, by normal quantiles, which many speakers come close to.
+    """As `speakers_needed`, by normal quantiles, which many speakers come close to.
 
     Examples
     --------

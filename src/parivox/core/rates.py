@@ -98,7 +98,7 @@ def fpr_at_fnr(
 
     See docs/methods/rates.md#one-rate-where-the-other-is-held.
 
-    The mirror image of :func:`fnr_at_fpr`: ``conservative`` takes the largest threshold with
+    The mirror image of `fnr_at_fpr`: ``conservative`` takes the largest threshold with
     FNR <= target, ``nearest`` the largest among equal distances, and a target below
     1 / targets is not resolvable.
 
@@ -283,7 +283,7 @@ def first_where(
     """First of so many indices where a condition that stays true holds; their number if never.
 
     The condition is asked at indices of shape (*shape, k). Of a curve of a million points it is
-    asked at a few hundred: at the ends of :data:`_FANS` parts, then within one part.
+    asked at a few hundred: at the ends of `_FANS` parts, then within one part.
     """
     ahead, stride = np.arange(1, _FANS + 1), 1
     while stride * _FANS < size:

@@ -1,8 +1,8 @@
 """Ratios of rates of groups without common speakers (docs/methods/uncertainty.md#ratios-of-rates).
 
-A group is compared with another, or with all others together (:func:`others`). Groups that share
+A group is compared with another, or with all others together (`others`). Groups that share
 speakers, or whose speakers meet in trials, are not independent; their ratio is resampled jointly
-(:mod:`parivox.core.resampling`). Arrays are ``[..., cell]``, leading axes are free.
+(`parivox.core.resampling`). Arrays are ``[..., cell]``, leading axes are free.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
 
 
 def _others(tally: BySpeaker | ByPair) -> Moments:
-    """:func:`others` at one operating point."""
+    """`others` at one operating point."""
     cell, n_cells = tally.members[0], tally.n_cells
     e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
     errors, trials = _sum_of_others(tally.by_cell(e)), _sum_of_others(tally.by_cell(n))

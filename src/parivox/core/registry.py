@@ -4,7 +4,7 @@ Three kinds follow from each other. A *base metric* is a number of one cell: an 
 a distance of scores. A *bias measure* sets a group's base metric against a reference. A
 *meta-measure* is one number for how all groups differ. Everything that an audit says of a measure
 besides its value stands in its entry, once: intervals, noise floors, the terminal, the page,
-exports, figures and the documentation read it. The entries are in :mod:`parivox.core.measures`.
+exports, figures and the documentation read it. The entries are in `parivox.core.measures`.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ class BaseMetric(Measure):
     """What `compute` takes, and when it is defined:
 
     ``points``
-        A :class:`~parivox.core.counts.Curve` ``[..., threshold]`` at the operating points; gives
+        A `parivox.core.counts.Curve` ``[..., threshold]`` at the operating points; gives
         ``[..., threshold]``.
     ``counts``
-        :class:`~parivox.core.counts.Counts` ``[..., value]``; gives ``[...]``, or what has a
+        `parivox.core.counts.Counts` ``[..., value]``; gives ``[...]``, or what has a
         ``threshold`` beside it.
     ``llr``
         The same of scores that are log-likelihood ratios.

@@ -7,7 +7,7 @@ one speaker then weighs w_s, one between two speakers w_i * w_j. One matrix of w
 every grouping, measure and system: what is computed from it is resampled jointly. Replicates
 are the first axis.
 
-Weighted score curves are in :mod:`~parivox.core.curves_resampled`.
+Weighted score curves are in `parivox.core.curves_resampled`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np
     """How often each speaker is drawn when every stratum is drawn anew, with replacement.
 
     Of shape (replicate, speaker); each stratum's weights add up to its size. Strata are as in
-    :func:`pool_small_strata`, which comes first. The same seed gives the same weights; the first
+    `pool_small_strata`, which comes first. The same seed gives the same weights; the first
     replicates do not depend on how many there are, nor those of one stratum on the other strata.
     Poh and Bengio (2007); Fogliato, Patil and Perona (2024).
 

@@ -1,6 +1,6 @@
 """How far target and nontarget scores lie apart, and how far a group's scores are shifted.
 
-Functions take :class:`~parivox.core.counts.Counts` of shape ``[...]``, the first two also scores
+Functions take `parivox.core.counts.Counts` of shape ``[...]``, the first two also scores
 and labels of trials, and give float64 of that shape.
 """
 
@@ -86,7 +86,7 @@ def shift(
 
     In units of the scores; 0 is no shift, positive means that the group scores higher. NaN without
     trials of the class, or between infinities of one sign. Shapes broadcast; what is compared is
-    their :func:`location`. docs/methods/calibration.md#score-shift.
+    their `location`. docs/methods/calibration.md#score-shift.
 
     Examples
     --------

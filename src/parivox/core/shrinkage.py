@@ -175,7 +175,7 @@ def shrunken(
     Parameters
     ----------
     value, variance : array_like of shape (..., group)
-        Of :func:`log_rates`; NaN leaves a group out.
+        Of `log_rates`; NaN leaves a group out.
     attributes : array_like of shape (group, attribute)
         Number of each group's value of each attribute. Of one attribute, groups are its values and
         are drawn to the level that they have in common.
@@ -276,7 +276,7 @@ def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Int
     Parameters
     ----------
     rates : array_like of shape (..., group)
-        Above 0; see :func:`~parivox.core.noise.without_zeros`. NaN leaves a group out.
+        Above 0; see `parivox.core.noise.without_zeros`. NaN leaves a group out.
     null : array_like of shape (replicate, ..., group)
         The same of a fair system, for instance ``gamma_multinomial(...).lifted``.
     attributes : array_like of shape (group, attribute)
@@ -286,7 +286,7 @@ def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Int
     -------
     Interaction
         `value` = sum w (ln rate - what attributes add up to)^2 / degrees of freedom, w = 1 /
-        variance of ln rate over the draws; :func:`~parivox.core.noise.floor` of it and of the
+        variance of ln rate over the draws; `parivox.core.noise.floor` of it and of the
         draws has p. NaN where attributes add up to every group (one attribute, or no group beside
         those that it takes to tell them), or without draws.
 

@@ -1,12 +1,12 @@
 """Meta-measures of how one base metric differs between groups (docs/methods/meta-measures.md).
 
 They take the values of groups, ``[..., group]``, of which NaN leaves a group out, and give a
-:class:`Meta` of shape ``[...]``. All but :func:`sd` and :func:`value_range` are of values that are
+`Meta` of shape ``[...]``. All but `sd` and `value_range` are of values that are
 at least 0 and better if lower, and do not change if all values are scaled.
 
-:class:`GroupSet` is what they are computed from: the groups that have the metric, and their
-extremes. :mod:`parivox.core.meta` states the rules for all meta-measures and joins two rates;
-:mod:`parivox.core.measures` lists every measure.
+`GroupSet` is what they are computed from: the groups that have the metric, and their
+extremes. `parivox.core.meta` states the rules for all meta-measures and joins two rates;
+`parivox.core.measures` lists every measure.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
 
 
 def rb(values: ArrayLike, average: ArrayLike) -> Meta:
-    """Reliability bias: sum over groups of abs(ln(value / average)); see :func:`nrb`.
+    """Reliability bias: sum over groups of abs(ln(value / average)); see `nrb`.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def sd(values: ArrayLike, *, ddof: int = 1) -> Meta:
 
 
 def cv(values: ArrayLike, *, ddof: int = 1) -> Meta:
-    """Coefficient of variation over groups: :func:`sd` divided by the unweighted mean.
+    """Coefficient of variation over groups: `sd` divided by the unweighted mean.
 
     In [0, inf), lower is fairer. NaN ``no_errors`` if all are 0.
 

@@ -3,7 +3,7 @@
 Trials that share a speaker are dependent, so that speakers, not trials, are the sample
 (docs/methods/uncertainty.md#why-speakers). Target trials are tallied by speaker, nontarget trials
 by unordered pair of speakers, each within its cell (a group under one allocation);
-:func:`moments` reduces a tally to a few sums of the deviations by speaker and by pair
+`moments` reduces a tally to a few sums of the deviations by speaker and by pair
 (docs/methods/uncertainty.md#residuals-and-variances).
 
 Layout: one flat axis of *entries* in rising order of their cells, one for each speaker, or
@@ -136,7 +136,7 @@ class ByPair(_Tally):
     def by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
         """Sums over the pairs with each speaker of a cell: ``[..., entry]`` to ``[..., member]``.
 
-        Members are (cell, speaker), in rising order; see :attr:`members`.
+        Members are (cell, speaker), in rising order; see `members`.
         """
         n = self.members[0].size
         at_one, at_other = self._ends
@@ -271,7 +271,7 @@ class Moments:
 
     @cached_property
     def jackknife(self) -> FloatArray:
-        """V_J, V_jk: each speaker left out in turn; NaN where :attr:`shared`."""
+        """V_J, V_jk: each speaker left out in turn; NaN where `shared`."""
         return np.where(self.shared, np.nan, over(self.speakers - 1, self.speakers) * self.deleted)
 
     @cached_property
@@ -342,7 +342,7 @@ class Moments:
 
         See docs/methods/uncertainty.md#residuals-and-variances.
 
-        Target trials: the jackknife. Nontarget trials: :attr:`unbiased`, at least three
+        Target trials: the jackknife. Nontarget trials: `unbiased`, at least three
         quarters of the jackknife; the whole jackknife for 3 speakers. NaN where one speaker
         takes part in every trial, so with 1 speaker, or with a single pair.
         """

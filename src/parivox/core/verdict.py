@@ -163,7 +163,7 @@ def overall(code: ArrayLike) -> NDArray[np.str_]:
 
     ``differs`` if any group is worse or better; ``no_difference`` if every group is known to lie
     within the margin; else ``cannot_tell``. A system whose small groups cannot be judged is
-    therefore never one without differences. Codes are those of :func:`verdicts`, or of this
+    therefore never one without differences. Codes are those of `verdicts`, or of this
     function (for two error types together).
 
     Examples
@@ -266,7 +266,7 @@ def sentence(
     reason: str = "",
     against: str = "everyone else",
 ) -> str:
-    """One error type of a group in words and numbers, of one group's entries of :class:`Verdicts`.
+    """One error type of a group in words and numbers, of one group's entries of `Verdicts`.
 
     Without capital and full stop, to follow the group's name and a colon; joined by "; " two of
     them tell both error types. `against` is the reference in words that follow "as often as".
@@ -362,7 +362,7 @@ def holm(p: ArrayLike) -> FloatArray:
 def benjamini_hochberg(p: ArrayLike) -> FloatArray:
     """Benjamini and Hochberg's adjusted p values: share of false claims among those made.
 
-    In [0, 1], at least `p` and at most :func:`holm`, in the same order; NaN where `p` is. Of the
+    In [0, 1], at least `p` and at most `holm`, in the same order; NaN where `p` is. Of the
     groups where it is at most 0.05, at most a twentieth are expected to be false findings. For
     screens, not for claims. Benjamini and Hochberg (1995).
 
@@ -414,7 +414,7 @@ def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray,
     Parameters
     ----------
     of_groups : array_like
-        Of every group in every rate, adjusted for their number (:func:`holm`).
+        Of every group in every rate, adjusted for their number (`holm`).
     of_all : array_like
         Of all groups together in each rate, adjusted likewise; NaN where there is none.
 

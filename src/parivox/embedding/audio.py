@@ -51,7 +51,7 @@ class Decoded:
     waveform: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     """Mono, at the rate that was asked for; empty where the status is not ``ok``."""
     attributes: dict[str, float] = field(default_factory=dict)
-    """Those of :data:`ATTRIBUTES` that could be measured."""
+    """Those of `ATTRIBUTES` that could be measured."""
     is_passing: bool = False
     """Whether the machine failed rather than the recording, so that another run may fare better."""
     channels: int = 0
@@ -260,7 +260,7 @@ class Meter:
         self._power += (np.abs(np.fft.rfft(centred * self._window)).astype(np.float64) ** 2).sum(0)
 
     def attributes(self) -> dict[str, float]:
-        """Everything measured so far, by its name in :data:`ATTRIBUTES`.
+        """Everything measured so far, by its name in `ATTRIBUTES`.
 
         ``level`` is that of the sound about its mean, so that a constant is silence; it is -inf
         where nothing varies. Without samples nothing but the duration and the rate is known.

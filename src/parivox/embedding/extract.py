@@ -138,9 +138,9 @@ def embed(
     Parameters
     ----------
     source
-        As :func:`parivox.embedding.recordings.read_source` takes it.
+        As `parivox.embedding.recordings.read_source` takes it.
     system
-        As :func:`parivox.embedding.systems.named.load` takes it, such as ``ge2e``; or a function
+        As `parivox.embedding.systems.named.load` takes it, such as ``ge2e``; or a function
         that loads it. Each worker process calls that, so it must be picklable: a function of a
         module, or a ``functools.partial`` of one.
     out

@@ -69,7 +69,7 @@ def mel_of_hz(hz: float | Array) -> Array:
 
 
 def hz_of_mel(mel: float | Array) -> Array:
-    """The inverse of :func:`mel_of_hz`."""
+    """The inverse of `mel_of_hz`."""
     return np.asarray(700.0 * (10.0 ** (np.asarray(mel) / 2595.0) - 1.0))
 
 

@@ -72,7 +72,7 @@ def check_one_speaker(
 ) -> None:
     """Refuse audio that is of two speakers, here or in a store.
 
-    Recordings are as :func:`parivox.embedding.recordings.with_stat` gives them; of `known` files
+    Recordings are as `parivox.embedding.recordings.with_stat` gives them; of `known` files
     there is a hash. Files without sound may be alike, and do no harm.
     """
     own = ("utterance", "speaker", "file", *AUDIO)

@@ -79,7 +79,7 @@ class Source:
 
     name: str  # as the user gave it
     table: pl.DataFrame
-    """The columns of :data:`COLUMNS`, then any others of a table as text; a recording a row,
+    """The columns of `COLUMNS`, then any others of a table as text; a recording a row,
     sorted by ``utterance``. ``file`` is as the source has it, ``path`` opens it."""
     passed_over: int = 0  # files of a folder that are no recordings by their ending
     speaker_by: str = ""  # what tells whose each recording is, in words; empty where nothing does
@@ -513,7 +513,7 @@ def read_hashes(path: Path) -> pl.DataFrame:
 
 
 def hashes_of(recordings: pl.DataFrame) -> pl.DataFrame:
-    """The files of recordings that have ``audio_sha256``, as :func:`read_hashes` gives them."""
+    """The files of recordings that have ``audio_sha256``, as `read_hashes` gives them."""
     files = recordings.select(*_HASHES).drop_nulls("audio_sha256")
     return (
         files.with_columns(pl.col("_channels").max().over(STAT))  # if any of its rows tells
@@ -523,7 +523,7 @@ def hashes_of(recordings: pl.DataFrame) -> pl.DataFrame:
 
 
 def channel_chosen(value: int | str | None) -> int | str | None:
-    """The channel that ``--channel`` asks for: a number, or :data:`EACH`."""
+    """The channel that ``--channel`` asks for: a number, or `EACH`."""
     if value is None or value == EACH:
         return value
     word = str(value).strip().lower()
@@ -540,7 +540,7 @@ def with_channels(
     """Recordings with the channel that counts, and those that are set aside as none is chosen.
 
     Of files whose channels are `known` to differ, those count that the recording says, or else the
-    `choice`. Of :data:`EACH` the first keeps the id, and the others have it with ``:b``, ``:c``.
+    `choice`. Of `EACH` the first keeps the id, and the others have it with ``:b``, ``:c``.
     """
     several = known.filter(pl.col("_channels") > 1).select(*STAT, "_channels")
     found = recordings.join(several, on=STAT, how="left", maintain_order="left")
@@ -575,7 +575,7 @@ def hashed(
 ) -> pl.DataFrame:
     """Recordings with the hash of their file, ``audio_sha256``; null where it cannot be read.
 
-    Recordings are as :func:`with_stat` gives them, and files that are `known` need no hashing. Of
+    Recordings are as `with_stat` gives them, and files that are `known` need no hashing. Of
     the others those are hashed, and told to be, of which `where` holds; the rest stay null.
     """
     found = recordings.join(known, on=STAT, how="left", maintain_order="left")

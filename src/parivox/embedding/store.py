@@ -61,7 +61,7 @@ class Store:
     path : Path
     table : DataFrame
         ``utterance``, ``speaker`` and ``recording`` where they are known, ``file``, ``channel``,
-        ``start``, ``end``, attributes that came with the recordings, and :data:`FOUND`.
+        ``start``, ``end``, attributes that came with the recordings, and `FOUND`.
     about : dict
         What ``store.json`` says.
     """
@@ -209,7 +209,7 @@ def arranged(table: pl.DataFrame) -> pl.DataFrame:
 def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, Any]) -> None:
     """Replace what a store holds, at one moment.
 
-    `table` is as :func:`arranged` makes it; there is a vector for each ``row`` of 0 or more, in
+    `table` is as `arranged` makes it; there is a vector for each ``row`` of 0 or more, in
     this order; `about` is of the system and the options.
     """
     with disk.whole_folder(path, {FAILURES}) as aside:

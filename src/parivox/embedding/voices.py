@@ -71,7 +71,7 @@ def draw_voice(seed: int, gender: str = "f") -> Voice:
 
 
 def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
-    """A sentence of no words, of shape (sample,) in [-1, 1], at :data:`RATE`.
+    """A sentence of no words, of shape (sample,) in [-1, 1], at `RATE`.
 
     The seed tells what is said, and how.
 

@@ -1,7 +1,7 @@
 """Kinds of options, and what all of them have: a name, a default, a check, words.
 
-An option is a field of a dataclass, such as :class:`parivox.options.audit.AuditOptions`. Its name,
-type and default are those of the field; the rest is an :class:`Option` beside it. The command
+An option is a field of a dataclass, such as `parivox.options.audit.AuditOptions`. Its name,
+type and default are those of the field; the rest is an `Option` beside it. The command
 line, the signatures and checks of the library, the record of an audit, "how to reproduce" and the
 docs read it there.
 """

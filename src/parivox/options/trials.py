@@ -381,7 +381,7 @@ KINDS: dict[str, type[BuildOptions]] = {
     "balanced": BalancedOptions,
     "cross": CrossOptions,
 }
-"""Kinds of lists that are built, each by the module of its name in :mod:`parivox.trials`."""
+"""Kinds of lists that are built, each by the module of its name in `parivox.trials`."""
 PER_SPEAKER = options_of(InclusiveOptions)["per_speaker"]
 
 

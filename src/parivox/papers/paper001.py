@@ -2,7 +2,7 @@
 
 Both describe ResNetSE34V2 on VoxCeleb1-H, 18 groups of gender and nationality, at the
 threshold with the least normalised cost (``voxsrc``) over all trials. Every printed figure
-follows from the rules of bt4vt (:mod:`parivox.core.bt4vt`) and three further steps:
+follows from the rules of bt4vt (`parivox.core.bt4vt`) and three further steps:
 
 * costs are rounded to 4 decimals before they are divided by 0.05 (so 0.0077476 prints as
   0.154 and not as 0.155);

@@ -65,7 +65,7 @@ class Trials:
     conflict: NDArray[np.bool_]
     # shape (trial,): what else is known of them, where the file has it: ``accepted``
     # (1 or 0, -1 for unknown), ``threshold`` (as an index), ``seconds`` (NaN for unknown), and the
-    # values of attributes by :attr:`~parivox.read.attributes.Attribute` column (-1 for unknown).
+    # values of attributes by `parivox.read.attributes.Attribute` column (-1 for unknown).
     more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     # trials without score because a recording failed; ``more["failed"]`` is 1 where it was the test
     # recording that could not be acquired, 2 where it was the enrolment

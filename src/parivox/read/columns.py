@@ -39,7 +39,7 @@ SPEAKER = (
     *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
     *("customer", "customerid", "client", "clientid", "caller", "callerid", "user", "userid"),
 )
-"""Names of a column of speakers, in :func:`plain` spelling, the surest first."""
+"""Names of a column of speakers, in `plain` spelling, the surest first."""
 CALL = frozenset({"call", "callid", "attempt", "attemptid"})
 """Names of the column of tests in a log with a row a call."""
 _SCORE = ["score", "scores", "sc", "llr", "similarity", "sim", "cosine", "cos", "distance", "dist"]

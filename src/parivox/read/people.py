@@ -30,7 +30,7 @@ _UTTERANCE = (
 )
 UTTERANCE = tuple(_UTTERANCE.split())
 ID = (*SPEAKER, "id")
-"""Names of the id column of a table of speakers, in :func:`plain` spelling, the surest first."""
+"""Names of the id column of a table of speakers, in `plain` spelling, the surest first."""
 _HALF = 0.5
 _UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
 """An index that pandas wrote beside the data, in lower case."""
@@ -40,7 +40,7 @@ _SAME = "\x1f"
 class Speakers:
     """A table of speakers, each with the values of some attributes.
 
-    Which column holds the ids is known once it is named, or once :meth:`choose_id` has seen the
+    Which column holds the ids is known once it is named, or once `choose_id` has seen the
     ids that are needed.
     """
 
@@ -374,7 +374,7 @@ def id_columns(
     """The column of a table that holds these ids, and the share of them that each column covers.
 
     A running number covers numeric ids as well as the ids themselves do. So a column of a known
-    name (in :func:`plain` spelling, the surest first) goes before all others, and one without a
+    name (in `plain` spelling, the surest first) goes before all others, and one without a
     name, as pandas writes its index, behind them, as long as they cover more than half of the ids,
     or as many as any. Columns of any other names are told apart by what they cover only if no other
     one of distinct cells covers half, too. No column is given where none holds any of the distinct

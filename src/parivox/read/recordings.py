@@ -235,7 +235,7 @@ class Models:
 def read_models(source: Any) -> Models:
     """Read a table of model, speaker and recording, one row a recording.
 
-    A speaker may be missing, see :meth:`Models.with_speakers`; a column of sides beside segments
+    A speaker may be missing, see `Models.with_speakers`; a column of sides beside segments
     tells these apart as in trials.
 
     Examples

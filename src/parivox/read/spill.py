@@ -38,7 +38,7 @@ class Store:
         self._kind = kind_of(ROW, {})
 
     def add(self, chunk: Encoded) -> None:
-        """Add rows; beyond :data:`IN_MEMORY_TRIALS` all of them go to disk."""
+        """Add rows; beyond `IN_MEMORY_TRIALS` all of them go to disk."""
         self.rows += chunk.score.size
         self._chunks.append(chunk)
         self._kind = kind_of(ROW, chunk.more)

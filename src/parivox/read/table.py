@@ -101,7 +101,7 @@ class Table:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Table:
-        """Read a Parquet file that :meth:`write` wrote."""
+        """Read a Parquet file that `write` wrote."""
         from parivox.read.formats.frames import silent  # noqa: PLC0415 - for reading only
 
         try:

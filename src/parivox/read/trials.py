@@ -76,7 +76,7 @@ def read_trials(
 ) -> TrialSet:
     """Read scored trials, find their speakers, and check them.
 
-    Whatever is not as it must be is a :class:`DataError` with file, row, column and the mend.
+    Whatever is not as it must be is a `DataError` with file, row, column and the mend.
 
     `strangers` need not be known, as the speakers of development scores: where there are labels, no
     speaker is looked up, and `columns` that the files lack are passed over. With `unscored`, only

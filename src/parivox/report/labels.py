@@ -38,11 +38,11 @@ class Labelled(Audit):
     ids: Audit
 
     def to_json(self) -> str:
-        """The audit with its own names, as :meth:`Audit.to_json`."""
+        """The audit with its own names, as `Audit.to_json`."""
         return self.ids.to_json()
 
     def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:  # noqa: A002
-        """Write the audit with its own names, as :meth:`Audit.write`."""
+        """Write the audit with its own names, as `Audit.write`."""
         self.ids.write(folder, format=format)
 
 

@@ -91,14 +91,14 @@ def score_with_system(
     recordings
         A folder or table of recordings, as for ``parivox embed``.
     out
-        Parquet file, as :func:`parivox.scoring.run.score` writes it.
+        Parquet file, as `parivox.scoring.run.score` writes it.
     models
         Table of model and recording: what is enrolled is models of several recordings.
     channel
         Which counts, of files whose channels differ and of which the table does not say: a number
         from 1, ``left``, ``right``, or ``mix``.
     format, columns, encoding, overwrite, progress
-        As of :func:`parivox.scoring.run.score`.
+        As of `parivox.scoring.run.score`.
 
     Raises
     ------

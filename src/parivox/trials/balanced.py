@@ -80,7 +80,7 @@ def build_balanced(
     Parameters
     ----------
     utterances, by, speakers, out, **options
-        As :func:`parivox.trials.build_inclusive` takes them.
+        As `parivox.trials.build_inclusive` takes them.
     speakers_per_group, utterances_per_speaker
         How many to draw.
     pairs

@@ -72,7 +72,7 @@ class Checked(Description):
     findings : tuple of Finding
     tables : dict of str to Table
         ``checks``, which holds the findings, and those of a
-        :class:`~parivox.trials.description.Description`.
+        `parivox.trials.description.Description`.
     """
 
     findings: tuple[Finding, ...]

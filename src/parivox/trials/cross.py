@@ -66,7 +66,7 @@ def build_cross(
     Parameters
     ----------
     utterances, by, speakers, out, **options
-        As :func:`parivox.trials.build_inclusive` takes them.
+        As `parivox.trials.build_inclusive` takes them.
     trials, per_cell, complete
         One of these: nontarget trials in all, shared out evenly (the first cells have one more
         where it does not come out even); nontarget trials of each cell; or every pair there is.

@@ -133,7 +133,7 @@ def describe(
     Parameters
     ----------
     trials, speakers, utterances, by, grade_by, id, columns, conflicts, encoding
-        The list and the tables beside it: see :func:`parivox.trials.check`.
+        The list and the tables beside it: see `parivox.trials.check`.
     speaker_ids
         Whether the table of speakers names them.
 

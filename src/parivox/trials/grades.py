@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 TRIVIAL, OTHER_RECORDING = 1, 3
 """Grades of trials of one speaker."""
 GRADE = f"{ATTRIBUTE}grade"
-"""The column of trials that :func:`with_grades` makes."""
+"""The column of trials that `with_grades` makes."""
 _SUMS_TO_ONE = 1e-6
 _ENDINGS = tuple(f".{one}" for one in HOLDS_MORE)
 
@@ -190,7 +190,7 @@ def grade(
     Parameters
     ----------
     trials, speakers, utterances, grade_by, id, columns, conflicts, encoding
-        The list and the tables beside it: see :func:`parivox.trials.check`.
+        The list and the tables beside it: see `parivox.trials.check`.
     out
         A CSV or Parquet file to write to, block by block.
 

@@ -101,7 +101,7 @@ def build_inclusive(
         repeat, and speakers need more than n pairs.
     **options
         Every other option of building: see
-        :class:`parivox.options.typed.OtherBuildOptions`.
+        `parivox.options.typed.OtherBuildOptions`.
 
     Raises
     ------

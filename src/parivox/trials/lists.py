@@ -102,7 +102,7 @@ class TrialList:
 
     trials: TrialSet
     people: Speakers
-    recording: NDArray[np.int32]  # of each utterance, as :func:`recordings_of` has it
+    recording: NDArray[np.int32]  # of each utterance, as `recordings_of` has it
     groupings: tuple[Grouping, ...] = ()
     """By what the user asked for; without a choice, by every attribute with 2 to 50 values."""
     agreements: tuple[Agreement, ...] = ()
@@ -144,7 +144,7 @@ def read_list(
     conflicts: str = "error",
     encoding: str | None = None,
 ) -> TrialList:
-    """Read a list of trials as :func:`parivox.trials.check` takes it; scores in it do not count.
+    """Read a list of trials as `parivox.trials.check` takes it; scores in it do not count.
 
     >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
     >>> one = read_list(trials)
@@ -245,7 +245,7 @@ def usual_difficulty(people: Speakers, groupings: Sequence[Grouping]) -> list[At
 
 
 def recordings_in(trials: TrialSet) -> NDArray[np.int32]:
-    """Recording of each utterance of trials, as :func:`recordings_of`; -1 for models."""
+    """Recording of each utterance of trials, as `recordings_of`; -1 for models."""
     table = None if trials.recordings is None else trials.recordings.table
     ids = trials.utterance_ids.series()[trials.n_models :]
     own = recordings_of(ids, table, trials.utterance_speaker[trials.n_models :])

@@ -90,7 +90,7 @@ def meet(a: int, b: int, m: int) -> tuple[Ints, Ints]:
 def meet_each_other(a: int, m: int) -> tuple[Ints, Ints]:
     """Let speakers of one group meet m times, nobody himself, everybody equally often.
 
-    As :func:`meet`; both directions of a pair come up equally often, or one once more. No two
+    As `meet`; both directions of a pair come up equally often, or one once more. No two
     meet more than k times in k * a * (a - 1) / 2 meetings, in both directions together.
 
     >>> [one.tolist() for one in meet_each_other(3, 6)]
@@ -102,7 +102,7 @@ def meet_each_other(a: int, m: int) -> tuple[Ints, Ints]:
 
 
 def meet_back(a: int, b: int, m: int, before: int) -> tuple[Ints, Ints]:
-    """Let them meet m times more: after as many in :func:`meet`, no two sooner than all others.
+    """Let them meet m times more: after as many in `meet`, no two sooner than all others.
 
     Everybody again meets equally often.
 
@@ -129,7 +129,7 @@ def utterances_of(meetings: Meetings, start: Ints, draws: Draws) -> tuple[Ints, 
     Each speaker's utterances take turns on the test side, in random order; those on the enrolment
     side are drawn. Where a pair comes up twice, another enrolment utterance is drawn; where the
     test utterance has met all of them, both are. No two speakers may meet more often than they
-    have pairs of utterances. `start` is as :func:`target_pairs` has it; streams 0 and 1 of `draws`
+    have pairs of utterances. `start` is as `target_pairs` has it; streams 0 and 1 of `draws`
     are used, and children.
     """
     sizes = np.diff(start)

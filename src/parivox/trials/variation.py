@@ -168,7 +168,7 @@ def variants(
     Each list holds, for every speaker, `per_speaker` same-speaker pairs of two recordings and as
     many different-speaker pairs within the group. The speakers are the same in all lists: those
     with pairs enough for the largest number. With a scorer, lists are built as
-    :func:`~parivox.trials.build_inclusive` does, and a smaller number may keep more speakers.
+    `parivox.trials.build_inclusive` does, and a smaller number may keep more speakers.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def variants(
     replicates : int
         Draws of speakers, with replacement within each group, for each list.
     columns, orientation, id, encoding
-        As :func:`parivox.audit` takes them.
+        As `parivox.audit` takes them.
 
     Raises
     ------

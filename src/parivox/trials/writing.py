@@ -1,7 +1,7 @@
 """Trial lists in each format: written block by block, and converted from any other.
 
 What a list holds decides its bytes, however it comes in blocks. Every format is one that
-:mod:`parivox.read.formats` reads.
+`parivox.read.formats` reads.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ def convert(
     r"""Write a list, or a file of scores, in another format.
 
     Every row is kept, in its order: duplicates as well, since what is wrong with a list is for
-    :func:`~parivox.trials.check` to say. Scores and further columns go into CSV and Parquet.
+    `parivox.trials.check` to say. Scores and further columns go into CSV and Parquet.
 
     Parameters
     ----------

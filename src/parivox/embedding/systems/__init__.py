@@ -50,8 +50,8 @@ class EmbeddingSystem(Protocol):
     sample_rate : int
         In Hz; recordings are resampled to it.
     scoring : str
-        How its vectors are compared unless the user says otherwise, one of :data:`SCORINGS` (see
-        :mod:`parivox.scoring.vectors`).
+        How its vectors are compared unless the user says otherwise, one of `SCORINGS` (see
+        `parivox.scoring.vectors`).
     least_seconds : float
         Recordings that are shorter have the status ``too_short``.
     provenance : mapping

@@ -39,7 +39,7 @@ WHEEL_SHA256 = "8f12eb2f1a9982d32e8db7856de754709b59c93a77bcf0ff536584b619a9dd1f
 CHECKPOINT = "resemblyzer/pretrained.pt"
 CHECKPOINT_SHA256 = "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e"
 WEIGHTS_SHA256 = "9253e3d277d7fee981eaa531e0f33e8d40814679648293925ded325c51f064d3"
-"""Of the arrays alone, in the order of :data:`SHAPES`, whatever file they come in."""
+"""Of the arrays alone, in the order of `SHAPES`, whatever file they come in."""
 LARGEST = 64 << 20
 """Bytes; the wheel has 15.7 million, the checkpoint in it 17.1."""
 PATIENCE = 600

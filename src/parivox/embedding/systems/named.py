@@ -4,7 +4,7 @@ What a user names with ``package.module:attribute``, or a package registers in t
 group ``parivox.systems``, is Python:
 
 - an object with `embed`, or with `enrol` and `verify`, that follows
-  :mod:`parivox.embedding.systems`;
+  `parivox.embedding.systems`;
 - a function of ``(waveform, sample_rate)`` that gives a vector, or with an attribute ``batched =
   True`` a function of ``(waveforms, sample_rate)`` that gives a vector of each;
 - a class or function without arguments that gives one of these; or with one argument ``device``,

@@ -2,7 +2,7 @@
 
 What a file takes and gives, as far as it does not say so itself, is declared in its metadata under
 ``parivox.NAME``, or in a JSON file beside it (``model.onnx.json``) under ``NAME``. The names are
-those of :class:`Declared`; ``--frontend`` goes before both.
+those of `Declared`; ``--frontend`` goes before both.
 """
 
 from __future__ import annotations

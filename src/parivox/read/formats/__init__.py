@@ -1,6 +1,6 @@
 """The formats of trials: which one a file is in, and its reader.
 
-A new format without a header is a row of :data:`~parivox.read.formats.headerless.HEADERLESS`.
+A new format without a header is a row of `parivox.read.formats.headerless.HEADERLESS`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Formats without a header: each column is known by its place.
 
-A new one is a row of :data:`HEADERLESS`: its name, its columns, how well a text fits it, and what
+A new one is a row of `HEADERLESS`: its name, its columns, how well a text fits it, and what
 the documentation and ``parivox inspect`` say of it.
 
 How well a text fits is a number, and the best one wins; a tie is for the user to decide. Labels

@@ -57,7 +57,7 @@ def inspect_files(
 ) -> Inspection:
     """Tell what files hold, how they fit together, and what is odd.
 
-    See :func:`parivox.inspect`; `stem` names the system that an audit takes a file to be of.
+    See `parivox.inspect`; `stem` names the system that an audit takes a file to be of.
     """
     asked = Columns(dict(columns), elsewhere=True)
     once, repeated = _without_repeats(given)

@@ -1,8 +1,8 @@
 """Charts of an audit: for the page, for notebooks and for papers.
 
 Each chart declares what it is drawn for and tells, from an audit, what Vega-Lite draws it from;
-:class:`Charts` makes Altair charts of them. What it cannot draw it says in a
-:class:`~parivox.errors.ConfigError`.
+`Charts` makes Altair charts of them. What it cannot draw it says in a
+`parivox.errors.ConfigError`.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Figure:
     section: str
     """Of the page: explorer, compared, said, groups, det, pairs or measures."""
     chart: Spec
-    """What Vega-Lite draws it from; :func:`parivox.report.charts.svg` and its kin take it."""
+    """What Vega-Lite draws it from; `parivox.report.charts.svg` and its kin take it."""
     title: str
     reading: str
     """How to read it."""

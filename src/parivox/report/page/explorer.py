@@ -140,7 +140,7 @@ class Bands:
     nodes: IntArray
     """Places among the thresholds, rising, shape (node,)."""
     limits: FloatArray
-    """As :data:`LIMITS`, those of ratios divided by :data:`MOST_RATIO`; NaN where there is none.
+    """As `LIMITS`, those of ratios divided by `MOST_RATIO`; NaN where there is none.
 
     Shape (limit, group, node).
     """
@@ -326,7 +326,7 @@ def _floors(
 
 
 def _model(cost: CostModel) -> dict[str, Any]:
-    """A cost model with the weights that :func:`~parivox.core.costs.cdet` gives either rate."""
+    """A cost model with the weights that `parivox.core.costs.cdet` gives either rate."""
     one, none = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     each = np.ones((), dtype=np.int64)
     miss, false_accept = (

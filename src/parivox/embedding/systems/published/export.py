@@ -30,7 +30,7 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
     The file takes ``features`` of shape (batch, frame, bin) and gives ``embedding`` of shape
     (batch, dimension). Its metadata say the rest: ``parivox.name``, ``parivox.frontend``,
     ``parivox.sample_rate``, ``parivox.scoring``, ``parivox.recipe`` (as JSON, see
-    :class:`~parivox.embedding.frontends.Recipe`) and ``parivox.weights_sha256``.
+    `parivox.embedding.frontends.Recipe`) and ``parivox.weights_sha256``.
 
     Given back is the largest difference to torch over batches of other sizes and lengths than it
     was traced with, relative to the largest value; above 1e-4 it is an error, and nothing is

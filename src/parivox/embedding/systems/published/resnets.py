@@ -1,7 +1,7 @@
 """Residual networks: clovaai's ResNetSE34L and ResNetSE34V2, 3D-Speaker's ERes2Net and ERes2NetV2.
 
 Modules are named as in the published checkpoints. All take features (batch, frame, bin) to vectors
-(batch, dimension). Needs torch; :mod:`parivox.embedding.systems.published` imports it when it is
+(batch, dimension). Needs torch; `parivox.embedding.systems.published` imports it when it is
 asked for.
 """
 
@@ -225,7 +225,7 @@ class Fusion(nn.Module):
 class Res2Block(nn.Module):
     """Sub-bands convolved one after the other, each joined to the one before.
 
-    They are joined by addition, or in the last two stages (`fused`) by :class:`Fusion`.
+    They are joined by addition, or in the last two stages (`fused`) by `Fusion`.
     """
 
     def __init__(self, entering: int, planes: int, stride: int, form: Form, *, fused: bool) -> None:

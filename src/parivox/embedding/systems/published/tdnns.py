@@ -7,7 +7,7 @@ both, convolutions are rectified, then normalised. CAM++ is a densely connected 
 context-aware masking, behind convolutions on the plane of mel and time.
 
 Modules are named as in the published checkpoints. All take features (batch, frame, bin) to vectors
-(batch, dimension). Needs torch; :mod:`parivox.embedding.systems.published` imports it when it is
+(batch, dimension). Needs torch; `parivox.embedding.systems.published` imports it when it is
 asked for.
 """
 
