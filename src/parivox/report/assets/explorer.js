@@ -11,7 +11,6 @@
     constructor(element) {
       this.element = element;
       this.cells = {};
-      this.drawn = {};
       this.pictures = {};
       for (const found of element.querySelectorAll("[data-x]")) {
         if (found.tagName.toLowerCase() === "svg") {
