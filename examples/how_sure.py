@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 import parivox as pv
+from parivox.report.scopes import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -125,7 +126,7 @@ def sentences(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     for row in rows:
         if row["group"] in SHOWN and row["metric"] != "fpr+fnr":
             yield (
-                f"| {row['group']} | `{row['verdict']}` | {row['sentence']} | "
+                f"| {row['group']} | {VERDICTS[row['verdict']]} | {row['sentence']} | "
                 f"{p_value(row['p'])}, {p_value(row['p_holm'])} | {row['gates']} |"
             )
 
@@ -164,7 +165,8 @@ def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
             told[group, measure]["value"] for measure in ("worst_tenth", "worst_tenth_if_equal")
         )
         yield (
-            f"| {group} | {percent(limit['value'])} | `{limit['verdict']}` | "
+            f"| {group} | {percent(limit['value'])} | "
+            f"{VERDICTS.get(limit['verdict'], limit['verdict']).replace('_', ' ')} | "
             f"{above['value']:.0%} [{above['low']:.0%}, {above['high']:.0%}] | "
             f"{carried:.0%}, {alike:.0%} | {locked['value'] * 1e4:.1f} |"
         )

@@ -1,4 +1,4 @@
-"""Draw docs/assets/report.png and report-dark.png: the head of the page on the demo's audit.
+"""Draw docs/assets/report*.png: the first screen of the page on the demo's audit.
 
     python examples/page_picture.py
 
@@ -17,13 +17,20 @@ from pathlib import Path
 import parivox as pv
 from parivox.report.page import page
 
-WIDTH, HEIGHT = 1200, 1500
+PICTURES = {
+    "report": (1200, "light"),
+    "report-dark": (1200, "dark"),
+    "report-tablet": (768, "light"),
+    "report-phone": (390, "light"),
+}
+"""Width and colour scheme of each."""
+TALLEST = 900
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
 def main() -> None:
-    """Audit both systems of the demo, and photograph the page in light and dark."""
+    """Audit both systems of the demo, and photograph the page in several widths."""
     data = folder()
     audit = pv.audit(
         {
@@ -39,7 +46,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "report.html"
         file.write_text(page(audit), encoding="utf-8")
-        photograph(file, {"light": pictures / "report.png", "dark": pictures / "report-dark.png"})
+        photograph(file, pictures)
 
 
 def folder() -> Path:
@@ -50,23 +57,27 @@ def folder() -> Path:
     return Path(spec.origin).parent / "data"
 
 
-def photograph(file: Path, pictures: dict[str, Path]) -> None:
-    """Write the head of a page as a reader sees it in each colour scheme."""
+def photograph(file: Path, pictures: Path) -> None:
+    """Write the first screen of a page as readers see it, as much as a picture should hold."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - of the extra `dev`
 
     browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=OPTIONS)
-        for scheme, picture in pictures.items():
-            context = chromium.new_context(
-                viewport={"width": WIDTH, "height": HEIGHT},
+        for name, (width, scheme) in PICTURES.items():
+            shown = chromium.new_page(
+                viewport={"width": width, "height": TALLEST},
                 color_scheme="dark" if scheme == "dark" else "light",
-                offline=True,
             )
-            shown = context.new_page()
             shown.goto(file.as_uri())
-            shown.screenshot(path=str(picture))
-            context.close()
+            box = shown.locator("#answer").bounding_box()
+            assert box is not None
+            height = min(TALLEST, box["y"] + box["height"] + box["x"])
+            shown.screenshot(
+                path=str(pictures / f"{name}.png"),
+                clip={"x": 0, "y": 0, "width": width, "height": height},
+            )
+            shown.close()
         chromium.close()
 
 

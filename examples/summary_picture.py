@@ -58,9 +58,10 @@ def main() -> None:
     assert spec.origin is not None
     data = Path(spec.origin).parent / "data"
     audit = pv.audit(
-        {"ResNetSE34V2": data / "resnetse34v2_H-eval_scores.csv"},
+        {"V2": data / "resnetse34v2_H-eval_scores.csv"},
         speakers=data / "vox1_meta.csv",
-        by="gender+nationality",
+        by=["gender", "gender+nationality"],
+        operating_points="fpr=0.01",
     )
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
     console.print(summary(audit))

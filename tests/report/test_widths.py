@@ -53,7 +53,7 @@ def test_every_group_has_its_name_in_every_table(audit, width):
 
 def sheet_of(names):
     heads = ("group", "speakers", "FNR", "errors/trials", "x", "p", "verdict")
-    row = ("1,211", "4.75 [3.9, 5.6]", "102/12,345", "2.7 [1.8, 3.9]", "<0.001", "cannot tell")
+    row = ("1,211", "4.75 [3.9, 5.6]", "102/12,345", "2.7 [1.8, 3.9]", "<0.001", "can't tell")
     sheet = Sheet.headed("", heads, [(name, *row) for name in names], words=(1, 7))
     keys = ("group", "speakers", "rate", "counts", "ratio", "p", "verdict")
     columns = [one._replace(key=key) for one, key in zip(sheet.columns, keys, strict=True)]

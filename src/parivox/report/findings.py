@@ -48,7 +48,7 @@ _REFERENCES = {
     "geomean": "the geometric mean of the groups",
     "pooled": "everyone together",
 }
-_LIMITS = {"met": "met", "not_met": "not met", "cannot_tell": "cannot tell"}
+_LIMITS = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
 
 
 # ---- the answer
@@ -102,7 +102,7 @@ def differing_in_words(of: Mapping[str, Row]) -> str:
         if row["verdict"] in {"worse", "better"}
     ]
     unknown = sum(row["verdict"] == "cannot_tell" for row in of.values())
-    words += [f"cannot tell of {unknown}"] if unknown else []
+    words += [f"can't tell of {unknown}"] if unknown else []
     return "; ".join(words) or f"none by more than {next(iter(of.values()))['margin']:g} times"
 
 
