@@ -37,10 +37,14 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3
 """Groups named in a sentence, with what is said of each."""
 _DIFFERS = ("worse", "better")
+_OTHER = "other"
 
 
 class Said(NamedTuple):
-    """Words of a sentence; `verdict` is that on the group that they name, empty of other words."""
+    """Words of a sentence; `verdict` is that on the group that they name, empty of other words.
+
+    The group that another is compared with has :data:`_OTHER`: a name, which stands apart as any.
+    """
 
     text: str
     verdict: str = ""
@@ -322,10 +326,10 @@ def _more_often(
         words.append(Said(f" and {left} more group{'s' * (left > 1)}"))
     rest = f": {in_times(who[0][1], len(who[0][0].of[metric]))}" if len(who) == 1 else ""
     if metric == "fpr":
-        whom = f" than among {than}" if than else ""
-        return [Said(f"Impostors get in {how} often among "), *words, Said(f"{whom}{rest}")]
-    whom = f" than {than}" if than else ""
-    return [*words, Said(f" are locked out {how} often{whom}{rest}")]
+        whom = [Said(" than among "), Said(than, _OTHER)] if than else []
+        return [Said(f"Impostors get in {how} often among "), *words, *whom, Said(rest)]
+    whom = [Said(" than "), Said(than, _OTHER)] if than else []
+    return [*words, Said(f" are locked out {how} often"), *whom, Said(rest)]
 
 
 def in_times(judged: Sequence[Judged], n_systems: int) -> str:
