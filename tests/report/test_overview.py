@@ -63,3 +63,31 @@ def test_names_are_whole_at_any_width(audit, width):
     assert "…" not in told
     assert "f are locked out more often than m" in " ".join(told.split())
     assert len(told.splitlines()) <= 45
+
+
+def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
+    trials, speakers = material
+    far = {**trials, "score": [score - 100 for score in trials["score"]]}
+    found = overview(
+        pv.audit(
+            trials,
+            speakers=speakers,
+            by="gender",
+            operating_points="fpr=0.01",
+            threshold_from=far,
+            replicates=50,
+        )
+    )
+    assert found.threshold.startswith("set for 1 %, but 100 % of impostors get in")
+
+
+def test_systems_with_other_trials_are_compared_on_those_in_common(material):
+    trials, speakers = material
+    n = len(trials["score"])
+    fewer = {name: cells[: n - 40] for name, cells in trials.items()}
+    audit = pv.audit(
+        {"A": trials, "B": fewer}, speakers=speakers, by="gender", compare=True, replicates=50
+    )
+    found = overview(audit)
+    assert all("of the trials in common" in one.compared for one in found.whole)
+    assert any("in common, which are compared" in one.short for one in found.caveats)

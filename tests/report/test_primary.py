@@ -56,8 +56,8 @@ def test_one_heading_is_confirmatory_and_all_others_are_exploratory(audit, told)
 
 def test_the_summary_says_which_groupings_are_exploratory(audit, seen):
     words = plain(seen(audit))
-    assert "Exploratory: of 3 groups by nation, " in words
-    assert "Exploratory: of 6 groups by gender+nation, " in words
+    assert "Exploratory, by nation: " in words
+    assert "Exploratory, by gender+nation: " in words
     assert "groups by gender, " not in words
 
 

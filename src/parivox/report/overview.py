@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from parivox.auditing.operating_points import is_far
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.scopes import (
@@ -25,6 +26,7 @@ from parivox.report.scopes import (
     systems,
     verdicts_of,
 )
+from parivox.report.sheets.comparison import pairs
 from parivox.report.words import capital, chance, number, percent, short
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3
 """Groups named in a sentence, with what is said of each."""
 _DIFFERS = ("worse", "better")
+_RESTRICTED = "which are compared"
+"""How the words end on systems that have but some of their trials in common."""
+_WHAT = {"fnr": "how often they are locked out", "fpr": "how often impostors get in"}
 _OTHER = "other"
 
 
@@ -71,6 +76,8 @@ class Judged(NamedTuple):
     p: float | None = None
     why: str = ""
     """Why it can't be told, or why there is no rate."""
+    best_guess: str = ""
+    """The likely ratio, where power is low, as ratios that are found then look too large."""
 
     @property
     def is_proven(self) -> bool:
@@ -182,7 +189,7 @@ def overview(audit: Audit) -> Overview:
         compared=_compared(audit, every, len(judged)),
         holds=findings.what_holds(audit),
         lines=every,
-        caveats=list(_caveats(audit)),
+        caveats=list({one.short: one for one in _caveats(audit)}.values()),
     )
 
 
@@ -219,7 +226,8 @@ def _judged(scope: Scope, rate: Row, row: Row | None) -> Judged:
     if row.get("because_of"):
         code, why = "cannot_tell", f"better, but not shown without {row['because_of']}"
     ratio = None if row["ratio"] == math.inf else row["ratio"]
-    return Judged(name, rate["value"], ratio, row["low"], row["high"], code, row["p_holm"], why)
+    limits, guess = (row["low"], row["high"]), findings.best_guess(row).partition(" ")[0]
+    return Judged(name, rate["value"], ratio, *limits, code, row["p_holm"], why, guess)
 
 
 def _order(line: Line) -> tuple[int, float, str]:
@@ -255,7 +263,10 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
         standing = "exploratory, " if findings.what_holds(audit) else ""
         prefix = "" if grouping == groupings[0] else capital(f"{standing}by {grouping}: ")
         for first, *rest in _of_grouping(audit, of):
-            start = f"{first.text[:1].lower()}{first.text[1:]}" if prefix else first.text
+            start = first.text
+            if prefix:
+                start = start.replace(f" by {grouping}", "")
+                start = f"{start[:1].lower()}{start[1:]}"
             yield [*([Said(prefix)] if prefix else []), first._replace(text=start), *rest]
 
 
@@ -278,7 +289,9 @@ def _of_grouping(audit: Audit, of: Sequence[Line]) -> Iterator[Sentence]:
     shown = [metric for metric in order if worse[metric]]
     for metric in shown:
         yield _more_often(of, metric, worse[metric])
+    differ = list(_shown_together(audit, of))
     if shown:
+        yield from ([Said(words)] for words in differ)
         return
     by = f"by {of[0].grouping}"
     codes = [one.verdict for line in of for one in line.every() if one.verdict]
@@ -287,12 +300,12 @@ def _of_grouping(audit: Audit, of: Sequence[Line]) -> Iterator[Sentence]:
     if better:
         for metric in better:
             yield _more_often(of, metric, _with(of, metric, "better"), less=True)
+        yield from ([Said(words)] for words in differ)
     elif all(code == "no_difference" for code in codes):
         margin = audit.record["options"]["margin"]
         yield [Said(f"No group {by} differs by more than {margin:g} times")]
-    elif differ := list(dict.fromkeys(_shown_together(audit, of))):
-        whom = f" with {' and '.join(differ)}" if len(systems(audit)) > 1 else ""
-        yield [Said(f"Groups {by} differ{whom}, but which of them do can't be told")]
+    elif differ:
+        yield from ([Said(words)] for words in differ)
     else:
         yield [Said(f"No group {by} is shown to fare worse; {unknown}")]
 
@@ -335,29 +348,39 @@ def _more_often(
 def in_times(judged: Sequence[Judged], n_systems: int) -> str:
     """How many times as often, with each system where there are several; of many, the range."""
     if n_systems == 1:
-        return f"{short(judged[0].ratio)} times"
+        return _likely(judged[0])
     if len(judged) > _MOST_NAMED:
         ratios = [one.ratio for one in judged if one.ratio is not None]
         most = f" to {short(max(ratios))}" if max(ratios) > min(ratios) else ""
         return f"{short(min(ratios))}{most} times with {len(judged)} of {n_systems} systems"
-    first, *others = (f"{short(one.ratio)}" for one in judged)
-    names = [one.system for one in judged]
-    return ", ".join(
-        [f"{first} times with {names[0]}"]
-        + [f"{ratio} times with {name}" for ratio, name in zip(others, names[1:], strict=True)]
-    )
+    return ", ".join(f"{_likely(one)} with {one.system}" for one in judged)
+
+
+def _likely(one: Judged) -> str:
+    guess = f" (best guess {one.best_guess})" if one.best_guess else ""
+    return f"{short(one.ratio)} times{guess}"
 
 
 def _shown_together(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
-    """Systems whose groups are shown to differ, all at once."""
+    """In which error groups are shown to differ all at once, where none is by itself."""
     level = 1 - audit.record["options"]["confidence"]
+    by, several = of[0].grouping, len(systems(audit)) > 1
     for scope in scopes(audit):
-        at = first_point(audit, scope.where)
-        if scope.of != of[0].grouping or at is None:
+        at, name = first_point(audit, scope.where), name_of(scope.system, scope.list)
+        if scope.of != by or at is None:
             continue
         rows = audit.verdicts.where(**scope.where, operating_point=at, group="").rows()
-        if any(row["p_holm"] is not None and row["p_holm"] < level for row in rows):
-            yield name_of(scope.system, scope.list)
+        for row in rows:
+            metric, p = row["metric"], row["p_holm"]
+            if metric not in RATES or p is None or p >= level:
+                continue
+            judged = [one for line in of for one in line.of[metric] if one.system == name]
+            if not any(one.verdict in {*_DIFFERS, "no_difference"} for one in judged):
+                with_ = f" with {name}" if several else ""
+                yield (
+                    f"Groups by {by} differ in {_WHAT[metric]}{with_} (p {chance(p)}), but which "
+                    "of them do can't be told"
+                )
 
 
 # ---- what was audited
@@ -410,7 +433,10 @@ def point_in_short(row: Row) -> str:
     kind, _, rest = point.partition("=")
     if kind in {"fpr", "fnr"}:
         what = "of impostors get in" if kind == "fpr" else "of people are locked out"
-        return f"{100 * float(rest):g} % {what}"
+        aim, reached = float(rest), row.get(kind)
+        if reached is not None and is_far(aim, reached):
+            return f"set for {100 * aim:g} %, but {percent(reached)} {what}"
+        return f"{100 * aim:g} % {what}"
     if kind == "threshold":
         return f"a score of {rest}"
     if point.startswith("min-cdet"):
@@ -442,6 +468,9 @@ def _between(audit: Audit, metric: str) -> str:
     if len(rows) != 1 or not at:
         return ""
     row = rows[0]
+    if str(row["speakers"]).endswith(_RESTRICTED):
+        both = f"{percent(row['value'])} and {percent(row['other'])}"
+        return f"of the trials in common {both}, p {chance(row['p'])}"
     if given_as(at[0]).startswith(f"{metric}="):
         return "set equal"
     if row["p"] is None or row["low"] is None:
@@ -469,6 +498,9 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
 
 def _caveats(audit: Audit) -> Iterator[Caveat]:
     """What a reader must know before relying on the finding."""
+    for pair in pairs(audit):
+        if pair.speakers.endswith(_RESTRICTED):
+            yield Caveat(f"{pair.label}: {pair.speakers}", f"{pair.label}: {pair.speakers}", "data")
     yield from _of_trials(audit)
     yield from _of_groups(audit)
     for words in findings.odd_points(audit):
@@ -507,13 +539,14 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
             f"{number(count)} more speakers of the table are in no trial", capital(words), "data"
         )
     for words in findings.oddities(audit):
-        yield Caveat(words, capital(words), "data")
+        yield Caveat(words.partition(": ")[2], words, "data")
     for of in by_grouping(every):
         at = first_point(audit, of[0].where)
         asked = ({**scope.where, "operating_point": at} for scope in of)
         small = set().union(*(small_groups(audit, where) for where in asked))
         if small:
             n = len(rates_of(audit, of[0].where).keys() - {POOLED})
-            words = f"{len(small)} of {n} groups by {of[0].of} are small"
+            verb = "is" if len(small) == 1 else "are"
+            words = f"{len(small)} of {n} groups by {of[0].of} {verb} small"
             gates = findings.gates_in_words(audit)
             yield Caveat(words, f"{words}: {gates} at {at}, for one error or both", "groups")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from parivox.auditing.result import Audit
-    from parivox.report.overview import Line, Overview, Sentence
+    from parivox.report.overview import Judged, Line, Overview, Sentence
 
 _MORE_OFTEN = {"fnr": "Locked out more often", "fpr": "Impostors get in more often"}
 _STYLES = {"worse": "red", "better": "green", "no_difference": "", "cannot_tell": "dim"}
@@ -164,7 +164,7 @@ class _Ratios:
                     text(percent(one.rate)),
                     text(f"{SIGNS.get(one.verdict, '')} {times}", style=style),
                     text(span(one.low, one.high), style=style),
-                    text(f"p {chance(one.p)}" if one.is_proven else "", style="dim"),
+                    text(_chance(one), style="dim"),
                 ]
                 if is_drawn:
                     drawn = in_signs(one.ratio, one.low, one.high, one.verdict)
@@ -172,6 +172,12 @@ class _Ratios:
                 made.add_row(*cells)
         yield text(self.title, style="bold")
         yield Padding(made, (0, 0, 0, 2))
+
+
+def _chance(one: Judged) -> str:
+    """The p of what is shown, and the likely ratio where that is smaller than it looks."""
+    guess = f", likely {one.best_guess}x" if one.best_guess else ""
+    return f"p {chance(one.p)}{guess}" if one.is_proven else ""
 
 
 def _better(proven: Sequence[Line]) -> Iterator[RenderableType]:

@@ -41,7 +41,7 @@ def first(audit: Audit, more: Sequence[Caveat] = ()) -> dict[str, Any]:
         "caption": f"{what}, against {findings.reference_in_words(audit)}{others}",
         "caveats": [*of.caveats, *more],
         "legend": [
-            "▲ worse ▼ better: shown to differ, by however little, allowing for all groups",
+            "▲ worse ▼ better: shown to differ, allowing for all groups",
             "○ ? can’t tell: too few speakers or errors, or not shown allowing for all groups",
             f"lines: {level:g} % intervals over speakers, each by itself",
             f"grey: within {margin:g} times, the margin chosen",
@@ -108,6 +108,7 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
         "shape": SHAPES.get(code, SHAPES["cannot_tell"]),
         "times": f"{SIGNS.get(code, '')} {times}".strip(),
         "span": "" if one.high is None else span(one.low, one.high),
+        "guess": one.best_guess,
         "rate": percent(one.rate),
     }
 
