@@ -261,13 +261,16 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
     for grouping in groupings:
         of = [line for line in every if line.grouping == grouping]
         standing = "exploratory, " if findings.what_holds(audit) else ""
-        prefix = "" if grouping == groupings[0] else capital(f"{standing}by {grouping}: ")
-        for first, *rest in _of_grouping(audit, of):
-            start = first.text
-            if prefix:
-                start = start.replace(f" by {grouping}", "")
-                start = f"{start[:1].lower()}{start[1:]}"
-            yield [*([Said(prefix)] if prefix else []), first._replace(text=start), *rest]
+        said = list(_of_grouping(audit, of))
+        if grouping == groupings[0]:
+            yield from said
+            continue
+        joined = [Said(capital(f"{standing}by {grouping}: "))]
+        for place, (first, *rest) in enumerate(said):
+            start = first.text.replace(f" by {grouping}", "")
+            start = f"{'; ' if place else ''}{start[:1].lower()}{start[1:]}"
+            joined += [first._replace(text=start), *rest]
+        yield joined
 
 
 def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
