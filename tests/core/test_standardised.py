@@ -91,7 +91,7 @@ def test_residuals_of_pairs_are_summed_over_strata():
     for g in (0, 1):
         pair: dict[tuple[int, int], np.ndarray] = {}
         for k in (0, 1):
-            here = tally[2 * g + k]
+            here = tally.part(2 * g + k, 2 * g + k + 1)
             rate, total = here.errors.sum() / here.trials.sum(), here.trials.sum()
             for a, b, e, n in zip(here.one, here.other, here.errors, here.trials, strict=True):
                 part = 0.5 / total * np.array([e - rate * n, n])

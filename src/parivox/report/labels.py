@@ -83,7 +83,7 @@ def labelled(
     --------
     >>> import parivox as pv
     >>> audit = pv.audit(
-    ...     {"enrol": ["a1", "a1", "b1"], "test": ["a2", "b2", "b2"], "score": [3, 1, 2]},
+    ...     {"enrol": ["a/1", "a/1", "b/1"], "test": ["a/2", "b/2", "b/2"], "score": [3, 1, 2]},
     ...     speakers={"id": ["a", "b"], "gender": ["f", "m"]},
     ...     by="gender",
     ...     intervals=False,

@@ -43,7 +43,7 @@ def in_signs(
     Examples
     --------
     >>> in_signs(2.0, 1.0, 4.0, "worse")
-    '      ┼──▲──       '
+    '      ┼──▲───      '
     """
     signs = [" "] * width
 
