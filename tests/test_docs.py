@@ -195,6 +195,29 @@ def test_modules_that_name_a_paper_say_where_it_is_explained():
     assert unexplained == []
 
 
+def test_every_public_name_is_on_one_page_of_the_api():
+    import parivox as pv
+
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md")]
+    shown = re.findall(r"^::: (parivox\.\S+)$", "\n".join(pages), flags=re.MULTILINE)
+    assert len(set(shown)) == len(shown)
+    homes = pv._HOME | {f"trials.{name}": home for name, home in pv.trials._HOME.items()}
+    missing = [
+        name
+        for name, home in homes.items()
+        if name != "trials" and f"parivox.{name}" not in shown and home not in shown
+    ]
+    assert missing == []
+
+
+def test_every_module_of_pure_functions_is_in_the_api():
+    core = DOCS.parent / "src" / "parivox" / "core"
+    pages = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    modules = [file.stem for file in core.glob("[a-z]*.py")]
+    assert len(modules) > 20
+    assert [name for name in modules if f"::: parivox.core.{name}\n" not in pages] == []
+
+
 @pytest.mark.parametrize(
     "word", ["G2min", "G2avg", "FDR", "FaDR", "IR", "GARBE", "NRB", "TB", "minCDet", "FPD", "FNMR"]
 )
