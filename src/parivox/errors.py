@@ -89,7 +89,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = list(known)
     lower = {one.lower().lstrip("-"): one for one in reversed(names)}
     near = [lower[one] for one in get_close_matches(name.lower().lstrip("-"), lower, n=3)]
-    if len(names) > _FEW and near:
+    if near and (len(names) > _FEW or len(names) == 1):
         return f"did you mean {' or '.join(near)}?"
     rest = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     all_ = f"there {'is' if len(names) == 1 else 'are'} {', '.join(names[:_FEW]) or 'none'}{rest}"

@@ -435,7 +435,7 @@ def test_an_age_that_changes_between_recordings_is_no_conflict(whole, bank):
         ("device", {"device": None}, "is unknown for every trial"),
         ("enrol.device", {}, "'device' is a column of the trials"),
         ("same:device", {}, "'device' is a column of the trials"),
-        ("devise", {}, "is no attribute of .*; nearest: .*'device'"),
+        ("devise", {}, "is no attribute of .*; did you mean device"),
         ("trial.region", {}, "is no attribute"),
     ],
 )

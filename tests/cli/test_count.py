@@ -153,7 +153,7 @@ def test_what_cannot_be_counted_is_one_sentence(days, parivox, words, told):
         (["day1.counts", "--speakers", "speakers.csv"], "--speakers: cannot be used with counts"),
         (["day1.counts", "--distance"], "--distance: cannot be used with counts"),
         (["day1.counts", "--operating-point", "deployed"], "neither a column 'decision'"),
-        (["day1.counts", "--reference", "x"], "nearest groups: f, m"),
+        (["day1.counts", "--reference", "x"], "there are f, m"),
     ],
 )
 def test_what_cannot_be_audited_is_one_sentence(days, parivox, words, told):

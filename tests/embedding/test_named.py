@@ -212,7 +212,7 @@ def test_a_scoring_that_is_not_known_is_refused_before_anything_runs(home):
         ("Broken", "cannot be made: OSError: no weights"),
         ("table", r"is a dict; name a function of \(waveform, sample_rate\)"),
         ("loose", "is a function of one argument"),
-        ("embeds", r"encoders \(.*encoders.py\) has no 'embeds'; nearest: embed"),
+        ("embeds", r"encoders \(.*encoders.py\) has no 'embeds'; did you mean embed"),
     ],
 )
 def test_objects_that_are_no_system(home, name, words):

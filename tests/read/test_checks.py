@@ -113,7 +113,7 @@ def test_options_that_are_not_known(read, csv, rows):
     refused(
         read,
         csv(rows),
-        "has no column 'labels' for label; nearest: 'label'",
+        "has no column 'labels' for label; did you mean label",
         columns={"label": "labels"},
     )
 

@@ -100,8 +100,8 @@ def test_without_a_choice_every_attribute_with_2_to_50_values():
 @pytest.mark.parametrize(
     ("by", "match"),
     [
-        ("sexx", "--by 'sexx' is no attribute of speakers; nearest: 'Sex'"),
-        ("zzz", "--by 'zzz' is no attribute of speakers; nearest: 'Sex', 'Age', 'note', 'same'"),
+        ("sexx", "--by 'sexx' is no attribute of speakers; did you mean Sex"),
+        ("zzz", "--by 'zzz' is no attribute of speakers; there are Sex, Age, note, same"),
         ("sex+", "names no attribute or one twice"),
         ("sex+SEX", "names no attribute or one twice"),
         ("sex:1", "holds 'f' for sex, which is no number"),

@@ -53,8 +53,8 @@ REFUSED_BY_FORM = {
     "by: [a, [b]]\n": "line 1: by holds a list or mapping in a list",
     "by: {a: b}\n": "line 1: by is a mapping",
     "by: [a, b, a]\n": "by names 'a' twice",
-    "# first\n\nreferences: x\n": "line 3: 'references' is not known; nearest: reference",
-    "attributes: x\n": "nearest: by, within, reference, groups, others",
+    "# first\n\nreferences: x\n": "line 3: 'references' is not known; did you mean reference?",
+    "attributes: x\n": "there are by, within, reference, groups, others",
     "- a\n": "line 1: the file is a list; write lines as in 'by: gender'",
     "gender\n": "line 1: the file is one text",
     "groups:\n": "line 1: groups is empty; write lines as in 'gender: [f, m]'",
@@ -77,11 +77,11 @@ REFUSED_BY_MEANING = {
     "by: a\nby: b\n": "line 2: 'by' stands twice",
     "groups:\n  G: [a]\n  g: [b]\n": "'G' and 'g' are one attribute",
     "by: gender\ngroups:\n  gendre: [f]\n": (
-        "line 3: no grouping of 'by' uses the groups of 'gendre'; nearest: 'gender'"
+        "line 3: no grouping of 'by' uses the groups of 'gendre'; did you mean gender?"
     ),
-    "by: age\ngroups:\n  age:18: [<18]\n": "nearest: 'age'",
+    "by: age\ngroups:\n  age:18: [<18]\n": "did you mean age?",
     "groups: {nation: [a]}\nothers:\n  nations: keep\n": (
-        "line 3: 'others' names 'nations', of which there are no groups; nearest: 'nation'"
+        "line 3: 'others' names 'nations', of which there are no groups; did you mean nation?"
     ),
     "groups: {n: [a]}\nothers: {n: keep, N: keep}\n": "'others' names 'N' twice",
     "by: a++b\n": "groups.yaml: by 'a++b'",

@@ -71,7 +71,7 @@ def test_of_two_columns_that_cover_alike_none_is_taken(read, numbered, write):
 def test_the_id_column_by_name():
     people = read_speakers({"x": ["a", "b"], "Name": ["c", "d"]}, id="name")
     assert people.ids == ("c", "d")
-    with pytest.raises(ConfigError, match="--id 'nam' is no column of speakers; nearest: 'Name'"):
+    with pytest.raises(ConfigError, match="--id 'nam' is no column of speakers; did you mean Name"):
         read_speakers({"x": ["a", "b"], "Name": ["c", "d"]}, id="nam")
 
 

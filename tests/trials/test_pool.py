@@ -60,7 +60,7 @@ def test_an_unknown_attribute_of_a_speaker_is_of_no_class():
         ({"utterance": ["a/1"], "speaker": ["a"]}, PEOPLE, "sex", "have no recording"),
         ({"utterance": ["a/x/1"], "speaker": [""]}, PEOPLE, "sex", "give the id"),
         ({"utterance": ["q/x/1"]}, PEOPLE, "sex", "are no speakers in speakers"),
-        ({"utterance": ["a/x/1"]}, PEOPLE, "age", "nearest"),
+        ({"utterance": ["a/x/1"]}, PEOPLE, "age", "there are"),
         ({"utterance": ["a/x/1"]}, None, "sex", "sex"),
         ({"word": ["a/x/1"]}, PEOPLE, "sex", "no column 'utterance'"),
         (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -30,7 +29,7 @@ from parivox.auditing.system import measure_system, measured_cells, why_no_inter
 from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, nearest
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import Value, options_of
 from parivox.read.content import in_encoding_given
@@ -333,10 +332,9 @@ def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
     known = sorted({group for grouping in groupings for group in grouping.groups})
     for name in options.reference:
         if name not in REFERENCES and name not in known:
-            near = get_close_matches(name, known, n=3, cutoff=0.3) or known[:8]
             msg = (
                 f"--reference {name!r} is neither pooled, macro, geomean or best nor a group; "
-                f"nearest groups: {', '.join(near)}"
+                f"{nearest(name, known)}"
             )
             raise ConfigError(msg)
 

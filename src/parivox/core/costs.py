@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core.counts import as_counts
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -162,11 +161,9 @@ def parse_cost(text: str) -> CostModel:
     try:
         p_target, c_miss, c_fa = (float(part) for part in text.split(","))
     except ValueError:
-        near = get_close_matches(text, COST_MODELS, n=1)
-        hint = f"did you mean {near[0]}? Known" if near else "known"
         msg = (
             f"cost {text!r} is neither a known name nor 'p_target,c_miss,c_fa'; "
-            f"{hint}: {', '.join(COST_MODELS)}"
+            f"{nearest(text, COST_MODELS)}"
         )
         raise ConfigError(msg) from None
     return CostModel(text, (p_target,), c_miss, c_fa)

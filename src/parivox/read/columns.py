@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -133,10 +132,9 @@ def name_columns(names: Sequence[str], asked: Columns, source: str) -> dict[str,
         if column not in names and asked.elsewhere:
             continue
         if column not in names:
-            near = get_close_matches(column, names, n=3, cutoff=0.3) or list(names)[:8]
             msg = (
-                f"{source}: has no column {column!r} for {role}; nearest: "
-                f"{', '.join(repr(n) for n in near)}; name it with --columns"
+                f"{source}: has no column {column!r} for {role}; {nearest(column, names)}; name it "
+                "with --columns"
             )
             raise DataError(msg)
         found[role] = list(names).index(column)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, nearest
 from parivox.read.attributes import (
     Attribute,
     ValueCodes,
@@ -345,15 +344,13 @@ class AttributeLookup:
         asked, columns = attribute.name, self.names()
         shown_as = f"{attribute.level}.{asked}".removeprefix(".")
         twice = [c for c in self.speakers.attributes.columns if c.lower() == asked.lower()][1:]
-        near = get_close_matches(asked.lower(), [c.lower() for c in columns], n=3, cutoff=0.3)
-        shown = [c for c in columns if c.lower() in near] or columns[:8]
         problem = "may be more than one attribute" if twice else "is no attribute"
         where = self.speakers.name
         if self.sets:
             names = [where, *([self.table.name] if self.table is not None else [])]
             where = ", ".join(dict.fromkeys([*names, *(one.name for one in self.sets)]))
-        mend = f"nearest: {', '.join(repr(c) for c in shown) or 'none'}"
-        if not near and not self.speakers.provenance:
+        mend = nearest(asked, columns)
+        if not mend.startswith("did") and not self.speakers.provenance:
             mend = "add the table of speakers that has it, with --speakers FILE"
         return ConfigError(f"{self.option} {shown_as!r} {problem} of {where}; {mend}")
 

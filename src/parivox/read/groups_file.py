@@ -31,7 +31,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, nearest
 from parivox.read.attributes import parse_by
 from parivox.read.content import read_content
 
@@ -201,8 +201,7 @@ def _parsed(found: Node | None, provenance: dict[str, Any]) -> GroupsFile:
     entries = _mapping(found, "the file", "by: gender")
     for key, node in entries.items():
         if key not in _KEYS:
-            near = _near([key], _KEYS) or _KEYS
-            msg = f"{node.where}: {key!r} is not known; nearest: {', '.join(near)}"
+            msg = f"{node.where}: {key!r} is not known; {nearest(key, _KEYS)}"
             raise ConfigError(msg)
     choices = {key: _texts(entries[key], key) if key in entries else None for key in _CHOICES}
     recipes = _recipes(entries)
@@ -218,10 +217,9 @@ def _parsed(found: Node | None, provenance: dict[str, Any]) -> GroupsFile:
         choices["by"] = tuple(rest) or None
     elif rest:
         node = _mapping(entries["groups"], "groups", "gender: [f, m]")[rest[0]]
-        near = _near([rest[0]], sorted(used)) or sorted(used)
         msg = (
-            f"{node.where}: no grouping of 'by' uses the groups of {rest[0]!r}; nearest: "
-            f"{_listed(near)}; add it to 'by', or take it out"
+            f"{node.where}: no grouping of 'by' uses the groups of {rest[0]!r}; "
+            f"{nearest(rest[0], sorted(used))}; add it to 'by', or take it out"
         )
         raise ConfigError(msg)
     return GroupsFile(name, recipes=recipes, provenance=provenance, **choices)
@@ -238,10 +236,9 @@ def _recipes(entries: Mapping[str, Node]) -> dict[str, Recipe]:
     rest: dict[str, str] = {}
     for attribute, node in others.items():
         if _plain(attribute) not in known:
-            near = _near([attribute], list(groups)) or list(groups)
             msg = (
                 f"{node.where}: 'others' names {attribute!r}, of which there are no groups; "
-                f"nearest: {_listed(near) or 'none'}"
+                f"{nearest(attribute, groups)}"
             )
             raise ConfigError(msg)
         if _plain(attribute) in rest:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from parivox.errors import DataError
+from parivox.errors import DataError, nearest
 from parivox.read.checks import (
     CONFLICTS,
     DUPLICATES,
@@ -179,9 +178,8 @@ def check_columns(asked: Columns, scans: Sequence[Scan]) -> None:
     for role, column in asked.by_role.items():
         if not any(one.columns.get(role) == column for one in scans):
             names = [n for one in scans for n in (*one.columns.values(), *one.ignored)]
-            near = get_close_matches(column, names, n=3, cutoff=0.3) or names[:8]
             msg = (
                 f"{' and '.join(one.name for one in scans)}: none has a column {column!r} for "
-                f"{role}; nearest: {', '.join(repr(n) for n in near)}; name it with --columns"
+                f"{role}; {nearest(column, names)}; name it with --columns"
             )
             raise DataError(msg)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, nearest
 from parivox.read.attributes import UNKNOWN
 from parivox.read.checks import DataNote
 from parivox.read.columns import SPEAKER, plain
@@ -431,11 +431,8 @@ def column_named(asked: str, columns: Sequence[str]) -> str:
 
 def column_called(asked: str, columns: list[str], name: str, option: str) -> str:
     """A column by its name, whatever its case; that there is none is an error."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for messages only
-
     found = column_named(asked, columns)
     if found or asked in columns:  # a column may have no name
         return found
-    near = get_close_matches(asked, columns, n=3, cutoff=0.3) or columns[:8]
-    msg = f"{option} {asked!r} is no column of {name}; nearest: {', '.join(repr(c) for c in near)}"
+    msg = f"{option} {asked!r} is no column of {name}; {nearest(asked, columns)}"
     raise ConfigError(msg)

@@ -7,10 +7,9 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
     from parivox.read.yaml_text import Node
@@ -187,8 +186,7 @@ def _entries(node: Node, what: str, known: list[str] | None, example: str) -> di
         raise ConfigError(_nothing(node.where))
     for key, held in node.value.items():
         if known is not None and key not in known:
-            near = get_close_matches(key.lower(), known, n=3, cutoff=0.5) or known
-            msg = f"{held.where}: {what} holds no {key!r}; nearest: {', '.join(near)}"
+            msg = f"{held.where}: {what} holds no {key!r}; {nearest(key, known)}"
             raise ConfigError(msg)
     return node.value
 

@@ -15,13 +15,12 @@ within the group. Mended by default:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, nearest
 from parivox.options.kinds import several
 from parivox.options.trials import BalancedOptions
 from parivox.read.attributes import parse_attribute, parse_by
@@ -194,9 +193,7 @@ def _balance(asked: str | None, by: str, columns: Sequence[str]) -> str:
         raise ConfigError(msg)
     known = {plain(one): one for one in columns}
     if name not in known:
-        near = get_close_matches(name, known, n=3, cutoff=0.3) or [*known][:8]
-        there = ", ".join(known[one] for one in near) or "there is none"
-        msg = f"--balance {asked!r}: is no attribute of speakers; nearest: {there}"
+        msg = f"--balance {asked!r}: is no attribute of speakers; {nearest(name, known.values())}"
         raise ConfigError(msg)
     return asked
 
@@ -208,8 +205,7 @@ def _groups(pool: Pool, asked: Sequence[str] | str | None) -> Ints:
     names = several(asked)
     for one in names:
         if one not in pool.groups:
-            near = get_close_matches(str(one), pool.groups, n=3, cutoff=0.3) or pool.groups[:8]
-            msg = f"--groups {one!r}: is no group of {pool.by}; nearest: {', '.join(near)}"
+            msg = f"--groups {one!r}: is no group of {pool.by}; {nearest(str(one), pool.groups)}"
             raise ConfigError(msg)
     return np.unique([pool.groups.index(one) for one in names])
 

@@ -257,7 +257,7 @@ def test_as_the_paper_s_listing_pairs_may_repeat(pool, seen):
             {"per_speaker": 2, "format": "tar"},
             "--format 'tar'.*voxceleb, kaldi, nist, csv, parquet",
         ),
-        ({"per_speaker": 2, "by": "age"}, "nearest"),
+        ({"per_speaker": 2, "by": "age"}, "there are"),
         ({"per_speaker": 2, "by": ["gender"]}, "give one text"),
         ({"per_speaker": 2, "grade_by": "age"}, "'age'"),
     ],

@@ -43,7 +43,7 @@ from parivox.embedding.systems.ge2e_weights import cached_file
 from parivox.embedding.systems.onnx import load_onnx
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.embedding.systems.published import PUBLISHED, load_published
-from parivox.errors import ConfigError, ParivoxError
+from parivox.errors import ConfigError, ParivoxError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -352,9 +352,8 @@ def load_object(text: str) -> Any:
         return functools.reduce(getattr, attribute.split("."), found)
     except AttributeError as error:
         names = [name for name in vars(found) if not name.startswith("_")]
-        near = get_close_matches(attribute, names, n=3, cutoff=0.3) or names[:8]
         where = f" ({found.__file__})" if getattr(found, "__file__", None) else ""
-        msg = f"--system {text}: {module}{where} has no {attribute!r}; nearest: {', '.join(near)}"
+        msg = f"--system {text}: {module}{where} has no {attribute!r}; {nearest(attribute, names)}"
         raise ConfigError(msg) from error
 
 

@@ -7,7 +7,6 @@ Networks stand in modules of their own and need torch; none is imported before i
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 from contextlib import nullcontext
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
     import os
@@ -248,9 +247,7 @@ def load_published(
 def _chosen(known: Mapping[str, T], name: str, what: str) -> T:
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
-    msg = f"there is no {what} {name!r}; {hint}"
+    msg = f"there is no {what} {name!r}; {nearest(name, known)}"
     raise ConfigError(msg)
 
 
