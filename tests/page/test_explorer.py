@@ -668,7 +668,7 @@ def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(opened, 
 
 def test_without_javascript_every_audited_point_stands_in_a_table(opened, h_page, h_audit, groups):
     with opened(h_page) as page:
-        assert page.locator("#x-still").count() == 0
+        assert page.is_hidden("#x-still")
         assert page.is_visible("#x-controls")
     with opened(h_page, java_script_enabled=False) as page:
         assert page.locator("#x-controls").count() == 0

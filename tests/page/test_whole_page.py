@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -124,7 +125,34 @@ def test_on_paper_there_are_figures_and_tables_but_no_controls(opened, h_page):
         page.emulate_media(media="print")
         assert not page.is_visible("#x-controls")
         assert not page.is_visible("nav")
-        assert page.evaluate(UNSEEN, "table, figure .chart > svg") == []
+        assert page.evaluate(UNSEEN, "table:not(.x-table), figure .chart > svg") == []
+        assert page.locator("#x-still table").count() == 2
+
+
+def test_on_paper_heads_of_tables_are_on_every_sheet(opened, audited, optional):
+    made = page_of(audited(groups=[f"group {n}" for n in range(120)], intervals=False))
+    with opened(made) as page:
+        paper = page.pdf(prefer_css_page_size=True)
+    sheets = [one.extract_text() for one in optional("pypdf").PdfReader(io.BytesIO(paper)).pages]
+    of_rows = [
+        text for text in sheets if len(re.findall("^group [0-9]+ .", text, re.MULTILINE)) > 15
+    ]
+    assert len(of_rows) > 6
+    for text in of_rows:
+        assert re.search("^Group", text, re.MULTILINE), text
+
+
+def test_on_a_phone_the_first_figure_ends_on_the_second_screen(opened, h_page):
+    with opened(h_page, viewport={"width": 360, "height": 640}) as page:
+        figure = page.locator("#answer table.ratios").bounding_box()
+        heads = page.locator("#answer table.ratios .axis").all()
+        assert figure["y"] + figure["height"] <= 2 * 640
+        for n, head in enumerate(heads):
+            axis = head.locator("svg").bounding_box()
+            of = page.locator(f"#answer tr > .strip:nth-last-child({6 - 3 * n}) > svg.strip").all()
+            strips = [one.bounding_box() for one in of]
+            assert len(strips) > 3
+            assert {(one["x"], one["width"]) for one in strips} == {(axis["x"], axis["width"])}
 
 
 def test_paper_begins_with_what_is_signed_and_tells_page_and_hash_in_its_foot(

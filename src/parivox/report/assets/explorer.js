@@ -57,7 +57,7 @@
   function start() {
     if (!at("data")) return;
     const data = JSON.parse(at("data").textContent);
-    at("still").replaceWith(at("live").content);
+    at("still").before(at("live").content); // which paper shows
     const state = {
       list: 0, grouping: 0, model: 0, k: data.lists[0].start, hold: "threshold", at: NaN,
       alpha: data.alpha, zero: data.zero[0], reference: "others", isGated: false, point: "", order: "",
