@@ -118,13 +118,16 @@ class Trials:
 
         from parivox.auditing.layout import walk
         from parivox.core.costs import min_cdet
+        from parivox.core.counts import Counts
         from parivox.core.curves_resampled import ResampledCurves, curve_edges
         from parivox.core.eer import eer
         from parivox.core.rates import threshold_at_fpr
 
         (placed,) = walk(self.trials, self.layouts)
         part, speaker = placed.part, self.trials.utterance_speaker
-        edges = None if bins is None else curve_edges(part.score, part.target, bins=bins)
+        edges = None
+        if bins is not None:
+            edges = curve_edges(Counts.from_scores(part.score, part.target), bins=bins)
         layouts = [
             (at.cells, one.groups) for one, at in zip(self.layouts, placed.at.values(), strict=True)
         ]

@@ -12,6 +12,7 @@ from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtr, ndtri
 
 from parivox.core.costs import cdet, min_cdet, parse_cost
+from parivox.core.counts import Counts
 from parivox.core.curves_resampled import ResampledCurves, curve_edges
 from parivox.core.eer import eer
 from parivox.core.resampling import from_replicates, speaker_weights
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from benchmarks.coverage.rates import Limits
     from benchmarks.coverage.simulate import FloatArray
 
-    from parivox.core.counts import Counts
 
 DATASETS = 150
 GROUPS = 9  # of a data set
@@ -80,7 +80,7 @@ def _limits(
         np.concatenate((drawn.speaker, drawn.one)),
         np.concatenate((drawn.speaker, drawn.other)),
         [((cell,), GROUPS)],
-        curve_edges(score, target, bins=BINS, thresholds=[threshold]),
+        curve_edges(Counts.from_scores(score, target), bins=BINS, thresholds=[threshold]),
     )
     strata = np.repeat(np.arange(GROUPS), sizes)
     weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))

@@ -122,7 +122,7 @@ def _limits(
         np.concatenate((drawn.speaker, drawn.one)),
         np.concatenate((drawn.speaker, drawn.other)),
         [((np.zeros(score.size, dtype=np.int64),), 1)],
-        curve_edges(score, target, bins=BINS, thresholds=thresholds),
+        curve_edges(Counts.from_scores(score, target), bins=BINS, thresholds=thresholds),
     )
     weights = speaker_weights(groups, REPLICATES, int(rng.integers(2**31)))
     parts = [_rates(counts, points) for _, ((counts,),) in curves.replicates(weights)]

@@ -54,7 +54,7 @@ def gathered(trials, first=0):
 
 
 def tally(one):
-    return tally_trials(one.trials, THRESHOLDS, len(one.people.ids), one.groupings)
+    return tally_trials(one.trials, THRESHOLDS, one.groupings)
 
 
 def errors(trials, groupings, n_speakers):
@@ -92,8 +92,11 @@ def test_errors_of_a_tally_are_those_of_its_trials(trials):
 def test_tallies_of_disjoint_trials_add_up(some, others):
     part, rest = gathered(some), gathered(others, first=len(some))
     whole = gathered([*some, *others])
-    assert content(tally(part) + tally(rest)) == content(tally(whole))
-    assert content(tally(rest) + tally(part)) == content(tally(whole))
+    one, other = (tally(each).placed(whole.groupings) for each in (part, rest))
+    for made in (one + other, other + one):
+        assert content(made) == content(tally(whole))
+        assert made.keys.tolist() == tally(whole).keys.tolist()
+        assert made.in_use.tolist() == tally(whole).in_use.tolist()
 
 
 def test_a_file_holds_a_tally_and_no_id(tmp_path):
@@ -103,14 +106,17 @@ def test_a_file_holds_a_tally_and_no_id(tmp_path):
     again = Tally.read(file)
     assert content(again) == content(made)
     assert again.thresholds.tolist() == THRESHOLDS.tolist()
-    assert (again + made).n_trials == 2 * made.n_trials
+    assert again.made_of() == made.made_of()
+    assert again.keys.tolist() == made.keys.tolist()
+    with pytest.raises(ConfigError, match="two tallies are of the same trials"):
+        again + made
     assert not any(word in file.read_bytes() for word in (b"a/e0", b"c/t1"))
     assert [*tmp_path.iterdir()] == [file]
 
 
 def test_tallies_at_other_thresholds_do_not_add_up():
     one = gathered([("a", "a", 10, "web")])
-    other = tally_trials(one.trials, THRESHOLDS[:2], len(one.people.ids), one.groupings)
+    other = tally_trials(one.trials, THRESHOLDS[:2], one.groupings)
     with pytest.raises(ConfigError, match="tallies of other thresholds do not add up"):
         tally(one) + other
 

@@ -44,7 +44,7 @@ class Trials:
         return ResampledCurves(self.score, self.target, self.one, self.other, self.layouts, edges)
 
     def edges(self, bins=256, **options):
-        return curve_edges(self.score, self.target, bins=bins, **options)
+        return curve_edges(Counts.from_scores(self.score, self.target), bins=bins, **options)
 
     def written_out(self, layout, cell, times):
         """Counts of one cell with every trial as often as it weighs."""
@@ -214,7 +214,7 @@ def test_infinite_scores_have_bins_of_their_own():
     score = np.array([-np.inf, 0.1, 0.2, 0.3, np.inf, np.inf])
     target = np.array([False, False, True, True, True, False])
     who = np.arange(6)
-    edges = curve_edges(score, target, bins=4)
+    edges = curve_edges(Counts.from_scores(score, target), bins=4)
     curves = ResampledCurves(score, target, who, who, [([np.zeros(6, int)], 1)], edges)
     ((counts,),) = curves.original()
     assert counts.values[[0, -1]].tolist() == [-np.inf, np.inf]
@@ -238,7 +238,8 @@ def test_no_trials_give_empty_counts():
 @few
 def test_edges_rise_and_hold_the_lowest_score_and_the_thresholds(some, bins, thresholds):
     score = np.array([s for s, _ in some], dtype=float)
-    edges = curve_edges(score, np.array([t for _, t in some]), bins=bins, thresholds=thresholds)
+    counts = Counts.from_scores(score, np.array([t for _, t in some], dtype=bool))
+    edges = curve_edges(counts, bins=bins, thresholds=thresholds)
     assert (np.diff(edges) > 0).all()
     assert edges.size <= bins + 3 + len(thresholds)
     assert np.isin(thresholds, edges).all()

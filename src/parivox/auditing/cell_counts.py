@@ -14,6 +14,7 @@ import numpy as np
 
 from parivox.auditing.layout import Layout, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, SECONDS, Outcomes, Share
+from parivox.auditing.participants import Participants
 from parivox.auditing.score_counts import Binned, Exact
 from parivox.core.counts import Counts
 from parivox.read.checks import ACQUIRE, ENROL
@@ -201,55 +202,6 @@ def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
 
 
 # --- who takes part ---------------------------------------------------------------------------
-
-
-class Participants:
-    """Which speakers take part in a trial of which cell."""
-
-    def __init__(self, layout: Layout, n_speakers: int) -> None:
-        self.layout, self.n = layout, n_speakers
-        grouping = layout.grouping
-        # each speaker is of one group, so that the group need not be kept
-        self.of_speaker = grouping.of_speaker if grouping is not None else None
-        is_one = grouping is None or self.of_speaker is not None
-        self.is_simple = is_one and layout.within is None
-        cells = 1 if self.is_simple else layout.levels * layout.groups
-        self.used = np.zeros(cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
-
-    def add(self, speakers: Sequence[NDArray[np.integer[Any]]], here: PlacedTrials, i: int) -> None:
-        """Note the speakers of either side, where the side's own group is that of the cell.
-
-        The trials are placed in layout number `i`.
-        """
-        groups = max(self.layout.groups, 1)  # nothing is placed where there is none
-        sides = here.sides_by(self.layout.grouping)
-        for cell in here.at[i].cells:
-            group = cell if self.layout.within is None else np.where(cell < 0, -1, cell % groups)
-            for speaker, side in zip(speakers, sides, strict=True):
-                inside = side == group
-                inside &= cell >= 0
-                whole = inside.all()
-                who = speaker if whole else speaker[inside]
-                if self.is_simple:
-                    self.used[who] = True
-                else:
-                    where = (cell if whole else cell[inside]).astype(np.int64)
-                    self.used[where * (self.n + 1) + who] = True
-
-    def count(self) -> list[list[int]]:
-        """Speakers of each group and, last, of all groups, for each level."""
-        groups = self.layout.groups
-        if self.is_simple:
-            used = self.used[:-1]
-            everyone = int(used.sum())
-            if self.of_speaker is None:
-                return [[everyone, everyone]]
-            each = np.bincount(self.of_speaker[: self.n][used], minlength=groups)
-            return [[*each.tolist(), everyone]]
-        used = self.used.reshape(self.layout.levels, groups, self.n + 1)[..., :-1]
-        each = used.sum(axis=-1)
-        everyone = used.any(axis=1).sum(axis=-1)
-        return [[*row, n] for row, n in zip(each.tolist(), everyone.tolist(), strict=True)]
 
 
 class Attempts:

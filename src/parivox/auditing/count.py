@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from parivox.auditing.cell_counts import STAGES, Attempts, Participants, count_cells
+from parivox.auditing.cell_counts import STAGES, Attempts, count_cells
 from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
@@ -27,6 +27,7 @@ from parivox.auditing.counts.withholding import NONE, SHOWN, hide, hide_levels, 
 from parivox.auditing.inputs import by_name, gather, groups_file_of
 from parivox.auditing.layout import ALLOCATIONS, Layout, groups_of_trials, walk
 from parivox.auditing.outcomes import MICRO
+from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions

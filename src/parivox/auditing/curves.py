@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
+    from parivox.auditing.tally import Tally
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.read.trialset import TrialSet
 
@@ -155,7 +156,7 @@ def band_of(intervals: RateIntervals, points: Mapping[float, int]) -> Band:
 
 
 def bands(
-    trials: TrialSet,
+    trials: TrialSet | Tally,
     layouts: Sequence[Layout],
     walk: Sequence[PlacedTrials],
     members: Sequence[tuple[Members, Members]],

@@ -28,9 +28,16 @@ from parivox.auditing.estimates import (
     of_counts,
     own_metrics,
 )
+from parivox.auditing.tally import Tally, score_keys
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
-from parivox.core.curves_resampled import ResampledCurves, curve_edges, largest_share
+from parivox.core.curves_resampled import (
+    BINS,
+    ResampledCurves,
+    bin_means,
+    curve_edges,
+    largest_share,
+)
 from parivox.core.measures import RATES
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
 
@@ -70,7 +77,7 @@ class Draws(NamedTuple):
 
 
 def draw_speakers(
-    sets: Sequence[TrialSet], groupings: Sequence[Grouping], options: Options
+    sets: Sequence[TrialSet | Tally], groupings: Sequence[Grouping], options: Options
 ) -> Draws:
     """Draw speakers within the finest groups that they belong to, and the lists that they are in.
 
@@ -98,17 +105,11 @@ def draw_speakers(
     return Draws(weights, both, np.argsort(order))
 
 
-def _order(sets: Sequence[TrialSet], n: int) -> NDArray[np.intp]:
-    """Speakers by the sums of their scores' bits, in pieces whose sums are exact."""
-    keys = np.zeros((3, n))
+def _order(sets: Sequence[TrialSet | Tally], n: int) -> NDArray[np.intp]:
+    """Speakers by the sums of their scores' bits."""
+    keys = np.zeros((3, n), dtype=np.int64)
     for one in sets:
-        for part in one.partitions():
-            kept = part.without_conflicts()
-            bits = (kept.score + 0.0).view(np.uint64)
-            for i, shift in enumerate((44, 22, 0)):
-                piece = ((bits >> np.uint64(shift)) & np.uint64((1 << 22) - 1)).astype(np.float64)
-                for side in (kept.enrol, kept.test):
-                    keys[i] += np.bincount(one.utterance_speaker[side], piece, minlength=n)
+        keys += one.keys[:, :n] if isinstance(one, Tally) else score_keys(one, n)
     return np.lexsort(keys)
 
 
@@ -197,8 +198,22 @@ class Replicated(NamedTuple):
     crossed: FloatArray  # [cost, cell]: threshold bias, cross-fitted over speakers
 
 
+def replicate_edges(
+    trials: TrialSet | Tally, everything: Counts, points: Points, bins: int
+) -> FloatArray | None:
+    """Lower edges of the bins of scores in replicates; None where each score is one.
+
+    Those of a tally are its own steps, unless they hold the others.
+    """
+    if not isinstance(trials, Tally):
+        return curve_edges(everything, bins=bins, thresholds=points.kept) if bins else None
+    edges = curve_edges(everything, bins=bins or BINS, thresholds=points.kept)
+    return edges if np.isin(edges, trials.edges).all() else trials.edges
+
+
 def replicate(
-    trials: TrialSet,
+    trials: TrialSet | Tally,
+    everything: Counts,
     layouts: Sequence[Layout],
     walk: PlacedTrials,
     tallied: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
@@ -215,6 +230,8 @@ def replicate(
         All trials, in one partition, and where they count; the first layout is of all of them.
     tallied
         Their errors by speaker and by pair, for the decisions that were made.
+    everything
+        All trials by score.
 
     Returns
     -------
@@ -225,9 +242,8 @@ def replicate(
         at a threshold found on its curve is further than this from the exact one.
     """
     part, speaker = walk.part, trials.utterance_speaker
-    edges = None
-    if options.bins:
-        edges = curve_edges(part.score, part.target, bins=options.bins, thresholds=points.kept)
+    edges = replicate_edges(trials, everything, points, options.bins)
+    means = None if edges is None else bin_means(everything, edges)
     blocks, homes = _blocks(layouts, walk, tallied)
     n_speakers = int(speaker.max(initial=-1)) + 1
     own = draws.weights[:, :n_speakers]
@@ -243,15 +259,17 @@ def replicate(
             speaker[part.test],
             [(blocks[i].codes, blocks[i].n) for i in batch],
             edges,
+            part.more.get("count"),
+            means,
         )
         shares = (largest_share(one) for cells in curves.original() for one in cells)
         bound = max(bound, *map(float, shares))
         fresh = [i for i in batch if i not in crossed]  # levels may have been in another batch
         for which, counts_of in curves.replicates(own):
             counted = dict(zip(batch, counts_of, strict=True))
-            everything = counted[0][0]
-            thresholds = points.thresholds(everything, points.scored)
-            of_area = points.thresholds(everything, points.area)
+            drawn = counted[0][0]
+            thresholds = points.thresholds(drawn, points.scored)
+            of_area = points.thresholds(drawn, points.area)
             located = {i: [locations(counts) for counts in counted[i]] for i in batch}
             for i in fresh:
                 block, into = blocks[i], made[i]
@@ -263,7 +281,7 @@ def replicate(
                     into.at = which, j
                     at = counts.at(thresholds)
                     into.add_points(points.of_scores, at, points, options)
-                    own_values = of_counts(counts, points, options, coarse=bool(options.bins))
+                    own_values = of_counts(counts, points, options, coarse=edges is not None)
                     into.add({(*key, ""): found.value for key, found in own_values.items()})
                     users = own_metrics(at, counts, points, metrics)
                     into.add({key: value for key, value, _ in users})

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Gates, Options
     from parivox.auditing.schema import Key, Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
+    from parivox.auditing.tally import Tally
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
     from parivox.core.tallies import ByPair
@@ -73,7 +74,7 @@ class SpeakerFailures(NamedTuple):
 
 
 def tally_failures(
-    trials: TrialSet,
+    trials: TrialSet | Tally,
     layouts: Sequence[Layout],
     members: Sequence[tuple[Members, Members]],
     found: Sequence[Found],

@@ -11,7 +11,7 @@ from parivox.errors import ConfigError, storable
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
 from parivox.read.content import stem_of
-from parivox.read.counts_file import holds_counts
+from parivox.read.counts_file import holds_counts, holds_tally
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
 from parivox.read.people import read_speakers
@@ -87,7 +87,7 @@ def count_files(scores: Any) -> Named | None:
     counts: list[Any] = []
     others: list[Any] = []
     for _, source in named:
-        (counts if holds_counts(source) else others).append(source)
+        (counts if holds_counts(source) or holds_tally(source) else others).append(source)
     if not counts:
         return None
     if others:

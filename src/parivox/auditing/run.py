@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from parivox.auditing.account import account_for, note_oddities, with_and_without
 from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
@@ -25,12 +25,12 @@ from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import Audit, system_name
 from parivox.auditing.schema import TABLES, Rows
-from parivox.auditing.system import measure_system, measured_cells, why_no_intervals
+from parivox.auditing.system import measure_system, measured_cells, steps_of, why_no_intervals
 from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError, nearest
-from parivox.options.audit import AuditOptions
+from parivox.options.audit import NEVER, AuditOptions
 from parivox.options.kinds import Value, options_of
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import holds_counts
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from parivox.auditing.draws import Draws
     from parivox.auditing.inputs import Gathered
     from parivox.auditing.system import Measured, System
-    from parivox.core.counts import Curve
+    from parivox.core.counts import Curve, FloatArray
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
@@ -143,6 +143,53 @@ def audit(
     tell = asked.progress or (lambda _: None)
     table = _trial_table(scores, asked)
     # what is read: files, tables, options
+    study = _study(scores, asked, tell)
+    read, file, design = study.read, study.file, study.design
+    checked, development_of = design.options, study.development_of
+    if table is not None:
+        check_trials_known(read.sets)
+    common = None
+    if checked.compare:
+        check_comparable(read.sets)
+        common = CommonTrials.of(cast("Sequence[TrialSet]", read.sets))
+    # what is measured: system by system, then against each other
+    design = replace(design, draws=_draws(read, checked))
+    rows = {name: Rows(columns) for name, columns in TABLES.items()}
+    systems: list[System] = []
+    compared: list[Compared] = []
+    for trials_of in read.sets:
+        system = _measured(trials_of, read, design, development_of, tell)
+        systems.append(_with_primary(system))
+        parts: list[Measured] | None = None if common is None else []
+        if parts is not None:
+            compared.append(Compared(system, parts))
+        add_rows(system, rows, compared=parts)
+        _account(rows["data"], system, read)
+    if table is not None:
+        tell(f"writing {table}")
+        write_trial_table(table, systems, checked.seed)
+    if common is not None:
+        tell("comparing")
+        add_comparisons(rows["comparison"], _pairs(compared, common), checked)
+    # what it comes to: tables, record, provenance
+    return Audit(
+        **{name: block.table() for name, block in rows.items()},
+        record=record_of(checked, read, systems, file),
+        provenance=provenance_of(read, systems, file),
+    )
+
+
+class _Study(NamedTuple):
+    """What an audit is of, and what it is measured by."""
+
+    read: Gathered
+    file: GroupsFile | None
+    design: Design  # without draws
+    development_of: Mapping[tuple[str, str], Any]  # scores to find thresholds on
+
+
+def _study(scores: Any, asked: AuditOptions, tell: Callable[[str], None]) -> _Study:
+    """Read what is audited, and check that the options fit it."""
     asked, file = groups_file_of(asked)
     metrics = _own_metrics(asked.metrics)
     files = count_files(scores)
@@ -165,13 +212,6 @@ def audit(
     _check_groups(read, checked)
     _check_speakers_known(read, checked)
     read, primary_point = _primary_first(read, checked)
-    if table is not None:
-        check_trials_known(read.sets)
-    common = None
-    if checked.compare:
-        check_comparable(read.sets)
-        common = CommonTrials.of(cast("Sequence[TrialSet]", read.sets))
-    # what is measured: system by system, then against each other
     design = Design(
         groupings=read.groupings,
         options=checked,
@@ -179,38 +219,50 @@ def audit(
         within=read.levels,
         strata=read.strata,
         primary_point=primary_point,
-        draws=_draws(read, checked),
     )
-    rows = {name: Rows(columns) for name, columns in TABLES.items()}
-    systems: list[System] = []
-    compared: list[Compared] = []
-    for trials_of in read.sets:
-        development = development_of.get((trials_of.system, trials_of.list))
-        found_on = None
-        if development is not None:
-            tell(f"reading the development scores of {trials_of.system}")
-            found_on = _development(development, trials_of.system, read)
-        tell(f"measuring {system_name(trials_of.system, trials_of.list)}")
-        way = "similarity" if trials_of.is_similarity else asked.orientation
-        system = measure_system(trials_of, design, found_on, way)
-        systems.append(_with_primary(system))
-        parts: list[Measured] | None = None if common is None else []
-        if parts is not None:
-            compared.append(Compared(system, parts))
-        add_rows(system, rows, compared=parts)
-        _account(rows["data"], system, read)
-    if table is not None:
-        tell(f"writing {table}")
-        write_trial_table(table, systems, checked.seed)
-    if common is not None:
-        tell("comparing")
-        add_comparisons(rows["comparison"], _pairs(compared, common), checked)
-    # what it comes to: tables, record, provenance
-    return Audit(
-        **{name: block.table() for name, block in rows.items()},
-        record=record_of(checked, read, systems, file),
-        provenance=provenance_of(read, systems, file),
-    )
+    return _Study(read, file, design, development_of)
+
+
+def _measured(
+    trials: TrialSet | TrialCounts,
+    read: Gathered,
+    design: Design,
+    development_of: Mapping[tuple[str, str], Any],
+    tell: Callable[[str], None],
+) -> System:
+    """One system on one list, and what its thresholds are found on."""
+    development = development_of.get((trials.system, trials.list))
+    found_on = None
+    if development is not None:
+        tell(f"reading the development scores of {trials.system}")
+        found_on = _development(development, trials.system, read)
+    tell(f"measuring {system_name(trials.system, trials.list)}")
+    way = "similarity" if trials.is_similarity else design.options.orientation
+    return measure_system(trials, design, found_on, way)
+
+
+def tally_thresholds(counts: Any, **options: Any) -> FloatArray:
+    """Thresholds of the tally that an audit of counts needs, to say how sure it is.
+
+    Parameters
+    ----------
+    counts
+        Files of counts of one system and list.
+    **options
+        Those of the audit.
+
+    Returns
+    -------
+    float64 ndarray of shape (threshold,)
+        Rising.
+    """
+    asked = AuditOptions.of(**options)
+    # what is said of people moves no threshold
+    asked = replace(asked, limit=(), attempts=None, primary=None, speaker_ids=NEVER)
+    study = _study(counts, asked, lambda _: None)
+    (trials,) = study.read.sets
+    system = _measured(trials, study.read, study.design, study.development_of, lambda _: None)
+    return steps_of(system)
 
 
 def _trial_table(scores: Any, asked: AuditOptions) -> Path | None:
@@ -267,7 +319,8 @@ def _each(source: Any) -> list[Any]:
 
 def _check_speakers_known(read: Gathered, options: Options) -> None:
     """Refuse options that need to know the speakers where counts are audited."""
-    if all(one.has_speakers for one in read.sets):
+    if all(one.by_speaker is not None for one in read.sets):
+        _check_ids_known(read, options)
         return
     for name in ("limit", "attempts", "primary"):
         if getattr(options, name):
@@ -276,14 +329,20 @@ def _check_speakers_known(read: Gathered, options: Options) -> None:
                 "of people or chance; give the scores"
             )
             raise ConfigError(msg)
-    if options.speaker_ids == OFFENDERS:
+    _check_ids_known(read, options)
+
+
+def _check_ids_known(read: Gathered, options: Options) -> None:
+    """Refuse to name speakers where counts are audited."""
+    if options.speaker_ids == OFFENDERS and not all(one.has_speakers for one in read.sets):
         msg = f"--speaker-ids {OFFENDERS}: counts hold no ids of speakers; give the scores"
         raise ConfigError(msg)
 
 
 def _draws(read: Gathered, options: Options) -> Draws | None:
     """The speakers drawn for replicates, if there are to be any."""
-    small = [one for one in read.sets if one.has_speakers and one.is_exact]
+    every = [one.by_speaker for one in read.sets]
+    small = [one for one in every if one is not None and one.n_partitions == 1]
     if not options.intervals or not small:
         return None
     if len({int(speaker) for one in small for speaker in one.in_use}) > MOST_SPEAKERS:

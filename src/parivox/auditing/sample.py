@@ -16,6 +16,8 @@ from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.shrinkage import best_guesses
 from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
+from parivox.auditing.tally import Tally
+from parivox.core.curves_resampled import BINS, curve_edges
 from parivox.core.measures import RATES
 
 if TYPE_CHECKING:
@@ -28,8 +30,13 @@ if TYPE_CHECKING:
     from parivox.auditing.inputs import Design
     from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import Points
-    from parivox.core.counts import FloatArray
+    from parivox.core.counts import Counts, FloatArray
     from parivox.read.trialset import TrialSet
+
+MOST_EXACT = 1 << 21
+"""Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
+NODES = 64
+"""Bins of scores in replicates of tallies of more trials."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +54,24 @@ class Sample:
     ids: Sequence[str] | None  # of the speakers by number; None if unknown, or taken in blocks
 
 
+def steps(
+    everything: Counts, points: Points, nodes: FloatArray, n_trials: int, bins: int
+) -> FloatArray:
+    """Thresholds of the tally that `sample_speakers` needs, rising.
+
+    Those of the operating points, those at which intervals are told beside them, and the bins of
+    scores in replicates, of which long lists have `NODES`.
+    """
+    if n_trials > MOST_EXACT:
+        bins = NODES
+    edges = curve_edges(everything, bins=bins or BINS, thresholds=points.kept)
+    found = [one.threshold for one in points.of_scores]
+    every = np.concatenate((edges, nodes, np.array(found, dtype=np.float64)))
+    return np.unique(every[~np.isnan(every)] + 0.0)
+
+
 def sample_speakers(
-    trials: TrialSet, design: Design, tally: CellCounts, points: Points, nodes: FloatArray
+    trials: TrialSet | Tally, design: Design, tally: CellCounts, points: Points, nodes: FloatArray
 ) -> Sample:
     """Tally who is behind the trials at every threshold, and draw replicates of them.
 
@@ -57,7 +80,8 @@ def sample_speakers(
     """
     options, draws, found = design.options, design.draws, points.found
     why = "" if draws is not None else "too many speakers to draw from"
-    if not trials.is_exact:
+    is_held = trials.n_partitions == 1
+    if not is_held:
         draws, why = None, "too many trials to hold in memory"
     layouts = cell_layouts(design.groupings, options.allocate, design.within)
     n = len(layouts)
@@ -69,11 +93,17 @@ def sample_speakers(
     ]
     blocks: Iterable[PlacedTrials] = walk(trials, layouts)
     in_memory: list[PlacedTrials] = []
-    if trials.is_exact:
+    if is_held:
         blocks = in_memory = list(blocks)
-    everyone = Members.of_list(trials, None)
+    if isinstance(trials, Tally):
+        everyone = trials.members
+        nodes = nodes[np.isin(nodes, trials.thresholds)]
+    else:
+        everyone = Members.of_list(trials, None)
     of_groups = {
-        id(g): Members.of_list(trials, g) if everyone.are_blocks else everyone
+        id(g): Members.of_list(trials, g)
+        if everyone.are_blocks and not isinstance(trials, Tally)
+        else everyone
         for g in design.groupings
     }
     members = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
@@ -84,11 +114,12 @@ def sample_speakers(
     if draws is not None:
         walked = in_memory[0].only(range(n))
         drawn[:], bound = replicate(
-            trials, layouts[:n], walked, tallied[:n], points, draws, options, design.metrics
+            *(trials, tally.everything, layouts[:n], walked, tallied[:n]),
+            *(points, draws, options, design.metrics),
         )
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
-    if trials.is_exact and nodes.size and options.interval != "bootstrap":
+    if is_held and nodes.size and options.interval != "bootstrap":
         whole = [i for i, one in enumerate(layouts[:n]) if one.within is None]
         pairs = max(cells.nontarget.cell.size for cells, _ in tallied)
         here = [one.only(whole) for one in in_memory]
@@ -103,7 +134,8 @@ def sample_speakers(
             one = _uncertainty(layout, at, of, failed, again, points, design, why, everyone)
             into.append(one)
     assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
-    ids = None if trials.people is None or everyone.are_blocks else trials.people.ids
+    people = None if isinstance(trials, Tally) else trials.people
+    ids = None if people is None or everyone.are_blocks else people.ids
     strata = list(zip(layouts[n:], (of for of, _ in tallied[n:]), strict=True))
     return Sample(levels, cells, bound, strata, between, ids)
 

@@ -27,8 +27,9 @@ from parivox.auditing.operating_points import (
     default_points,
     find_all,
 )
-from parivox.auditing.sample import sample_speakers
+from parivox.auditing.sample import sample_speakers, steps
 from parivox.auditing.schema import Base
+from parivox.auditing.tally import Tally
 from parivox.core.costs import bayes_threshold
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
@@ -155,18 +156,29 @@ def measure_system(
         audited = [one.threshold for one in points.found if _is_exact_at(trials, one)]
         shared = shared_thresholds(everything, audited)
     why_none, sample = why_no_intervals(trials) if options.intervals else "", None
-    if trials.has_speakers and options.intervals and not why_none:
-        sample = sample_speakers(trials, design, tally, points, nodes(shared, trials.n_trials))
+    rows = trials.by_speaker
+    if rows is not None and options.intervals and not why_none:
+        _check_steps(rows, points.found)
+        sample = sample_speakers(rows, design, tally, points, nodes(shared, trials.n_trials))
     return System(
         *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
     )
 
 
+def steps_of(system: System) -> FloatArray:
+    """Thresholds of the tally that an audit of a system's counts needs, to say how sure it is."""
+    n, bins = system.trials.n_trials, system.design.options.bins
+    found = nodes(system.shared, n)
+    return steps(system.tally.everything, system.points, found, n, bins)
+
+
 def why_no_intervals(trials: TrialSet | TrialCounts) -> str:
     """Why nothing can be said of the uncertainty of some trials; empty if it can."""
-    if not trials.has_speakers:
+    if trials.by_speaker is None:
         return "counts do not tell who the speakers are"
-    return f"more than {MOST_TRIALS:,} trials" if trials.n_trials > MOST_TRIALS else ""
+    is_tallied = isinstance(trials.by_speaker, Tally)
+    is_long = trials.n_trials > MOST_TRIALS and not is_tallied
+    return f"more than {MOST_TRIALS:,} trials" if is_long else ""
 
 
 def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
@@ -331,6 +343,20 @@ def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[Found]) -> None
                 f"operating point {one.point.text!r}: {trials.name} is counted at "
                 f"{trials.bins.in_words()}, and {one.threshold:.12g} is none of its edges; take "
                 f"one, or count again with --threshold {one.threshold!r}"
+            )
+            raise ConfigError(msg)
+
+
+def _check_steps(rows: TrialSet | Tally, found: Sequence[Found]) -> None:
+    """Refuse operating points that a tally does not tell of."""
+    if not isinstance(rows, Tally):
+        return
+    for one in found:
+        is_known = one.point.rule == DEPLOYED or one.reason or one.threshold in rows.thresholds
+        if not is_known:
+            msg = (
+                f"operating point {one.point.text!r}: the tally tells nothing of its threshold, "
+                f"{one.threshold:.12g}; make the tally for this operating point, or leave it out"
             )
             raise ConfigError(msg)
 

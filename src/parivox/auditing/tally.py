@@ -10,14 +10,16 @@ trials add up, whichever way the trials are dealt.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import Layout, walk
-from parivox.errors import ConfigError
+from parivox.auditing.layout import Layout, Members, walk
+from parivox.errors import ConfigError, ParivoxError
 from parivox.read.checks import Trials
 from parivox.read.counts_file import TALLY_KEY, TALLY_KEYS, damaged, read_tally, write_tally
+from parivox.read.metadata import described, grouping_of, need, several, text, texts, whole
 
 if TYPE_CHECKING:
     import os
@@ -29,22 +31,32 @@ if TYPE_CHECKING:
     from parivox.read.grouping import Grouping, Sides
     from parivox.read.trialset import TrialSet
 
-MOST_THRESHOLDS = 255
+MOST_THRESHOLDS = (1 << 16) - 1
 _KEPT = 1 << 22
 """Rows of several partitions that are kept before they are added up."""
-_MOST = 1 << 52
+_MOST = 1 << 44
+"""Combinations of groups of recordings and trials."""
+_SHIFTS = (44, 22, 0)
+_BITS = (1 << 22) - 1
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Trials by class, speakers of both sides, groups, step and decision."""
+    """Trials by class, members of both sides, groups, step and decision.
+
+    Members are speakers, by their number in the table of speakers, or blocks of them.
+    """
 
     thresholds: FloatArray  # rising
-    n_speakers: int  # of the table of speakers, by whose order they are numbered
-    # groupings of recordings or trials whose groups `side` codes, with their numbers of groups.
-    # Groups of speakers follow from who they are.
-    sided: tuple[tuple[str, int], ...]
-    # `target`; `enrol` and `test`, speakers; `side`; `step`, in [0, thresholds]; `accepted`, 1, 0,
+    is_used: NDArray[np.bool_]  # of each member, whether any recording is of it
+    keys: IntArray  # sums of the bits of each member's scores: `score_keys`
+    # those of speakers, with the group of each member, and those of recordings or trials, whose
+    # groups `side` codes
+    groupings: tuple[Grouping, ...]
+    are_blocks: bool  # whether members are blocks of speakers
+    members_sha256: str  # hash of the table of speakers
+    sources: tuple[str, ...]  # hashes of the trials, rising
+    # `target`; `enrol` and `test`, members; `side`; `step`, in [0, thresholds]; `accepted`, 1, 0,
     # or -1 where no decision is known; `trials`, their number. Each combination once, in rising
     # order.
     columns: Mapping[str, NDArray[Any]]
@@ -58,34 +70,105 @@ class Tally:
         return int(self.columns["trials"].sum())
 
     def __add__(self, other: Tally) -> Tally:
-        """The tally of both sets of trials, which share none.
+        """The tally of both sets of trials, which share none: see `total`."""
+        return Tally.total([self, other])
+
+    @classmethod
+    def total(cls, tallies: Sequence[Tally]) -> Tally:
+        """The tally of several sets of trials, which share none.
 
         Raises
         ------
         ConfigError
-            If they were made at other thresholds, of other speakers or other groupings.
+            If they were made at other thresholds, of other members or other groups.
         """
-        for what, mine, theirs in (
-            ("thresholds", self.thresholds.tolist(), other.thresholds.tolist()),
-            ("speakers", self.n_speakers, other.n_speakers),
-            ("groupings of recordings and trials", self.sided, other.sided),
-        ):
-            if mine != theirs:
-                msg = f"tallies of other {what} do not add up; make both with the same"
+        first = tallies[0]
+        for other in tallies[1:]:
+            others = other.made_of()
+            for what, mine in first.made_of().items():
+                if mine != others[what]:
+                    msg = f"tallies of other {what} do not add up; make all with the same"
+                    raise ConfigError(msg)
+        sources = sorted(source for one in tallies for source in one.sources)
+        if len(set(sources)) < len(sources):
+            msg = "two tallies are of the same trials, which would count twice; leave out one"
+            raise ConfigError(msg)
+        groupings = tuple(map(_joined, zip(*(one.groupings for one in tallies), strict=True)))
+        return replace(
+            first,
+            groupings=groupings,
+            is_used=np.any([one.is_used for one in tallies], axis=0),
+            keys=np.sum([one.keys for one in tallies], axis=0),
+            sources=tuple(sources),
+            columns=_total([one.columns for one in tallies]),
+        )
+
+    def made_of(self) -> dict[str, Any]:
+        """What tallies that add up have in common."""
+        groups = [(one.name, one.parts, one.of_speaker is None) for one in self.groupings]
+        return {
+            "thresholds": self.thresholds.tolist(),
+            "speakers": (self.is_used.size, self.are_blocks, self.members_sha256),
+            "groups": groups,
+        }
+
+    def placed(self, groupings: Sequence[Grouping]) -> Tally:
+        """The same by groupings whose groups are those of all tallies that are to be added up.
+
+        Raises
+        ------
+        ConfigError
+            If it was made without one of them.
+        """
+        own = {one.name: one for one in self.groupings}
+        made, side = [], np.zeros(len(self), dtype=np.int64)
+        (part, _), *_ = self.parts(())
+        for one in groupings:
+            mine = own.get(one.name)
+            if mine is None:
+                msg = f"the tally was made without {one.name}; make it again with that grouping"
                 raise ConfigError(msg)
-        return replace(self, columns=_total([self.columns, other.columns]))
+            known = {group: i for i, group in enumerate(one.parts)}
+            place = np.array([*(known.get(group, -1) for group in mine.parts), -1], dtype=np.int32)
+            if mine.of_speaker is not None:
+                made.append(replace(one, of_speaker=place[mine.of_speaker]))
+                continue
+            made.append(replace(one, of_speaker=None))
+            for group in self.sides(mine)(part):
+                side = side * (len(one.groups) + 1) + place[group] + 1
+        return replace(self, groupings=tuple(made), columns={**self.columns, "side": side})
+
+    @property
+    def edges(self) -> FloatArray:
+        """Lower edges of the steps."""
+        return np.append(-np.inf, self.thresholds)
+
+    @property
+    def members(self) -> Members:
+        """Who the speakers are."""
+        n = self.is_used.size
+        if self.are_blocks:  # as many again for the strangers of pairs within a block
+            return Members(2 * n, np.arange(n, dtype=np.int32))
+        return Members(n)
 
     # what is asked of trials: rows are trials that weigh their number
 
+    n_partitions = 1
+
+    @cached_property
+    def in_use(self) -> NDArray[np.intp]:
+        """Members that any recording is of, rising."""
+        return np.flatnonzero(self.is_used)
+
     @property
     def utterance_speaker(self) -> NDArray[np.int32]:
-        """Every speaker is the only recording of its own."""
-        return np.arange(self.n_speakers, dtype=np.int32)
+        """Every member is the only recording of its own, up to the last in use."""
+        return np.arange(int(self.in_use.max(initial=-1)) + 1, dtype=np.int32)
 
     def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
         """The rows as trials with the highest threshold at or below their scores."""
         rows = self.columns
-        score = np.append(-np.inf, self.thresholds)[rows["step"]]
+        score = self.edges[rows["step"]]
         more = {"count": rows["trials"], "accepted": rows["accepted"], "side": rows["side"]}
         none = np.zeros(len(self), dtype=np.bool_)
         part = Trials(rows["enrol"], rows["test"], rows["target"], score, none, more)
@@ -100,13 +183,14 @@ class Tally:
         if grouping.of_speaker is not None:
             of_speaker = grouping.of_speaker.astype(np.int32)
             return lambda part: (of_speaker[part.enrol], of_speaker[part.test])
-        names = [name for name, _ in self.sided]
+        sided = [one for one in self.groupings if one.of_speaker is None]
+        names = [one.name for one in sided]
         if grouping.name not in names:
             msg = f"the tally was made without {grouping.name}; make it again with that grouping"
             raise ConfigError(msg)
         at = names.index(grouping.name)
-        base = np.prod([(n + 1) ** 2 for _, n in self.sided[at + 1 :]], dtype=np.int64)
-        n = self.sided[at][1] + 1
+        sizes = [len(one.groups) + 1 for one in sided]
+        base, n = np.prod(np.square(sizes[at + 1 :]), dtype=np.int64), sizes[at]
 
         def sides(part: Trials) -> Sides:
             code = part.more["side"] // base
@@ -127,8 +211,16 @@ class Tally:
         """
         header = {
             "thresholds": [one.hex() for one in self.thresholds.tolist()],
-            "speakers": self.n_speakers,
-            "sided": [[*one] for one in self.sided],
+            "used": self.is_used.astype(int).tolist(),
+            "keys": self.keys.tolist(),
+            "groupings": [
+                described(one)
+                | {"members": None if one.of_speaker is None else one.of_speaker.tolist()}
+                for one in self.groupings
+            ],
+            "blocks": self.are_blocks,
+            "members": self.members_sha256,
+            "sources": [*self.sources],
             "trials": self.n_trials,
         }
         write_tally(path, self.columns, header)
@@ -146,22 +238,31 @@ class Tally:
         try:
             made = cls(
                 np.array([float.fromhex(one) for one in header["thresholds"]], dtype=np.float64),
-                int(header["speakers"]),
-                tuple((str(name), int(n)) for name, n in header["sided"]),
+                np.array([whole(one) for one in several(header["used"])], dtype=np.bool_),
+                np.array(header["keys"], dtype=np.int64),
+                tuple(
+                    replace(
+                        grouping_of(one),
+                        of_speaker=None
+                        if one["members"] is None
+                        else np.array(one["members"], dtype=np.int32),
+                    )
+                    for one in several(header["groupings"])
+                ),
+                bool(header["blocks"]),
+                text(header["members"]),
+                texts(header["sources"]),
                 columns,
             )
-            is_whole = made.n_trials == header["trials"] and _fits(made)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            need(made.n_trials == header["trials"] and _fits(made), "rows of other members")
+        except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:
             raise damaged(str(path), f"its metadata: {error}", TALLY_KEY) from error
-        if not is_whole:
-            raise damaged(str(path), "rows of other speakers, groups or thresholds", TALLY_KEY)
         return made
 
 
 def tally_trials(
     trials: TrialSet,
     thresholds: FloatArray,
-    n_speakers: int,
     groupings: Sequence[Grouping] = (),
 ) -> Tally:
     """Add up the trials of one list that contradict nothing, by who takes part in them.
@@ -170,16 +271,17 @@ def tally_trials(
     ----------
     thresholds : float64 ndarray of shape (threshold,)
         Rising; at most `MOST_THRESHOLDS`.
-    n_speakers
-        Of the table of speakers, which others of the list's tallies are numbered by too.
     groupings
-        Of which those of recordings and trials are kept; those of speakers follow from these.
+        What cells are to be made of: each once.
 
     Raises
     ------
     ConfigError
         If there are too many thresholds, or more combinations of groups than can be numbered.
     """
+    people = trials.people
+    assert people is not None
+    n_speakers = len(people.ids)
     sided = [one for one in groupings if one.of_speaker is None]
     sizes = [len(one.groups) + 1 for one in sided]
     if thresholds.size > MOST_THRESHOLDS or np.prod([float(n) ** 2 for n in sizes]) > _MOST:
@@ -201,15 +303,58 @@ def tally_trials(
             "enrol": trials.utterance_speaker[part.enrol],
             "test": trials.utterance_speaker[part.test],
             "side": side,
-            "step": np.searchsorted(thresholds, part.score, side="right").astype(np.uint8),
+            "step": np.searchsorted(thresholds, part.score, side="right").astype(np.uint16),
             "accepted": trials.decided(part) if trials.has_decisions else accepted,
             "trials": np.ones(len(part), dtype=np.int64),
         }
         sums.append(_total([rows]))
         if len(sums) > 1 and sum(one["trials"].size for one in sums) > _KEPT:
             sums = [_total(sums)]
-    names = tuple((one.name, len(one.groups)) for one in sided)
-    return Tally(thresholds, n_speakers, names, _total(sums))
+    is_used = np.zeros(n_speakers, dtype=np.bool_)
+    is_used[trials.in_use] = True
+    return Tally(
+        thresholds,
+        is_used,
+        score_keys(trials, n_speakers),
+        tuple(
+            one
+            if one.of_speaker is None
+            else replace(one, of_speaker=one.of_speaker[:n_speakers].astype(np.int32))
+            for one in groupings
+        ),
+        False,
+        people.content_sha256,
+        (trials.content_sha256,),
+        _total(sums),
+    )
+
+
+def score_keys(trials: TrialSet, n: int) -> IntArray:
+    """Sums of the bits of each speaker's scores, in three pieces that are exact, ``[3, speaker]``.
+
+    Speakers are drawn in their order, which follows from no name. They add up over trials.
+    """
+    keys = np.zeros((len(_SHIFTS), n))
+    for part in trials.partitions():
+        kept = part.without_conflicts()
+        bits = (kept.score + 0.0).view(np.uint64)
+        for i, shift in enumerate(_SHIFTS):
+            piece = ((bits >> np.uint64(shift)) & np.uint64(_BITS)).astype(np.float64)
+            for side in (kept.enrol, kept.test):
+                keys[i] += np.bincount(trials.utterance_speaker[side], piece, minlength=n)
+    return keys.astype(np.int64)
+
+
+def _joined(same: Sequence[Grouping]) -> Grouping:
+    """One grouping of several tallies, which may know the groups of others of the members."""
+    if same[0].of_speaker is None:
+        return same[0]
+    codes = np.stack([one.of_speaker for one in same if one.of_speaker is not None])
+    group = codes.max(axis=0)
+    if ((codes >= 0) & (codes != group)).any():
+        msg = f"tallies of other groups by {same[0].name} do not add up; make all with one table"
+        raise ConfigError(msg)
+    return replace(same[0], of_speaker=group)
 
 
 def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
@@ -238,17 +383,29 @@ def _codes(rows: Mapping[str, NDArray[Any]]) -> tuple[IntArray, IntArray]:
 
 def _fits(tally: Tally) -> bool:
     """Whether all that the rows name is there."""
-    rows, n_sides = tally.columns, np.prod([(n + 1) ** 2 for _, n in tally.sided], dtype=np.int64)
+    rows, n = tally.columns, tally.is_used.size
+    sizes = [len(one.groups) + 1 for one in tally.groupings if one.of_speaker is None]
     limits = {
-        "enrol": (0, tally.n_speakers - 1),
-        "test": (0, tally.n_speakers - 1),
-        "side": (0, int(n_sides) - 1),
+        "enrol": (0, n - 1),
+        "test": (0, n - 1),
+        "side": (0, int(np.prod(np.square(sizes), dtype=np.int64)) - 1),
         "step": (0, tally.thresholds.size),
         "accepted": (-1, 1),
         "trials": (1, _MOST),
     }
     rises = bool((np.diff(tally.thresholds) > 0).all())
-    return rises and all(
-        bool(((rows[name] >= low) & (rows[name] <= high)).all())
-        for name, (low, high) in limits.items()
+    are_groups = all(
+        one.of_speaker.shape == (n,)
+        and ((one.of_speaker >= -1) & (one.of_speaker < len(one.groups))).all()
+        for one in tally.groupings
+        if one.of_speaker is not None
+    )
+    return (
+        rises
+        and are_groups
+        and tally.keys.shape == (len(_SHIFTS), n)
+        and all(
+            bool(((rows[name] >= low) & (rows[name] <= high)).all())
+            for name, (low, high) in limits.items()
+        )
     )

@@ -118,7 +118,7 @@ def _named(sources: list[str]) -> Any:
     """
     from parivox.auditing.inputs import split_name  # noqa: PLC0415
     from parivox.read.content import stem_of  # noqa: PLC0415
-    from parivox.read.counts_file import holds_counts  # noqa: PLC0415
+    from parivox.read.counts_file import holds_counts, holds_tally  # noqa: PLC0415
 
     if len(sources) == 1 and "=" not in sources[0]:
         return sources[0]
@@ -128,7 +128,7 @@ def _named(sources: list[str]) -> Any:
         # any text, even what no path can be
         is_plain = not equals or os.path.exists(text)  # noqa: PTH110
         pairs.append((None, text) if is_plain else (split_name(before), path))
-    if any(holds_counts(path) for _, path in pairs):
+    if any(holds_counts(path) or holds_tally(path) for _, path in pairs):
         counts: dict[object, list[str]] = {}
         for name, path in pairs:
             counts.setdefault(name or "", []).append(path)

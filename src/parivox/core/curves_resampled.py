@@ -31,20 +31,13 @@ _CELLS, _PAIRS = 1 << 22, 1 << 25
 _CHUNK = 160  # replicates in a chunk: more would leave the cache
 
 
-def curve_edges(
-    score: ArrayLike,
-    target: ArrayLike,
-    *,
-    bins: int = BINS,
-    thresholds: ArrayLike = (),
-) -> FloatArray:
+def curve_edges(counts: Counts, *, bins: int = BINS, thresholds: ArrayLike = ()) -> FloatArray:
     """Lower edges of bins that all cells share, dense where errors are rare.
 
     Parameters
     ----------
-    score : array_like of shape (trial,)
-        In any order.
-    target : bool array_like of shape (trial,)
+    counts : Counts
+        All trials by score, of shape (value,).
     bins : int
         About so many: half of the edges at even quantiles of all scores, a quarter at false
         positive rates and a quarter at false negative rates that are evenly spaced on a
@@ -59,25 +52,57 @@ def curve_edges(
 
     Examples
     --------
-    >>> curve_edges([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1], bins=4, thresholds=[0.25]).tolist()
+    >>> counts = Counts.from_scores([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
+    >>> curve_edges(counts, bins=4, thresholds=[0.25]).tolist()
     [0.1, 0.2, 0.25, 0.3, 0.4]
     """
     if bins < 4:
         msg = f"bins is {bins}; it must be 4 or more"
         raise ConfigError(msg)
-    scores, is_target = np.asarray(score, dtype=np.float64), np.asarray(target, dtype=np.bool_)
-    every = np.sort(scores)
-    rising, falling = np.sort(scores[is_target]), np.sort(scores[~is_target])[::-1]
+    every, target, nontarget = (
+        np.cumsum(n) for n in (counts.target + counts.nontarget, counts.target, counts.nontarget)
+    )
+    n, n_target, n_nontarget = (
+        int(one[-1]) if one.size else 0 for one in (every, target, nontarget)
+    )
+    # trials in rising order of score; false accepts come from above
+    tails = (
+        (every, np.linspace(0, n - 1, bins // 2)),
+        (target, np.geomspace(1, max(n_target, 1), bins // 4) - 1),
+        (nontarget, n_nontarget - np.rint(np.geomspace(1, max(n_nontarget, 1), bins // 4))),
+    )
+    at = [np.searchsorted(up_to, np.rint(place), "right") for up_to, place in tails if up_to.any()]
+    at.append(np.flatnonzero(every)[:1])
+    finite = np.flatnonzero(np.isfinite(counts.values) & (counts.target + counts.nontarget > 0))
+    at += [finite[:1], np.flatnonzero(every == n)[:1]]
     fixed = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    found = [every[_ranks(np.linspace(0, every.size - 1, bins // 2), every.size)]]
-    found += [
-        tail[_ranks(np.geomspace(1, tail.size, bins // 4) - 1, tail.size)]
-        for tail in (rising, falling)
-        if tail.size
-    ]
-    finite = every[np.isfinite(every)]
-    ends = [every[:1], finite[:1], every[-1:]]
-    return np.unique(np.concatenate((*found, *ends, fixed[~np.isnan(fixed)]))) + 0.0
+    found = counts.values[np.concatenate(at).astype(np.intp)]
+    return np.unique(np.concatenate((found, fixed[~np.isnan(fixed)]))) + 0.0
+
+
+def bin_means(counts: Counts, edges: FloatArray) -> FloatArray:
+    """Mean score of the trials in each bin, within it; its lower edge where there are none.
+
+    Parameters
+    ----------
+    counts : Counts
+        All trials by score, of shape (value,), none below the first edge.
+    edges : float64 ndarray of shape (edge,)
+        Rising.
+
+    Examples
+    --------
+    >>> bin_means(Counts.from_scores([0.1, 0.3, 0.9], [0, 1, 1]), np.array([0, 0.5])).tolist()
+    [0.2, 0.9]
+    """
+    at = np.searchsorted(edges, counts.values, side="right") - 1
+    n = counts.target + counts.nontarget
+    high = np.append(edges, np.inf)[1:]
+    with np.errstate(invalid="ignore"):
+        total = np.bincount(at, counts.values * n, minlength=edges.size)
+        mean = total / np.bincount(at, n, minlength=edges.size)
+        mean = np.clip(mean, edges, np.where(np.isfinite(high), np.nextafter(high, -np.inf), high))
+    return np.where(np.isfinite(mean), mean, edges)
 
 
 def largest_share(counts: Counts) -> FloatArray:
@@ -122,6 +147,8 @@ class ResampledCurves:
         counts every distinct score, which takes as long as there are scores.
     times : integer ndarray of shape (trial,), optional
         How many trials each row stands for.
+    means : ndarray of shape (edge,), optional
+        What stands for the scores of each bin (`bin_means`); without it, the mean of these rows'.
 
     Notes
     -----
@@ -147,11 +174,12 @@ class ResampledCurves:
         layouts: Sequence[tuple[Sequence[Codes], int]],
         edges: FloatArray | None,
         times: IntArray | None = None,
+        means: FloatArray | None = None,
     ) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
 
         number = np.ones(score.size, dtype=np.int64) if times is None else times
-        self.values, value = _binned(score, number, edges)
+        self.values, value = _binned(score, number, edges, means)
         n = self.values.size
         codes = [code for cells, _ in layouts for code in cells]
         atom_codes, atom = _atoms(codes, target.size)
@@ -244,12 +272,8 @@ class ResampledCurves:
         return [every[start:end] for start, end in pairwise(self.first.tolist())]
 
 
-def _ranks(places: FloatArray, size: int) -> NDArray[np.intp]:
-    return np.clip(np.rint(places), 0, size - 1).astype(np.intp) if size else np.zeros(0, np.intp)
-
-
 def _binned(
-    score: FloatArray, times: IntArray, edges: FloatArray | None
+    score: FloatArray, times: IntArray, edges: FloatArray | None, means: FloatArray | None
 ) -> tuple[FloatArray, NDArray[np.intp]]:
     """Value of each bin in use, rising, and the bin of each trial."""
     if edges is None:
@@ -259,12 +283,12 @@ def _binned(
     if code.min(initial=0) < 0:
         msg = f"the first edge is {edges[0]}; it must be at or below every score"
         raise ConfigError(msg)
+    if means is None:
+        nobody = np.zeros(score.size, dtype=np.int64)
+        order = np.argsort(score)
+        means = bin_means(Counts(score[order], times[order], nobody), edges)
     used, code = _distinct(code, edges.size)
-    low, high = edges[used], np.append(edges, np.inf)[used + 1]
-    with np.errstate(invalid="ignore"):
-        mean = np.bincount(code, score * times) / np.bincount(code, times)
-        mean = np.clip(mean, low, np.where(np.isfinite(high), np.nextafter(high, -np.inf), high))
-    return np.where(np.isfinite(mean), mean, low), code
+    return means[used], code
 
 
 def _atoms(codes: Sequence[Codes], size: int) -> tuple[IntArray, IntArray]:

@@ -67,7 +67,7 @@ _TALLY_KINDS = {
     "enrol": pl.Int32,
     "test": pl.Int32,
     "side": pl.Int64,
-    "step": pl.UInt8,
+    "step": pl.UInt16,
     "accepted": pl.Int8,
     "trials": pl.Int64,
 }
@@ -160,8 +160,11 @@ def _json(header: Mapping[str, Any]) -> str:
     return json.dumps(header, ensure_ascii=False, allow_nan=False, sort_keys=True)
 
 
-def holds_counts(source: object) -> bool:
-    """Whether this is the name of a file of counts; of what is none, nothing else is said."""
+def holds_counts(source: object, key: str = KEY) -> bool:
+    """Whether this is the name of a file of counts, or of what another key says.
+
+    Of what is none, nothing else is said.
+    """
     if not isinstance(source, (str, os.PathLike)):
         return False
     try:
@@ -174,9 +177,14 @@ def holds_counts(source: object) -> bool:
             file.seek(-8, os.SEEK_END)
             size = int.from_bytes(file.read(4), "little")
             file.seek(-8 - size, os.SEEK_END)
-            return KEY in parquet_metadata(io.BytesIO(_MAGIC + file.read()))
+            return key in parquet_metadata(io.BytesIO(_MAGIC + file.read()))
     except ENGINE_ERRORS:
         return False
+
+
+def holds_tally(source: object) -> bool:
+    """Whether this is the name of a file that holds a tally."""
+    return holds_counts(source, TALLY_KEY)
 
 
 def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any], CountRows]:

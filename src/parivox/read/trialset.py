@@ -144,6 +144,11 @@ class TrialSet:
         return str(self.provenance[0]["name"])
 
     @property
+    def by_speaker(self) -> TrialSet:
+        """The trials by who takes part in them."""
+        return self
+
+    @property
     def is_exact(self) -> bool:
         """Whether every distinct score can be counted by itself."""
         return self.n_partitions == 1

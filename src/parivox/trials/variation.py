@@ -313,7 +313,7 @@ class _Measuring(NamedTuple):
             pairs.speaker,
             pairs.partner,
             [([pairs.group], len(pairs.groups))],
-            curve_edges(pairs.score, pairs.target, thresholds=[self.threshold]),
+            curve_edges(Counts.from_scores(pairs.score, pairs.target), thresholds=[self.threshold]),
         )
         weights = speaker_weights(pairs.group_of_speaker, self.replicates, self.seed)
         every = np.full((self.replicates, len(pairs.groups), len(METRICS)), np.nan)

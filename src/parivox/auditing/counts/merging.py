@@ -12,10 +12,11 @@ import numpy as np
 
 from parivox.auditing.counts.header import parsed
 from parivox.auditing.counts.trial_counts import Seen
+from parivox.auditing.tally import Tally
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
 from parivox.read.content import stem_of
-from parivox.read.counts_file import CountRows, read_counts
+from parivox.read.counts_file import CountRows, holds_tally, read_counts
 from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ def read_all(named: Named) -> list[TrialCounts]:
     DataError
         If one is damaged, or two of them do not fit together.
     """
+    tallies = [(str(source), Tally.read(source)) for _, source in named if holds_tally(source)]
+    named = [(name, source) for name, source in named if not holds_tally(source)]
+    if not named:
+        msg = f"{tallies[0][0]}: is a tally; give the counts of its trials beside it"
+        raise DataError(msg)
     read: list[TrialCounts] = []
     for name, source in named:
         content, header, rows = read_counts(source)
@@ -50,10 +56,37 @@ def read_all(named: Named) -> list[TrialCounts]:
     groupings = _united([one.groupings for one in read], read)
     within = _united([one.within for one in read], read)
     placed = [_placed(one, groupings, within) for one in read]
-    return [
+    made = [
         _sum(list(several))
         for _, several in groupby(placed, key=lambda one: (one.system, one.list))
     ]
+    for path, tally in tallies:
+        if not any(source in one.sources for one in made for source in tally.sources):
+            msg = f"{path}: is a tally of other trials than the counts beside it; give its own"
+            raise DataError(msg)
+    return [_with_tally(one, [tally for _, tally in tallies]) for one in made]
+
+
+def _with_tally(one: TrialCounts, tallies: Sequence[Tally]) -> TrialCounts:
+    """The counts with the tally of the same trials, if it is there."""
+    mine = [tally for tally in tallies if set(tally.sources) & set(one.sources)]
+    if not mine:
+        return one
+    if one.withheld or one.levels_withheld:
+        msg = (
+            f"{one.name}: withholds groups, which its tally would tell; count again with "
+            "--withhold 0, or leave the tally out"
+        )
+        raise DataError(msg)
+    whole = Tally.total([tally.placed((*one.groupings, *one.within)) for tally in mine])
+    if whole.sources != one.sources or whole.n_trials != one.n_trials:
+        msg = (
+            f"{one.name}: its tallies are of {whole.n_trials:,} trials, not of {one.n_trials:,}; "
+            "give the tally of each file of counts"
+        )
+        raise DataError(msg)
+    n = len(one.groupings)
+    return replace(one, tally=whole, groupings=whole.groupings[:n], within=whole.groupings[n:])
 
 
 def _name(read: list[TrialCounts], sources: Sequence[str | os.PathLike[str]]) -> None:

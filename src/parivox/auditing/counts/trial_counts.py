@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from parivox.auditing.layout import walk
 from parivox.auditing.outcomes import Share
+from parivox.auditing.participants import Participants
 from parivox.errors import ConfigError
 from parivox.read.bins import Bins
 from parivox.read.checks import DataNote, Trials
 from parivox.read.counts_file import KEY, VERSION, CountRows, write_file
+from parivox.read.metadata import described
 
 if TYPE_CHECKING:
     import os
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Codes, Layout
     from parivox.auditing.outcomes import Outcomes
+    from parivox.auditing.tally import Tally
     from parivox.read.grouping import Grouping
 
     Place: TypeAlias = tuple[str, str, str]
@@ -99,6 +103,8 @@ class TrialCounts:
         The file, for messages.
     provenance : sequence of dict
         What was read.
+    tally : Tally or None
+        The same trials by who takes part in them, where that is told.
     """
 
     system: str
@@ -117,6 +123,7 @@ class TrialCounts:
     chosen_by: str
     name: str = "counts"
     provenance: Sequence[dict[str, Any]] = ()
+    tally: Tally | None = None
 
     has_speakers: ClassVar[Literal[False]] = False
     n_partitions = 1
@@ -129,6 +136,11 @@ class TrialCounts:
     def is_scored(self) -> bool:
         """Whether the trials have scores."""
         return SCORES in self.contents
+
+    @property
+    def by_speaker(self) -> Tally | None:
+        """The trials by who takes part in them; None where it is not known."""
+        return self.tally
 
     @property
     def is_exact(self) -> bool:
@@ -239,7 +251,12 @@ class TrialCounts:
 
     def speakers(self, layout: Layout) -> Sequence[Sequence[int | None]]:
         """Speakers of each group and, last, of all groups, for each level."""
-        return self._seen(layout).speakers[layout.allocation]
+        if self.tally is None or self.tally.are_blocks:
+            return self._seen(layout).speakers[layout.allocation]
+        people = Participants(layout, self.tally.is_used.size)
+        for here in walk(self.tally, [layout]):
+            people.add((here.part.enrol, here.part.test), here, 0)
+        return people.count()
 
     def with_shares(
         self, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
@@ -291,8 +308,8 @@ class TrialCounts:
             "withhold": self.least,
             "withheld": [[*place, why] for place, why in self.withheld.items()],
             "levels_withheld": [[*place, why] for place, why in self.levels_withheld.items()],
-            "groupings": [_described(one) for one in self.groupings],
-            "within": [_described(one) for one in self.within],
+            "groupings": [described(one) for one in self.groupings],
+            "within": [described(one) for one in self.within],
             "groupings_chosen_by": self.chosen_by,
             "seen": [{"speakers": one.speakers, "failed": one.failed} for one in self.seen],
             "notes": [
@@ -321,11 +338,13 @@ class TrialCounts:
     def unknown(self) -> dict[str, str]:
         """What cannot be had from the counts alone, and why."""
         rows = "it takes the rows of the trials"
-        found = {"anything by speaker or recording": rows}
+        what = "speaker or recording" if self.tally is None else "recording"
+        found = {f"anything by {what}": rows}
         if SECONDS in self.contents:
             found["median and quantile of seconds"] = "counts hold sums of them"
         if len(self.sources) > 1:
-            found["speakers"] = SEVERAL
+            if self.tally is None or self.tally.are_blocks:
+                found["speakers"] = SEVERAL
             if FAILURES in self.contents:
                 found["failure-to-enrol and failure-to-acquire rates"] = SEVERAL
             found["trials that are in several files"] = rows
@@ -378,22 +397,6 @@ class TrialCounts:
             )
         else:
             yield "Rows of different groupings can be joined where scores are rare."
-
-
-def _described(grouping: Grouping) -> dict[str, Any]:
-    """A grouping: its attributes with their values in order, and each group as places of values."""
-    values = grouping.values
-    places = [{value: i for i, value in enumerate(one)} for one in values]
-    return {
-        "name": grouping.name,
-        "attributes": [*grouping.attributes],
-        "values": [[*one] for one in values],
-        "groups": [
-            [place[value] for place, value in zip(places, part, strict=True)]
-            for part in grouping.parts
-        ],
-        "of_speakers": grouping.of_speaker is not None,
-    }
 
 
 # --- whether rows of different blocks can be told to be of the same trials ------------------------

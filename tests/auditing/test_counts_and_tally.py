@@ -1,0 +1,94 @@
+"""Counts of trials with their tally: the audit of the trials, intervals and verdicts too."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.auditing.inputs import gather
+from parivox.auditing.run import tally_thresholds
+from parivox.auditing.tally import tally_trials
+from parivox.errors import ConfigError, DataError
+from parivox.options.audit import CountOptions
+
+OF_ROWS = {"audit.json", "data.csv", "provenance.json", "SHA256SUMS"}
+"""Files of an audit that also tell of rows and recordings."""
+
+
+def parts_of(trials, n, seed=3):
+    """Rows dealt at random."""
+    frame = pl.DataFrame(trials)
+    home = np.random.default_rng(seed).integers(0, n, frame.height)
+    return [frame.filter(pl.Series(home == i)) for i in range(n)]
+
+
+def added_up(parts, folder, points=(), **options):
+    """Files of counts and of tallies, two for each part."""
+    counts = []
+    for i, part in enumerate(parts):
+        counts.append(folder / f"{i}.counts")
+        pv.count({"S": part}, withhold=0, **options).write(counts[-1])
+    asked = {"operating_points": points} if points else {}
+    thresholds = tally_thresholds([*map(str, counts)], **asked)
+    tallies = []
+    for i, part in enumerate(parts):
+        tallies.append(folder / f"{i}.tally")
+        asked = CountOptions.of(**options)
+        read = gather({("S", ""): part}, asked, None, lambda _: None, may_lack=True)
+        (trials,) = read.sets
+        tally_trials(trials, thresholds, [*read.groupings, *read.levels]).write(tallies[-1])
+    return [*map(str, counts)], [*map(str, tallies)]
+
+
+def files_of(audit, folder):
+    audit.write(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
+    trials, speakers, tmp_path, n
+):
+    draw = np.random.default_rng(9)
+    size = len(trials["score"])
+    rows = {
+        **trials,
+        "decision": np.where(np.array(trials["score"]) > 1.4, "accept", "reject").tolist(),
+        "channel": draw.choice(["phone", "web", "shop"], size).tolist(),
+    }
+    options = {"speakers": speakers, "by": ["gender", "gender+nation", "channel"]}
+    options["within"] = ["channel"]
+    points = ("fpr=0.01", "deployed", "eer")
+    rules = {"allocate": ["both", "enrol", "either"], "operating_points": points}
+    whole = pv.audit({"S": rows}, replicates=60, **rules, **options)
+    counts, tallies = added_up(parts_of(rows, n), tmp_path, points=points, **options)
+    made = pv.audit([*counts, *tallies], replicates=60, **rules)
+    one, other = (files_of(each, tmp_path / name) for each, name in ((whole, "a"), (made, "b")))
+    assert {name for name in one if one[name] != other.get(name)} <= OF_ROWS
+    assert len(made.verdicts)
+
+
+def test_a_tally_of_other_trials_is_refused(trials, speakers, tmp_path):
+    options = {"speakers": speakers, "by": ["gender"]}
+    counts, tallies = added_up(parts_of(trials, 2), tmp_path, **options)
+    with pytest.raises(DataError, match=r"tallies are of [0-9,]+ trials, not of [0-9,]+"):
+        pv.audit([*counts, tallies[0]])
+    with pytest.raises(DataError, match=r"1\.tally: is a tally of other trials"):
+        pv.audit([counts[0], *tallies])
+    with pytest.raises(DataError, match=r"0\.tally: is a tally; give the counts"):
+        pv.audit(tallies[0])
+
+
+def test_a_point_that_the_tally_does_not_tell_of_is_refused(trials, speakers, tmp_path):
+    counts, tallies = added_up([pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"])
+    with pytest.raises(ConfigError, match="the tally tells nothing of its threshold"):
+        pv.audit([*counts, *tallies], operating_points=["threshold=1.23456"])
+
+
+def test_a_tally_does_not_go_with_what_counts_withhold(trials, speakers, tmp_path):
+    counts, tallies = added_up([pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"])
+    pv.count({"S": trials}, speakers=speakers, by=["gender"], step=0.5, withhold=13).write(
+        counts[0]
+    )
+    with pytest.raises(DataError, match="withholds groups, which its tally would tell"):
+        pv.audit([*counts, *tallies])
