@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import platform
 import re
@@ -66,6 +67,12 @@ def whole_folder(path: str | os.PathLike[str], own: Collection[str] = ()) -> Ite
         for folder in missing:
             with contextlib.suppress(OSError):
                 folder.rmdir()  # only where nothing came of it
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of the bytes of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def found(folder: Path, name: str) -> Path:

@@ -18,11 +18,11 @@ import soundfile
 import parivox
 from parivox import audit, embed, open_store
 from parivox.embedding.audio import Excerpt, decode
+from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.extract import _check_alike
 from parivox.embedding.store import check_store
 from parivox.embedding.systems import recorded
 from parivox.embedding.systems.named import CallableSystem, load
-from parivox.embedding.workers import Batch, embed_batch
 from parivox.errors import ConfigError, DataError
 from parivox.read.recordings import read_failures, read_utterances
 from parivox.report.systems import embedded
@@ -173,7 +173,7 @@ def test_recordings_that_fail_are_rows_with_a_status(folder, small, tmp_path):
 
 def test_a_failure_of_the_machine_is_tried_again(folder, crashing, small, tmp_path, monkeypatch):
     """A crash, or a file that cannot be opened for now, is no property of the audio."""
-    monkeypatch.setattr("parivox.embedding.workers.DECODING_SECONDS", 2.0)
+    monkeypatch.setattr("parivox.workers.PATIENCE", 2.0)
     out = tmp_path / "out"
     assert embed(folder, crashing.load, out, workers=1).statuses == {"ok": 28, "unreadable": 2}
     run = embed(folder, small.load, out, workers=1)
@@ -531,7 +531,7 @@ def test_speakers_that_a_store_cannot_tell_are_told(folder, small, tmp_path):
 
 CRASHING = """
 import multiprocessing, os, signal, time
-import parivox.embedding.workers as batches
+import parivox.embedding.batches as batches
 import small_system
 
 honest = batches.decode
@@ -584,7 +584,7 @@ def crashing(small, tmp_path, monkeypatch):
 
 
 def test_a_decoder_that_crashes_or_never_ends_is_a_status(folder, crashing, tmp_path, monkeypatch):
-    monkeypatch.setattr("parivox.embedding.workers.DECODING_SECONDS", 2.0)
+    monkeypatch.setattr("parivox.workers.PATIENCE", 2.0)
     run = embed(folder, crashing.load, tmp_path / "out", workers=2, batch=10)
     assert run.statuses == {"ok": 28, "unreadable": 2}
     reasons = dict(run.store.table.select("utterance", "reason").iter_rows())
@@ -633,7 +633,7 @@ def test_vectors_that_say_nothing_are_failures_and_odd_shapes_are_refused(folder
 
 
 def test_long_recordings_are_embedded_a_few_at_a_time(folder, monkeypatch):
-    monkeypatch.setattr("parivox.embedding.workers.SECONDS_AT_ONCE", 2.0)
+    monkeypatch.setattr("parivox.embedding.batches.SECONDS_AT_ONCE", 2.0)
     sizes = []
 
     def embed(waves):

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.errors import ConfigError
-from parivox.options.kinds import Direction, Flag, Value, options_of, sections_of
+from parivox.options.kinds import Direction, Flag, Text, Value, options_of, sections_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -131,6 +131,8 @@ def add_option(group: Any, one: Option) -> list[Any]:
         how = {"dest": one.name, "action": "store_const", "const": one.const}
     elif isinstance(one, Value) and one.is_many:
         how["nargs"] = "+"
+    elif isinstance(one, Text) and one.alone:
+        how |= {"nargs": "?", "const": one.alone}
     elif one.is_repeatable:
         how["action"] = "append"
         words += "; repeatable"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from dataclasses import dataclass
@@ -14,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.cluster import Cluster, check_address
+from parivox.disk import sha256_of
 from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders
+from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.identity import check_one_speaker
 from parivox.embedding.probe import probe
 from parivox.embedding.recordings import (
@@ -42,25 +44,27 @@ from parivox.embedding.store import (
     arranged,
     commit,
     find_store,
+    keeping,
     open_store,
     save,
     writing,
 )
 from parivox.embedding.systems import EmbeddingSystem, named, recorded
 from parivox.embedding.systems.named import made_by
-from parivox.embedding.workers import Batch, do_batches, embed_batch
 from parivox.errors import ConfigError, DataError
 from parivox.options.recordings import EmbedOptions
 from parivox.read.content import in_encoding_given
 from parivox.shown import Shown
+from parivox.workers import Made, Processes, processors
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from parivox.embedding.systems import VerifyingSystem
-    from parivox.embedding.workers import Done, InHand
+    from parivox.workers import InHand, Runner
 
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]
     Tell = Callable[[str], None]
@@ -131,6 +135,7 @@ def embed(
     prune: bool = False,
     workers: int | None = None,
     batch: int = BATCH,
+    ray: str | None = None,
     progress: Tell = lambda _: None,
 ) -> Embedded:
     """Embed the recordings that a store does not have yet.
@@ -162,6 +167,9 @@ def embed(
         Processes, of one thread each; as many as there are processors, unless given.
     batch
         Recordings in a batch.
+    ray
+        Address of a Ray cluster that embeds, ``HOST:PORT``, or ``auto`` for that of `RAY_ADDRESS`,
+        or else this machine alone; without it, `workers` do. All nodes see the same disk.
     progress
         Told what is being done.
 
@@ -178,7 +186,12 @@ def embed(
     -----
     A store remembers what a probe of its system found when it was begun, under ``probe``.
     """
-    EmbedOptions.of(longest_seconds=longest_seconds, workers=workers, batch=batch)
+    EmbedOptions.of(longest_seconds=longest_seconds, workers=workers, batch=batch, ray=ray)
+    if ray is not None:
+        check_address(ray)
+        if workers is not None:
+            msg = "--ray and --workers both say who embeds; give one of them"
+            raise ConfigError(msg)
     choice = channel_chosen(channel)
     check_decoders()
     if not isinstance(source, Source):
@@ -201,15 +214,17 @@ def embed(
         msg = f"{loaded.name}: makes no embeddings but compares recordings; give it to score"
         raise ConfigError(msg)
     options = {"longest_seconds": longest_seconds}
-    has_affinity = hasattr(os, "sched_getaffinity")  # to processors that this process may use
-    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    runner: Runner = Processes(workers or processors())
+    if ray is not None:
+        device = str(loaded.provenance.get("device", ""))
+        runner = Cluster(ray, gpus=int(device.startswith("cuda")))
     with writing(folder):
         about = {"system": recorded(loaded), "options": options}
         run = _Run(folder, about, recordings, progress, choice=choice, prunes=prune)
         if "probe" not in run.about:
             progress("probing the system")
             run.about["probe"] = probe(loaded).to_json()
-        new = run.finish(load, workers or processors, batch)
+        new = run.finish(load, runner, batch)
     store = open_store(folder)
     asked = store.table.join(run.wanted, on="utterance", how="semi")
     counts = dict(asked["status"].value_counts().iter_rows())
@@ -246,7 +261,7 @@ class _Run:
         if self.store is None:
             self.hashes = self.hashes.clear()
 
-    def finish(self, load: Load, workers: int, batch: int) -> int:
+    def finish(self, load: Load, runner: Runner, batch: int) -> int:
         """Embed what is left to do; gives how many recordings the store did not have.
 
         That the channels of a file differ is known once it is decoded: if one is chosen then, there
@@ -256,12 +271,12 @@ class _Run:
         wanted, aside = with_channels(source, self.hashes, self.choice)
         while True:
             self.wanted, self.set_aside, self.named = wanted, aside, pl.concat([wanted, aside])
-            new += self._finish(load, workers, batch)
+            new += self._finish(load, runner, batch)
             wanted, aside = with_channels(source, self.hashes, self.choice)
             if wanted.equals(self.wanted):
                 return new
 
-    def _finish(self, load: Load, workers: int, batch: int) -> int:
+    def _finish(self, load: Load, runner: Runner, batch: int) -> int:
         known, parts = self._planned(batch)
         if self.unfinished is not None and not self.unfinished.plan.equals(parts.plan):
             self._commit(self.unfinished)  # other recordings, or larger batches: what is done stays
@@ -271,7 +286,7 @@ class _Run:
         if parts.plan.height:
             if self.unfinished is None:
                 parts.start()
-            self._embed(parts, load, workers)
+            self._embed(parts, load, runner)
         aside = self._commit(parts, known)
         parts.drop()
         return parts.plan.height - aside
@@ -299,7 +314,7 @@ class _Run:
         number = pl.int_range(pl.len(), dtype=pl.Int64) // batch
         return known, _Parts(self.folder / PARTS, plan.with_columns(_part=number), self.about)
 
-    def _embed(self, parts: _Parts, load: Load, workers: int) -> None:
+    def _embed(self, parts: _Parts, load: Load, runner: Runner) -> None:
         """Do the batches that are not done, and tell after each how far the run is."""
         sizes = [int(batch["_size"].sum()) for batch in parts.batches]
         earlier = set(parts.done())
@@ -312,12 +327,11 @@ class _Run:
             for k in todo
         )
         began = time.monotonic()
-        for one in do_batches(batches, partial(_embedding, load), workers):
-            parts.keep(one.number, one.found, one.vectors)
+        for one in runner.do(batches, partial(_embedding, load, parts.path.resolve(), parts.key)):
             done += parts.batches[one.number].height
             left -= sizes[one.number]
             read += sizes[one.number]
-            seconds += sum(found.get("duration", 0.0) for found in one.found)
+            seconds += one.seconds
             took = max(time.monotonic() - began, 1e-9)
             words = f"{done:,} of {parts.plan.height:,} recordings"
             words += f", {seconds / took:,.0f} times as fast as they last"
@@ -392,11 +406,35 @@ class _Run:
             self.store = find_store(self.folder)
 
 
-def _embedding(load: Load) -> Callable[[Batch, InHand], Done]:
-    """What a worker does, once it has loaded the system."""
+@dataclass(frozen=True, kw_only=True)
+class _Embedded(Made):
+    """A batch that is done."""
+
+    seconds: float  # of its audio
+
+
+def _embedding(load: Load, folder: Path, key: str) -> Callable[[Batch, InHand], _Embedded]:
+    """What a worker does, once it has loaded the system: batches of a plan, kept in its folder."""
     system = load()
     assert isinstance(system, EmbeddingSystem)  # as the parent has found
-    return lambda batch, in_hand: embed_batch(batch, system, in_hand)
+
+    def do(batch: Batch, in_hand: InHand) -> _Embedded:
+        done = embed_batch(batch, system, in_hand)
+        table, vectors = _files(folder, key, batch.number)
+        with keeping(folder.parent):
+            save(vectors, done.vectors)
+            save(table, pl.DataFrame(done.found, schema=_FOUND))
+            files = {str(path): sha256_of(path) for path in (vectors, table)}
+        seconds = sum(found.get("duration", 0.0) for found in done.found)
+        return _Embedded(number=batch.number, files=files, seconds=seconds)
+
+    return do
+
+
+def _files(folder: Path, key: str, number: int) -> tuple[Path, Path]:
+    """Where what is found of a batch is kept: its recordings, and their embeddings."""
+    table = folder / f"{number:06d}-{key}.parquet"
+    return table, table.with_suffix(".npy")
 
 
 def _lasting(seconds: float) -> str:
@@ -425,13 +463,18 @@ class _Parts:
     about: dict[str, Any]  # the system and the options
 
     @cached_property
+    def key(self) -> str:
+        """Of the plan as it is written: in the names of its parts, so that none is of another."""
+        return sha256_of(self.path / PLAN_TABLE)[:12]
+
+    @cached_property
     def batches(self) -> list[pl.DataFrame]:
         """The recordings of each batch, without ``_part``."""
         return self.plan.partition_by("_part", maintain_order=True, include_key=False)
 
     def done(self) -> list[int]:
         """Numbers of the batches that are done."""
-        return [k for k in range(len(self.batches)) if self._table(k).exists()]
+        return [k for k in range(len(self.batches)) if self._files(k)[0].exists()]
 
     def start(self) -> None:
         """Write the plan down; whatever was in the folder is gone."""
@@ -440,20 +483,15 @@ class _Parts:
         save(self.path / PLAN_TABLE, self.plan)
         save(self.path / PLAN, self.about)
 
-    def keep(self, number: int, found: list[dict[str, Any]], vectors: NDArray[np.float32]) -> None:
-        """Keep what was found of a batch's recordings; ``row`` counts within the batch."""
-        save(self._table(number).with_suffix(".npy"), vectors)
-        save(self._table(number), pl.DataFrame(found, schema=_FOUND))
-
     def found(self, number: int) -> pl.DataFrame:
         """What was found of the recordings of a batch that is done."""
         return pl.concat(
-            [pl.DataFrame(schema=_FOUND), pl.read_parquet(self._table(number))], how="diagonal"
+            [pl.DataFrame(schema=_FOUND), pl.read_parquet(self._files(number)[0])], how="diagonal"
         )
 
     def vectors(self, number: int) -> NDArray[np.float32]:
         """Their embeddings, shape (row, crop, dimension)."""
-        array: NDArray[np.float32] = np.load(self._table(number).with_suffix(".npy"))
+        array: NDArray[np.float32] = np.load(self._files(number)[1])
         return array
 
     def drop(self) -> None:
@@ -462,8 +500,8 @@ class _Parts:
             (self.path / PLAN).unlink(missing_ok=True)  # without which it is no plan
             shutil.rmtree(self.path)
 
-    def _table(self, number: int) -> Path:
-        return self.path / f"{number:06d}.parquet"
+    def _files(self, number: int) -> tuple[Path, Path]:
+        return _files(self.path, self.key, number)
 
 
 def _find_parts(path: Path) -> _Parts | None:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.embedding.audio import Excerpt
+from parivox.embedding.batches import Batch, decode_batch
 from parivox.embedding.recordings import AUDIO, EXCERPT, hashed
-from parivox.embedding.workers import Batch, decode_batch, do_batches
 from parivox.errors import DataError
+from parivox.workers import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parivox.embedding.recordings import Source
     from parivox.embedding.store import Store
-    from parivox.embedding.workers import InHand
+    from parivox.workers import InHand
 
 FEW_SPEAKERS, MANY_RECORDINGS = 10, 20
 """Fewer folders with as many recordings each, on average, hardly are people."""
@@ -124,7 +125,7 @@ def _named(row: dict[str, Any]) -> str:
 def _have_sound(excerpts: list[Excerpt], longest: float) -> pl.Series:
     """Whether there is something to embed in each, as another process finds, which may crash."""
     batches = [Batch(n, [one], longest) for n, one in enumerate(excerpts)]
-    found = dict(do_batches(batches, partial(_listening, _RATE), workers=1))
+    found = dict(Processes().do(batches, partial(_listening, _RATE)))
     return pl.Series([found[n] for n in range(len(excerpts))], dtype=pl.Boolean)
 
 

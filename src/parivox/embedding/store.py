@@ -14,7 +14,6 @@ A change happens at one moment (`parivox.disk.whole_folder`).
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -145,7 +144,7 @@ def check_store(path: str | os.PathLike[str]) -> Store:
     for name in (TABLE, VECTORS):
         written = str(store.about["files"].get(name, ""))
         try:
-            digest = _sha256(found(store.path, name))
+            digest = disk.sha256_of(found(store.path, name))
         except OSError as error:
             msg = f"{store.path / name}: cannot be read ({error.strerror}); embed again elsewhere"
             raise DataError(msg) from error
@@ -215,18 +214,13 @@ def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, A
     with disk.whole_folder(path, {FAILURES}) as aside:
         _write(aside / TABLE, table)
         vectors.write(aside / VECTORS)
-        hashes = {name: _sha256(aside / name) for name in (TABLE, VECTORS)}
+        hashes = {name: disk.sha256_of(aside / name) for name in (TABLE, VECTORS)}
         failed = table.filter(pl.col("row") < 0).select(
             recording="utterance", stage=pl.lit("acquire"), reason="status"
         )
         if failed.height:
             failed.write_csv(aside / FAILURES)
         _write(aside / ABOUT, {"version": VERSION, **about, "files": hashes})
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def save(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
@@ -244,14 +238,19 @@ def _write(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]
         np.save(path, what)
 
 
+def keeping(path: Path) -> contextlib.AbstractContextManager[None]:
+    """Say in a sentence that a store cannot be written, and that what is finished is kept."""
+    kept = ": what is finished is kept, and the same command goes on from there"
+    return disk.writing(str(path), "folder", kept)
+
+
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Hold the folder of a store, which is made if need be, against other writers.
 
     It is an error if another process writes to it, it cannot be written, or holds something else.
     """
-    kept = ": what is finished is kept, and the same command goes on from there"
-    with disk.writing(str(path), "folder", kept), contextlib.ExitStack() as lock:
+    with keeping(path), contextlib.ExitStack() as lock:
         path.mkdir(parents=True, exist_ok=True)
         if not disk.hold(path, lock):
             msg = f"{path}: another process is writing to it; wait for it, or choose another --out"

@@ -160,6 +160,8 @@ class Text(Option):
 
     metavar: str = "NAME"
     choices: tuple[str, ...] = ()
+    alone: str = ""
+    """What the option stands for on the command line where no text follows it, if that may be."""
 
     @property
     def annotation(self) -> str:  # type: ignore[override]

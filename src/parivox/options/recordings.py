@@ -79,6 +79,15 @@ class EmbedOptions(Options):
     )
     workers: int | None = option(HOW, "processes", Number, without="one a processor", **_COUNT)
     batch: int = option(HOW, "recordings in a batch", Number, 64, **_COUNT)
+    ray: str | None = option(
+        HOW,
+        "by the processors of a [Ray cluster](scale.md#ray), as `HOST:PORT`; alone: of "
+        "`RAY_ADDRESS`, or of this machine",
+        Text,
+        metavar="ADDRESS",
+        alone="auto",
+        without="by `--workers`",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from parivox.embedding.audio import LONGEST_SECONDS, Decoded, Excerpt, check_decoders
+from parivox.embedding.batches import Batch, decode_batch
 from parivox.embedding.recordings import (
     EXCERPT,
     HASHES,
@@ -27,7 +28,6 @@ from parivox.embedding.recordings import (
 )
 from parivox.embedding.store import save
 from parivox.embedding.systems import recorded
-from parivox.embedding.workers import Batch, decode_batch, do_batches
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import in_encoding_given
 from parivox.read.ids import places_in
@@ -35,6 +35,7 @@ from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_p
 from parivox.scoring.parts import Parts
 from parivox.scoring.run import FORMAT, Scored, outcomes
 from parivox.version import __version__
+from parivox.workers import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.embedding.systems import VerifyingSystem
-    from parivox.embedding.workers import InHand
+    from parivox.workers import InHand
 
     Outcome = tuple[float | None, str | None, str, str | None]
 
@@ -303,7 +304,7 @@ def _decoded(
         for n, one in enumerate(need for need, is_new, _ in steps if is_new)
     )
     begin = partial(_decoding, system.sample_rate, system.least_seconds, channel)
-    with closing(do_batches(batches, begin, workers=1)) as decoded:
+    with closing(Processes().do(batches, begin)) as decoded:
         for need, is_new, gone in steps:
             if is_new:
                 at_hand[need] = next(decoded)
