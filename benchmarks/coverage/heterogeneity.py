@@ -165,8 +165,8 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
                 rate = float(f"{data.errors.sum() / data.trials.sum():.3g}")
                 where = {"cell": name, "design": f"{system}, speakers permuted", "kind": "fnr"}
                 where |= {"rate": rate, "fair": True}
-                shuffled = (shuffled(data, rng) for _ in range(datasets))
-                yield [where | row for row in _rejections(shuffled, rng)]
+                dealt = (shuffled(data, rng) for _ in range(datasets))
+                yield [where | row for row in _rejections(dealt, rng)]
 
 
 def drawn_of(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[Tally]:

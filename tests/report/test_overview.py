@@ -33,12 +33,54 @@ def test_the_headline_names_the_groups_that_are_called_worse_and_no_other(audit)
 def test_every_comparison_is_counted_once(audit):
     found = overview(audit)
     rows = [
-        row["verdict"]
+        row
         for row in audit.verdicts.where(operating_point="fpr=0.01").rows()
         if row["group"] and row["metric"] != "fpr+fnr"
     ]
-    assert found.tally == {code: rows.count(code) for code in found.tally}
-    assert sum(found.tally.values()) == len(rows) == 16
+    # f against m is m against f
+    codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
+    assert found.tally == {code: codes.count(code) for code in found.tally}
+    assert sum(found.tally.values()) == len(codes) == len(rows) - 2 == 14
+    assert found.compared.startswith("14 comparisons: (6 groups + 1 pair of groups) × 2 kinds")
+
+
+def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
+    found = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
+    assert sum(found.tally.values()) == 2
+    assert found.compared.startswith("2 comparisons: 1 pair of groups × 2 kinds of error")
+
+
+def test_what_allocation_leaves_as_it_is_is_said_once(audited):
+    asked = {"by": ["gender", "nation"], "operating_points": "fpr=0.01"}
+    once = overview(audited(**asked))
+    twice = overview(audited(**asked, allocate=["both", "enrol", "test"]))
+    assert [one for one in map(plain, twice.below) if "nontarget trials by" not in one] == [
+        plain(one) for one in once.below
+    ]
+    of_others = [line for line in twice.lines if line.how]
+    assert len(of_others) == 2 * len(once.lines)
+    assert not any(one.verdict for line in of_others for one in line.of["fnr"])
+    assert any(one.verdict for line in of_others for one in line.of["fpr"])
+    n_fpr = sum(once.tally.values()) // 2
+    assert sum(twice.tally.values()) == 2 * n_fpr + 2 * n_fpr
+
+
+def test_an_allocation_that_changes_nothing_is_said_to(material):
+    trials, speakers = material
+    gender = dict(zip(speakers["id"], speakers["gender"], strict=True))
+    within = [
+        gender[a[:3]] == gender[b[:3]] for a, b in zip(trials["enrol"], trials["test"], strict=True)
+    ]
+    own = {
+        name: [x for x, kept in zip(of, within, strict=True) if kept] for name, of in trials.items()
+    }
+    asked = {"by": "gender", "operating_points": "fpr=0.01", "replicates": 50}
+    once = overview(pv.audit(own, speakers=speakers, **asked))
+    twice = overview(pv.audit(own, speakers=speakers, allocate=["both", "enrol"], **asked))
+    assert twice.tally == once.tally
+    assert twice.compared == once.compared
+    assert plain(twice.below[-1]).endswith("by gender, nontarget trials by enrol: the same")
+    assert [one.name for one in twice.proven] == [one.name for one in once.proven]
 
 
 def test_fair_systems_have_no_group_in_their_headline(material):

@@ -89,7 +89,8 @@ def what_holds(audit: Audit) -> str:
         if primary
         else "Exploratory: all that is said, as the primary operating point has no threshold"
     )
-    return f"{held}. {EXPLORED}."
+    each = " All of each system by itself." if len(audit.record["inputs"]) > 1 else ""
+    return f"{held}. {EXPLORED}.{each}"
 
 
 def differing_in_words(of: Mapping[str, Row]) -> str:

@@ -6,12 +6,14 @@ Terminal, page, notebook and Markdown begin with it, in the same words and the s
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing.operating_points import is_far
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.scopes import (
+    IS_REFERENCE,
     POOLED,
     RATES,
     VERDICTS,
@@ -30,7 +32,7 @@ from parivox.report.sheets.comparison import pairs
 from parivox.report.words import capital, chance, number, percent, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.scopes import Scope
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3
 """Groups named in a sentence, with what is said of each."""
 _DIFFERS = ("worse", "better")
+_PAIR = 2
+"""Groups that are compared with each other, and so once."""
 _RESTRICTED = "which are compared"
 """How the words end on systems that have but some of their trials in common."""
 _WHAT = {"fnr": "how often they are locked out", "fpr": "how often impostors get in"}
@@ -92,6 +96,13 @@ class Line(NamedTuple):
     group: str
     speakers: int | None
     of: dict[str, list[Judged]]
+    how: str = ""
+    """How nontarget trials were allotted, where that is not the first way asked for."""
+
+    @property
+    def name(self) -> str:
+        """The group, apart from itself under the first allocation."""
+        return f"{self.group} (by {self.how})" if self.how else self.group
 
     def every(self) -> Iterator[Judged]:
         """All that was judged of it."""
@@ -175,10 +186,8 @@ def overview(audit: Audit) -> Overview:
     """What is seen first of an audit, from its tables alone."""
     every = lines(audit)
     found = list(_findings(audit, every))
-    tally = dict.fromkeys(VERDICTS, 0)
-    judged = [one for line in every for one in line.every() if one.verdict]
-    for one in judged:
-        tally[one.verdict] += 1
+    judged = _comparisons(every, audit.record["options"]["reference"][0])
+    tally = {code: judged.count(code) for code in VERDICTS}
     return Overview(
         size=list(_size(audit)),
         threshold=_threshold(audit),
@@ -197,10 +206,17 @@ def overview(audit: Audit) -> Overview:
 
 
 def lines(audit: Audit) -> list[Line]:
-    """Every group of every grouping at the first operating point, in the one order of a report."""
+    """Every group of every grouping at the first operating point, in the one order of a report.
+
+    What another allocation of nontarget trials leaves as it is, as it does all of FNR, is judged
+    once.
+    """
     made: list[Line] = []
+    first: dict[str, dict[str, Line]] = {}
     for same in by_grouping(list(scopes(audit))):
         of_grouping: dict[str, Line] = {}
+        before = first.get(same[0].grouping, {})
+        how = same[0].allocation if before else ""
         for scope in same:
             at = first_point(audit, scope.where)
             rates = rates_of(audit, scope.where)
@@ -208,13 +224,49 @@ def lines(audit: Audit) -> list[Line]:
             for group in rates:
                 if group == POOLED or at is None:
                     continue
-                new = Line(scope.of, group, rates[group]["fnr", at]["speakers"], {})
+                new = Line(scope.of, group, rates[group]["fnr", at]["speakers"], {}, how)
                 line = of_grouping.setdefault(group, new)
                 for metric in RATES:
                     row, judged = rates[group][metric, at], of.get(metric, {}).get(group)
                     line.of.setdefault(metric, []).append(_judged(scope, row, judged))
-        made += sorted(of_grouping.values(), key=_order)
+        made += sorted((_anew(line, before) for line in of_grouping.values()), key=_order)
+        first.setdefault(same[0].grouping, of_grouping)
     return made
+
+
+def _anew(line: Line, before: Mapping[str, Line]) -> Line:
+    """A group without verdicts on what was judged under the first allocation already."""
+    if line.group not in before:
+        return line
+    told = before[line.group]
+    of = {
+        metric: [
+            Judged(one.system, one.rate, None, None, None, "", why=f"as by {told.grouping}")
+            if metric == "fnr" or one in told.of[metric]
+            else one
+            for one in judged
+        ]
+        for metric, judged in line.of.items()
+    }
+    return line._replace(of=of)
+
+
+def _comparisons(every: Sequence[Line], reference: str) -> list[str]:
+    """The verdict of each comparison; two groups that are compared with each other are one."""
+    found: list[str] = []
+    for _, of_grouping in groupby(every, key=lambda line: line.grouping):
+        of = list(of_grouping)
+        for metric in RATES:
+            for same in zip(*(line.of[metric] for line in of), strict=True):
+                codes = [one.verdict for one in same if one.verdict and one.why != IS_REFERENCE]
+                is_one = _are_a_pair(of, reference) and len(codes) > 1
+                found += [min(codes, key=list(VERDICTS).index)] if is_one else codes
+    return found
+
+
+def _are_a_pair(of: Sequence[Line], reference: str) -> bool:
+    """Whether the groups are two, each compared with the other: of the best nothing is asked."""
+    return len(of) == _PAIR and reference != "best"
 
 
 def _judged(scope: Scope, rate: Row, row: Row | None) -> Judged:
@@ -297,7 +349,10 @@ def _of_grouping(audit: Audit, of: Sequence[Line]) -> Iterator[Sentence]:
         yield from ([Said(words)] for words in differ)
         return
     by = f"by {of[0].grouping}"
-    codes = [one.verdict for line in of for one in line.every() if one.verdict]
+    if not any(one.verdict for line in of for one in line.every()):
+        yield [Said("The same")]
+        return
+    codes = _comparisons(of, audit.record["options"]["reference"][0])
     unknown = f"{codes.count('cannot_tell')} of {len(codes)} comparisons can't be told"
     better = [metric for metric in order if _with(of, metric, "better")]
     if better:
@@ -378,7 +433,8 @@ def _shown_together(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
             if metric not in RATES or p is None or p >= level:
                 continue
             judged = [one for line in of for one in line.of[metric] if one.system == name]
-            if not any(one.verdict in {*_DIFFERS, "no_difference"} for one in judged):
+            codes = {one.verdict for one in judged} - {""}
+            if codes and not codes & {*_DIFFERS, "no_difference"}:
                 with_ = f" with {name}" if several else ""
                 yield (
                     f"Groups by {by} differ in {_WHAT[metric]}{with_} (p {chance(p)}), but which "
@@ -487,13 +543,22 @@ def _between(audit: Audit, metric: str) -> str:
 
 def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
     """How many comparisons there are, and of what."""
-    n_systems, n_errors = len(systems(audit)), len(RATES)
-    others = findings.reference_in_words(audit)
-    whole = n_systems * len(every) * n_errors == n
-    groups = f"{len(every)} group{'s' * (len(every) > 1)}"
+    n_systems, reference = len(systems(audit)), audit.record["options"]["reference"][0]
+    n_groups = n_pairs = 0
+    for _, of_grouping in groupby(every, key=lambda line: line.grouping):
+        of = [line for line in of_grouping if any(one.verdict for one in line.every())]
+        is_pair = _are_a_pair(of, reference)
+        n_pairs += is_pair
+        own = [line for line in of if any(one.why != IS_REFERENCE for one in line.every())]
+        n_groups += 0 if is_pair else len(own)
+    whom = [f"{n_groups} group{'s' * (n_groups > 1)}"] * (n_groups > 0)
+    whom += [f"{n_pairs} pair{'s' * (n_pairs > 1)} of groups"] * (n_pairs > 0)
+    groups = f"({' + '.join(whom)})" if len(whom) > 1 else "".join(whom)
     parts = [f"{n_systems} systems"] * (n_systems > 1) + [groups, "2 kinds of error"]
-    of = f": {' × '.join(parts)}" if whole else ""
-    return f"{number(n)} comparisons{of}, each against {others}"
+    whole = n_systems * (n_groups + n_pairs) * len(RATES) == n
+    of_what = f": {' × '.join(parts)}" if whole else ""
+    others = f", each against {findings.reference_in_words(audit)}" if n_groups else ""
+    return f"{number(n)} comparison{'s' * (n != 1)}{of_what}{others}"
 
 
 # ---- what weakens it
@@ -543,11 +608,13 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
         )
     for words in findings.oddities(audit):
         yield Caveat(words.partition(": ")[2], words, "data")
+    told: list[tuple[str, set[str]]] = []
     for of in by_grouping(every):
         at = first_point(audit, of[0].where)
         asked = ({**scope.where, "operating_point": at} for scope in of)
         small = set().union(*(small_groups(audit, where) for where in asked))
-        if small:
+        if small and (of[0].grouping, small) not in told:
+            told.append((of[0].grouping, small))
             n = len(rates_of(audit, of[0].where).keys() - {POOLED})
             verb = "is" if len(small) == 1 else "are"
             words = f"{len(small)} of {n} groups by {of[0].of} {verb} small"

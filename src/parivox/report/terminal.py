@@ -158,7 +158,7 @@ class _Ratios:
             for place, one in enumerate(judged):
                 style = _STYLES.get(one.verdict, "dim")
                 times = "–" if one.ratio is None else f"{short(one.ratio)}x"
-                cells = [text("" if place else line.group, style="" if place else "bold")]
+                cells = [text("" if place else line.name, style="" if place else "bold")]
                 cells += [text(one.system)] if several else []
                 cells += [
                     text(percent(one.rate)),
@@ -187,7 +187,7 @@ def _better(proven: Sequence[Line]) -> Iterator[RenderableType]:
         for line in proven:
             named = [one for one in line.of[metric] if one.verdict == "better"]
             if named:
-                found.append(f"{line.group} ({in_times(named, len(line.of[metric]))})")
+                found.append(f"{line.name} ({in_times(named, len(line.of[metric]))})")
         if found:
             yield Text()
             yield text(f"{capital(words)} less often: {', '.join(found)}", style="green")

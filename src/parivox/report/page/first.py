@@ -82,7 +82,7 @@ def every_group(audit: Audit) -> list[dict[str, Any]]:
 def _line(audit: Audit, line: Line) -> dict[str, Any]:
     of = {metric: [_drawn(audit, one) for one in judged] for metric, judged in line.of.items()}
     return {
-        "group": line.group,
+        "group": line.name,
         "speakers": None if line.speakers is None else number(line.speakers),
         "systems": [one.system for one in line.of["fnr"]],
         "n": len(line.of["fnr"]),
