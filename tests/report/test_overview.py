@@ -41,7 +41,7 @@ def test_every_comparison_is_counted_once(audit):
     codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
     assert found.tally == {code: codes.count(code) for code in found.tally}
     assert sum(found.tally.values()) == len(codes) == len(rows) - 2 == 14
-    assert found.compared.startswith("14 comparisons: (6 groups + 1 pair of groups) × 2 kinds")
+    assert found.compared.startswith("14 comparisons: (6 groups + 1 pair) × 2 kinds")
 
 
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):

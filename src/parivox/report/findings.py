@@ -89,7 +89,7 @@ def what_holds(audit: Audit) -> str:
         if primary
         else "Exploratory: all that is said, as the primary operating point has no threshold"
     )
-    each = " All of each system by itself." if len(audit.record["inputs"]) > 1 else ""
+    each = " Both shares are of each system by itself." if len(audit.record["inputs"]) > 1 else ""
     return f"{held}. {EXPLORED}.{each}"
 
 
